@@ -1,0 +1,54 @@
+"""plmetrics: trustworthy numbers from huge prediction tables.
+
+>>> import polars as pl, plmetrics as plm
+>>> frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.3]})
+>>> plm.evaluate(frame, label="y", models="p", metrics=["roc_auc"]).metrics["value"].item()
+1.0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plmetrics.api import Result, evaluate, metric, metrics, run, validate
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.catalogue.registry import register
+    from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "EnvironmentFault",
+    "Metric",
+    "PlmetricsError",
+    "Result",
+    "evaluate",
+    "metric",
+    "metrics",
+    "register",
+    "run",
+    "validate",
+]
+
+_HOMES = {
+    "plmetrics.api": ("Result", "evaluate", "metric", "metrics", "run", "validate"),
+    "plmetrics.catalogue.metric": ("Metric",),
+    "plmetrics.catalogue.registry": ("register",),
+    "plmetrics.core.errors": ("ConfigError", "DataError", "EnvironmentFault", "PlmetricsError"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        msg = f"module 'plmetrics' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

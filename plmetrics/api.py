@@ -1,0 +1,282 @@
+"""The Python entry points: they wire the layers below, nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import PlmetricsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an evaluation found: four tidy tables and a verdict.
+
+    `record` is what run.json says of the run; `folder` is where the tables were written, None if they were not.
+    """
+
+    metrics: pl.DataFrame
+    comparisons: pl.DataFrame
+    gates: pl.DataFrame
+    curves: pl.DataFrame
+    verdict: str
+    suite: Suite
+    record: dict[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+
+    def __repr__(self) -> str:
+        tables = ", ".join(f"{name}={getattr(self, name).height}" for name in ("metrics", "comparisons", "gates"))
+        return f"Result(verdict={self.verdict!r}, rows: {tables}, folder={self.folder})"
+
+
+class Stopwatch:
+    """Seconds of each stage, and a word to whoever watches when one begins."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress = progress
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time a stage."""
+        if self._progress is not None:
+            self._progress(name)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(time.perf_counter() - start, 4)
+
+
+def evaluate(
+    data: object,
+    *,
+    task: str = "binary",
+    label: str,
+    models: Any,
+    weight: str | None = None,
+    query: str | None = None,
+    unit: str | None = None,
+    treatment: str | None = None,
+    positive: Any = None,
+    fold: str | None = None,
+    where: str | None = None,
+    missing: str = "error",
+    metrics: Sequence[Any] | None = None,
+    slices: Any = None,
+    min_rows: int = 0,
+    max_slices: int = 10_000,
+    uncertainty: Any = None,
+    compare: Any = None,
+    gates: Sequence[Any] = (),
+    curves: Sequence[Any] = (),
+    exact: bool | None = None,
+    memory: int | str | None = None,
+    seed: int = 0,
+    name: str | None = None,
+) -> Result:
+    """Evaluate a prediction table: every metric, for every model, in every slice.
+
+    Args:
+        data: a DataFrame or LazyFrame, a pandas or pyarrow table, or a path, glob, folder or list of paths.
+        task: what is predicted: binary or regression.
+        label: column of the truth.
+        models: score columns by model name; a string is one model named after its column.
+        weight: column of row weights; rows of weight 0 are absent.
+        query: column of the query (ranking).
+        unit: column of what is resampled together; each row by default.
+        treatment: column of the treatment arm (uplift).
+        positive: the label that counts as positive, where labels are not 0/1 or booleans.
+        fold: column of the fold.
+        where: SQL condition on the rows to evaluate.
+        missing: what a null or bad value does: "error", "drop" the row, or "drop_per_model".
+        metrics: metric texts or objects; the task's default list if not given.
+        slices: slice sets by name.
+        min_rows: slices with fewer rows are listed without values.
+        max_slices: refuse to start with more slices than this.
+        uncertainty: True or a mapping for bootstrap intervals; none by default.
+        compare: the baseline model, or a mapping with it, for paired differences.
+        gates: rules on values and differences.
+        curves: curves to return.
+        exact: whether ordered metrics must be exact.
+        memory: memory budget in bytes, or text such as "4GB".
+        seed: seed of the resampling.
+        name: name of the evaluation.
+
+    Returns:
+        The result: frames `metrics`, `comparisons`, `gates`, `curves`, and the `verdict`.
+
+    Raises:
+        ConfigError: the arguments are wrong; nothing was read.
+        DataError: the data is not what the arguments say.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4]})
+    >>> plm.evaluate(frame, label="y", models="p", metrics=["roc_auc"]).metrics["value"].item()
+    0.875
+    """
+    from plmetrics.suite.arguments import suite_from_arguments
+    from plmetrics.table.source import open_source
+
+    arguments = dict(locals())
+    for local in ("data", "suite_from_arguments", "open_source"):
+        arguments.pop(local)
+    suite = suite_from_arguments(**arguments)
+    return evaluate_suite(suite, open_source(data))
+
+
+def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = None) -> Result:
+    """Evaluate a checked suite on an open source."""
+    from plmetrics.engine.passes import aggregate
+    from plmetrics.engine.prepare import prepare
+    from plmetrics.engine.request import bind
+    from plmetrics.engine.rows import models_in_order, sliced_sums
+    from plmetrics.gates.verdicts import evaluate_gates, verdict
+    from plmetrics.inference.analysis import Analysis, SetStates, corrected, ordered_stage, resampling, tables
+    from plmetrics.inference.estimates import Population
+
+    watch = Stopwatch(progress)
+    with watch.stage("prepare"):
+        request = bind(suite, source)
+        prepared = prepare(request)
+    with watch.stage("aggregate"):
+        aggregated = aggregate(prepared)
+    with watch.stage("order"):
+        sums = sliced_sums(prepared, aggregated)
+        sets = [SetStates(part, total) for part, total in zip(prepared.slices, sums, strict=True)]
+        independent = suite.columns.unit is None and suite.columns.weight is None
+        weights = resampling(suite, aggregated.units)
+        population = Population(prepared.populations(), independent)
+        analysis = Analysis(suite, sets, population, request.pairs, weights)
+        ordered, curves = ordered_stage(analysis, models_in_order(prepared, aggregated))
+    with watch.stage("intervals"):
+        metric_table, every_comparison = tables(analysis, ordered)
+        comparisons = corrected(analysis, every_comparison)
+        gates = evaluate_gates(suite, metric_table, every_comparison)
+    record = _record(request, prepared, aggregated, watch)
+    return Result(metric_table, comparisons, gates, curves, verdict(gates), suite, record)
+
+
+def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> dict[str, Any]:
+    return {
+        "constants": prepared.constants(int(aggregated.units.sum())),
+        "files": [
+            {"path": file.name, "bytes": file.size, "rows": file.rows} for file in request.source.files
+        ],
+        "rows": {
+            "read": prepared.rows.read,
+            "zero_weight": prepared.rows.zero_weight,
+            "used": aggregated.used,
+            "dropped": dict(prepared.rows.dropped),
+        },
+        "timings": dict(watch.seconds),
+    }
+
+
+def run(
+    path: str | Path,
+    output: str | Path | None = None,
+    set: Mapping[str, Any] | None = None,  # noqa: A002
+    progress: Progress | None = None,
+) -> Result:
+    """Evaluate a YAML suite and write the run folder.
+
+    Args:
+        path: the suite.
+        output: folder that replaces `output.directory` and may lie anywhere.
+        set: suite keys to replace, dotted, e.g. {"uncertainty.replicates": 200}.
+        progress: called with the name of each stage as it begins.
+
+    Returns:
+        The result, with `folder` set. A gate that fails is in `verdict`, not an exception.
+
+    Raises:
+        ConfigError: the suite is wrong.
+        DataError: the data is not what the suite says.
+        EnvironmentFault: the folder cannot be written.
+    """
+    from plmetrics.runs.folder import RunFolder, output_directory
+    from plmetrics.suite.yaml import load_suite
+    from plmetrics.table.source import open_source
+
+    loaded = load_suite(Path(path), set or {})
+    directory = output_directory(loaded, output)
+    with RunFolder.start(directory, loaded.suite) as folder:
+        with located(loaded):
+            source = open_source(loaded.suite.data.path, loaded.folder)
+            result = evaluate_suite(loaded.suite, source, progress)
+        record = folder.publish(result)
+    return replace(result, folder=folder.path, record=record)
+
+
+@contextmanager
+def located(loaded: Any) -> Iterator[None]:
+    """Give problems that name a place in the suite their place in the file."""
+    try:
+        yield
+    except PlmetricsError as error:
+        raise loaded.locate(error) from error
+
+
+def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Any:  # noqa: A002
+    """Check a suite against its data on zero rows: names, columns and types, without a scan."""
+    from plmetrics.engine.request import bind
+    from plmetrics.suite.yaml import load_suite
+    from plmetrics.table.source import open_source
+
+    loaded = load_suite(Path(path), set or {})
+    with located(loaded):
+        return bind(loaded.suite, open_source(loaded.suite.data.path, loaded.folder))
+
+
+def metric(text: str, task: str = "binary") -> Metric:
+    """A metric from its text.
+
+    >>> import plmetrics as plm
+    >>> str(plm.metric("precision(threshold=0.3)"))
+    'precision(threshold=0.3)'
+
+    Raises:
+        ConfigError: the text names no metric of the task, or a parameter is wrong.
+    """
+    from plmetrics.suite.problems import metric_from_text
+
+    return metric_from_text(task, text)
+
+
+def metrics(task: str | None = None) -> pl.DataFrame:
+    """The metrics that exist, a row each, with their facts.
+
+    >>> import plmetrics as plm
+    >>> "roc_auc" in plm.metrics("binary")["name"]
+    True
+    """
+    from plmetrics.catalogue import registry
+
+    facts = ("range", "direction", "threshold_free", "handles_imbalance", "proper", "interpretable")
+    words = ("use_when", "beware", "formula", "reference")
+    return pl.DataFrame(
+        [
+            {"task": cls.task, "name": cls.name, "aliases": list(cls.aliases), "family": cls.family}
+            | {fact: getattr(cls, fact) for fact in (*facts, *words)}
+            | {"range": list(cls.range)}
+            for cls in registry.classes(task)
+        ],
+        schema_overrides={"aliases": pl.List(pl.String), "range": pl.List(pl.Float64)},
+        infer_schema_length=None,
+    )

@@ -1,0 +1,1 @@
+"""The metrics: one file a task family, one small class a metric."""

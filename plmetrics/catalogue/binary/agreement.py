@@ -1,0 +1,270 @@
+"""Single numbers for the whole confusion table at a threshold: averages of rates, correlations, agreement.
+
+Every cell of the table is a sum of weights.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.binary.counts import AtThreshold, both_classes
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Undefined
+
+
+def _sensitivity(state: Any) -> Any:
+    return ops.ratio(state.tp, state.tp + state.fn)
+
+
+def _specificity(state: Any) -> Any:
+    return ops.ratio(state.tn, state.tn + state.fp)
+
+
+def _determinant(state: Any) -> Any:
+    return state.tp * state.tn - state.fp * state.fn
+
+
+def _informedness(state: Any) -> Any:
+    return ops.ratio(_determinant(state), (state.tp + state.fn) * (state.tn + state.fp))
+
+
+def _markedness(state: Any) -> Any:
+    return ops.ratio(_determinant(state), (state.tp + state.fp) * (state.tn + state.fn))
+
+
+class OverClasses(AtThreshold):
+    """Base of the metrics that need a rate of the positives and one of the negatives."""
+
+    def undefined(self, state: Any) -> Undefined:
+        """No rows, no positives or no negatives."""
+        return [*super().undefined(state), *both_classes(state)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both classes."""
+        return (state.positives, state.negatives)
+
+
+@register
+class BalancedAccuracy(OverClasses):
+    """Mean of recall and specificity: (TP / (TP + FN) + TN / (TN + FP)) / 2.
+
+    Weighted by row within each class; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class is
+    absent. Source: Brodersen and others (2010).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.2, 0.1]})
+    >>> rows.select(BalancedAccuracy().expr("y", "p")).item()
+    0.75
+    """
+
+    name = "balanced_accuracy"
+    formula = "(TP / (TP + FN) + TN / (TN + FP)) / 2"
+    use_when = "One class is rare and both matter alike; any constant decision scores 0.5."
+    beware = "It is not the share of right decisions in your data unless the classes are equally common."
+    reference = "Brodersen and others (2010), The balanced accuracy and its posterior distribution, ICPR"
+
+    def finalise(self, state: Any) -> Any:
+        """Mean of the two rates."""
+        return (_sensitivity(state) + _specificity(state)) / 2.0
+
+
+@register
+class BalancedErrorRate(OverClasses):
+    """Mean of the two error rates: (FN / (TP + FN) + FP / (TN + FP)) / 2.
+
+    Weighted by row within each class; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class is
+    absent. Source: Brodersen and others (2010), as 1 - balanced accuracy.
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.2, 0.1]})
+    >>> rows.select(BalancedErrorRate().expr("y", "p")).item()
+    0.25
+    """
+
+    name = "balanced_error_rate"
+    direction = "lower"
+    formula = "(FN / (TP + FN) + FP / (TN + FP)) / 2"
+    use_when = "One class is rare, both matter alike, and you think in mistakes; 0.5 is a constant decision."
+    beware = "It is not the share of wrong decisions in your data unless the classes are equally common."
+    reference = "Brodersen and others (2010), The balanced accuracy and its posterior distribution, ICPR"
+
+    def finalise(self, state: Any) -> Any:
+        """Mean of the two error rates, from counts."""
+        missed = ops.ratio(state.fn, state.tp + state.fn)
+        return (missed + ops.ratio(state.fp, state.tn + state.fp)) / 2.0
+
+
+@register
+class YoudenJ(OverClasses):
+    """Recall + specificity - 1, also called informedness: (TP TN - FP FN) / ((TP + FN)(TN + FP)).
+
+    Weighted by row within each class; in [-1, 1], 0 for any decision made without looking; undefined
+    (`no_positives`, `no_negatives`) where a class is absent. Source: Youden (1950).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.2, 0.1]})
+    >>> rows.select(YoudenJ().expr("y", "p")).item()
+    0.5
+    """
+
+    name = "youden_j"
+    range = (-1.0, 1.0)
+    formula = "TP / (TP + FN) + TN / (TN + FP) - 1"
+    use_when = "You want skill beyond chance, independent of the prevalence, as for diagnostic tests."
+    beware = "It weighs a missed positive and a false alarm by class size, not by what they cost."
+    reference = "Youden (1950), Index for rating diagnostic tests, Cancer 3(1)"
+
+    def finalise(self, state: Any) -> Any:
+        """By the determinant of the table, which is an exact 0 without skill."""
+        return _informedness(state)
+
+
+@register
+class GMean(OverClasses):
+    """Geometric mean of recall and specificity: sqrt(TP / (TP + FN) TN / (TN + FP)).
+
+    Weighted by row within each class; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class is
+    absent. Source: Kubat and Matwin (1997).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.6, 0.1]})
+    >>> rows.select(GMean().expr("y", "p")).item()
+    0.5
+    """
+
+    name = "g_mean"
+    interpretable = False
+    formula = "sqrt(TP / (TP + FN) * TN / (TN + FP))"
+    use_when = "One class is rare and a model that gives up on either class should score 0."
+    beware = "A single rate of 0 wipes out all else, so it is unstable with few positives."
+    reference = "Kubat and Matwin (1997), Addressing the curse of imbalanced training sets, ICML"
+
+    def finalise(self, state: Any) -> Any:
+        """Root of the product of the two rates."""
+        return ops.sqrt(_sensitivity(state) * _specificity(state))
+
+
+@register
+class Markedness(AtThreshold):
+    """Precision + negative predictive value - 1: (TP TN - FP FN) / ((TP + FP)(TN + FN)).
+
+    Weighted by row; in [-1, 1], 0 for any decision made without looking; undefined (`zero_denominator`) when
+    nothing or everything is called positive. Source: Powers (2011).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.6, 0.1]})
+    >>> rows.select(Markedness().expr("y", "p")).item()
+    0.0
+    """
+
+    name = "markedness"
+    range = (-1.0, 1.0)
+    formula = "TP / (TP + FP) + TN / (TN + FN) - 1"
+    use_when = "You want to know how far both calls can be relied on, beyond chance."
+    beware = "It moves with the prevalence; its partner that does not is youden_j."
+    reference = (
+        "Powers (2011), Evaluation: from precision, recall and F-measure to ROC, informedness, markedness and "
+        "correlation, Journal of Machine Learning Technologies 2(1)"
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """By the determinant of the table, which is an exact 0 without skill."""
+        return _markedness(state)
+
+    def undefined(self, state: Any) -> Undefined:
+        """One of the two calls is never made."""
+        return [
+            *super().undefined(state),
+            ("zero_denominator", ops.smaller(state.tp + state.fp, state.tn + state.fn) == 0),
+        ]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both calls."""
+        return (state.tp + state.fp, state.tn + state.fn)
+
+
+@register
+class Mcc(AtThreshold):
+    """Correlation of decision and label: (TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN)).
+
+    Weighted by row; in [-1, 1]; undefined (`zero_denominator`) where a class is absent or one of the calls is
+    never made. Computed as the signed root of youden_j times markedness, in floating point: the product of
+    the four sums overflows 64-bit integers from about 100,000 rows on, and this form needs only products of
+    two. Source: Matthews (1975).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.8, 0.2, 0.1]})
+    >>> rows.select(Mcc().expr("y", "p")).item()
+    1.0
+    """
+
+    name = "mcc"
+    range = (-1.0, 1.0)
+    formula = "(TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN))"
+    use_when = (
+        "You need one number for the whole confusion table that is high only if all four cells are good."
+    )
+    beware = (
+        "It moves with the prevalence, so it is not comparable between slices with different shares of "
+        "positives."
+    )
+    reference = "Matthews (1975), Comparison of the predicted and observed secondary structure, BBA 405(2)"
+
+    def finalise(self, state: Any) -> Any:
+        """Exactly 1, 0 and -1 where it should be."""
+        informedness = _informedness(state)
+        size = ops.sqrt(informedness * _markedness(state))
+        return ops.where(informedness < 0, -size, size)
+
+    def undefined(self, state: Any) -> Undefined:
+        """A margin of the table is empty."""
+        calls = ops.smaller(state.tp + state.fp, state.tn + state.fn)
+        labels = ops.smaller(state.tp + state.fn, state.tn + state.fp)
+        return [*super().undefined(state), ("zero_denominator", ops.smaller(calls, labels) == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both classes."""
+        return (state.positives, state.negatives)
+
+
+@register
+class CohenKappa(AtThreshold):
+    """Agreement beyond chance: (p_o - p_e) / (1 - p_e), p_o the accuracy and p_e that of independent calls.
+
+    Weighted by row; in [-1, 1]; undefined (`zero_denominator`) where p_e = 1, that is where all rows have one
+    label and one call. Computed as 2 (TP TN - FP FN) / ((TP + FP)(TN + FP) + (TP + FN)(TN + FN)), the same
+    number without subtracting from 1. Source: Cohen (1960).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.2, 0.1]})
+    >>> rows.select(CohenKappa().expr("y", "p")).item()
+    0.5
+    """
+
+    name = "cohen_kappa"
+    range = (-1.0, 1.0)
+    interpretable = False
+    formula = "(p_o - p_e) / (1 - p_e), p_o = (TP + TN)/n, p_e = ((TP+FP)(TP+FN) + (TN+FN)(TN+FP))/n^2"
+    use_when = "You compare with a literature that reports kappa, such as agreement between raters."
+    beware = "Its value depends on how often each call is made: a worse model can have the higher kappa."
+    reference = "Cohen (1960), A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20(1)"
+
+    def finalise(self, state: Any) -> Any:
+        """By the determinant of the table."""
+        return ops.ratio(2.0 * _determinant(state), self._denominator(state))
+
+    def undefined(self, state: Any) -> Undefined:
+        """One label and one call only."""
+        return [*super().undefined(state), ("zero_denominator", self._denominator(state) == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both classes."""
+        return (state.positives, state.negatives)
+
+    @staticmethod
+    def _denominator(state: Any) -> Any:
+        crossed = (state.tp + state.fp) * (state.tn + state.fp)
+        return crossed + (state.tp + state.fn) * (state.tn + state.fn)

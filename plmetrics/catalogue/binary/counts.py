@@ -1,0 +1,275 @@
+"""Counts of a binary decision at a threshold, and what threshold metrics share: the four atoms and two bases.
+
+TP, FP, FN and TN are each summed directly, never as a difference of totals, so that an empty quadrant is an
+exact 0 also under weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from plmetrics.catalogue.metric import Metric, finite, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+from plmetrics.core.names import number_text
+from plmetrics.states.sums import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Direction, Undefined
+
+QUADRANTS = ("tp", "fp", "fn", "tn")
+INFINITY = float("inf")
+
+
+def threshold_parameter() -> Any:
+    """The parameter `threshold`, the same for every metric that has it."""
+    return parameter(
+        0.5, doc="rows with score >= threshold are called positive", check=finite, domain="a finite number"
+    )
+
+
+def quadrants(threshold: float, names: tuple[str, ...] = QUADRANTS) -> Mapping[str, Atom]:
+    """The atoms of some cells of the confusion table; equal thresholds share them."""
+    return {name: _quadrant(name, threshold) for name in names}
+
+
+def _quadrant(name: str, threshold: float) -> Atom:
+    key = f"{name}(threshold={number_text(threshold)})"
+    if name == "tp":
+        return Atom(key, lambda rows: rows.positive & (rows.score >= threshold), counts=True)
+    if name == "fp":
+        return Atom(key, lambda rows: ~rows.positive & (rows.score >= threshold), counts=True)
+    if name == "fn":
+        return Atom(key, lambda rows: rows.positive & (rows.score < threshold), counts=True)
+    return Atom(key, lambda rows: ~rows.positive & (rows.score < threshold), counts=True)
+
+
+def both_classes(state: Any) -> Undefined:
+    """The reasons of a metric that compares positives with negatives."""
+    return [("no_positives", state.positives == 0), ("no_negatives", state.negatives == 0)]
+
+
+class Decision(Metric):
+    """Base of the metrics of a yes or no decision: sums over rows of a binary task."""
+
+    task = "binary"
+    family = "sums"
+    threshold_free = False
+    range = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+
+
+@dataclass(frozen=True)
+class AtThreshold(Decision):
+    """Base of the metrics that read the confusion table at a threshold and have no other parameter."""
+
+    threshold: float = threshold_parameter()
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """TP, FP, FN and TN."""
+        return quadrants(self.threshold)
+
+
+class Rate(AtThreshold):
+    """Base of the rates: some cells of the confusion table over some more of them.
+
+    `empty` is the status when the denominator is 0. Both sums come from the same cells, so a rate whose other
+    cells are empty is exactly 1.
+    """
+
+    kind = "proportion"
+    part: ClassVar[tuple[str, ...]]
+    whole: ClassVar[tuple[str, ...]]
+    empty: ClassVar[str] = "zero_denominator"
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The cells of the denominator."""
+        return quadrants(self.threshold, self.whole)
+
+    def finalise(self, state: Any) -> Any:
+        """Sum of the part over sum of the whole."""
+        return ops.ratio(sum_of(state, self.part), sum_of(state, self.whole))
+
+    def undefined(self, state: Any) -> Undefined:
+        """No rows at all, or none in the denominator."""
+        return [*super().undefined(state), (self.empty, sum_of(state, self.whole) == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """The denominator."""
+        return (sum_of(state, self.whole),)
+
+
+def sum_of(state: Any, names: tuple[str, ...]) -> Any:
+    """The sum of some arrays of a state."""
+    return reduce(add, (getattr(state, name) for name in names))
+
+
+class Count(AtThreshold):
+    """Base of the four counts."""
+
+    additive = True
+    range = (0.0, INFINITY)
+    handles_imbalance = False
+    beware = "It grows with the number of rows: compare it only between models on the same rows."
+    reference = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The one cell of that name."""
+        return quadrants(self.threshold, (self.name,))
+
+    def finalise(self, state: Any) -> Any:
+        """The cell itself."""
+        return getattr(state, self.name)
+
+
+@register
+class TruePositives(Count):
+    """Weight of the positive rows that are called positive: sum of w where y = 1 and score >= threshold.
+
+    A count where there are no weights; 0 or more; undefined (`no_rows`) without rows. Source: Fawcett (2006).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.6, 0.1]})
+    >>> rows.select(TruePositives().expr("y", "p")).item()
+    1.0
+    """
+
+    name = "tp"
+    formula = "sum of w over rows with y = 1 and score >= threshold"
+    use_when = "You want the caught positives as a number, for a capacity or cost calculation."
+
+
+@register
+class FalsePositives(Count):
+    """Weight of the negative rows that are called positive: sum of w where y = 0 and score >= threshold.
+
+    A count where there are no weights; 0 or more; undefined (`no_rows`) without rows. Source: Fawcett (2006).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.6, 0.1], "w": [1, 1, 3, 1]})
+    >>> rows.select(FalsePositives().expr("y", "p", "w")).item()
+    3.0
+    """
+
+    name = "fp"
+    direction = "lower"
+    formula = "sum of w over rows with y = 0 and score >= threshold"
+    use_when = "You want the false alarms as a number, for a capacity or cost calculation."
+
+
+@register
+class FalseNegatives(Count):
+    """Weight of the positive rows that are called negative: sum of w where y = 1 and score < threshold.
+
+    A count where there are no weights; 0 or more; undefined (`no_rows`) without rows. Source: Fawcett (2006).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.6, 0.1]})
+    >>> rows.select(FalseNegatives(threshold=0.95).expr("y", "p")).item()
+    2.0
+    """
+
+    name = "fn"
+    direction = "lower"
+    formula = "sum of w over rows with y = 1 and score < threshold"
+    use_when = "You want the missed positives as a number, for a risk or cost calculation."
+
+
+@register
+class TrueNegatives(Count):
+    """Weight of the negative rows that are called negative: sum of w where y = 0 and score < threshold.
+
+    A count where there are no weights; 0 or more; undefined (`no_rows`) without rows. Source: Fawcett (2006).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.6, 0.1]})
+    >>> rows.select(TrueNegatives().expr("y", "p")).item()
+    1.0
+    """
+
+    name = "tn"
+    formula = "sum of w over rows with y = 0 and score < threshold"
+    use_when = "You want the rows rightly left alone as a number, to complete the confusion table."
+
+
+@register
+class RowCount(Decision):
+    """Number of rows with weight above 0, whatever the weights.
+
+    Undefined (`no_rows`) without rows. Source: this catalogue.
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0], "p": [0.9, 0.4, 0.6], "w": [2.5, 0.0, 1.0]})
+    >>> rows.select(RowCount().expr("y", "p", "w")).item()
+    2.0
+    """
+
+    name = "n"
+    threshold_free = True
+    additive = True
+    range = (0.0, INFINITY)
+    direction = "none"
+    formula = "number of rows with w > 0"
+    use_when = "You want slice sizes among the metrics, for instance to put a gate on them."
+    beware = "It says nothing of how many rows are positive, nor of how many independent units there are."
+    reference = "plmetrics catalogue, section 1"
+
+    def finalise(self, state: Any) -> Any:
+        """The count every state carries."""
+        return state.n
+
+
+@register
+class Prevalence(Decision):
+    """Share of positives: P / (P + N), in weight.
+
+    In [0, 1]; undefined (`no_rows`) without rows. Source: Altman and Bland (1994).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.6, 0.1], "w": [1, 1, 1, 5]})
+    >>> rows.select(Prevalence().expr("y", "p", "w")).item()
+    0.25
+    """
+
+    name = "prevalence"
+    threshold_free = True
+    direction = "none"
+    kind = "proportion"
+    formula = "P / (P + N)"
+    use_when = "Always beside precision, average precision and accuracy: it is the value a blind guess gets."
+    beware = "It describes the data, not the model; after sampling by label it is that of the sample."
+    reference = "Altman and Bland (1994), Diagnostic tests 2: predictive values, BMJ 309"
+
+    def finalise(self, state: Any) -> Any:
+        """Positive weight over all weight."""
+        return ops.ratio(state.positives, state.positives + state.negatives)
+
+
+@register
+class SelectionRate(Rate):
+    """Share of the rows that are called positive: (TP + FP) / (TP + FP + FN + TN).
+
+    Sums of weights; in [0, 1]; undefined (`no_rows`) without rows. Source: Feldman and others (2015).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.6, 0.1]})
+    >>> rows.select(SelectionRate(threshold=0.3).expr("y", "p")).item()
+    0.75
+    """
+
+    name = "selection_rate"
+    direction = "none"
+    part = ("tp", "fp")
+    whole = QUADRANTS
+    empty = "no_rows"
+    formula = "(TP + FP) / (TP + FP + FN + TN)"
+    use_when = (
+        "You want the volume of decisions, for capacity planning or to compare groups (demographic parity)."
+    )
+    beware = "It does not look at the labels: a right and a wrong selection count the same."
+    reference = "Feldman and others (2015), Certifying and removing disparate impact, KDD"

@@ -1,0 +1,237 @@
+"""Metrics of the order of the scores, at no threshold. Rows with equal scores are one point.
+
+The state has the weight of each class per distinct score, ascending; a point may be empty. On bins that hold
+several distinct scores each metric gives the value as if a bin were one score, and `bound` how wrong that can
+be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.binary.counts import both_classes
+from plmetrics.catalogue.metric import Metric, Norm
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Undefined
+
+
+def _last(running: Any) -> Any:
+    """The final value of a running total, which unlike a sum of its own has the running total's rounding."""
+    return ops.largest(running)
+
+
+class RocArea(Metric):
+    """Base of the metrics that are a function of the area under the ROC curve."""
+
+    task = "binary"
+    family = "scores"
+    direction = "higher"
+    kind = "roc_area"
+    needs_score = True
+
+    def undefined(self, state: Any) -> Undefined:
+        """A class is absent."""
+        return [*super().undefined(state), *both_classes(state)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both classes."""
+        return (state.positives, state.negatives)
+
+    @staticmethod
+    def _area(state: Any) -> Any:
+        below = ops.cumulative(state.negative)
+        won = ops.total(state.positive * (below - state.negative / 2.0))
+        return ops.ratio(won, ops.total(state.positive * ops.spread(_last(below), below)))
+
+    @staticmethod
+    def _area_bound(state: Any) -> Any:
+        tied = ops.total(state.positive * state.negative)
+        return ops.ratio(tied / 2.0, state.positives * state.negatives)
+
+
+@register
+class RocAuc(RocArea):
+    """Chance that a positive scores higher than a negative, ties counting half: area under the ROC curve.
+
+    Sum over pairs of w_i w_j [s_i > s_j] + w_i w_j [s_i = s_j] / 2, divided by P N. In [0, 1]; undefined
+    (`no_positives`, `no_negatives`) where a class is absent. Source: Hanley and McNeil (1982).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.4, 0.1]})
+    >>> rows.select(RocAuc().expr("y", "p")).item()
+    0.875
+    """
+
+    name = "roc_auc"
+    range = (0.0, 1.0)
+    formula = "P(s+ > s-) + P(s+ = s-) / 2"
+    use_when = "You compare how well models rank, before a threshold is chosen and whatever the prevalence."
+    beware = "With rare positives a high value can go with a poor precision at every usable threshold."
+    reference = (
+        "Hanley and McNeil (1982), The meaning and use of the area under a ROC curve, Radiology 143(1)"
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """Won pairs over all pairs."""
+        return self._area(state)
+
+    def bound(self, state: Any) -> Any:
+        """Half of the pairs that share a bin: all of them may be won, or lost."""
+        return self._area_bound(state)
+
+
+@register
+class Gini(RocArea):
+    """Won less lost pairs of a positive with a negative, over all such pairs: 2 AUC - 1, or Somers' D.
+
+    Weighted by pair; in [-1, 1]; undefined (`no_positives`, `no_negatives`) where a class is absent. Source:
+    Somers (1962).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.4, 0.1]})
+    >>> rows.select(Gini().expr("y", "p")).item()
+    0.75
+    """
+
+    name = "gini"
+    range = (-1.0, 1.0)
+    formula = "2 AUC - 1"
+    use_when = "Your field reports it, as credit scoring does; it says what the AUC says with 0 for no skill."
+    beware = "It is neither the Gini impurity of trees nor the Gini coefficient of incomes."
+    reference = (
+        "Somers (1962), A new asymmetric measure of association for ordinal variables, Am. Sociol. Rev. 27(6)"
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """From the area."""
+        return 2.0 * self._area(state) - 1.0
+
+    def bound(self, state: Any) -> Any:
+        """Twice the area's."""
+        return 2.0 * self._area_bound(state)
+
+
+@register
+class AveragePrecision(Metric):
+    """Precision averaged over the positives, each at its own score as threshold: sum of (R_k - R_{k-1}) P_k.
+
+    k runs over the distinct scores from high to low; no interpolation. Weighted by row; in (0, 1], about the
+    prevalence without skill; undefined (`no_positives`) without positives. Source: Boyd, Eng and Page (2013).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> round(rows.select(AveragePrecision().expr("y", "p")).item(), 6)
+    0.833333
+    """
+
+    name = "average_precision"
+    task = "binary"
+    family = "scores"
+    range = (0.0, 1.0)
+    direction = "higher"
+    kind = "pr_area"
+    needs_score = True
+    interpretable = False
+    formula = "sum over distinct scores, descending, of (recall_k - recall_{k-1}) precision_k"
+    use_when = "Positives are rare and only the top of the ranking will be acted on."
+    beware = "Its value without skill is the prevalence: do not compare slices or samples that differ in it."
+    reference = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML PKDD"
+
+    def finalise(self, state: Any) -> Any:
+        """Mean precision at the positives."""
+        hits = ops.cumulative(state.positive, descending=True)
+        calls = hits + ops.cumulative(state.negative, descending=True)
+        precision = ops.ratio(hits, calls, otherwise=0.0)
+        return ops.ratio(ops.total(state.positive * precision), ops.total(state.positive))
+
+    def undefined(self, state: Any) -> Undefined:
+        """No positives."""
+        return [*super().undefined(state), ("no_positives", state.positives == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Positives."""
+        return (state.positives,)
+
+    def bound(self, state: Any) -> Any:
+        """Distance to the better of the best and the worst order within every bin.
+
+        Best: a bin's positives come first, at one score: each has the precision (T + p) / (T + p + F), T and F the
+        hits and false alarms above the bin. Worst: its negatives come first and its positives one by one, in
+        parts as small as they may be: the integral of (T + x) / (T + x + F + n) over x from 0 to p.
+        """
+        p, n = state.positive, state.negative
+        hits = ops.cumulative(p, descending=True)
+        alarms = ops.cumulative(n, descending=True)
+        best = p * ops.ratio(hits, hits + alarms - n, otherwise=0.0)
+        before = hits - p + alarms
+        growth = ops.log(ops.ratio(before + p, before, otherwise=1.0))
+        worst = p - alarms * growth
+        value = p * ops.ratio(hits, hits + alarms, otherwise=0.0)
+        gained, lost = ops.total(best) - ops.total(value), ops.total(value) - ops.total(worst)
+        return ops.ratio(ops.larger(gained, lost), ops.total(p))
+
+
+@register
+class KolmogorovSmirnov(Norm):
+    """Largest distance between the score distributions of the classes: sup of abs(F1 - F0).
+
+    F1 and F0 are the weighted shares of the positives and of the negatives with a score of at most s. In [0,
+    1]; undefined (`no_positives`, `no_negatives`) where a class is absent. Source: Smirnov (1948).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.6, 0.1]})
+    >>> rows.select(KolmogorovSmirnov().expr("y", "p")).item()
+    0.5
+    """
+
+    name = "ks"
+    task = "binary"
+    family = "scores"
+    range = (0.0, 1.0)
+    direction = "higher"
+    needs_score = True
+    formula = "max over s of abs(F1(s) - F0(s))"
+    use_when = "One threshold will be used and the score should part the classes as far as possible there."
+    beware = (
+        "It looks at a single threshold, chosen on the same rows, and does not see which class scores higher."
+    )
+    reference = (
+        "Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, Ann. Math. "
+        "Stat. 19(2)"
+    )
+
+    def gaps(self, state: Any) -> Any:
+        """F1 - F0 at each point."""
+        return _cumulative_share(state.positive) - _cumulative_share(state.negative)
+
+    def size(self, state: Any, gaps: Any) -> Any:  # noqa: ARG002
+        """The largest gap."""
+        return ops.largest(ops.absolute(gaps))
+
+    def undefined(self, state: Any) -> Undefined:
+        """A class is absent."""
+        return [*super().undefined(state), *both_classes(state)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both classes."""
+        return (state.positives, state.negatives)
+
+    def bound(self, state: Any) -> Any:
+        """How far a corner of a bin, one class wholly before the other, exceeds the largest gap between bins."""
+        gaps = self.gaps(state)
+        positives_last = ops.absolute(
+            gaps - ops.ratio(state.positive, ops.spread(state.positives, gaps), 0.0)
+        )
+        negatives_last = ops.absolute(
+            gaps + ops.ratio(state.negative, ops.spread(state.negatives, gaps), 0.0)
+        )
+        corner = ops.largest(ops.larger(positives_last, negatives_last))
+        return ops.larger(corner - self.size(state, gaps), 0.0)
+
+
+def _cumulative_share(mass: Any) -> Any:
+    running = ops.cumulative(mass)
+    return ops.ratio(running, ops.spread(_last(running), running), otherwise=0.0)

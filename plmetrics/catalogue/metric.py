@@ -1,0 +1,243 @@
+"""What a metric is: parameters, what it needs of its family's state, and how to finalise."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import polars as pl
+
+from plmetrics.core import ops
+from plmetrics.core.names import number_text
+from plmetrics.states.expressions import ScoreExpressions, sum_expressions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from plmetrics.states.scores import Binning
+    from plmetrics.states.sums import Atom
+
+Family = Literal["sums", "scores"]
+Direction = Literal["higher", "lower", "zero", "none"]
+Kind = Literal["proportion", "roc_area", "pr_area", "norm", "other"]
+Undefined = list[tuple[str, Any]]
+
+_TYPES: dict[str, type] = {"float": float, "int": int, "bool": bool, "str": str, "None": type(None)}
+_FLOAT_LIMIT = 1 << 1023
+_NO_PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+
+
+class ParameterError(ValueError):
+    """A metric's parameter is unknown, missing or outside its domain."""
+
+
+def parameter(
+    default: Any = dataclasses.MISSING,
+    *,
+    doc: str,
+    check: Callable[[Any], bool] | None = None,
+    domain: str = "",
+) -> Any:
+    """A metric's parameter: its default, what it means, and its domain."""
+    return dataclasses.field(default=default, metadata={"doc": doc, "check": check, "domain": domain})
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A named estimator with parameters. Two metrics are the same when their canonical texts are.
+
+    A subclass sets the class facts, declares its parameters as dataclass fields in the order of the catalogue
+    page, and writes `finalise` and `undefined` in operators and `plmetrics.core.ops`, so that the same lines
+    serve slices, replicates and Polars expressions. `presets` are aliases that stand for the metric with
+    parameters set, such as `mce` for `ece(norm=max)`.
+    """
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = _NO_PRESETS
+    task: ClassVar[str]
+    family: ClassVar[Family]
+    range: ClassVar[tuple[float, float]]
+    direction: ClassVar[Direction]
+    kind: ClassVar[Kind] = "other"
+    additive: ClassVar[bool] = False
+    centred: ClassVar[bool] = False
+    probability: ClassVar[bool] = False
+    needs_score: ClassVar[bool] = False
+    threshold_free: ClassVar[bool] = True
+    handles_imbalance: ClassVar[bool] = True
+    proper: ClassVar[Literal["strictly", "no"]] = "no"
+    interpretable: ClassVar[bool] = True
+    use_when: ClassVar[str]
+    beware: ClassVar[str]
+    formula: ClassVar[str]
+    reference: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = self._normalised(field)
+            object.__setattr__(self, field.name, value)
+            check = field.metadata.get("check")
+            if check is not None and not check(value):
+                msg = f"{self.name}: {field.name} must be {field.metadata['domain']}, not {value!r}"
+                raise ParameterError(msg)
+
+    def _normalised(self, field: dataclasses.Field[Any]) -> Any:
+        value = _plain(getattr(self, field.name))
+        allowed = _type_names(field)
+        if type(value) is int and "float" in allowed and "int" not in allowed and abs(value) < _FLOAT_LIMIT:
+            value = float(value)
+        fits = isinstance(value, tuple(_TYPES[name] for name in allowed))
+        if not fits or (isinstance(value, bool) and "bool" not in allowed):
+            msg = f"{self.name}: {field.name} must be {field.metadata['domain'] or field.type}, not {value!r}"
+            raise ParameterError(msg)
+        return value
+
+    @property
+    def text(self) -> str:
+        """Canonical text: parameters in catalogue order, those at their default left out."""
+        parts = [
+            f"{field.name}={_value_text(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"{self.name}({', '.join(parts)})" if parts else self.name
+
+    def __str__(self) -> str:
+        return self.text
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sums this metric reads, by the name `finalise` uses for each. Family sums only."""
+        return {}
+
+    def binning(self) -> Binning | None:
+        """The fixed bins this metric reads, or None for the distinct scores. Family scores only."""
+        return None
+
+    def finalise(self, state: Any) -> Any:
+        """The value, from the state's named arrays."""
+        raise NotImplementedError
+
+    def undefined(self, state: Any) -> Undefined:
+        """Reasons why the value is undefined, each with its condition; the first that holds is the status."""
+        return [("no_rows", state.weight == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """The masses whose spread over blocks says how many independent units stand behind the value."""
+        return (state.weight,)
+
+    def bound(self, state: Any) -> Any:  # noqa: ARG002
+        """Largest possible error of the value on binned scores, given the counts."""
+        return 0.0
+
+    def note(self, state: Any) -> Any:  # noqa: ARG002
+        """What the note behind an undefined value counts, as (words, counts), or None."""
+        return None
+
+    def deviation(self, replicate: Any, point: Any) -> Any:
+        """How far a replicate's vector of gaps lies from the point state's. Kind norm only."""
+        raise NotImplementedError
+
+    def expr(
+        self, label: str | pl.Expr, score: str | pl.Expr, weight: str | pl.Expr | None = None
+    ) -> pl.Expr:
+        """The metric as one Polars expression, for `select` and `group_by().agg()`.
+
+        `label` is 0/1 or boolean for binary tasks, a number for regression; rows with a null in any of the
+        three are not skipped: clean them first. Undefined values are null. `weight` multiplies each row.
+
+        >>> import polars as pl, plmetrics as plm
+        >>> frame = pl.DataFrame({"y": [1, 0, 1], "p": [0.9, 0.2, 0.4]})
+        >>> frame.select(plm.metric("recall").expr(label="y", score="p")).item()
+        0.5
+        """
+        columns = [pl.col(part) if isinstance(part, str) else part for part in (label, score)]
+        weights = pl.col(weight) if isinstance(weight, str) else weight
+        state: Any
+        if self.family == "sums":
+            state = sum_expressions(self.atoms(), self.task, *columns, weights)
+        elif self.binning() is None:
+            state = ScoreExpressions(*columns, weights)
+        else:
+            msg = f"{self.name} has no expression form; use plmetrics.evaluate"
+            raise NotImplementedError(msg)
+        value = self.finalise(state)
+        for _, condition in self.undefined(state):
+            value = ops.where(condition, pl.lit(None, dtype=pl.Float64), value)
+        return value.fill_nan(None).alias(self.text)
+
+
+@dataclass(frozen=True)
+class Norm(Metric):
+    """A metric that is the size of a vector of linear estimates, such as the gaps of a reliability diagram.
+
+    Noise makes such a value larger than it is in truth, so its interval is centred: it needs the size of
+    (replicate's gaps - point's gaps), which is `deviation`.
+    """
+
+    kind = "norm"
+
+    def gaps(self, state: Any) -> Any:
+        """The signed gaps along the points or bins."""
+        raise NotImplementedError
+
+    def size(self, state: Any, gaps: Any) -> Any:
+        """The size of a vector of gaps, weighed as in the state."""
+        raise NotImplementedError
+
+    def finalise(self, state: Any) -> Any:
+        """The size of the state's own gaps."""
+        return self.size(state, self.gaps(state))
+
+    def deviation(self, replicate: Any, point: Any) -> Any:
+        """Size of the difference between the two vectors of gaps, weighed as in the replicate."""
+        return self.size(replicate, self.gaps(replicate) - self.gaps(point))
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return int(value)
+    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, int) else value
+
+
+def _type_names(field: dataclasses.Field[Any]) -> list[str]:
+    declared = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+    return str(declared).split(" | ")
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    return str(value)
+
+
+def finite(value: float) -> bool:
+    """Domain check: any finite number."""
+    return math.isfinite(value)
+
+
+def positive(value: float) -> bool:
+    """Domain check: finite and above 0."""
+    return math.isfinite(value) and value > 0
+
+
+def share(value: float) -> bool:
+    """Domain check: strictly between 0 and 1."""
+    return 0 < value < 1
+
+
+def nonnegative(value: float) -> bool:
+    """Domain check: finite and not below 0."""
+    return math.isfinite(value) and value >= 0
+
+
+def one_of(*options: str) -> Callable[[Any], bool]:
+    """Domain check: one of some words."""
+    return lambda value: value in options

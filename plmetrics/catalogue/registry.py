@@ -1,0 +1,145 @@
+"""Finding a metric by task and name, and making it from text."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.metric import Metric, ParameterError
+from plmetrics.core.names import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_metrics: dict[tuple[str, str], type[Metric]] = {}
+_aliases: dict[tuple[str, str], str] = {}
+_DEFAULTS = {
+    "binary": (
+        "prevalence",
+        "roc_auc",
+        "average_precision",
+        "ks",
+        "accuracy",
+        "precision",
+        "recall",
+        "f1",
+        "mcc",
+    ),
+    "regression": ("mae", "rmse", "mean_error", "r2"),
+}
+
+
+class UnknownMetricError(ValueError):
+    """No metric of that name for the task."""
+
+    def __init__(self, message: str, hint: str | None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def register(metric: type[Metric]) -> type[Metric]:
+    """Class decorator: make a metric known under its task, name and aliases. A name can be taken once.
+
+    Raises:
+        ValueError: the name or an alias is taken.
+    """
+    for name in (metric.name, *metric.aliases, *metric.presets):
+        if (metric.task, name) in _metrics or (metric.task, name) in _aliases:
+            msg = f"the name {name!r} is taken for task {metric.task!r}"
+            raise ValueError(msg)
+    _metrics[metric.task, metric.name] = metric
+    for alias in (*metric.aliases, *metric.presets):
+        _aliases[metric.task, alias] = metric.name
+    return metric
+
+
+def tasks() -> tuple[str, ...]:
+    """Tasks that have metrics, in order of registration."""
+    _load()
+    return tuple(dict.fromkeys(task for task, _ in _metrics))
+
+
+def names(task: str) -> tuple[str, ...]:
+    """Names of a task's metrics, without aliases."""
+    _load()
+    return tuple(name for known, name in _metrics if known == task)
+
+
+def classes(task: str | None = None) -> tuple[type[Metric], ...]:
+    """The registered metric classes, of one task or of all."""
+    _load()
+    return tuple(metric for (known, _), metric in _metrics.items() if task in (None, known))
+
+
+def find(task: str, name: str) -> type[Metric]:
+    """The class of a metric.
+
+    Raises:
+        UnknownMetricError: with the nearest name, or the tasks that do have it.
+    """
+    _load()
+    name = _aliases.get((task, name), name)
+    if (task, name) in _metrics:
+        return _metrics[task, name]
+    elsewhere = [t for t in tasks() if (t, name) in _metrics or (t, name) in _aliases]
+    if elsewhere:
+        hint: str | None = f"'{name}' belongs to task " + ", ".join(repr(t) for t in elsewhere)
+    else:
+        aliases = [alias for known, alias in _aliases if known == task]
+        hint = did_you_mean(name, [*names(task), *aliases])
+    msg = f"unknown metric '{name}' for task '{task}'"
+    raise UnknownMetricError(msg, hint)
+
+
+def create(task: str, name: str, parameters: Mapping[str, Any]) -> Metric:
+    """A metric with its parameters checked.
+
+    Raises:
+        UnknownMetricError: no such name.
+        ParameterError: a parameter is unknown, missing or outside its domain.
+    """
+    metric = find(task, name)
+    preset = metric.presets.get(name, {})
+    for key, value in preset.items():
+        if parameters.get(key, value) != value:
+            whole = f"{metric.name} with {key}={value}"
+            msg = f"{name}: stands for {whole}; leave {key} out, or write {metric.name}"
+            raise ParameterError(msg)
+    parameters = {**parameters, **preset}
+    fields = {field.name: field for field in dataclasses.fields(metric)}
+    for given in parameters:
+        if given not in fields:
+            hint = did_you_mean(given, fields) or f"'{metric.name}' has no parameters"
+            msg = f"{metric.name}: unknown parameter '{given}' ({hint})"
+            raise ParameterError(msg)
+    for field in fields.values():
+        if field.default is dataclasses.MISSING and field.name not in parameters:
+            msg = f"{metric.name}: parameter '{field.name}' is missing ({field.metadata['doc']})"
+            raise ParameterError(msg)
+    return metric(**parameters)
+
+
+def default_metrics(task: str) -> tuple[Metric, ...]:
+    """The metrics of a suite that names none; empty for a task without metrics.
+
+    None of them needs scores between 0 and 1: a table of margins or ranks must not fail over a metric nobody
+    chose.
+
+    >>> [metric.text for metric in default_metrics("regression")]
+    ['mae', 'rmse', 'mean_error', 'r2']
+    """
+    return tuple(create(task, name, {}) for name in _DEFAULTS.get(task, ()))
+
+
+def _load() -> None:
+    """Import the modules that register the built-in metrics."""
+    from plmetrics.catalogue import regression  # noqa: F401
+    from plmetrics.catalogue.binary import (  # noqa: F401
+        agreement,
+        counts,
+        decision,
+        ordered,
+        overlap,
+        probability,
+        threshold,
+    )

@@ -1,0 +1,1 @@
+"""The command line: arguments, exit codes; the only layer that prints."""

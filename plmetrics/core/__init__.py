@@ -1,0 +1,1 @@
+"""What every layer may use: errors, names, metric text, operators, hashing, row expressions, result schemas."""

@@ -1,0 +1,87 @@
+"""What can go wrong, and with which exit code the command line says so.
+
+PlmetricsError            1  the root; raised as itself only for a bug of ours
+├── ConfigError           2  the suite or the call is wrong; nothing was read
+├── DataError             4  the data is not what the suite says
+└── EnvironmentFault      6  permissions, storage, a missing extra
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.core.names import SuitePath
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing to fix: what is wrong, where, and what to do.
+
+    `path` is the place in the suite, as keys and list positions: `("metrics", 0)`.
+    `where` is the place in the file, known once the suite came from one.
+    """
+
+    message: str
+    path: SuitePath = ()
+    hint: str | None = None
+    where: Location | None = None
+
+    def __str__(self) -> str:
+        place = str(self.where) if self.where else ".".join(str(step) for step in self.path)
+        text = f"{place}: {self.message}" if place else self.message
+        return f"{text}\n    {self.hint}" if self.hint else text
+
+
+class PlmetricsError(Exception):
+    """The root of all errors that plmetrics raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+    title: ClassVar[str] = "plmetrics failed"
+
+    def __init__(self, problems: str | Problem | Sequence[Problem]) -> None:
+        if isinstance(problems, str):
+            problems = Problem(problems)
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class ConfigError(PlmetricsError, ValueError):
+    """The suite, a keyword argument or the command line is wrong. Nothing was read."""
+
+    exit_code = 2
+    title = "the suite is not valid"
+
+
+class DataError(PlmetricsError):
+    """A file or a column is not what the suite says."""
+
+    exit_code = 4
+    title = "the data is not what the suite says"
+
+
+class EnvironmentFault(PlmetricsError):
+    """The machine refuses: permissions, storage, or an extra that is not installed."""
+
+    exit_code = 6
+    title = "the environment does not allow this"
+
+    @classmethod
+    def missing_extra(cls, extra: str, needed_for: str) -> EnvironmentFault:
+        """Say which extra to install, and why."""
+        return cls(Problem(f"{needed_for} needs the extra '{extra}'", hint=f"pip install 'plmetrics[{extra}]'"))

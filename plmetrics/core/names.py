@@ -1,0 +1,52 @@
+"""Names: where they stand in a suite, which one was meant, how values are written."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SuitePath: TypeAlias = tuple[str | int, ...]
+
+RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant, or None.
+
+    >>> nearest("roc_acu", ["roc_auc", "recall"])
+    'roc_auc'
+    """
+    matches = difflib.get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def did_you_mean(name: str, known: Iterable[str], *, limit: int = 12) -> str | None:
+    """A hint for an unknown name: the nearest one, else the whole list where it is short.
+
+    >>> did_you_mean("prescision", ["precision", "recall"])
+    "did you mean 'precision'?"
+    """
+    known = list(known)
+    match = nearest(name, known)
+    if match is not None:
+        return f"did you mean '{match}'?"
+    if known and len(known) <= limit:
+        return "known: " + ", ".join(known)
+    return None
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number.
+
+    >>> number_text(2.0), number_text(0.1), number_text(1e-16)
+    ('2', '0.1', '1e-16')
+    """
+    if isinstance(value, int):
+        return str(int(value))
+    if math.isfinite(value) and value == int(value) and abs(value) < 1e16:
+        return str(int(value))
+    return repr(float(value))

@@ -1,0 +1,126 @@
+"""The operators that metrics are written in.
+
+A metric's `finalise` is written once. Its inputs are NumPy arrays of any leading axes (slices, replicates),
+`Segments` (exact scores of many slices end to end) or Polars expressions; these functions hide which.
+Operations "along the points" (`cumulative`, `total`, `largest`) run over the last axis, within each segment,
+or over the rows of a group.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.core.segments import Segments
+
+Array = NDArray[np.float64]
+
+
+def where(condition: Any, then: Any, otherwise: Any) -> Any:
+    """`then` where the condition holds, else `otherwise`."""
+    if isinstance(condition, pl.Expr):
+        return pl.when(condition).then(then).otherwise(otherwise)
+    if isinstance(condition, Segments):
+        return condition.where(then, otherwise)
+    return np.where(condition, then, otherwise)
+
+
+def ratio(numerator: Any, denominator: Any, otherwise: float = float("nan")) -> Any:
+    """Numerator / denominator, and `otherwise` where the denominator is 0.
+
+    >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
+    array([0.5, nan])
+    """
+    safe = where(denominator == 0, 1.0, denominator)
+    return where(denominator == 0, otherwise, numerator / safe)
+
+
+def sqrt(x: Any) -> Any:
+    """Square root; NaN below 0 without a warning."""
+    if isinstance(x, pl.Expr):
+        return x.sqrt()
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(x)
+
+
+def log(x: Any) -> Any:
+    """Natural logarithm; -inf at 0 and NaN below without a warning."""
+    if isinstance(x, pl.Expr):
+        return x.log()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(x)
+
+
+def folded_normal_mean(mean: Any, deviation: Any) -> Any:
+    """Mean of abs(X) for a normal X; abs(mean) where the deviation is 0. Arrays only.
+
+    >>> folded_normal_mean(np.array([0.0, 2.0]), np.array([1.0, 0.0])).round(4)
+    array([0.7979, 2.    ])
+    """
+    from scipy.special import erf
+
+    scale = where(deviation == 0, 1.0, deviation)
+    z = mean / scale
+    folded = scale * math.sqrt(2.0 / math.pi) * np.exp(-z * z / 2.0) + mean * erf(z / math.sqrt(2.0))
+    return where(deviation == 0, absolute(mean), folded)
+
+
+def absolute(x: Any) -> Any:
+    """Absolute value."""
+    return x.abs() if isinstance(x, pl.Expr) else abs(x)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two, element by element."""
+    if isinstance(a, pl.Expr) or isinstance(b, pl.Expr):
+        return pl.min_horizontal(a, b)
+    return np.minimum(a, b)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two, element by element."""
+    if isinstance(a, pl.Expr) or isinstance(b, pl.Expr):
+        return pl.max_horizontal(a, b)
+    return np.maximum(a, b)
+
+
+def cumulative(x: Any, *, descending: bool = False) -> Any:
+    """Running total along the points, each point included; `descending` starts at the last point.
+
+    >>> cumulative(np.array([1.0, 2.0, 3.0]), descending=True)
+    array([6., 5., 3.])
+    """
+    if isinstance(x, pl.Expr):
+        return x.cum_sum(reverse=descending)
+    if isinstance(x, Segments):
+        return x.cumulative(descending=descending)
+    if descending:
+        return np.cumsum(x[..., ::-1], axis=-1)[..., ::-1]
+    return np.cumsum(x, axis=-1)
+
+
+def total(x: Any) -> Any:
+    """Sum along the points."""
+    if isinstance(x, pl.Expr):
+        return x.sum()
+    return x.total() if isinstance(x, Segments) else np.sum(x, axis=-1)
+
+
+def largest(x: Any) -> Any:
+    """Largest value along the points; -inf where there is none, null in an expression."""
+    if isinstance(x, pl.Expr):
+        return x.max()
+    return x.largest() if isinstance(x, Segments) else np.max(x, axis=-1, initial=-np.inf)
+
+
+def spread(totals: Any, points: Any) -> Any:
+    """Bring one value per slice to each of its points, so that the two can be combined."""
+    if isinstance(points, pl.Expr):
+        return totals
+    if isinstance(points, Segments):
+        return points.spread(totals)
+    return np.expand_dims(totals, -1)

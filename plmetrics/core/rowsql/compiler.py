@@ -1,0 +1,190 @@
+"""From text to tree to expression, with every check on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
+from plmetrics.core.rowsql.operators import CHAINS, OPERATORS
+from plmetrics.core.rowsql.parts import Builder, Kind, Part, RowExpressionError, refuse
+
+if TYPE_CHECKING:
+    import polars as pl
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.expressions import Expression
+    from sqlglot.tokens import Token
+
+MAX_LENGTH = 10_000
+MAX_DEPTH = 20
+MAX_SIZE = 10_000
+
+_RULES = {**OPERATORS, **FUNCTIONS}
+_SIDES = frozenset({"this", "expression"})
+_BRACKETS = {"L_BRACKET": "[", "R_BRACKET": "]", "L_BRACE": "{", "R_BRACE": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class RowExpression:
+    """A compiled row expression, the columns it reads in order of appearance, and the kind of its value.
+
+    `kind` is "condition", "number", "text", "date", or "unknown" where it depends on a column's type. Without
+    columns `expr` is a constant, which Polars holds as one row.
+    """
+
+    expr: pl.Expr
+    columns: tuple[str, ...]
+    kind: Kind = "unknown"
+
+
+def compile_row(text: str) -> RowExpression:
+    """Compile a row expression.
+
+    >>> compile_row("balance > 1000 AND region <> 'north'").columns
+    ('balance', 'region')
+
+    Raises:
+        RowExpressionError: the text is not one expression, or uses what is not allowed.
+    """
+    if len(text) > MAX_LENGTH:
+        msg = f"a row expression may have {MAX_LENGTH} characters, not {len(text)}"
+        raise RowExpressionError(msg)
+    if not text.strip():
+        msg = "a row expression is empty"
+        raise RowExpressionError(msg, hint="write a condition such as balance > 1000")
+    builder = Builder(_build)
+    try:
+        part = builder(_parse(text))
+    except RecursionError:
+        raise _too_deep(None) from None
+    return RowExpression(part.expr, tuple(builder.columns), part.kind)
+
+
+def _parse(text: str) -> Expression:
+    """The tree of the one expression in the text."""
+    from sqlglot import exp
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import ParseError, SqlglotError
+
+    dialect = Dialect.get_or_raise("duckdb")
+    _check_tokens(_tokens(dialect, text))
+    try:
+        trees = dialect.parse_into(exp.Condition, text)
+    except ParseError as error:
+        raise _unreadable(text, error.errors) from None
+    except SqlglotError as error:
+        raise RowExpressionError(str(error).split("\n")[0]) from None
+    if len(trees) != 1 or trees[0] is None:
+        msg = "the text is not one expression"
+        raise RowExpressionError(msg)
+    return trees[0]
+
+
+def _tokens(dialect: Dialect, text: str) -> list[Token]:
+    from sqlglot.errors import TokenError
+
+    try:
+        return dialect.tokenize(text)
+    except TokenError:
+        msg = "the text cannot be read: a quote or a comment is not closed"
+        raise RowExpressionError(msg, hint="quote texts with ' and column names with \"") from None
+
+
+def _check_tokens(tokens: list[Token]) -> None:
+    """Refuse what no expression needs before it is parsed, and what would take the parser too deep."""
+    depth = run = 0
+    for token in tokens:
+        kind, place = token.token_type.name, token.start + 1
+        if token.comments:
+            msg = "comments are not allowed"
+            raise RowExpressionError(msg, place, "write - -1 for minus a negative number")
+        if kind == "SEMICOLON":
+            msg = "only one expression is allowed, without ';'"
+            raise RowExpressionError(msg, place)
+        if kind in _BRACKETS:
+            msg = f"'{_BRACKETS[kind]}' is not allowed"
+            raise RowExpressionError(msg, place, "write lists in parentheses: x IN (1, 2)")
+        depth += (kind in {"L_PAREN", "CASE"}) - (kind in {"R_PAREN", "END"})
+        run = run + 1 if kind in {"NOT", "DASH", "PLUS", "TILDE", "DAT"} else 0
+        if max(depth, run) > MAX_DEPTH:
+            raise _too_deep(place)
+
+
+def _too_deep(place: int | None) -> RowExpressionError:
+    return RowExpressionError(f"the expression is nested deeper than {MAX_DEPTH} levels", place)
+
+
+def _unreadable(text: str, errors: list[dict[str, Any]]) -> RowExpressionError:
+    """What the parser did not understand, and where."""
+    first = errors[0] if errors else {}
+    word = str(first.get("highlight") or "")
+    line, column = first.get("line"), first.get("col")
+    if line is None or column is None:
+        return RowExpressionError("the text is not an expression")
+    before = sum(len(row) + 1 for row in text.split("\n")[: line - 1])
+    place = before + column - len(word) + 1
+    said = str(first.get("description", "")).split(" for <class")[0]
+    said = said.removeprefix("Invalid expression / ").lower()
+    return RowExpressionError(f"the text is not an expression: {said} '{word}'", place)
+
+
+def _build(builder: Builder, node: Expression) -> Part:
+    """Check a node and build its part; long chains of operators are walked, not nested."""
+    builder.depth += 1
+    if builder.depth > 3 * MAX_DEPTH:
+        refuse(node, f"the expression is nested deeper than {MAX_DEPTH} levels")
+    chain: list[Any] = []
+    while node.key in CHAINS:
+        _check_arguments(node, _SIDES)
+        chain.append(node)
+        node = node.this
+    part = _single(builder, node)
+    for link in reversed(chain):
+        part = CHAINS[link.key](part, builder(link.expression), link)
+    if part.size > MAX_SIZE:
+        refuse(node, "the expression is too large once it is expanded", "nest fewer divisions and CASEs")
+    builder.depth -= 1
+    return part
+
+
+def _single(builder: Builder, node: Expression) -> Part:
+    rule = _RULES.get(node.key)
+    if rule is None:
+        raise _not_allowed(node)
+    _check_arguments(node, rule.arguments)
+    return rule.build(builder, node)
+
+
+def _check_arguments(node: Expression, allowed: frozenset[str]) -> None:
+    unknown = [name for name, value in node.args.items() if value and name not in allowed]
+    if unknown:
+        subquery = {"query", "unnest", "field"} & set(unknown)
+        refuse(
+            node,
+            "a subquery is not allowed" if subquery else f"'{node.key}' with '{unknown[0]}' is not allowed",
+        )
+
+
+def _not_allowed(node: Expression) -> RowExpressionError:
+    """The error for a node that is not in the table, in the words of its kind."""
+    from sqlglot import exp
+
+    from plmetrics.core.rowsql.parts import position
+
+    place = position(node)
+    if isinstance(node, (exp.Query, exp.Subquery, exp.Exists, exp.Any, exp.All)):
+        return RowExpressionError("a subquery is not allowed", place)
+    if isinstance(node, exp.Window):
+        return RowExpressionError("a window function (OVER) is not allowed", place)
+    if isinstance(node, (exp.Placeholder, exp.Parameter, exp.SessionParameter)):
+        return RowExpressionError("parameters are not allowed", place)
+    if isinstance(node, (exp.AggFunc, exp.Filter)):
+        name = node.sql_name() if isinstance(node, exp.AggFunc) else "FILTER"
+        hint = "a row expression looks at one row at a time"
+        return RowExpressionError(f"the aggregate {name} is not allowed", place, hint)
+    if isinstance(node, exp.Func):
+        name = str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name()
+        hint = did_you_mean(name.upper(), FUNCTION_NAMES) or "known: " + ", ".join(FUNCTION_NAMES)
+        return RowExpressionError(f"the function {name.upper()} is not allowed", place, hint)
+    return RowExpressionError(f"'{node.key}' is not allowed in a row expression", place)

@@ -1,0 +1,229 @@
+"""Functions, CASE and casts of row expressions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.rowsql.parts import (
+    Builder,
+    Part,
+    Rule,
+    common_kind,
+    comparable,
+    condition,
+    derived,
+    iso_date,
+    number,
+    refuse,
+    text,
+)
+from plmetrics.core.rowsql.types import TARGETS, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FIELDS = {
+    "YEAR": lambda date: date.dt.year(),
+    "QUARTER": lambda date: date.dt.quarter(),
+    "MONTH": lambda date: date.dt.month(),
+    "WEEK": lambda date: date.dt.week(),
+    "DAY": lambda date: date.dt.day(),
+    "DOY": lambda date: date.dt.ordinal_day(),
+    "DOW": lambda date: date.dt.weekday() % 7,
+    "ISODOW": lambda date: date.dt.weekday(),
+    "HOUR": lambda date: date.dt.hour(),
+    "MINUTE": lambda date: date.dt.minute(),
+}
+
+
+def _numeric(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Any) -> Part:
+    part = build(node.this)
+    return derived("number", function(number(part, node.this)), part)
+
+
+def _positive(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Any) -> Part:
+    """Null where the number is below what the function takes."""
+    part = build(node.this)
+    value = number(part, node.this)
+    known = value > 0 if node.key == "ln" else value >= 0
+    return derived("number", pl.when(known).then(function(value)), part, copies=2)
+
+
+def power(build: Builder, node: Any) -> Part:
+    """POWER; null where the result is no real number."""
+    base, exponent = build(node.this), build(node.expression)
+    first = number(base, node.this).cast(pl.Float64)
+    second = number(exponent, node.expression).cast(pl.Float64)
+    known = (first > 0) | ((first == 0) & (second >= 0)) | ((first < 0) & (second == second.floor()))
+    return derived("number", pl.when(known).then(first.pow(second)), base, exponent, copies=4)
+
+
+def rounded(build: Builder, node: Any) -> Part:
+    """ROUND, halves away from zero."""
+    part = build(node.this)
+    digits = 0
+    if node.args.get("decimals") is not None:
+        digits = _whole(build(node.args["decimals"]), node.args["decimals"], 0, 15)
+    return derived("number", number(part, node.this).round(digits, mode="half_away_from_zero"), part)
+
+
+def _whole(part: Part, node: Any, low: int, high: int) -> int:
+    if not isinstance(part.literal, int) or not low <= part.literal <= high:
+        refuse(node, f"a whole number from {low} to {high} is needed here")
+    return part.literal
+
+
+def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: Builder, node: Any) -> Part:
+    """COALESCE, GREATEST, LEAST. Nulls are passed over, and the result is null where all are."""
+    nodes = [node.this, *node.expressions]
+    parts = [build(member) for member in nodes]
+    kind = common_kind(parts, node)
+    return derived(kind, function([part.expr for part in parts]), *parts)
+
+
+def case(build: Builder, node: Any) -> Part:
+    """CASE in both forms; null where nothing holds and there is no ELSE."""
+    subject = build(node.this) if node.this is not None else None
+    tests: list[pl.Expr] = []
+    results: list[Part] = []
+    sources: list[Part] = []
+    for branch in node.args["ifs"]:
+        test = build(branch.this)
+        if subject is None:
+            tests.append(condition(test, branch.this))
+        else:
+            comparable(subject, test, branch)
+            tests.append(subject.expr == test.expr)
+            sources.append(subject)
+        results.append(build(branch.args["true"]))
+        sources += [test, results[-1]]
+    default = node.args.get("default")
+    otherwise = build(default) if default is not None else Part(pl.lit(None), "null")
+    kind = common_kind([*results, otherwise], node)
+    chain: Any = pl
+    for test_expr, result in zip(tests, results, strict=True):
+        chain = chain.when(test_expr).then(result.expr)
+    return derived(kind, chain.otherwise(otherwise.expr), otherwise, *sources)
+
+
+def length(build: Builder, node: Any) -> Part:
+    """LENGTH in characters."""
+    part = build(node.this)
+    return derived("number", text(part, node.this).str.len_chars().cast(pl.Int64), part)
+
+
+def _textual(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Any) -> Part:
+    part = build(node.this)
+    return derived("text", function(text(part, node.this)), part)
+
+
+def substring(build: Builder, node: Any) -> Part:
+    """SUBSTRING(text, start, length), the first character being 1."""
+    part = build(node.this)
+    start, size = node.args["start"], node.args.get("length")
+    first = _whole(build(start), start, 1, 1_000_000)
+    count = None if size is None else _whole(build(size), size, 0, 1_000_000)
+    return derived("text", text(part, node.this).str.slice(first - 1, count), part)
+
+
+def trim(build: Builder, node: Any) -> Part:
+    """TRIM, LTRIM and RTRIM of blanks, or of given characters."""
+    part = build(node.this)
+    value = text(part, node.this).str
+    characters = " "
+    if node.args.get("expression") is not None:
+        characters = build(node.expression).literal
+        if not isinstance(characters, str):
+            refuse(node, "TRIM takes its characters in single quotes")
+    strip = {"LEADING": value.strip_chars_start, "TRAILING": value.strip_chars_end}
+    trimmed = strip.get(str(node.args.get("position")).upper(), value.strip_chars)(characters)
+    return derived("text", trimmed, part)
+
+
+def extract(build: Builder, node: Any) -> Part:
+    """EXTRACT(field FROM date); a week begins on Monday, DOW counts from Sunday = 0."""
+    field = node.name.upper()
+    if field not in _FIELDS:
+        refuse(node, f"EXTRACT does not know '{field}'", "known: " + ", ".join(_FIELDS))
+    return _field(field, build, node, node.expression)
+
+
+def _named_field(build: Builder, node: Any) -> Part:
+    return _field(node.key.upper(), build, node, node.this)
+
+
+def _field(field: str, build: Builder, node: Any, source: Any) -> Part:
+    part = build(source)
+    if part.kind not in {"date", "unknown"}:
+        refuse(node, f"{field} needs a date", "write CAST(x AS DATE)")
+    return derived("number", _FIELDS[field](part.expr).cast(pl.Int64), part)
+
+
+def casted(build: Builder, node: Any) -> Part:
+    """CAST, TRY_CAST, and constants such as DATE '2024-01-31'."""
+    name = node.args["to"].this
+    name = getattr(name, "name", str(name))
+    if name not in TARGETS or node.args["to"].args.get("nested"):
+        refuse(
+            node,
+            f"a cast to {name} is not allowed",
+            "known: BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE, TIMESTAMP",
+        )
+    kind, target = TARGETS[name]
+    part = build(node.this)
+    if kind == "date" and isinstance(part.literal, str):
+        return _date_constant(node, part.literal, is_date=target == pl.Date)
+    expr = part.expr.pipe_with_dtype(partial(cast, target=target, strict=node.key == "cast"))
+    return derived(kind, expr, part)
+
+
+def _date_constant(node: Any, value: str, *, is_date: bool) -> Part:
+    from datetime import datetime
+
+    moment = iso_date(value)
+    timed = isinstance(moment, datetime)
+    if moment is None or (timed and is_date):
+        shape = "DATE '2024-01-31'" if is_date else "TIMESTAMP '2024-01-31 12:00:00'"
+        refuse(node, f"'{value[:40]}' is not a {'date' if is_date else 'time'}", f"write {shape}")
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        refuse(node, f"'{value}' has a time zone", "write the time in the column's own zone, without one")
+    if not is_date and not timed:
+        moment = datetime.combine(moment, datetime.min.time())
+    return Part(pl.lit(moment), "date", literal=moment)
+
+
+_THIS = frozenset({"this"})
+_ALL = frozenset({"this", "expressions", "ignore_nulls"})
+
+FUNCTIONS: dict[str, Rule] = {
+    "abs": Rule(partial(_numeric, lambda x: x.abs()), _THIS),
+    "exp": Rule(partial(_numeric, lambda x: x.exp()), _THIS),
+    "floor": Rule(partial(_numeric, lambda x: x.floor()), _THIS),
+    "ceil": Rule(partial(_numeric, lambda x: x.ceil()), _THIS),
+    "ln": Rule(partial(_positive, lambda x: x.log()), _THIS),
+    "sqrt": Rule(partial(_positive, lambda x: x.sqrt()), _THIS),
+    "pow": Rule(power, frozenset({"this", "expression"})),
+    "round": Rule(rounded, frozenset({"this", "decimals"})),
+    "coalesce": Rule(partial(horizontal, pl.coalesce), _ALL),
+    "greatest": Rule(partial(horizontal, pl.max_horizontal), _ALL),
+    "least": Rule(partial(horizontal, pl.min_horizontal), _ALL),
+    "length": Rule(length, _THIS),
+    "lower": Rule(partial(_textual, lambda x: x.str.to_lowercase()), _THIS),
+    "upper": Rule(partial(_textual, lambda x: x.str.to_uppercase()), _THIS),
+    "substring": Rule(substring, frozenset({"this", "start", "length"})),
+    "trim": Rule(trim, frozenset({"this", "position", "expression"})),
+    "extract": Rule(extract, frozenset({"this", "expression"})),
+    "year": Rule(_named_field, _THIS),
+    "month": Rule(_named_field, _THIS),
+    "case": Rule(case, frozenset({"this", "ifs", "default"})),
+    "cast": Rule(casted, frozenset({"this", "to"})),
+    "trycast": Rule(casted, frozenset({"this", "to", "safe"})),
+}
+
+FUNCTION_NAMES = (
+    "ABS CASE CAST CEIL COALESCE EXP EXTRACT FLOOR GREATEST LEAST LENGTH LN LOWER MONTH POWER ROUND SQRT SUBSTRING "
+    "TRIM TRY_CAST UPPER YEAR"
+).split()

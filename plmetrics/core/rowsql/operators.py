@@ -1,0 +1,245 @@
+"""Operators, constants and columns of row expressions."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.rowsql.parts import (
+    Builder,
+    Part,
+    Rule,
+    comparable,
+    condition,
+    derived,
+    follows_column,
+    number,
+    refuse,
+    text,
+)
+from plmetrics.core.rowsql.types import constant_like
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlglot.expressions import Expression
+
+_MAX_PATTERN = 500
+_INTEGERS = range(-(2**63), 2**63)
+
+
+def column(build: Builder, node: Any) -> Part:
+    """A column of the table."""
+    if node.args.get("table") is not None:
+        refuse(node, f"'{node.sql()}' names a table", 'write a name with a dot in double quotes: "a.b"')
+    name = node.name
+    if node.this.key != "identifier" or name == "*" or (name.startswith("^") and name.endswith("$")):
+        refuse(node, f"'{name}' cannot be used as a column's name in a row expression")
+    build.columns[name] = None
+    return Part(pl.col(name), "unknown")
+
+
+def constant(_: Builder, node: Any) -> Part:
+    """A number or a quoted text."""
+    if node.is_string:
+        return Part(pl.lit(node.this), "text", literal=node.this)
+    return _number_constant(node, node.this, sign=1)
+
+
+def _number_constant(node: Expression, digits: str, sign: int) -> Part:
+    if re.fullmatch(r"\d{1,19}", digits) and sign * int(digits) in _INTEGERS:
+        whole = sign * int(digits)
+        return Part(pl.lit(whole, dtype=pl.Int64), "number", literal=whole)
+    value = sign * float(digits)
+    if math.isinf(value) or re.fullmatch(r"\d+", digits):
+        refuse(node, f"the number {digits[:30]} is too large")
+    return Part(pl.lit(value, dtype=pl.Float64), "number", literal=value)
+
+
+def boolean(_: Builder, node: Any) -> Part:
+    """TRUE or FALSE."""
+    return Part(pl.lit(bool(node.this)), "condition", literal=bool(node.this))
+
+
+def null(_: Builder, node: Any) -> Part:  # noqa: ARG001
+    """NULL."""
+    return Part(pl.lit(None), "null")
+
+
+def paren(build: Builder, node: Any) -> Part:
+    """What stands in parentheses."""
+    return build(node.this)
+
+
+def negative(build: Builder, node: Any) -> Part:
+    """Minus a number. Unsigned integers have no negation of their own in Polars."""
+    if node.this.key == "literal" and not node.this.is_string:
+        return _number_constant(node.this, node.this.this, sign=-1)
+    part = build(node.this)
+    return derived("number", pl.lit(0, dtype=pl.Int64) - number(part, node.this), part)
+
+
+def negation(build: Builder, node: Any) -> Part:
+    """NOT."""
+    part = build(node.this)
+    return derived("condition", ~condition(part, node.this), part)
+
+
+def _sum(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Any) -> Part:
+    return derived("number", operation(number(left, node.this), number(right, node.expression)), left, right)
+
+
+def _quotient(left: Part, right: Part, node: Any) -> Part:
+    """Null where the divisor is 0."""
+    dividend, divisor = number(left, node.this), number(right, node.expression)
+    if right.literal:
+        return derived("number", dividend / divisor, left, right)
+    return derived("number", pl.when(divisor != 0).then(dividend / divisor), left, right, copies=2)
+
+
+def _remainder(left: Part, right: Part, node: Any) -> Part:
+    """With the dividend's sign, as in SQL; Polars' own has the divisor's."""
+    dividend, divisor = number(left, node.this), number(right, node.expression)
+    rest = dividend - dividend.truncdiv(divisor) * divisor
+    return derived("number", pl.when(divisor != 0).then(rest), left, right, copies=3)
+
+
+def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Any) -> Part:
+    both = operation(condition(left, node.this), condition(right, node.expression))
+    return derived("condition", both, left, right)
+
+
+def _comparison(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Any) -> Part:
+    comparable(left, right, node)
+    first, second = _fitted(left, right), _fitted(right, left)
+    return derived("condition", operation(first, second), left, right)
+
+
+def _fitted(part: Part, other: Part) -> pl.Expr:
+    """A constant in the type of the column it is compared with."""
+    if other.kind == "unknown" and follows_column(part):
+        return other.expr.pipe_with_dtype(partial(constant_like, value=part.literal))
+    return part.expr
+
+
+def between(build: Builder, node: Any) -> Part:
+    """BETWEEN, both ends included."""
+    value, low, high = (build(node.args[name]) for name in ("this", "low", "high"))
+    above = _comparison(operator.ge, value, low, node)
+    below = _comparison(operator.le, value, high, node)
+    return derived("condition", above.expr & below.expr, above, below)
+
+
+def in_list(build: Builder, node: Any) -> Part:
+    """IN with a list. As in SQL, a NULL in the list makes what is not found unknown."""
+    if not node.expressions:
+        refuse(node, "IN needs a list of values", "write x IN ('a', 'b')")
+    value = build(node.this)
+    members = [build(member) for member in node.expressions]
+    given = [member for member in members if member.kind != "null"]
+    found = _found(value, given, node)
+    if len(given) < len(members):
+        found = derived("condition", found.expr | pl.lit(None, dtype=pl.Boolean), found)
+    return found
+
+
+def _found(value: Part, members: list[Part], node: Any) -> Part:
+    if all(isinstance(member.literal, str) and not follows_column(member) for member in members):
+        for member in members:
+            comparable(value, member, node)
+        expr = value.expr.is_in([member.literal for member in members])
+        return Part(expr, "condition", value.size + len(members))
+    tests = [_comparison(operator.eq, value, member, node) for member in members]
+    return derived("condition", pl.any_horizontal([test.expr for test in tests]), *tests)
+
+
+def is_value(build: Builder, node: Any) -> Part:
+    """IS NULL, IS TRUE, IS FALSE; never null itself."""
+    part = build(node.this)
+    wanted = node.expression
+    if wanted.key == "null":
+        return derived("condition", part.expr.is_null(), part)
+    if wanted.key != "boolean":
+        refuse(node, "IS compares with NULL, TRUE or FALSE only", "write = instead of IS")
+    truth = condition(part, node.this)
+    return derived("condition", truth.eq_missing(pl.lit(bool(wanted.this))), part)
+
+
+def like(build: Builder, node: Any, escape: str | None = None) -> Part:
+    """LIKE and ILIKE with a quoted pattern."""
+    pattern = node.expression
+    if pattern.key != "literal" or not pattern.is_string:
+        refuse(node, f"{node.key.upper()} needs a pattern in single quotes", "write name LIKE 'A%'")
+    if len(pattern.this) > _MAX_PATTERN:
+        refuse(pattern, f"the pattern may have {_MAX_PATTERN} characters, not {len(pattern.this)}")
+    part = build(node.this)
+    flags = "(?is)" if node.key == "ilike" else "(?s)"
+    regex = flags + "^" + _pattern(pattern, escape) + "$"
+    matches = text(part, node.this).str.contains(regex)
+    return derived("condition", ~matches if node.args.get("negate") else matches, part)
+
+
+def escaped(build: Builder, node: Any) -> Part:
+    """LIKE ... ESCAPE."""
+    mark = node.expression
+    if node.this.key not in {"like", "ilike"} or not mark.is_string or len(mark.this) != 1:
+        refuse(node, "ESCAPE needs one character in single quotes")
+    return like(build, node.this, escape=mark.this)
+
+
+def _pattern(node: Any, escape: str | None) -> str:
+    """A LIKE pattern as a regular expression."""
+    parts = []
+    characters = iter(node.this)
+    for character in characters:
+        if character == escape:
+            literal = next(characters, None)
+            if literal is None:
+                refuse(node, "the pattern ends in the escape character")
+            parts.append(_plain(literal))
+        else:
+            parts.append({"%": ".*", "_": "."}.get(character) or _plain(character))
+    return "".join(parts)
+
+
+def _plain(character: str) -> str:
+    return f"\\{character}" if character in r"\.+*?()|[]{}^$#&-~" else character
+
+
+OPERATORS: dict[str, Rule] = {
+    "column": Rule(column, frozenset({"this", "table", "db", "catalog"})),
+    "literal": Rule(constant, frozenset({"this", "is_string"})),
+    "boolean": Rule(boolean, frozenset({"this"})),
+    "null": Rule(null, frozenset()),
+    "paren": Rule(paren, frozenset({"this"})),
+    "neg": Rule(negative, frozenset({"this"})),
+    "not": Rule(negation, frozenset({"this"})),
+    "between": Rule(between, frozenset({"this", "low", "high"})),
+    "in": Rule(in_list, frozenset({"this", "expressions"})),
+    "is": Rule(is_value, frozenset({"this", "expression"})),
+    "like": Rule(like, frozenset({"this", "expression", "negate"})),
+    "ilike": Rule(like, frozenset({"this", "expression", "negate"})),
+    "escape": Rule(escaped, frozenset({"this", "expression"})),
+}
+
+# Operators of two sides: the compiler walks down their left sides, since a long chain is no deep nesting.
+CHAINS: dict[str, Callable[[Part, Part, Any], Part]] = {
+    "and": partial(_logic, operator.and_),
+    "or": partial(_logic, operator.or_),
+    "eq": partial(_comparison, operator.eq),
+    "neq": partial(_comparison, operator.ne),
+    "gt": partial(_comparison, operator.gt),
+    "gte": partial(_comparison, operator.ge),
+    "lt": partial(_comparison, operator.lt),
+    "lte": partial(_comparison, operator.le),
+    "add": partial(_sum, operator.add),
+    "sub": partial(_sum, operator.sub),
+    "mul": partial(_sum, operator.mul),
+    "div": _quotient,
+    "mod": _remainder,
+}

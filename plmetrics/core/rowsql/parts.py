@@ -1,0 +1,163 @@
+"""What the builders of row expressions pass to each other, and what they may ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sqlglot.expressions import Expression
+
+Kind: TypeAlias = Literal["condition", "number", "text", "date", "null", "unknown"]
+
+_KINDS = {
+    "condition": "a condition",
+    "number": "a number",
+    "text": "a text",
+    "date": "a date",
+    "null": "NULL",
+    "unknown": "a column",
+}
+
+
+class RowExpressionError(ValueError):
+    """A row expression is not valid or not allowed.
+
+    `position` counts characters from 1 and is None where it is not known; `hint` says what to write instead.
+    """
+
+    def __init__(self, message: str, position: int | None = None, hint: str | None = None) -> None:
+        super().__init__(message if position is None else f"{message} (at character {position})")
+        self.position = position
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a row expression: its Polars expression, what kind of value it has, and how large it is.
+
+    A column's kind is unknown: it is checked by Polars against the data. `literal` is the value of a constant,
+    `size` the number of nodes in `expr`, counting those that occur twice twice.
+    """
+
+    expr: pl.Expr
+    kind: Kind
+    size: int = 1
+    literal: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How one kind of node is built, and which of its arguments may be set."""
+
+    build: Callable[[Builder, Any], Part]
+    arguments: frozenset[str]
+
+
+class Builder:
+    """Builds the parts of one expression and collects the columns it reads."""
+
+    def __init__(self, build: Callable[[Builder, Expression], Part]) -> None:
+        self._build = build
+        self.columns: dict[str, None] = {}
+        self.depth = 0
+
+    def __call__(self, node: Expression) -> Part:
+        """The part of a node, which is checked first."""
+        return self._build(self, node)
+
+
+def position(node: Expression) -> int | None:
+    """Where a node begins in the text, in characters from 1."""
+    starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+    return min(starts) + 1 if starts else None
+
+
+def refuse(node: Expression, message: str, hint: str | None = None) -> NoReturn:
+    """Raise for a node.
+
+    Raises:
+        RowExpressionError: always.
+    """
+    raise RowExpressionError(message, position(node), hint)
+
+
+def derived(kind: Kind, expr: pl.Expr, *sources: Part, copies: int = 1) -> Part:
+    """A part made from others, each of which occurs in it `copies` times."""
+    return Part(expr, kind, 1 + copies * sum(source.size for source in sources))
+
+
+def condition(part: Part, node: Expression) -> pl.Expr:
+    """True, false or null per row. Polars refuses a column that is not Boolean."""
+    if part.kind == "condition":
+        return part.expr
+    if part.kind == "null":
+        return pl.lit(None, dtype=pl.Boolean)
+    if part.kind == "unknown":
+        return part.expr & pl.lit(value=True)
+    refuse(node, f"a condition is needed here, and this is {_KINDS[part.kind]}", "write a comparison")
+
+
+def number(part: Part, node: Expression) -> pl.Expr:
+    """A 64-bit number per row: small integers would wrap. Polars refuses a column that is no number."""
+    if part.kind == "number":
+        return part.expr
+    if part.kind == "null":
+        return pl.lit(None, dtype=pl.Float64)
+    if part.kind == "unknown":
+        return part.expr * pl.lit(1, dtype=pl.Int64)
+    hint = "write CASE WHEN ... THEN 1 ELSE 0 END" if part.kind == "condition" else None
+    refuse(node, f"a number is needed here, and this is {_KINDS[part.kind]}", hint)
+
+
+def text(part: Part, node: Expression) -> pl.Expr:
+    """A text per row; categories become their names."""
+    if part.kind in {"text", "unknown", "null"}:
+        return part.expr if part.kind == "text" else part.expr.cast(pl.String)
+    refuse(node, f"a text is needed here, and this is {_KINDS[part.kind]}")
+
+
+def common_kind(parts: Iterable[Part], node: Expression) -> Kind:
+    """The kind of a value that is one of several."""
+    kinds = {part.kind for part in parts}
+    known = kinds - {"unknown", "null"}
+    if len(known) > 1:
+        first, second = sorted(_KINDS[kind] for kind in known)[:2]
+        refuse(node, f"the values must be of one type, and here are {first} and {second}")
+    if "unknown" in kinds or not known:
+        return "unknown"
+    return known.pop()
+
+
+def comparable(left: Part, right: Part, node: Expression) -> None:
+    """Refuse what can never be compared."""
+    if "null" in {left.kind, right.kind}:
+        refuse(node, "a comparison with NULL is never true", "write IS NULL or IS NOT NULL")
+    if "unknown" in {left.kind, right.kind} or left.kind == right.kind:
+        return
+    hint = None
+    if {left.kind, right.kind} == {"condition", "number"}:
+        hint = "write 0 < x AND x < 1 for 0 < x < 1, and flag instead of flag = 1"
+    refuse(node, f"{_KINDS[left.kind]} cannot be compared with {_KINDS[right.kind]}", hint)
+
+
+def follows_column(part: Part) -> bool:
+    """Whether a constant must be fitted to the type of the column it is compared with."""
+    if isinstance(part.literal, str):
+        return iso_date(part.literal) is not None
+    return isinstance(part.literal, (bool, date))
+
+
+def iso_date(value: str) -> date | None:
+    """The date or time of an ISO text, None if it is none."""
+    from datetime import datetime
+
+    try:
+        return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
+    except ValueError:
+        return None

@@ -1,0 +1,78 @@
+"""What depends on a column's type: casts, and constants compared with it.
+
+These functions run when Polars resolves the plan, with the type at hand.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.rowsql.parts import iso_date
+
+if TYPE_CHECKING:
+    from polars.datatypes import DataType
+
+# SQL's names for the types a value may be cast to.
+TARGETS: dict[str, tuple[str, pl.DataType]] = {
+    "BOOLEAN": ("condition", pl.Boolean()),
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), ("number", pl.Int64())),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), ("number", pl.Float64())),
+    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR"), ("text", pl.String())),
+    "DATE": ("date", pl.Date()),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), ("date", pl.Datetime("us"))),
+}
+
+
+def constant_like(column: pl.Expr, dtype: DataType, value: str | bool | date) -> pl.Expr:
+    """A constant that a column of this type can be compared with: TRUE, FALSE, a date, or a text that looks like one.
+
+    Raises:
+        InvalidOperationError: a text column is compared with TRUE or FALSE; Polars would find them different.
+    """
+    if isinstance(value, bool):
+        if dtype == pl.String:
+            msg = f"{column.meta.root_names()} holds texts, which cannot be compared with TRUE or FALSE"
+            raise pl.exceptions.InvalidOperationError(msg)
+        return pl.lit(value)
+    if not dtype.is_temporal():
+        return pl.lit(value)
+    moment = iso_date(value) if isinstance(value, str) else value
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None and moment is not None:
+        if not isinstance(moment, datetime):
+            moment = datetime.combine(moment, time())
+        return pl.lit(moment.replace(tzinfo=None)).dt.replace_time_zone(dtype.time_zone)
+    return pl.lit(moment)
+
+
+def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) -> pl.Expr:
+    """SQL's CAST of a value of this type; a value that does not fit is an error, or null unless `strict`."""
+    if dtype in {pl.Categorical, pl.Enum}:
+        value, dtype = value.cast(pl.String), pl.String()
+    if target == pl.String and dtype == pl.Boolean:
+        return pl.when(value).then(pl.lit("true")).when(~value).then(pl.lit("false"))
+    if target.is_integer() and (dtype.is_float() or dtype.is_decimal()):
+        return value.round(0).cast(target, strict=strict)
+    if dtype != pl.String:
+        return value.cast(target, strict=strict)
+    return _cast_text(value, target, strict=strict)
+
+
+def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
+    value = value.str.strip_chars()
+    if target == pl.Boolean:
+        words = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+        codes = pl.Enum(list(words))
+        flags = value.str.to_lowercase().cast(codes, strict=strict).cast(pl.String)
+        return pl.when(flags.is_not_null()).then(
+            flags.is_in([word for word, is_true in words.items() if is_true])
+        )
+    if target == pl.Date:
+        # What follows a date, such as a time of day, is left out.
+        return value.str.replace(r"^(\d{4}-\d{2}-\d{2})[ T].*$", "$1").str.to_date("%Y-%m-%d", strict=strict)
+    if isinstance(target, pl.Datetime):
+        full = value.str.replace("T", " ", literal=True).str.replace(r"^(\d{4}-\d{2}-\d{2})$", "$1 00:00:00")
+        return full.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=strict)
+    return value.cast(target, strict=strict)

@@ -1,0 +1,77 @@
+"""Values of many slices laid end to end: the ragged form of an array whose last axis are the points."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values: TypeAlias = NDArray[Any]
+
+
+class Segments(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array whose last axis is cut into consecutive segments, one per slice.
+
+    Arithmetic between segments of the same cut is element by element; `total`, `cumulative` and `largest` work
+    within each segment. `offsets` has one entry more than there are segments; a segment may be empty. Leading
+    axes (replicates) are kept: the total of values `[replicates, points]` is `[replicates, segments]`.
+
+    >>> x = Segments(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 2, 3]))
+    >>> x.total()
+    array([3., 0., 3.])
+    """
+
+    __slots__ = ("offsets", "values")
+
+    def __init__(self, values: Values, offsets: Values) -> None:
+        self.values = values
+        self.offsets = offsets
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        """Apply an element-wise operator to the flat values."""
+        if method != "__call__":
+            return NotImplemented
+        flat = [part.values if isinstance(part, Segments) else part for part in inputs]
+        return Segments(ufunc(*flat, **keywords), self.offsets)
+
+    @property
+    def sizes(self) -> Values:
+        """Number of points in each segment."""
+        return np.diff(self.offsets)
+
+    def total(self) -> Values:
+        """Sum of each segment, 0 for an empty one."""
+        return self._reduce(np.add, 0.0)
+
+    def largest(self) -> Values:
+        """Largest value of each segment, -inf for an empty one."""
+        return self._reduce(np.maximum, -np.inf)
+
+    def cumulative(self, *, descending: bool = False) -> Segments:
+        """Running total within each segment."""
+        if descending:
+            mirrored = Segments(self.values[..., ::-1], self.offsets[-1] - self.offsets[::-1])
+            return Segments(mirrored.cumulative().values[..., ::-1], self.offsets)
+        running = np.cumsum(self.values, axis=-1, dtype=np.float64)
+        if len(self.sizes) <= 1:
+            return Segments(running, self.offsets)
+        starts = self.offsets[:-1]
+        before = np.where(starts > 0, running[..., np.maximum(starts, 1) - 1], 0.0)
+        return Segments(running - np.repeat(before, self.sizes, axis=-1), self.offsets)
+
+    def spread(self, totals: Any) -> Segments:
+        """One value per segment, repeated for each of its points."""
+        return Segments(np.repeat(totals, self.sizes, axis=-1), self.offsets)
+
+    def where(self, then: Any, otherwise: Any) -> Segments:
+        """`then` where the values are true, else `otherwise`."""
+        flat = [part.values if isinstance(part, Segments) else part for part in (then, otherwise)]
+        return Segments(np.where(self.values, *flat), self.offsets)
+
+    def _reduce(self, ufunc: np.ufunc, empty: float) -> Values:
+        result = np.full((*self.values.shape[:-1], len(self.sizes)), empty)
+        occupied = self.sizes > 0
+        if occupied.any():
+            result[..., occupied] = ufunc.reduceat(self.values, self.offsets[:-1][occupied], axis=-1)
+        return result

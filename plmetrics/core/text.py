@@ -1,0 +1,235 @@
+"""Metric text: `precision(threshold=0.3)` taken apart, and put together again.
+
+    call      := name [ "(" pair { "," pair } ")" ]
+    pair      := name "=" value
+    value     := number | true | false | word | quoted text | nested call
+
+Only nested calls, such as the `max(f1)` in `precision(threshold=max(f1))`, may have values without a name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, Union
+
+from plmetrics.core.names import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MAX_LENGTH = 1000
+MAX_DEPTH = 16
+
+Value: TypeAlias = Union[bool, int, float, str, "Call"]
+
+_EXAMPLE = "write it as precision(threshold=0.3)"
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+    |(?P<word>[^\W\d]\w*(?:-\w+)*)
+    |(?P<quoted>'[^']*'|"[^"]*")
+    |(?P<sign>[(),=])
+    )""",
+    re.VERBOSE,
+)
+_WORD = re.compile(r"[^\W\d]\w*(?:-\w+)*")
+
+
+class TextError(ValueError):
+    """A text is not a metric's; `hint` says what to write instead."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A name with parameters. `arguments` are the values without a name; only nested calls have them.
+
+    >>> str(Call("precision", {"threshold": 0.3}))
+    'precision(threshold=0.3)'
+    """
+
+    name: str
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    arguments: tuple[Value, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        parts = [value_text(value) for value in self.arguments]
+        parts += [f"{name}={value_text(value)}" for name, value in self.parameters.items()]
+        return f"{self.name}({', '.join(parts)})" if parts else self.name
+
+
+def value_text(value: Value) -> str:
+    """A parameter's value as it is written in metric text.
+
+    >>> value_text(True), value_text(2.0), value_text("lower_trapezoid"), value_text("two words")
+    ('true', '2', 'lower_trapezoid', "'two words'")
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    if isinstance(value, Call):
+        return str(value) if value.parameters or value.arguments else f"{value.name}()"
+    if _WORD.fullmatch(value) and value not in {"true", "false"}:
+        return value
+    return f'"{value}"' if "'" in value else f"'{value}'"
+
+
+def parse_call(text: str) -> Call:
+    """Take a metric's text apart.
+
+    >>> parse_call("fbeta(beta=2, threshold=1e-3)").parameters
+    {'beta': 2, 'threshold': 0.001}
+
+    Raises:
+        TextError: the text is not of that form, too long or too deeply nested.
+    """
+    if len(text) > MAX_LENGTH:
+        msg = f"a metric's text may have {MAX_LENGTH} characters, not {len(text)}"
+        raise TextError(msg)
+    parser = _Parser(text, _tokens(text))
+    name = parser.take("word")
+    if name is None:
+        parser.fail("a metric's name", hint=_EXAMPLE)
+    parameters, arguments = parser.arguments(depth=0)
+    if not parser.at_end:
+        parser.fail("the end")
+    if arguments:
+        first = value_text(arguments[0])
+        msg = f"the value {first} in {text!r} has no name"
+        raise TextError(msg, f"write name=value: {name}(name={first})")
+    return Call(name, parameters)
+
+
+def join_torn(pieces: Sequence[object]) -> tuple[str, int] | None:
+    """The text that YAML split at its commas, and of how many pieces; None if the first piece is whole.
+
+    >>> join_torn(["fbeta(beta=2", "threshold=0.3)", "roc_auc"])
+    ('fbeta(beta=2, threshold=0.3)', 2)
+    """
+    opened = 0
+    for count, piece in enumerate(pieces, start=1):
+        if not isinstance(piece, (str, int, float)):
+            return None
+        opened += _open(str(piece))
+        if opened <= 0:
+            whole = ", ".join(str(part) for part in pieces[:count])
+            return (whole, count) if count > 1 and opened == 0 else None
+    return None
+
+
+def _open(text: str) -> int:
+    """Parentheses opened and not closed."""
+    return text.count("(") - text.count(")")
+
+
+def _tokens(text: str) -> list[tuple[str, str, int]]:
+    """Kind, text and position of every token."""
+    tokens = []
+    position = 0
+    end = len(text.rstrip())
+    while position < end:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            start = position + len(text[position:]) - len(text[position:].lstrip())
+            msg = f"character {text[start]!r} at position {start + 1} of {text!r} cannot stand here"
+            raise TextError(msg, _EXAMPLE)
+        kind = str(match.lastgroup)
+        tokens.append((kind, match[kind], match.start(kind) + 1))
+        position = match.end()
+    return tokens
+
+
+class _Parser:
+    """Reads tokens from left to right."""
+
+    def __init__(self, text: str, tokens: Sequence[tuple[str, str, int]]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._next = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self._next == len(self._tokens)
+
+    def take(self, kind: str, text: str | None = None) -> str | None:
+        """The next token if it is of that kind and text."""
+        if self.at_end:
+            return None
+        found, value, _ = self._tokens[self._next]
+        if found != kind or text not in {None, value}:
+            return None
+        self._next += 1
+        return value
+
+    def fail(self, wanted: str, hint: str | None = None) -> NoReturn:
+        """Say that a token should be something else, or that one is missing."""
+        if not self.at_end:
+            _, value, position = self._tokens[self._next]
+            msg = f"{value!r} at position {position} of {self._text!r}: {wanted} was expected"
+        elif _open(self._text) > 0:
+            msg = f"a parenthesis in {self._text!r} is not closed"
+        else:
+            msg = f"{self._text!r} ends where {wanted} was expected"
+        raise TextError(msg, hint)
+
+    def arguments(self, depth: int) -> tuple[dict[str, Value], tuple[Value, ...]]:
+        """What stands in parentheses behind a name, if anything does."""
+        parameters: dict[str, Value] = {}
+        unnamed: list[Value] = []
+        if self.take("sign", "(") is None or self.take("sign", ")") is not None:
+            return parameters, ()
+        while True:
+            value = self._value(depth)
+            if self.take("sign", "=") is None:
+                unnamed.append(value)
+            elif not isinstance(value, str):
+                self._next -= 1
+                self.fail("',' or ')'", hint="a parameter's name is a word: write name=value")
+            elif value in parameters:
+                msg = f"parameter '{value}' is given twice in {self._text!r}"
+                raise TextError(msg)
+            else:
+                parameters[value] = self._value(depth)
+            if self.take("sign", ")") is not None:
+                return parameters, tuple(unnamed)
+            if self.take("sign", ",") is None:
+                self.fail("',' or ')'")
+
+    def _value(self, depth: int) -> Value:
+        number = self.take("number")
+        if number is not None:
+            return self._number(number)
+        quoted = self.take("quoted")
+        if quoted is not None:
+            return quoted[1:-1]
+        word = self.take("word")
+        if word is None:
+            self.fail("a value", hint=_EXAMPLE)
+        if not self.at_end and self._tokens[self._next][1] == "(":
+            return self._nested(word, depth + 1)
+        return {"true": True, "false": False}.get(word, word)
+
+    def _nested(self, name: str, depth: int) -> Call:
+        if depth > MAX_DEPTH:
+            msg = f"{self._text[:40]!r}... is nested too deeply"
+            raise TextError(msg)
+        parameters, arguments = self.arguments(depth)
+        return Call(name, parameters, arguments)
+
+    def _number(self, text: str) -> float:
+        if re.fullmatch(r"[+-]?\d+", text):
+            return int(text)
+        value = float(text)
+        if math.isinf(value):
+            msg = f"{text} in {self._text!r} is too large a number"
+            raise TextError(msg)
+        return value

@@ -1,0 +1,266 @@
+"""The third stage: one scan that aggregates every cube, and brings the rows that ordered metrics need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.core.errors import DataError, PlmetricsError, Problem
+from plmetrics.states.sums import Rows, SumsState
+from plmetrics.table.checks import data_error, findings
+from plmetrics.table.roles import (
+    LABEL,
+    UNIT,
+    VALID,
+    WEIGHT,
+    score_column,
+    unchecked_table,
+    valid_column,
+)
+from plmetrics.table.units import block_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.prepare import Prepared
+    from plmetrics.states.sums import Atom
+    from plmetrics.table.slices import Cube
+
+BLOCK = "@block"
+POSITIVE = "@positive"
+AGGREGATES_PER_NODE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """What the scan brought: the sums of each cube, the rows for ordered metrics, and the blocks that occur."""
+
+    sums: tuple[SumsState, ...]
+    rows: pl.DataFrame | None
+    block_keys: NDArray[np.uint64]
+    units: NDArray[np.int64]
+    used: dict[str, int]
+
+
+def aggregate(prepared: Prepared) -> Aggregated:
+    """Run the scan.
+
+    Raises:
+        DataError: rows failed a check, and the suite says that is an error.
+        PlmetricsError: rows in do not equal rows used and dropped: a bug.
+    """
+    plans = sum_plans(prepared)
+    flat = [plan for group in plans for plan in group]
+    wanted = needs_rows(prepared)
+    collected = pl.collect_all([*flat, rows_plan(prepared)] if wanted else flat)
+    rows = collected.pop() if wanted else None
+    parts = iter(collected)
+    frames = [_side_by_side([next(parts) for _ in group]) for group in plans]
+    _refuse_bad(prepared, frames[0])
+    keys, units = _block_keys(prepared, frames[0])
+    states = tuple(
+        _state(cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
+    )
+    return Aggregated(states, rows, keys, units, _conserve(prepared, states[0]))
+
+
+def needs_rows(prepared: Prepared) -> bool:
+    """Whether an ordered metric or a curve needs the rows themselves."""
+    suite = prepared.request.suite
+    return bool(prepared.request.scores or suite.curves)
+
+
+def sum_plans(prepared: Prepared) -> list[list[pl.LazyFrame]]:
+    """Per cube the plans that aggregate it, at most so many aggregates each."""
+    frame = prepared.table.frame
+    keys: list[pl.Expr] = []
+    if prepared.blocks is not None:
+        keys.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
+    aggregates = _aggregates(prepared)
+    chunks = [
+        aggregates[first : first + AGGREGATES_PER_NODE] for first in range(0, len(aggregates), AGGREGATES_PER_NODE)
+    ]
+    return [
+        [frame.group_by([*map(pl.col, cube.columns), *keys]).agg(chunk) for chunk in chunks]
+        for cube in prepared.cubes
+    ]
+
+
+def rows_plan(prepared: Prepared) -> pl.LazyFrame:
+    """Scores, class, weight, cell and block of every row: what one sort per model works on."""
+    request = prepared.request
+    columns = [pl.col(score_column(model)) for model in request.models]
+    columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
+    if request.roles.weight is not None:
+        columns.append(pl.col(WEIGHT))
+    if request.suite.data.missing == "drop_per_model":
+        columns += [pl.col(valid_column(model)) for model in request.models]
+    for index, cube in enumerate(prepared.cubes):
+        if cube.codes:
+            dtype = pl.UInt32 if cube.cells < 1 << 32 else pl.Int64
+            columns.append(cube.cell().cast(dtype).alias(cell_column(index)))
+    if prepared.blocks is not None:
+        columns.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
+    return prepared.table.frame.select(columns)
+
+
+def cell_column(index: int) -> str:
+    """The column of a cube's cell."""
+    return f"@cell|{index}"
+
+
+def _aggregates(prepared: Prepared) -> list[pl.Expr]:
+    request, weight = prepared.request, prepared.table.weight
+    apart = request.suite.data.missing == "drop_per_model"
+    out: list[pl.Expr] = []
+    for prefix, valid in (
+        [(f"{model}|", pl.col(valid_column(model))) for model in request.models] if apart else [("", None)]
+    ):
+        out += _counts(prefix, valid, weight, binary=request.roles.binary)
+    for model in request.models:
+        valid = pl.col(valid_column(model)) if apart else None
+        score = pl.col(score_column(model))
+        rows = Rows(pl.col(LABEL), score, pl.col(LABEL) == 1, prepared.centre)
+        for atom in atoms(request.sums).values():
+            out.append(atom.aggregate(rows, weight, valid).alias(f"{model}|{atom.key}"))
+    for model, baseline in request.pairs:
+        differs = pl.col(score_column(model)) != pl.col(score_column(baseline))
+        if apart:
+            same_rows = pl.col(valid_column(model)) == pl.col(valid_column(baseline))
+            differs = ~same_rows | (differs & pl.col(valid_column(model)))
+        out.append(differs.sum().cast(pl.Int64).alias(f"{model}|differs|{baseline}"))
+    if request.suite.data.missing == "error":
+        out.append((~pl.col(VALID)).sum().cast(pl.Int64).alias("bad"))
+    return out
+
+
+def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
+    """The different atoms of some metrics, by key."""
+    return {atom.key: atom for metric in metrics for atom in metric.atoms().values()}
+
+
+def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binary: bool) -> list[pl.Expr]:
+    every = pl.len() if valid is None else valid.sum()
+    out = [every.cast(pl.Int64).alias(f"{prefix}n")]
+    if weight is not None:
+        mass = weight if valid is None else pl.when(valid).then(weight).otherwise(0.0)
+        out.append(mass.sum().alias(f"{prefix}weight"))
+    if binary:
+        members = [("positives", pl.col(LABEL) == 1)]
+        if weight is not None:
+            members.append(("negatives", pl.col(LABEL) == 0))
+        for name, member in members:
+            mask = member if valid is None else member & valid
+            if weight is None:
+                total = mask.sum().cast(pl.Int64)
+            else:
+                total = pl.when(mask).then(weight).otherwise(0.0).sum()
+                out.append(mask.sum().cast(pl.Int64).alias(f"{prefix}{name}_rows"))
+            out.append(total.alias(f"{prefix}{name}"))
+    return out
+
+
+def _side_by_side(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    if len(parts) == 1:
+        return parts[0]
+    keys = [name for name in parts[0].columns if name in parts[1].columns]
+    ordered = [part.sort(keys, nulls_last=True) for part in parts]
+    return pl.concat([ordered[0], *(part.drop(keys) for part in ordered[1:])], how="horizontal")
+
+
+def _refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
+    if "bad" not in frame.columns or not frame["bad"].sum():
+        return
+    raise data_error(findings(prepared.table.checks, second_look(prepared)), rows=prepared.rows.read)
+
+
+def second_look(prepared: Prepared) -> dict[str, object]:
+    """Per check: how many rows fail, the first of them and the value there."""
+    request = prepared.request
+    checks = prepared.table.checks
+    named = dict.fromkeys(check.column for check in checks)
+    raw = request.raw.with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
+    frame = unchecked_table(raw, request.schema, request.roles, keep=[f"@raw|{name}" for name in named])
+    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)
+    summary: list[pl.Expr] = []
+    for index, check in enumerate(checks):
+        bad = pl.col(check.column_name) & present
+        summary += [
+            bad.sum().cast(pl.Int64).alias(f"{index}|count"),
+            bad.arg_max().cast(pl.Int64).alias(f"{index}|row"),
+            pl.col(f"@raw|{check.column}").filter(bad).first().alias(f"{index}|value"),
+        ]
+    return frame.select(summary).collect().row(0, named=True)
+
+
+def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    blocks = prepared.blocks
+    if blocks is None:
+        return np.zeros(1, dtype=np.uint64), np.ones(1, dtype=np.int64)
+    if blocks.keys is not None and blocks.units is not None:
+        return blocks.keys, blocks.units
+    rows = pl.len() if "n" not in frame.columns else pl.col("n").sum()
+    counted = frame.lazy().group_by(BLOCK).agg(rows.alias("n")).sort(BLOCK).collect()
+    return counted[BLOCK].to_numpy(), counted["n"].cast(pl.Int64).to_numpy()
+
+
+def _state(cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
+    cell = frame.select(cube.cell().alias("cell"))["cell"].to_numpy()
+    if len(cell) != frame.height:
+        cell = np.zeros(frame.height, dtype=np.int64)
+    block = np.zeros(frame.height, dtype=np.int64)
+    if BLOCK in frame.columns:
+        block = np.searchsorted(keys, frame[BLOCK].to_numpy())
+    held = {
+        name: frame[name].cast(pl.Float64).to_numpy()
+        for name in frame.columns
+        if name not in {*cube.columns, BLOCK}
+    }
+    _derive(held)
+    return SumsState(cell, block, held, len(keys))
+
+
+def _derive(held: dict[str, NDArray[np.float64]]) -> None:
+    """Without weights: the weight of a row is 1, and what is not positive is negative."""
+    for name in [name for name in held if name == "n" or name.endswith("|n")]:
+        prefix = name[:-1]
+        if f"{prefix}weight" not in held:
+            held[f"{prefix}weight"] = held[name]
+        if f"{prefix}positives" in held and f"{prefix}negatives" not in held:
+            held[f"{prefix}negatives"] = held[name] - held[f"{prefix}positives"]
+        if f"{prefix}positives" in held and f"{prefix}positives_rows" not in held:
+            held[f"{prefix}positives_rows"] = held[f"{prefix}positives"]
+            held[f"{prefix}negatives_rows"] = held[f"{prefix}negatives"]
+
+
+def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:
+    rows = prepared.rows
+    used: dict[str, int] = {}
+    for model, prefix in prepared.populations().items():
+        used[model] = round(float(state.columns[f"{prefix}n"].sum()))
+        expected = rows.read - rows.zero_weight - rows.dropped[model]
+        if used[model] != expected:
+            msg = (
+                f"rows went astray for model '{model}': {rows.read:,} read, {rows.zero_weight:,} of weight 0, "
+                f"{rows.dropped[model]:,} dropped, but {used[model]:,} used"
+            )
+            raise PlmetricsError(msg)
+    if not any(used.values()):
+        msg = "no rows are left: all were dropped, or have weight 0"
+        raise DataError(Problem(msg, ("data", "missing")))
+    return used
+
+
+def ordered_rows(prepared: Prepared, rows: pl.DataFrame, model: str) -> pl.DataFrame:
+    """The rows of one model ascending by score."""
+    score = score_column(model)
+    plan = rows.lazy()
+    if prepared.request.suite.data.missing == "drop_per_model":
+        plan = plan.filter(valid_column(model))
+    others = [name for name in rows.columns if not name.startswith(("@score|", "@valid|"))]
+    return plan.select(score, *others).sort(score).collect()

@@ -1,0 +1,195 @@
+"""The second stage of a run: one small collection that finds the run's constants.
+
+Slice values, the number of units and rows, a centre for the labels. What nothing asks for is not looked up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.hashing import HASH_VERSION
+from plmetrics.table.roles import LABEL, UNIT, WEIGHT, prediction_table, unchecked_table
+from plmetrics.table.slices import Cube, KeyCodes, Slices, order, plan_cubes
+from plmetrics.table.units import OWN_BLOCK_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.engine.request import Request
+    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.slices import SliceSet
+
+MAX_CELLS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """Where the rows went: read (after `where`), of weight 0, and dropped per model."""
+
+    read: int
+    zero_weight: int
+    dropped: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How units are blocked. `modulus` is None where each unit is its own block.
+
+    `keys` are the group keys of the non-empty blocks, ascending, and `units` how many units each holds; both are
+    None until the aggregation has counted them, where each row is a unit.
+    """
+
+    modulus: int | None
+    keys: NDArray[np.uint64] | None = None
+    units: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The constants of a run and the plans that use them."""
+
+    request: Request
+    table: PredictionTable
+    slices: tuple[Slices, ...]
+    cubes: tuple[Cube, ...]
+    rows: Accounting
+    blocks: Blocks | None
+    centre: float
+
+    def populations(self) -> dict[str, str]:
+        """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
+        apart = self.request.suite.data.missing == "drop_per_model"
+        return {model: f"{model}|" if apart else "" for model in self.request.models}
+
+    def constants(self, units: int) -> dict[str, Any]:
+        """What the run found in its data and computed with, for run.json: states add only where these agree."""
+        blocks = None
+        if self.blocks is not None:
+            blocks = {"modulus": self.blocks.modulus, "units": units, "hash_version": HASH_VERSION}
+        return {
+            "slices": {part.slice_set.name: part.texts() for part in self.slices},
+            "label_centre": self.centre,
+            "blocks": blocks,
+        }
+
+    def cube_of(self, slices: Slices) -> int:
+        """The number of the cube that serves a slice set."""
+        return next(i for i, cube in enumerate(self.cubes) if any(part is slices for part in cube.sets))
+
+
+def prepare(request: Request) -> Prepared:
+    """Find the constants of a run.
+
+    Raises:
+        DataError: there are no rows.
+        ConfigError: there are more slices than `max_slices`.
+    """
+    table = prediction_table(request.raw, request.schema, request.roles)
+    plans: dict[str, pl.LazyFrame] = {}
+    if _needs_count(request):
+        plans["rows"] = _count_plan(request)
+    if any(getattr(metric, "centred", False) for metric in request.suite.metrics):
+        plans["centre"] = table.frame.select(pl.col(LABEL).filter(pl.col(LABEL).is_finite()).mean())
+    for slice_set in request.sets:
+        if slice_set.keys and not slice_set.is_predicate:
+            columns = [key.column for key in slice_set.keys]
+            limit = request.suite.max_slices + 1
+            plans[f"slices|{slice_set.name}"] = table.frame.select(columns).unique().head(limit)
+    if request.roles.unit is not None and not request.unit_rows:
+        units = table.frame.select(pl.col(UNIT)).drop_nulls().unique()
+        modulus = request.suite.uncertainty.blocks if request.suite.uncertainty else 1
+        plans["units"] = units.head(OWN_BLOCK_LIMIT + 1)
+        plans["blocks"] = units.group_by(pl.col(UNIT) % modulus).agg(pl.len().cast(pl.Int64).alias("units"))
+    found = dict(zip(plans, pl.collect_all(list(plans.values())), strict=True)) if plans else {}
+    rows = _accounting(request, found.get("rows"))
+    slices = tuple(_slices(part, found.get(f"slices|{part.name}")) for part in request.sets)
+    _check_slices(request, slices)
+    blocks = _blocks(request, rows, found)
+    count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
+    cubes = plan_cubes(slices, _codes(request, slices), count, MAX_CELLS)
+    centre = found["centre"].item() if "centre" in found else None
+    return Prepared(request, table, slices, tuple(cubes), rows, blocks, float(centre or 0.0))
+
+
+def _needs_count(request: Request) -> bool:
+    suite = request.suite
+    plain = suite.data.where is None and suite.columns.weight is None and suite.data.missing == "error"
+    return not plain or request.source.rows is None
+
+
+def _count_plan(request: Request) -> pl.LazyFrame:
+    frame = unchecked_table(request.raw, request.schema, request.roles)
+    checks = prediction_table(request.raw, request.schema, request.roles).checks
+    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)
+    counts = [pl.len().alias("read")]
+    if request.roles.weight:
+        counts.append((~present).sum().alias("zero_weight"))
+    if request.suite.data.missing != "error":
+        apart = request.suite.data.missing == "drop_per_model"
+        for model in request.models:
+            bad = [pl.col(c.column_name) for c in checks if not apart or c.model in {None, model}]
+            counts.append((present & pl.any_horizontal(bad)).sum().alias(f"dropped|{model}"))
+    return frame.select(part.cast(pl.Int64) for part in counts)
+
+
+def _accounting(request: Request, counted: pl.DataFrame | None) -> Accounting:
+    found: dict[str, Any] = counted.row(0, named=True) if counted is not None else {"read": request.source.rows}
+    if not found["read"]:
+        where = request.suite.data.where
+        told = f"no row satisfies where: {where}" if where and request.source.rows != 0 else "the table has no rows"
+        raise DataError(Problem(told, ("data", "where") if where else ("data", "path")))
+    dropped = {model: found.get(f"dropped|{model}", 0) for model in request.models}
+    return Accounting(found["read"], found.get("zero_weight", 0), dropped)
+
+
+def _slices(slice_set: SliceSet, found: pl.DataFrame | None) -> Slices:
+    if slice_set.is_predicate:
+        return Slices(slice_set, pl.DataFrame({slice_set.keys[0].column: [True]}))
+    if found is None:
+        return Slices(slice_set, pl.DataFrame(height=1))
+    return Slices(slice_set, order(found))
+
+
+def _check_slices(request: Request, slices: tuple[Slices, ...]) -> None:
+    limit = request.suite.max_slices
+    for part in slices:
+        if len(part) > limit:
+            columns = " x ".join(key.label for key in part.slice_set.keys)
+            msg = f"slice set '{part.slice_set.name}' ({columns}) has more than max_slices = {limit:,} slices"
+            hint = "use fewer or binned columns, or raise max_slices"
+            raise ConfigError(Problem(msg, ("slices", part.slice_set.name), hint))
+    total = sum(len(part) for part in slices)
+    if total - 1 > limit:
+        msg = f"the slice sets have {total - 1:,} slices together, more than max_slices = {limit:,}"
+        raise ConfigError(Problem(msg, ("slices",), "use fewer or binned columns, or raise max_slices"))
+
+
+def _codes(request: Request, slices: tuple[Slices, ...]) -> dict[str, KeyCodes]:
+    codes: dict[str, KeyCodes] = {}
+    for key in request.roles.keys:
+        if key.kind == "predicate":
+            values = pl.Series([False, True])
+        else:
+            values = pl.concat([part.values[key.column] for part in slices if key.column in part.values.columns])
+        codes[key.column] = KeyCodes.of(key, values)
+    return codes
+
+
+def _blocks(request: Request, rows: Accounting, found: dict[str, pl.DataFrame]) -> Blocks | None:
+    uncertainty = request.suite.uncertainty
+    if uncertainty is None:
+        return None
+    if request.unit_rows:
+        return Blocks(None if rows.read - rows.zero_weight <= OWN_BLOCK_LIMIT else uncertainty.blocks)
+    units = found["units"][UNIT]
+    if len(units) <= OWN_BLOCK_LIMIT:
+        keys = units.sort().to_numpy()
+        return Blocks(None, keys, np.ones(len(keys), dtype=np.int64))
+    counted = found["blocks"].sort(UNIT)
+    return Blocks(uncertainty.blocks, counted[UNIT].to_numpy(), counted["units"].to_numpy())

@@ -1,0 +1,191 @@
+"""What a suite asks of the engine: metrics by family, models, pairs to compare, roles and slice keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.rowsql import compile_row
+from plmetrics.table.roles import RoleColumns, require
+from plmetrics.table.slices import SliceKey, SliceSet, bin_index
+from plmetrics.table.units import OWN_BLOCK_LIMIT, unit_hash
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.model import SliceSet as SliceSpec
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+OVERALL = SliceSet("overall", ())
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A suite bound to a source: everything the passes need to know, as plans not yet run."""
+
+    suite: Suite
+    source: Source
+    raw: pl.LazyFrame
+    roles: RoleColumns
+    sets: tuple[SliceSet, ...]
+
+    @property
+    def schema(self) -> pl.Schema:
+        """Types of the raw columns."""
+        return self.source.schema
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Model names in suite order."""
+        return tuple(self.suite.models)
+
+    @property
+    def sums(self) -> tuple[Metric, ...]:
+        """The metrics of the family sums."""
+        return tuple(metric for metric in self.suite.metrics if metric.family == "sums")
+
+    @property
+    def scores(self) -> tuple[Metric, ...]:
+        """The metrics of the family scores."""
+        return tuple(metric for metric in self.suite.metrics if metric.family == "scores")
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """Models that others are compared with: by `compare`, and by gates."""
+        suite = self.suite
+        named = [suite.compare.baseline] if suite.compare else []
+        named += [gate.against for gate in suite.gates if gate.against is not None]
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Every model with every baseline but itself."""
+        return tuple((m, b) for b in self.baselines for m in self.models if m != b)
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether each row is a unit of its own."""
+        return self.suite.columns.unit is None
+
+
+def bind(suite: Suite, source: Source) -> Request:
+    """Resolve columns, predicates and types against the source, on zero rows.
+
+    Raises:
+        DataError: a column is absent or of a type its role cannot take.
+        ConfigError: an expression does not fit the columns' types.
+    """
+    resampled = suite.uncertainty is not None
+    by_row = resampled and suite.columns.unit is None
+    raw = source.with_row_key() if by_row else source.frame
+    if suite.data.where is not None:
+        raw = raw.filter(_predicate(suite.data.where, source.schema, ("data", "where")))
+    keys: dict[str, SliceKey] = {}
+    sets = [OVERALL]
+    for name, spec in suite.slices.items():
+        members = _keys(name, spec, source.schema)
+        own = [keys.setdefault(_identity(key), key) for key in members]
+        sets.append(SliceSet(name, tuple(own)))
+    named = {key.column: key for key in keys.values()}
+    request = Request(suite, source, raw, _roles(suite, source, tuple(named.values()), by_row=by_row), tuple(sets))
+    _extra_columns(request)
+    return request
+
+
+def _roles(suite: Suite, source: Source, keys: tuple[SliceKey, ...], *, by_row: bool) -> RoleColumns:
+    unit: pl.Expr | None = None
+    if by_row:
+        unit = pl.col("@row")
+    elif suite.uncertainty is not None and suite.columns.unit is not None:
+        dtype = require(source.schema, suite.columns.unit, "unit", ("columns", "unit"))
+        unit = unit_hash(pl.col(suite.columns.unit), dtype)
+    probability = any(metric.probability for metric in suite.metrics) or any(
+        curve.curve == "reliability" for curve in suite.curves
+    )
+    hard = frozenset(
+        name for name, model in suite.models.items() if suite.task == "binary" and model.prediction is not None
+    )
+    return RoleColumns(
+        label=suite.columns.label,
+        models={name: model.column for name, model in suite.models.items()},
+        binary=suite.task == "binary",
+        positive=suite.positive,
+        weight=suite.columns.weight,
+        unit=unit,
+        unit_name=suite.columns.unit,
+        probability=frozenset(suite.models) - hard if probability else frozenset(),
+        hard=hard,
+        missing=suite.data.missing,
+        keys=keys,
+    )
+
+
+def _identity(key: SliceKey) -> str:
+    return f"{key.kind}|{key.label}|{key.edges!r}|{key.expression.meta.serialize()!r}"
+
+
+def _keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[SliceKey]:
+    if spec.where is not None:
+        path = ("slices", name, "where")
+        holds = _predicate(spec.where, schema, path).fill_null(value=False)
+        return [SliceKey(f"@slice|{name}", name, holds, "predicate")]
+    return [_column_key(name, column, spec, schema) for column in spec.columns]
+
+
+def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> SliceKey:
+    path = ("slices", name)
+    dtype = require(schema, column, f"slice set '{name}'", path)
+    value = pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
+    if spec.bins is None:
+        if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+            msg = f"slice set '{name}': column '{column}' is of type {dtype}, which has no slices"
+            raise DataError(Problem(msg, path))
+        if dtype.is_float():
+            value = pl.when(value == 0).then(0.0).otherwise(value)
+        if isinstance(dtype, (pl.Categorical, pl.Enum)):
+            value = value.cast(pl.String)
+        return SliceKey(f"@slice|{column}", column, value, "column")
+    numeric = all(isinstance(edge, (int, float)) for edge in spec.bins)
+    if (numeric and not dtype.is_numeric()) or (not numeric and not dtype.is_temporal()):
+        kind = "numbers" if numeric else "dates"
+        msg = f"slice set '{name}': column '{column}' is of type {dtype}, but its bins are {kind}"
+        raise DataError(Problem(msg, path))
+    edges = tuple(spec.bins)
+    return SliceKey(f"@bins|{column}|{edges}", column, bin_index(value, edges), "bins", edges)
+
+
+def _predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...]) -> pl.Expr:
+    """A row predicate, checked on zero rows of the source."""
+    row = compile_row(text)
+    for column in row.columns:
+        require(schema, column, f"in '{text}'", path)
+    empty = pl.LazyFrame(schema=schema)
+    problem = zero_rows_problem(empty.select(row.expr.alias("holds")))
+    if problem is not None:
+        raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path))
+    if empty.select(row.expr.alias("holds")).collect_schema()["holds"] != pl.Boolean:
+        raise ConfigError(Problem(f"'{text}' is not a condition: it is neither true nor false", path))
+    return row.expr
+
+
+def zero_rows_problem(frame: pl.LazyFrame) -> str | None:
+    """The first line of what Polars says when a plan runs on zero rows, None if nothing."""
+    try:
+        frame.collect()
+    except pl.exceptions.PolarsError as error:
+        return str(error).strip().split("\n")[0]
+    return None
+
+
+def _extra_columns(request: Request) -> None:
+    """Columns of roles that nothing needs in this run must exist all the same."""
+    columns: dict[str, Any] = request.suite.columns.model_dump()
+    for role, name in columns.items():
+        if name is not None:
+            require(request.schema, name, role, ("columns", role))
+
+
+__all__ = ["OVERALL", "OWN_BLOCK_LIMIT", "Request", "bind", "zero_rows_problem"]

@@ -1,0 +1,77 @@
+"""The fourth stage: one sort per model, and the slice of each row in every set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, ordered_rows
+from plmetrics.states.scores import OrderedRows
+from plmetrics.states.sums import SlicedSums
+from plmetrics.table.roles import WEIGHT, score_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.passes import Aggregated
+    from plmetrics.engine.prepare import Prepared
+
+
+def models_in_order(
+    prepared: Prepared, aggregated: Aggregated
+) -> Iterator[tuple[str, OrderedRows, list[NDArray[np.int64]]]]:
+    """Each model's rows ascending by score, with the slice of each row in every set, -1 for none."""
+    if aggregated.rows is None:
+        return
+    for model in prepared.request.models:
+        frame = ordered_rows(prepared, aggregated.rows, model)
+        yield model, _ordered(frame, model, aggregated), _codes(prepared, frame)
+
+
+def _ordered(frame: pl.DataFrame, model: str, aggregated: Aggregated) -> OrderedRows:
+    block = None
+    if BLOCK in frame.columns:
+        block = block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys)
+    return OrderedRows(
+        frame[score_column(model)].to_numpy(),
+        frame[POSITIVE].to_numpy(),
+        frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
+        block,
+    )
+
+
+def block_numbers(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """The number of each row's block among the non-empty ones."""
+    if len(known) and int(known[-1]) < 1 << 20:
+        table = np.zeros(int(known[-1]) + 1, dtype=np.int32)
+        table[known.astype(np.int64)] = np.arange(len(known), dtype=np.int32)
+        return table[keys.astype(np.int64)]
+    return np.searchsorted(known, keys).astype(np.int32)
+
+
+def _codes(prepared: Prepared, frame: pl.DataFrame) -> list[NDArray[np.int64]]:
+    out: list[NDArray[np.int64]] = []
+    for slices in prepared.slices:
+        index = prepared.cube_of(slices)
+        cube = prepared.cubes[index]
+        if not slices.slice_set.keys:
+            out.append(np.zeros(frame.height, dtype=np.int64))
+        else:
+            cells = frame[cell_column(index)].to_numpy().astype(np.int64)
+            out.append(cube.slice_codes(slices, cells))
+    return out
+
+
+def sliced_sums(prepared: Prepared, aggregated: Aggregated) -> list[SlicedSums]:
+    """The sums of every slice set, rolled up from its cube."""
+    out: list[SlicedSums] = []
+    for slices in prepared.slices:
+        index = prepared.cube_of(slices)
+        state = aggregated.sums[index]
+        codes = prepared.cubes[index].slice_codes(slices, state.cell)
+        out.append(state.roll_up(codes, len(slices)))
+    return out

@@ -1,0 +1,1 @@
+"""Rules on estimates and contrasts, turned into verdicts."""

@@ -1,0 +1,1 @@
+"""Resampling weights, intervals, contrasts and corrections: arrays in, arrays out."""

@@ -1,0 +1,129 @@
+"""From states to estimates: every metric of every model in every slice, with replicates, a chunk of slices at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.inference.estimate import Estimate, effective_blocks
+from plmetrics.inference.ordered import OrderedValues, defined, finalised, ordered_values
+from plmetrics.inference.summed import ModelSums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.weights import ResamplingWeights
+    from plmetrics.states.sums import SlicedSums
+
+Array = NDArray[np.float64]
+Texts = NDArray[np.object_]
+
+_SLICES_AT_ONCE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted."""
+
+    models: Mapping[str, str]
+    independent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A range of slices of one set, with the sums that estimates of it are made from."""
+
+    first: int
+    last: int
+    sums: ModelSums
+
+
+def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chunk]:
+    """Cut a slice set so that replicates of a chunk fit in memory."""
+    drawn = None if weights is None else weights.counts.astype(np.float64)
+    for first in range(0, sums.slices, _SLICES_AT_ONCE):
+        last = min(first + _SLICES_AT_ONCE, sums.slices)
+        yield Chunk(first, last, ModelSums(sums.by_block(first, last), drawn))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An estimate with what the result row says beside it."""
+
+    estimate: Estimate
+    n: Array
+    weight: Array
+    bound: Array | None
+    note: Texts
+
+
+def estimate(
+    metric: Metric,
+    model: str,
+    chunk: Chunk,
+    population: Population,
+    weights: ResamplingWeights | None,
+    ordered: OrderedValues | None,
+    min_rows: int,
+) -> Found:
+    """One metric of one model in a chunk of slices."""
+    prefix = population.models[model]
+    totals = chunk.sums.totals(metric, model, prefix)
+    replicates: Array | None = None
+    deviations: Array | None = None
+    if ordered is not None:
+        part = slice(chunk.first, chunk.last)
+        value = ordered.value[part]
+        reasons = [(status, condition[part]) for status, condition in ordered.reasons]
+        if ordered.replicates is not None:
+            replicates = ordered.replicates[:, part]
+        if ordered.deviations is not None:
+            deviations = ordered.deviations[:, part]
+    else:
+        value = finalised(metric, totals)
+        reasons = [(status, np.asarray(condition)) for status, condition in metric.undefined(totals)]
+        if weights is not None:
+            replicates = defined(metric, chunk.sums.replicates(metric, model, prefix))
+            if metric.additive:
+                replicates = replicates * weights.scale[:, None]
+    status = _status(reasons, totals.n, min_rows, value)
+    masses = metric.denominators(chunk.sums.by_block(metric, model, prefix))
+    blocks = effective_blocks(tuple(np.asarray(mass) for mass in masses))
+    sizes = _sizes(metric, totals, masses, independent=population.independent)
+    clean = np.where(status == "ok", value, np.nan)
+    found = Estimate(clean, status, blocks, replicates, sizes, deviations)
+    return Found(found, totals.n, totals.weight, None, _notes(metric, totals, status))
+
+
+def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: int, value: Array) -> Texts:
+    status = np.full(value.shape, "ok", dtype=object)
+    for name, condition in reversed(reasons):
+        status[np.broadcast_to(condition, value.shape)] = name
+    status[n < min_rows] = "too_few_rows"
+    status[n == 0] = "no_rows"
+    status[(status == "ok") & ~np.isfinite(value)] = "not_finite"
+    return status
+
+
+def _sizes(metric: Metric, totals: object, masses: tuple[Array, ...], *, independent: bool) -> tuple[Array, ...]:
+    if independent:
+        return tuple(np.asarray(mass, dtype=np.float64) for mass in metric.denominators(totals))
+    return tuple(effective_blocks((np.asarray(mass),)).astype(np.float64) for mass in masses)
+
+
+def _notes(metric: Metric, totals: object, status: Texts) -> Texts:
+    notes = np.full(status.shape, None, dtype=object)
+    told = metric.note(totals)
+    if told is not None:
+        word, counts = told
+        for index in np.flatnonzero(status != "ok"):
+            if counts[index]:
+                notes[index] = f"{word}: {counts[index]:,.0f}"
+    return notes
+
+
+__all__ = ["Chunk", "Found", "OrderedValues", "Population", "chunks", "estimate", "ordered_values"]

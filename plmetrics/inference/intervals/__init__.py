@@ -1,0 +1,1 @@
+"""Interval forms, one module each, and the ladder that chooses among them."""

@@ -1,0 +1,197 @@
+"""Ordered metrics: exact values from the point state, replicates from exact points or from coarse blocks.
+
+A coarse replicate is shifted by (point value - value of the coarse state), so that binning costs no bias. Where
+rows x replicates are few, replicates are exact as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core import ops
+from plmetrics.states.scores import coarse_edges, resample
+from plmetrics.states.sums import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.states.scores import OrderedRows, SlicedRows
+
+Array = NDArray[np.float64]
+
+EXACT_REPLICATES = 20_000_000
+_SLICES_AT_ONCE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedValues:
+    """One ordered metric of one model over the slices of a set.
+
+    `value` `[slice]`; `reasons` are (status, condition) pairs; `replicates` and, for norm-type metrics,
+    `deviations` are `[replicate, slice]`.
+    """
+
+    value: Array
+    reasons: list[tuple[str, NDArray[np.bool_]]]
+    replicates: Array | None
+    deviations: Array | None
+
+
+def ordered_values(
+    metrics: Sequence[Metric], rows: OrderedRows, sliced: SlicedRows, weights: Array | None
+) -> dict[str, OrderedValues]:
+    """Values and replicates of some ordered metrics of one model and slice set, by metric text.
+
+    `weights` is W `[replicate, block]`, None without intervals.
+    """
+    by_points = [metric for metric in metrics if metric.binning() is None]
+    out: dict[str, OrderedValues] = {}
+    if by_points:
+        out |= _by_points(by_points, rows, sliced, weights)
+    for metric in metrics:
+        if metric.binning() is not None:
+            out[metric.text] = _by_bins(metric, sliced, weights)
+    return out
+
+
+def _by_points(
+    metrics: Sequence[Metric], rows: OrderedRows, sliced: SlicedRows, weights: Array | None
+) -> dict[str, OrderedValues]:
+    point = score_view(sliced.point_state())
+    values = {metric.text: finalised(metric, point) for metric in metrics}
+    reasons = {metric.text: _reasons(metric, point) for metric in metrics}
+    replicates: dict[str, Array] = {}
+    deviations: dict[str, Array] = {}
+    if weights is not None:
+        if len(rows.score) * len(weights) <= EXACT_REPLICATES:
+            replicates, deviations = _exact_replicates(metrics, sliced, weights, point)
+        else:
+            replicates, deviations = _coarse_replicates(metrics, rows, sliced, weights, values)
+    return {
+        text: OrderedValues(values[text], reasons[text], replicates.get(text), deviations.get(text))
+        for text in values
+    }
+
+
+def _exact_replicates(
+    metrics: Sequence[Metric], sliced: SlicedRows, weights: Array, point: View
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
+    for state in sliced.replicate_points(weights):
+        replicate = score_view(state)
+        for metric in metrics:
+            found[metric.text].append(defined(metric, replicate))
+            if metric.kind == "norm":
+                moved[metric.text].append(metric.deviation(replicate, point))
+    return _stacked(found, axis=0), _stacked(moved, axis=0)
+
+
+def _coarse_replicates(
+    metrics: Sequence[Metric], rows: OrderedRows, sliced: SlicedRows, weights: Array, values: Mapping[str, Array]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
+    for first, last, counts in sliced.block_counts(coarse_edges(rows), weights.shape[1]):
+        for low, high in _steps(first, last):
+            part = counts[low - first : high - first]
+            coarse = _class_view(part.sum(axis=1)[:, None])
+            replicate = _class_view(resample(weights, part))
+            for metric in metrics:
+                shift = values[metric.text][low:high, None] - finalised(metric, coarse)
+                shifted = defined(metric, replicate) + shift
+                found[metric.text].append(np.clip(shifted, *metric.range).T)
+                if metric.kind == "norm":
+                    moved[metric.text].append(metric.deviation(replicate, coarse).T)
+    return _stacked(found, axis=1), _stacked(moved, axis=1)
+
+
+def _by_bins(metric: Metric, sliced: SlicedRows, weights: Array | None) -> OrderedValues:
+    binning = metric.binning()
+    assert binning is not None  # noqa: S101
+    values: list[Array] = []
+    reasons: list[list[tuple[str, NDArray[np.bool_]]]] = []
+    found: list[Array] = []
+    moved: list[Array] = []
+    for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
+        for low, high in _steps(first, last):
+            part = counts[low - first : high - first]
+            point = bin_view(part.sum(axis=1))
+            values.append(finalised(metric, point))
+            reasons.append(_reasons(metric, point))
+            if weights is None:
+                continue
+            replicate = bin_view(resample(weights, part))
+            found.append(defined(metric, replicate).T)
+            if metric.kind == "norm":
+                moved.append(metric.deviation(replicate, bin_view(part.sum(axis=1)[:, None])).T)
+    together = [
+        (status, np.concatenate([part[index][1] for part in reasons]))
+        for index, (status, _) in enumerate(reasons[0])
+    ]
+    return OrderedValues(
+        np.concatenate(values),
+        together,
+        np.concatenate(found, axis=1) if found else None,
+        np.concatenate(moved, axis=1) if moved else None,
+    )
+
+
+def finalised(metric: Metric, view: View) -> Array:
+    """The metric's value, kept inside its range against rounding, without warnings."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = np.asarray(metric.finalise(view), dtype=np.float64)
+    return np.clip(value, *metric.range)
+
+
+def defined(metric: Metric, view: View) -> Array:
+    """The metric's value, NaN where it is undefined."""
+    value = finalised(metric, view)
+    for _, condition in metric.undefined(view):
+        value = np.where(condition, np.nan, value)
+    return value
+
+
+def score_view(state: Mapping[str, Any]) -> View:
+    """Points of each class with their totals, as a metric reads them."""
+    positives, negatives = ops.total(state["positive"]), ops.total(state["negative"])
+    weight = positives + negatives
+    return View({**state, "positives": positives, "negatives": negatives, "weight": weight, "n": weight})
+
+
+def bin_view(counts: Array) -> View:
+    """Bins `[..., bin, 3]` as a metric reads them."""
+    weight, positive = counts[..., 0].sum(axis=-1), counts[..., 1].sum(axis=-1)
+    return View(
+        {
+            "bin_weight": counts[..., 0],
+            "bin_positive": counts[..., 1],
+            "bin_score": counts[..., 2],
+            "weight": weight,
+            "n": weight,
+            "positives": positive,
+            "negatives": weight - positive,
+        }
+    )
+
+
+def _class_view(counts: Array) -> View:
+    return score_view({"negative": counts[..., 0], "positive": counts[..., 1]})
+
+
+def _reasons(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:
+    return [(status, np.asarray(condition)) for status, condition in metric.undefined(view)]
+
+
+def _steps(first: int, last: int) -> Iterator[tuple[int, int]]:
+    for low in range(first, last, _SLICES_AT_ONCE):
+        yield low, min(low + _SLICES_AT_ONCE, last)
+
+
+def _stacked(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
+    return {text: np.concatenate(arrays, axis=axis) for text, arrays in parts.items()}

@@ -1,0 +1,62 @@
+"""Metrics of the family sums: values, replicates and effective blocks of a few slices at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.states.sums import View
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Metric
+
+Array = NDArray[np.float64]
+
+COUNTS = ("n", "weight", "positives", "negatives", "positives_rows", "negatives_rows")
+
+
+class ModelSums:
+    """The sums of one chunk of slices, seen model by model: totals, by block, and resampled.
+
+    `blocks` holds dense `[slice, block]` arrays by column; products with W are made once per column.
+    """
+
+    def __init__(self, blocks: Mapping[str, Array], weights: Array | None) -> None:
+        self._blocks = blocks
+        self._weights = weights
+        self._totals: dict[str, Array] = {}
+        self._resampled: dict[str, Array] = {}
+
+    def totals(self, metric: Metric, model: str, population: str) -> View:
+        """The state `[slice]`."""
+        return View({name: self.total(column) for name, column in self._columns(metric, model, population).items()})
+
+    def by_block(self, metric: Metric, model: str, population: str) -> View:
+        """The state `[slice, block]`."""
+        return View({name: self._blocks[column] for name, column in self._columns(metric, model, population).items()})
+
+    def replicates(self, metric: Metric, model: str, population: str) -> View:
+        """The state `[replicate, slice]`."""
+        return View(
+            {name: self._resample(column) for name, column in self._columns(metric, model, population).items()}
+        )
+
+    def total(self, column: str) -> Array:
+        """`[slice]` sums of one column."""
+        if column not in self._totals:
+            self._totals[column] = self._blocks[column].sum(axis=1)
+        return self._totals[column]
+
+    def _resample(self, column: str) -> Array:
+        if column not in self._resampled:
+            assert self._weights is not None  # noqa: S101
+            self._resampled[column] = self._weights @ self._blocks[column].T
+        return self._resampled[column]
+
+    def _columns(self, metric: Metric, model: str, population: str) -> dict[str, str]:
+        shared = {name: f"{population}{name}" for name in COUNTS if f"{population}{name}" in self._blocks}
+        return shared | {name: f"{model}|{atom.key}" for name, atom in metric.atoms().items()}

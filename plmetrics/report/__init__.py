@@ -1,0 +1,1 @@
+"""Result tables as text: strings out, nothing printed."""

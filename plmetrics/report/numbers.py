@@ -1,0 +1,109 @@
+"""Numbers as text: as many digits as the uncertainty allows, and never a number where there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+MISSING = "-"
+_DEFAULT_DIGITS = 4
+_MOST_DECIMALS = 8
+_LARGE = 1e7
+_SMALL = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value and its interval as text; `interval` is empty where none was asked for."""
+
+    value: str
+    interval: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.value} {self.interval}".rstrip()
+
+
+def estimate(
+    value: float | None,
+    lower: float | None = None,
+    upper: float | None = None,
+    *,
+    status: str | None = "ok",
+    interval_status: str | None = "not_requested",
+    signed: bool = False,
+) -> Estimate:
+    """A value with its interval, to two digits of the interval's width, else to four digits of the value.
+
+    An undefined value is its reason; an interval that was asked for and does not exist is `[-]`.
+
+    >>> str(estimate(0.92713, 0.92111, 0.93342))
+    '0.927 [0.921, 0.933]'
+    >>> str(estimate(None, status="no_positives"))
+    '- (no_positives)'
+    """
+    if value is None or math.isnan(value):
+        return Estimate(MISSING, f"({status})" if status not in (None, "ok") else "")
+    if lower is None or upper is None:
+        absent = "" if interval_status in (None, "ok", "not_requested") else f"[{MISSING}]"
+        return Estimate(number(value, signed=signed), absent)
+    if not 0 < upper - lower < math.inf:
+        ends = ", ".join(number(end, signed=signed) for end in (lower, upper))
+        return Estimate(number(value, signed=signed), f"[{ends}]")
+    style = _style(max(abs(value), abs(lower), abs(upper)), upper - lower)
+    low, high = (_write(end, style, signed=signed) for end in (lower, upper))
+    return Estimate(_write(value, style, signed=signed), f"[{low}, {high}]")
+
+
+def number(value: float, *, signed: bool = False) -> str:
+    """One number without an interval: whole numbers in full, others to four digits.
+
+    >>> number(48842.0), number(0.92713), number(-0.00002, signed=True)
+    ('48842', '0.9271', '-2.000e-05')
+    """
+    if math.isinf(value):
+        return "-inf" if value < 0 else "+inf" if signed else "inf"
+    if value == int(value) and abs(value) < 1e15:
+        return _signed(str(int(value)), value, signed=signed)
+    return _write(value, _style(abs(value), abs(value) / 10 ** (_DEFAULT_DIGITS - 2)), signed=signed)
+
+
+def count(value: int) -> str:
+    """A number of rows, with thousands apart.
+
+    >>> count(48842)
+    '48,842'
+    """
+    return f"{value:,}"
+
+
+def p_value(value: float | None) -> str:
+    """A p value to two digits, with a floor.
+
+    >>> p_value(0.0321), p_value(0.00001), p_value(None)
+    ('0.032', '<0.001', '-')
+    """
+    if value is None or math.isnan(value):
+        return MISSING
+    if value < 0.001:
+        return "<0.001"
+    return f"{value:.3f}" if value < 0.0995 else f"{value:.2f}"
+
+
+def _style(magnitude: float, width: float) -> str:
+    """The format of all numbers of one estimate, from the largest of them and the interval's width."""
+    decimals = 1 - math.floor(math.log10(width))
+    if magnitude >= _LARGE or 0 < magnitude < _SMALL:
+        digits = math.floor(math.log10(magnitude)) + decimals
+        return f".{min(max(digits, 1), _MOST_DECIMALS)}e"
+    return f".{min(max(decimals, 0), _MOST_DECIMALS)}f"
+
+
+def _write(value: float, style: str, *, signed: bool) -> str:
+    text = format(value, style)
+    if float(text) == 0:
+        return text.removeprefix("-")
+    return _signed(text, value, signed=signed)
+
+
+def _signed(text: str, value: float, *, signed: bool) -> str:
+    return f"+{text}" if signed and value > 0 else text

@@ -1,0 +1,68 @@
+"""The first lines: what the gates say together, and of how much data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from plmetrics.report.layout import flow, printable, wrapped
+from plmetrics.report.numbers import count, number
+from plmetrics.report.sections.gates import OUTCOMES, outcomes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.report.summary import Summary
+
+_HEADLINES = {
+    "pass": ("PASS", "bold green"),
+    "fail": ("FAIL", "bold red"),
+    "inconclusive": ("INCONCLUSIVE", "bold yellow"),
+}
+
+
+def verdict(summary: Summary, width: int) -> list[Text]:
+    """The verdict with the number of checks behind it, and the size of the evaluation."""
+    word, style = _HEADLINES.get(summary.verdict, ("DONE", "bold"))
+    counts = outcomes(summary.gates)
+    parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome))
+    line = Text.assemble((word, style), "  ", (printable(summary.name), "bold"), "  ")
+    line.append(f"gate checks: {parts}" if parts else "no gates")
+    return wrapped(line, width, indent=0) + flow(
+        [Text(size, "dim") for size in _sizes(summary)], width, indent=0
+    )
+
+
+def _sizes(summary: Summary) -> list[str]:
+    frame = summary.metrics
+    slices = frame.select("slice_set", "slice").unique().height - 1
+    sizes = [*_rows(summary.rows)]
+    sizes.append(_plural(frame["model"].n_unique(), "model"))
+    sizes.append(_plural(frame["metric"].n_unique(), "metric"))
+    sizes.append(_plural(max(slices, 0), "slice"))
+    if summary.level is not None:
+        sizes.append(f"{number(round(summary.level * 100, 6))}% intervals")
+    return [size + "," for size in sizes[:-1]] + sizes[-1:]
+
+
+def _rows(rows: Mapping[str, object]) -> list[str]:
+    said = []
+    read, zero_weight = rows.get("read"), rows.get("zero_weight")
+    if isinstance(read, int):
+        said.append(f"{count(read)} rows read")
+    if isinstance(zero_weight, int) and zero_weight:
+        said.append(f"{count(zero_weight)} of weight 0")
+    for word in ("used", "dropped"):
+        by_model = rows.get(word)
+        if not isinstance(by_model, dict) or not any(by_model.values()):
+            continue
+        if len(set(by_model.values())) == 1:
+            said.append(f"{count(next(iter(by_model.values())))} {word}")
+        else:
+            said += [f"{count(rows)} {word} for {printable(model)}" for model, rows in by_model.items()]
+    return said
+
+
+def _plural(number_of: int, thing: str) -> str:
+    return f"{count(number_of)} {thing}" + ("" if number_of == 1 else "s")

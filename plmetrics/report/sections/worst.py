@@ -1,0 +1,89 @@
+"""The slices where the first metric falls short of its overall value the most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.report.layout import Column, aligned, heading, printable, stack, table
+from plmetrics.report.numbers import count, number
+from plmetrics.report.sections.overall import shown
+
+if TYPE_CHECKING:
+    from plmetrics.report.summary import Summary
+
+Row = dict[str, Any]
+MOST = 10
+_CLEAR = 2.0
+
+
+def worst(summary: Summary, width: int) -> list[Text]:
+    """Up to ten slices, by slice set, each with the model that falls short the most there."""
+    metric = next((text for text, way in summary.directions.items() if way in {"higher", "lower"}), None)
+    if metric is None:
+        return []
+    rows = worst_slices(summary.metrics, metric, summary.directions[metric])
+    if not rows:
+        return []
+    remark = "shortfall against the model's overall value"
+    if any(row["errors"] is not None for row in rows):
+        remark += ", in standard errors of the slice"
+    return heading(f"Worst slices by {printable(metric)}", remark, width) + _lines(rows, width)
+
+
+def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int = MOST) -> list[Row]:
+    """Rows of `metrics` with `shortfall` and `errors`, the shortfall in standard errors (null without them).
+
+    Every slice stands once, with its worst model; every slice set has a place before any has a second.
+    """
+    sign = 1 if direction == "higher" else -1
+    rows = metrics.filter(
+        pl.col("metric") == metric, pl.col("value").is_not_null(), pl.col("class").is_null()
+    )
+    whole = rows.filter(pl.col("slice_set") == "overall").select("model", whole="value")
+    shortfall = (pl.col("whole") - pl.col("value")) * sign
+    errors = pl.when(pl.col("std_error") > 0).then(shortfall / pl.col("std_error"))
+    order = ["errors", "shortfall"]
+    sets = {name: i for i, name in enumerate(metrics["slice_set"].unique(maintain_order=True))}
+    ranked = (
+        rows.filter(pl.col("slice_set") != "overall")
+        .join(whole, on="model", how="inner", maintain_order="left")
+        .with_columns(shortfall=shortfall, errors=errors)
+        .filter(pl.col("shortfall") > 0)
+        .sort(order, descending=True, nulls_last=True, maintain_order=True)
+        .unique(["slice_set", "slice"], keep="first", maintain_order=True)
+        .with_columns(place=pl.int_range(pl.len()).over("slice_set"))
+    )
+    first = ranked.filter(pl.col("place") == 0).head(most)
+    rest = ranked.filter(pl.col("place") > 0).head(most - first.height)
+    found = pl.concat([first, rest]).sort(order, descending=True, nulls_last=True, maintain_order=True)
+    return sorted(found.rows(named=True), key=lambda row: sets[row["slice_set"]])
+
+
+def _lines(rows: list[Row], width: int) -> list[Text]:
+    cells = []
+    for row, value in zip(rows, aligned([shown(row) for row in rows]), strict=True):
+        short = Text(
+            number(-row["shortfall"] if row["value"] < row["whole"] else row["shortfall"], signed=True)
+        )
+        if row["errors"] is not None:
+            short.append(f" ({row['errors']:.1f} SE)", "" if row["errors"] >= _CLEAR else "dim")
+        model = Text(printable(row["model"]))
+        cells.append([Text(printable(row["slice"])), model, value, short, Text(count(row["n"]))])
+    columns = [
+        Column("slice", flexible=True),
+        Column("model", flexible=True, least=10),
+        Column("value"),
+        Column("to overall"),
+        Column("rows", align="right"),
+    ]
+    fitting = table(columns, cells, width)
+    if fitting is not None:
+        return fitting
+    lines = []
+    for (where, model, _, short, n), row in zip(cells, rows, strict=True):
+        pieces = [model, aligned([shown(row)])[0], short, n + Text(" rows")]
+        lines += stack(where, pieces, width)
+    return lines

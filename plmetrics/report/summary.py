@@ -1,0 +1,50 @@
+"""What the sections of a report read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from plmetrics.runs.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A result, and what its tables do not say themselves.
+
+    `directions` are those of the metrics, in suite order, by canonical text; `rows` is the record's entry of that
+    name; `place` is the run folder as it should be shown.
+    """
+
+    name: str
+    verdict: str
+    metrics: pl.DataFrame
+    comparisons: pl.DataFrame
+    gates: pl.DataFrame
+    directions: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    level: float | None = None
+    correction: str | None = None
+    place: str | None = None
+
+
+def summarise(result: Outcome, place: str | None = None) -> Summary:
+    """Take what a report needs from a result."""
+    suite = result.suite
+    return Summary(
+        name=suite.name,
+        verdict=result.verdict,
+        metrics=result.metrics,
+        comparisons=result.comparisons,
+        gates=result.gates,
+        directions={metric.text: metric.direction for metric in suite.metrics},
+        rows=result.record.get("rows", {}),
+        level=suite.uncertainty.level if suite.uncertainty else None,
+        correction=suite.compare.correction if suite.compare else None,
+        place=place,
+    )

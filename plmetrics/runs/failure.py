@@ -1,0 +1,91 @@
+"""What an exception means: an exit code, a title, and problems that can be printed and stored.
+
+The only place that maps exceptions to exit codes; the command line and the run folder both read it.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OK = 0
+BUG = 1
+GATE_FAILED = 3
+INTERRUPTED = 130
+
+_REFUSALS = frozenset(
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EIO,
+        errno.EMFILE,
+        errno.ENFILE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An exception in words. `error` is the name of its kind, `problems` are what to fix."""
+
+    exit_code: int
+    error: str
+    title: str
+    problems: tuple[Problem, ...]
+
+    @property
+    def message(self) -> str:
+        """The title and the first problem, on one line."""
+        if not self.problems:
+            return self.title
+        more = len(self.problems) - 1
+        rest = f" (and {more} more)" if more else ""
+        return f"{self.title}: {self.problems[0].message}{rest}"
+
+
+def verdict_exit_code(verdict: str) -> int:
+    """The exit code of a run that completed: 3 when a gate failed, else 0.
+
+    >>> verdict_exit_code("fail"), verdict_exit_code("inconclusive")
+    (3, 0)
+    """
+    return GATE_FAILED if verdict == "fail" else OK
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Read an exception. Whatever is not known to be the user's or the machine's is a bug of ours.
+
+    >>> failure_of(KeyboardInterrupt()).exit_code
+    130
+    """
+    if type(error) is not PlmetricsError and isinstance(error, PlmetricsError):
+        return Failure(error.exit_code, type(error).__name__, error.title, error.problems)
+    if isinstance(error, KeyboardInterrupt):
+        return Failure(INTERRUPTED, "Interrupted", "interrupted", ())
+    if isinstance(error, MemoryError):
+        hint = "lower `memory` in the suite, so that scores are binned and cubes are split earlier"
+        return _environment([Problem("the machine ran out of memory", hint=hint)])
+    if isinstance(error, OSError) and error.errno in _REFUSALS:
+        return _environment([Problem(os_message(error))])
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Failure(BUG, type(error).__name__, "plmetrics failed unexpectedly", (Problem(text),))
+
+
+def os_message(error: OSError) -> str:
+    """The system's words and the file they are about, without the error number."""
+    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def _environment(problems: Sequence[Problem]) -> Failure:
+    fault = EnvironmentFault
+    return Failure(fault.exit_code, fault.__name__, fault.title, tuple(problems))

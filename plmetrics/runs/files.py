@@ -1,0 +1,102 @@
+"""Writing so that a reader, or a crash, sees the old file or the new one and never a mixture."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager, suppress
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import EnvironmentFault, Problem
+from plmetrics.runs.failure import os_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Network and FUSE file systems may not let a directory be synced; the rename itself is still atomic there.
+_NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name in the same folder, sync it, and rename it into place."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)  # noqa: PTH105
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in a folder durable, where the system can."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_DIRECTORY_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def environment_faults(doing: str) -> Iterator[None]:
+    """Say what could not be done when the system refuses.
+
+    Raises:
+        EnvironmentFault: in place of any OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise EnvironmentFault(Problem(f"{doing}: {os_message(error)}", hint=_hint(error))) from error
+
+
+def json_bytes(value: Any) -> bytes:
+    """A JSON document, UTF-8, readable, with a newline at the end. NaN and infinities are null."""
+    return (json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def plain(value: Any) -> Any:
+    """The same value in JSON's types; what JSON cannot say becomes null (NaN) or text.
+
+    >>> plain({"edges": (0.5, float("nan")), 1: None})
+    {'edges': [0.5, None], '1': None}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return [plain(item) for item in value]
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> str | int | float | None:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    return value if value is None or isinstance(value, (int, str)) else str(value)
+
+
+def _hint(error: OSError) -> str | None:
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return "free some space, or choose another place with --output"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return "choose a place you may write to with --output"
+    return None

@@ -1,0 +1,238 @@
+"""The run folder: hidden while it is being written, renamed into sight as the last act.
+
+`<directory>/<name>/.<run id>.partial/` holds run.json with `status: running` from the start. `publish` and
+`fail` end it as `<directory>/<name>/<run id>/`, and point `<directory>/<name>/latest.json` to it. A run that
+was killed leaves only the hidden folder.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import shutil
+import socket
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
+from plmetrics.core.results import TABLES
+from plmetrics.runs.failure import failure_of, verdict_exit_code
+from plmetrics.runs.files import environment_faults, json_bytes, sync_directory, write_atomic
+from plmetrics.runs.record import SCHEMA_VERSION, build, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    import polars as pl
+
+    from plmetrics.runs.outcome import Loaded, Outcome
+
+RECORD = "run.json"
+LATEST = "latest.json"
+_LONGEST_NAME = 150
+
+
+class RunFolder:
+    """One run's folder, from `start` to `publish` or `fail`.
+
+    As a context manager it ends every way out: an exception, an interrupt or a panic of the engine becomes a
+    failed record, and goes on.
+    """
+
+    def __init__(self, home: Path, run_id: str) -> None:
+        self.run_id = run_id
+        self.record: dict[str, Any] = {}
+        self.ended = False
+        self._home = home
+        self._work = work_folder(home, run_id)
+        self._started = datetime.now(UTC)
+        self._clock = time.monotonic()
+
+    @classmethod
+    def start(cls, directory: Path, name: str) -> RunFolder:
+        """Create the hidden folder, with a record that says who is running.
+
+        Raises:
+            ConfigError: `name` cannot be the name of a folder.
+            EnvironmentFault: the system refuses.
+        """
+        check_name(name)
+        home = directory / name
+        with environment_faults("the run folder cannot be created"):
+            home.mkdir(parents=True, exist_ok=True)
+            run = cls(home, _claim(home))
+            try:
+                run._write_record({"name": name, "status": "running", **_process(), "versions": versions()})
+            except BaseException:
+                shutil.rmtree(run._work, ignore_errors=True)
+                raise
+        return run
+
+    @property
+    def path(self) -> Path:
+        """Where the run stands once it has ended."""
+        return self._home / self.run_id
+
+    def publish(self, result: Outcome) -> dict[str, Any]:
+        """Write the four tables and the final record, and bring the folder into sight.
+
+        Returns:
+            The record, as it stands in run.json.
+
+        Raises:
+            EnvironmentFault: the system refuses; the folder is then still hidden, unless only `latest.json`
+                could not be replaced, which the message says.
+        """
+        with environment_faults("the results cannot be written"):
+            tables = {name: self._write_table(name, getattr(result, name)) for name in TABLES}
+            outcome = {"status": "complete", "exit_code": verdict_exit_code(result.verdict), "tables": tables}
+            self._write_record(build(result.suite, result.verdict, result.record) | outcome)
+            self._end()
+        self._point()
+        return self.record
+
+    def fail(self, exit_code: int, message: str, problems: Sequence[Problem] = (), error: str = "") -> Path:
+        """Remove the tables, write the failed record alone, and bring the folder into sight.
+
+        Raises:
+            EnvironmentFault: the system refuses.
+        """
+        with environment_faults("the failed run cannot be recorded"):
+            for file in self._work.iterdir():
+                if file.name != RECORD:
+                    file.unlink()
+            outcome = {"status": "failed", "exit_code": exit_code, "error": error, "message": message}
+            said = [_problem(problem) for problem in problems]
+            self._write_record({"name": self._home.name, **outcome, "problems": said, "versions": versions()})
+            self._end()
+        self._point()
+        return self.path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.ended:
+            return
+        failure = failure_of(error or RuntimeError("the run ended without results"))
+        # The error on its way out matters more than one of the record about it.
+        with suppress(EnvironmentFault):
+            self.fail(failure.exit_code, failure.message, failure.problems, failure.error)
+
+    def _write_table(self, name: str, frame: pl.DataFrame) -> dict[str, int]:
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer)
+        content = buffer.getvalue()
+        write_atomic(self._work / table_file(name), content)
+        return {"rows": frame.height, "bytes": len(content)}
+
+    def _write_record(self, body: Mapping[str, Any]) -> None:
+        times: dict[str, Any] = {"started": _stamp(self._started)}
+        if body["status"] != "running":
+            times["finished"] = _stamp(datetime.now(UTC))
+            times["seconds"] = round(time.monotonic() - self._clock, 3)
+        head = {"schema_version": SCHEMA_VERSION, "run_id": self.run_id}
+        first = {key: body[key] for key in ("name", "status", "exit_code", "verdict") if key in body}
+        self.record = {**head, **first, **times, **body}
+        write_atomic(self._work / RECORD, json_bytes(self.record))
+
+    def _end(self) -> None:
+        os.replace(self._work, self.path)  # noqa: PTH105
+        self.ended = True
+        sync_directory(self._home)
+
+    def _point(self) -> None:
+        keys = ("schema_version", "run_id", "status", "exit_code", "verdict", "finished")
+        pointer = {key: self.record.get(key) for key in keys} | {"folder": self.run_id}
+        with environment_faults(f"the run is in {self.path}, but {LATEST} cannot be replaced"):
+            write_atomic(self._home / LATEST, json_bytes(pointer))
+
+
+def work_folder(home: Path, run_id: str) -> Path:
+    """Where a run that has not ended works."""
+    return home / f".{run_id}.partial"
+
+
+def table_file(name: str) -> str:
+    """The file of a result table."""
+    return f"{name}.parquet"
+
+
+def check_name(name: str) -> None:
+    """Refuse a suite name that is not the plain name of one folder.
+
+    Raises:
+        ConfigError: located at `name`.
+    """
+    separators = any(character in '/\\:*?"<>|' or not character.isprintable() for character in name)
+    too_long = len(name.encode(errors="replace")) > _LONGEST_NAME
+    if not name or name.startswith(".") or name != name.strip() or separators or too_long:
+        hint = f"use letters, digits, blanks, '-' and '_', at most {_LONGEST_NAME} bytes, no dot in front"
+        message = f"the name {name!r} cannot be the name of a folder"
+        raise ConfigError(Problem(message, path=("name",), hint=hint))
+
+
+def output_directory(loaded: Loaded, override: str | Path | None = None) -> Path:
+    """The directory for the runs of a suite: its own choice, or `override`, which may point anywhere.
+
+    Raises:
+        ConfigError: located in the suite's file; see `resolve_output`.
+    """
+    suite = loaded.suite
+    try:
+        return resolve_output(loaded.folder, suite.output.directory, suite.name, override)
+    except ConfigError as error:
+        raise loaded.locate(error) from error
+
+
+def resolve_output(folder: Path, directory: str, name: str, override: str | Path | None = None) -> Path:
+    """`directory`, relative to the suite's `folder` and under it with links followed, or `override`.
+
+    Raises:
+        ConfigError: the directory leads out of the suite's folder or is a file, or the name is refused.
+    """
+    check_name(name)
+    chosen = folder / directory if override is None else Path(override)
+    path = ("output", "directory")
+    standing = next(place for place in (chosen / name, *(chosen / name).parents) if place.exists())
+    if not standing.is_dir():
+        raise ConfigError(Problem(f"{standing} is a file, not a directory", path=path))
+    if override is not None:
+        return chosen
+    root = folder.resolve()
+    for place in (chosen.resolve(), (chosen / name).resolve()):
+        if not place.is_relative_to(root):
+            hint = "name a directory under the suite's folder, or use --output, which may point anywhere"
+            message = f"the directory {directory!r} leads out of the suite's folder, to {place}"
+            raise ConfigError(Problem(message, path=path, hint=hint))
+    return chosen.resolve()
+
+
+def _claim(home: Path) -> str:
+    while True:
+        run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+        if (home / run_id).exists():
+            continue
+        with suppress(FileExistsError):
+            work_folder(home, run_id).mkdir()
+            return run_id
+
+
+def _process() -> dict[str, Any]:
+    return {"pid": os.getpid(), "host": socket.gethostname()}
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    where = str(problem.where) if problem.where else None
+    return {"message": problem.message, "path": list(problem.path), "where": where, "hint": problem.hint}

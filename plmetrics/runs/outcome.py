@@ -1,0 +1,61 @@
+"""What the layers above hand down: an evaluation's result, and a suite that came from a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import polars as pl
+
+    from plmetrics.core.errors import PlmetricsError
+    from plmetrics.suite.model import Suite
+
+
+class Outcome(Protocol):
+    """What a run folder and a report keep of an evaluation."""
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """A row per model, slice and metric."""
+
+    @property
+    def comparisons(self) -> pl.DataFrame:
+        """A row per contrast."""
+
+    @property
+    def gates(self) -> pl.DataFrame:
+        """A row per rule, model and slice."""
+
+    @property
+    def curves(self) -> pl.DataFrame:
+        """A row per point."""
+
+    @property
+    def verdict(self) -> str:
+        """What the gates say together: pass, fail, inconclusive or none."""
+
+    @property
+    def suite(self) -> Suite:
+        """What was asked."""
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """What run.json says, or is to say."""
+
+
+class Loaded(Protocol):
+    """A suite with its place on disk."""
+
+    @property
+    def suite(self) -> Suite:
+        """The suite."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder its file lies in."""
+
+    def locate(self, error: PlmetricsError) -> PlmetricsError:
+        """The same error, with line and column where its problems name a place in the suite."""

@@ -1,0 +1,1 @@
+"""The state families: mergeable aggregates of rows, one per slice cell, model and block."""

@@ -1,0 +1,66 @@
+"""States as Polars expressions: what `Metric.expr` finalises on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.states.sums import Rows, View
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.states.sums import Atom
+
+
+def sum_expressions(
+    atoms: Mapping[str, Atom], task: str, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None
+) -> View:
+    """The atoms of a metric as aggregations, ready for `finalise`."""
+    rows, weight = _canonical(label, score, weight)
+    arrays: dict[str, Any] = _totals(rows, weight, binary=task == "binary")
+    for name, atom in atoms.items():
+        arrays[name] = atom.aggregate(rows, weight).cast(pl.Float64)
+    return View(arrays)
+
+
+class ScoreExpressions(View):
+    """The distinct scores of a group, ascending, with their weight per class.
+
+    Rows are sorted by score, running totals are kept at the last row of each distinct score, and their differences
+    are the weights per point. It sorts within the group, so it runs in memory.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> None:
+        rows, weight = _canonical(label, score, weight)
+        ordered = rows.score.sort()
+        last = (ordered != ordered.shift(-1)).fill_null(value=True)
+        each = pl.lit(1.0) if weight is None else weight
+        arrays = _totals(rows, weight, binary=True)
+        arrays["score"] = ordered.filter(last)
+        for name, member in (("positive", rows.positive), ("negative", ~rows.positive)):
+            mass = pl.when(member).then(each).otherwise(0.0)
+            running = mass.sort_by(rows.score).cum_sum().filter(last)
+            arrays[name] = running - running.shift(1, fill_value=0.0)
+        super().__init__(arrays)
+
+
+def _canonical(label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> tuple[Rows, pl.Expr | None]:
+    label = label.cast(pl.Float64)
+    score = score.cast(pl.Float64)
+    score = pl.when(score == 0).then(0.0).otherwise(score)
+    rows = Rows(label=label, score=score, positive=label == 1, centre=label.mean())
+    return rows, None if weight is None else weight.cast(pl.Float64)
+
+
+def _totals(rows: Rows, weight: pl.Expr | None, *, binary: bool) -> dict[str, Any]:
+    count = pl.len().cast(pl.Float64)
+    totals: dict[str, Any] = {"n": count, "weight": count if weight is None else weight.sum()}
+    if binary:
+        for name, member in (("positives", rows.positive), ("negatives", ~rows.positive)):
+            mass = member.cast(pl.Float64) if weight is None else pl.when(member).then(weight).otherwise(0.0)
+            totals[name] = mass.sum()
+    return totals

@@ -1,0 +1,234 @@
+"""The family scores: weight per class along the score.
+
+The *point* state of a slice holds its distinct scores, ascending, with the weight of each class: exact. The *block*
+state counts on coarse bins by block: it is what replicates are made of. Bins at fixed edges (calibration) are exact
+in both. Rows come in sorted once per model; every slice set is a stable regrouping of that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core.segments import Segments
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+COARSE_BINS = 128
+_DENSE_LIMIT = 1 << 24
+_REPLICATE_LIMIT = 1 << 22
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Binning:
+    """A request for fixed bins: how many, and whether their edges are i/bins or quantiles of a slice's scores."""
+
+    bins: int
+    strategy: Literal["uniform", "quantile"] = "uniform"
+
+    def uniform_edges(self) -> Array:
+        """Upper edges of all bins but the last; a score belongs to the first bin with score <= edge."""
+        return np.arange(1, self.bins, dtype=np.float64) / self.bins
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedRows:
+    """One model's rows ascending by score. `weight` is None where every row counts once; `block` without intervals."""
+
+    score: Array
+    positive: NDArray[np.bool_]
+    weight: Array | None
+    block: NDArray[np.int32] | None
+
+    def regroup(self, codes: Codes, slices: int) -> SlicedRows:
+        """The rows slice by slice, each ascending by score; rows of code -1 are left out."""
+        if slices == 1 and codes.min(initial=0) == 0:
+            return SlicedRows(self, np.array([0, len(codes)]))
+        small = np.uint16 if slices < (1 << 16) - 1 else np.uint32
+        order = np.argsort((codes + 1).astype(small), kind="stable")
+        sizes = np.bincount(codes + 1, minlength=slices + 1)
+        order = order[sizes[0] :]
+        rows = OrderedRows(
+            self.score[order],
+            self.positive[order],
+            None if self.weight is None else self.weight[order],
+            None if self.block is None else self.block[order],
+        )
+        return SlicedRows(rows, np.concatenate(([0], np.cumsum(sizes[1:]))))
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedRows:
+    """Rows of a slice set: slice after slice, each ascending by score. `offsets` are the slices' boundaries."""
+
+    rows: OrderedRows
+    offsets: Codes
+
+    @property
+    def slices(self) -> int:
+        """Number of slices."""
+        return len(self.offsets) - 1
+
+    def code(self, first: int, last: int) -> Codes:
+        """The slice of each row of a range of slices, counted from the first of them."""
+        return np.repeat(np.arange(last - first), np.diff(self.offsets[first : last + 1]))
+
+    def starts(self) -> Codes:
+        """The first row of each distinct score of each slice."""
+        score = self.rows.score
+        if len(score) == 0:
+            return np.zeros(0, dtype=np.int64)
+        change = np.empty(len(score), dtype=np.bool_)
+        change[0] = True
+        np.not_equal(score[1:], score[:-1], out=change[1:])
+        change[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
+        return np.flatnonzero(change)
+
+    def point_state(self) -> dict[str, Segments]:
+        """Distinct scores per slice with the weight of each class."""
+        starts = self.starts()
+        offsets = np.searchsorted(starts, self.offsets)
+        weight, member = self.rows.weight, self.rows.positive
+        if weight is None:
+            edges = np.append(starts, len(member))
+            counted = np.concatenate(([0], np.cumsum(member)))[edges]
+            positive = np.diff(counted).astype(np.float64)
+            negative = np.diff(edges) - positive
+        else:
+            positive = _reduce(np.where(member, weight, 0.0), starts)
+            negative = _reduce(np.where(member, 0.0, weight), starts)
+        return {
+            "score": Segments(self.rows.score[starts], offsets),
+            "positive": Segments(positive, offsets),
+            "negative": Segments(negative, offsets),
+        }
+
+    def replicate_points(self, weights: Array) -> Iterator[dict[str, Segments]]:
+        """The point state under resampled blocks, exactly, for a few replicates `[replicates, blocks]` at a time."""
+        assert self.rows.block is not None  # noqa: S101
+        starts = self.starts()
+        offsets = np.searchsorted(starts, self.offsets)
+        score = Segments(self.rows.score[starts], offsets)
+        own = 1.0 if self.rows.weight is None else self.rows.weight
+        step = max(1, _REPLICATE_LIMIT // max(1, len(self.rows.score)))
+        for first in range(0, len(weights), step):
+            drawn = weights[first : first + step, self.rows.block] * own
+            positive = drawn * self.rows.positive
+            yield {
+                "score": score,
+                "positive": Segments(_reduce(positive, starts), offsets),
+                "negative": Segments(_reduce(drawn - positive, starts), offsets),
+            }
+
+    def block_counts(self, edges: Array, blocks: int) -> Iterator[tuple[int, int, Array]]:
+        """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
+        assert self.rows.block is not None  # noqa: S101
+        bins = len(edges) + 1
+        step = max(1, _DENSE_LIMIT // (blocks * bins * 2))
+        for first in range(0, self.slices, step):
+            last = min(first + step, self.slices)
+            part = slice(self.offsets[first], self.offsets[last])
+            key = self.code(first, last) * blocks + self.rows.block[part]
+            key = key * bins + np.searchsorted(edges, self.rows.score[part])
+            key = key * 2 + self.rows.positive[part]
+            weight = None if self.rows.weight is None else self.rows.weight[part]
+            shape = (last - first, blocks, bins, 2)
+            yield first, last, _count(key, weight, shape)
+
+    def quantile_edges(self, bins: int) -> Array:
+        """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""
+        score = self.rows.score
+        sizes = np.diff(self.offsets)
+        weight = np.ones(len(score)) if self.rows.weight is None else self.rows.weight
+        running = np.cumsum(weight)
+        before = np.concatenate(([0.0], running))[self.offsets]
+        wanted = np.arange(1, bins) / bins * np.diff(before)[:, None]
+        slack = _TIE * np.maximum(np.diff(before)[:, None], wanted)
+        reached = np.searchsorted(running, before[:-1, None] + wanted - slack)
+        passed = np.searchsorted(running, before[:-1, None] + wanted + slack)
+        low, high = self.offsets[:-1, None], np.maximum(self.offsets[1:, None] - 1, self.offsets[:-1, None])
+        if len(score) == 0:
+            return np.zeros((len(sizes), bins - 1))
+        top = len(score) - 1
+        first = score[np.minimum(np.clip(reached, low, high), top)]
+        second = score[np.minimum(np.clip(passed, low, high), top)]
+        return (first + second) / 2
+
+    def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
+        """`[slice, block, bin, 3]` for a few slices at a time: weight, positive weight, weight times score."""
+        uniform = binning.uniform_edges()
+        edges = self.quantile_edges(binning.bins) if binning.strategy == "quantile" else None
+        step = max(1, _DENSE_LIMIT // (blocks * binning.bins * 3))
+        for first in range(0, self.slices, step):
+            last = min(first + step, self.slices)
+            part = slice(self.offsets[first], self.offsets[last])
+            code, score = self.code(first, last), self.rows.score[part]
+            if edges is None:
+                bin_of = np.searchsorted(uniform, score)
+            else:
+                bin_of = np.zeros(len(score), dtype=np.int64)
+                for column in edges[first:last].T:
+                    bin_of += score > column[code]
+            block = 0 if self.rows.block is None or blocks == 1 else self.rows.block[part]
+            key = (code * blocks + block) * binning.bins + bin_of
+            shape = (last - first, blocks, binning.bins)
+            own = None if self.rows.weight is None else self.rows.weight[part]
+            member = self.rows.positive[part]
+            channels = (
+                _count(key, own, shape),
+                _count(key[member], None if own is None else own[member], shape),
+                _count(key, score if own is None else score * own, shape),
+            )
+            yield first, last, np.stack(channels, axis=-1)
+
+
+def merge_points(one: dict[str, Segments], other: dict[str, Segments]) -> dict[str, Segments]:
+    """The point state of both tables together: equal scores of a slice add their weights."""
+    slices = len(one["score"].sizes)
+    code = np.concatenate([np.repeat(np.arange(slices), part["score"].sizes) for part in (one, other)])
+    score = np.concatenate([part["score"].values for part in (one, other)])
+    order = np.lexsort((score, code))
+    code, score = code[order], score[order]
+    change = np.ones(len(score), dtype=np.bool_)
+    change[1:] = (score[1:] != score[:-1]) | (code[1:] != code[:-1])
+    starts = np.flatnonzero(change)
+    offsets = np.searchsorted(code[starts], np.arange(slices + 1))
+    merged = {"score": Segments(score[starts], offsets)}
+    for name in ("positive", "negative"):
+        weight = np.concatenate([part[name].values for part in (one, other)])[order]
+        merged[name] = Segments(_reduce(weight, starts), offsets)
+    return merged
+
+
+def coarse_edges(rows: OrderedRows, bins: int = COARSE_BINS) -> Array:
+    """Edges of the coarse bins: half of them at quantiles of the positives' scores, half of all rows'."""
+    half = np.arange(1, bins // 2) / (bins // 2)
+    parts = [
+        values[np.minimum((half * len(values)).astype(np.int64), len(values) - 1)]
+        for values in (rows.score, rows.score[rows.positive])
+        if len(values)
+    ]
+    return np.unique(np.concatenate(parts)) if parts else np.zeros(0)
+
+
+def resample(weights: Array, counts: Array) -> Array:
+    """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
+    flat = counts.reshape(*counts.shape[:2], -1)
+    return np.matmul(weights, flat).reshape(counts.shape[0], len(weights), *counts.shape[2:])
+
+
+def _reduce(values: Array, starts: Codes) -> Array:
+    if len(starts) == 0:
+        return np.zeros((*values.shape[:-1], 0))
+    return np.add.reduceat(values, starts, axis=-1)
+
+
+def _count(key: Codes, weight: Array | None, shape: tuple[int, ...]) -> Array:
+    size = int(np.prod(shape))
+    return np.bincount(key, weights=weight, minlength=size).astype(np.float64, copy=False).reshape(shape)

@@ -1,0 +1,150 @@
+"""The family sums: vectors of row sums and counts per cell and block.
+
+An atom is one sum over rows, said once as an expression on the roles of a row. All atoms of a suite ride in one
+plan; metrics that need the same atom share it, because an atom's key is its identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The roles of one model's rows as expressions, cast and clean.
+
+    `label` and `score` are Float64; `positive` is Boolean (binary tasks only). `centre` is a constant near the
+    labels, found in prepare: second moments are taken around it, so that a large offset costs no digits.
+    """
+
+    label: pl.Expr
+    score: pl.Expr
+    positive: pl.Expr
+    centre: float | pl.Expr = 0.0
+
+    @property
+    def error(self) -> pl.Expr:
+        """Prediction minus label."""
+        return self.score - self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One sum over rows: `key` is its identity, `build` the row expression.
+
+    A Boolean row expression (`counts=True`) is counted, or its weights summed; a Float64 one is summed times
+    weight.
+    """
+
+    key: str
+    build: Callable[[Rows], pl.Expr]
+    counts: bool = False
+
+    def aggregate(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
+        """The aggregation of this atom over the rows where `valid` holds."""
+        value = self.build(rows)
+        if self.counts:
+            mask = value if valid is None else value & valid
+            if weight is None:
+                return mask.sum().cast(pl.Int64)
+            return pl.when(mask).then(weight).otherwise(0.0).sum()
+        if weight is not None:
+            value = value * weight
+        if valid is not None:
+            value = pl.when(valid).then(value).otherwise(0.0)
+        return value.sum()
+
+
+class View:
+    """Named arrays of one state, with any leading axes: what a metric's `finalise` reads.
+
+    Always there: `n` (rows), `weight`, and for binary tasks `positives` and `negatives` (weights). Of the family
+    sums: the metric's atoms by name. Of the family scores: `score`, `positive`, `negative` per point, ascending by
+    score; with fixed bins `bin_weight`, `bin_positive`, `bin_score` per bin.
+    """
+
+    __slots__ = ("_arrays",)
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self._arrays = arrays
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._arrays[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SumsState:
+    """The sums of one cube: an entry per occupied (cell, block), a column per atom and model.
+
+    `block` counts from 0 over the non-empty blocks of the table. Columns are `n`, `weight`, `positives`,
+    `negatives` (shared, or `MODEL|n` ... where models have rows of their own) and `MODEL|ATOM`.
+    """
+
+    cell: Codes
+    block: Codes
+    columns: Mapping[str, Array]
+    blocks: int
+
+    def merge(self, other: SumsState) -> SumsState:
+        """The state of both tables together: entries add where cell and block agree.
+
+        Both must come from the same constants, so that cells and blocks mean the same.
+
+        Raises:
+            ValueError: they have other columns or another number of blocks.
+        """
+        if set(self.columns) != set(other.columns) or self.blocks != other.blocks:
+            msg = "states add only when their constants are equal"
+            raise ValueError(msg)
+        columns = {name: np.concatenate([column, other.columns[name]]) for name, column in self.columns.items()}
+        cell, block = np.concatenate([self.cell, other.cell]), np.concatenate([self.block, other.block])
+        keys, place = np.unique(cell * self.blocks + block, return_inverse=True)
+        added = {name: np.bincount(place, weights=column, minlength=len(keys)) for name, column in columns.items()}
+        return SumsState(keys // self.blocks, keys % self.blocks, added, self.blocks)
+
+    def roll_up(self, codes: Codes, slices: int) -> SlicedSums:
+        """Add the cells of each slice. `codes` is the slice of each entry, -1 for none."""
+        order = np.argsort(codes, kind="stable")
+        order = order[np.searchsorted(codes[order], 0) :]
+        columns = {name: column[order] for name, column in self.columns.items()}
+        return SlicedSums(codes[order], self.block[order], columns, slices, self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedSums:
+    """The sums of one slice set, entries ascending by slice."""
+
+    code: Codes
+    block: Codes
+    columns: Mapping[str, Array]
+    slices: int
+    blocks: int
+
+    def by_block(self, first: int, last: int) -> dict[str, Array]:
+        """Dense `[slice, block]` sums of the slices from `first` up to `last`."""
+        low, high = np.searchsorted(self.code, [first, last])
+        key = (self.code[low:high] - first) * self.blocks + self.block[low:high]
+        shape = (last - first, self.blocks)
+        return {
+            name: np.bincount(key, weights=column[low:high], minlength=shape[0] * shape[1]).reshape(shape)
+            for name, column in self.columns.items()
+        }
+
+    def total(self, column: str) -> Array:
+        """`[slice]` sums of one column."""
+        return np.bincount(self.code, weights=self.columns[column], minlength=self.slices)

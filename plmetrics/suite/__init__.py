@@ -1,0 +1,1 @@
+"""YAML or keyword arguments, turned into one typed and checked suite."""

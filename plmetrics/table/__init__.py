@@ -1,0 +1,1 @@
+"""Sources, roles, canonical columns, checks, slices and units: plans, and interpreters of their results."""

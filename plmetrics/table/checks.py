@@ -1,0 +1,79 @@
+"""Checks of values: expressions that are true where a row is bad, and the words for those that found something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from plmetrics.core.names import SuitePath
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One way a value of a role can be bad. `model` is set where only that model's rows suffer."""
+
+    role: str
+    column: str
+    problem: str
+    bad: pl.Expr
+    path: SuitePath
+    model: str | None = None
+
+    @property
+    def column_name(self) -> str:
+        """The canonical column that says where it fails."""
+        return f"@bad|{self.role}|{self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the second look found for one check: how many rows, and the first of them."""
+
+    check: Check
+    count: int
+    row: int
+    value: Any
+
+
+def data_error(findings: Sequence[Finding], *, rows: int) -> DataError:
+    """All findings in one error, each with column, count and an example row."""
+    return DataError([_problem(finding, rows) for finding in findings])
+
+
+def _problem(finding: Finding, rows: int) -> Problem:
+    check = finding.check
+    noun = "value is" if finding.count == 1 else "values are"
+    message = (
+        f"column '{check.column}' ({check.role}): {finding.count:,} of {rows:,} {noun} {check.problem}; "
+        f"the first is {finding.value!r} in row {finding.row:,} (counted from 0)"
+    )
+    return Problem(message, check.path, _hints(check))
+
+
+def _hints(check: Check) -> str:
+    if check.problem.startswith("outside"):
+        return "give a probability column, or leave out the metrics that need one"
+    if check.problem == "neither 0 nor 1":
+        return "name the positive class with positive:, or clean the column"
+    return "clean the column, or leave such rows out with data.missing: drop"
+
+
+def findings(checks: Sequence[Check], summary: Mapping[str, Any]) -> list[Finding]:
+    """Read the second look: per check its count, first row and that row's raw value."""
+    return [
+        Finding(
+            check,
+            summary[f"{index}|count"],
+            summary[f"{index}|row"],
+            summary[f"{index}|value"],
+        )
+        for index, check in enumerate(checks)
+        if summary[f"{index}|count"]
+    ]

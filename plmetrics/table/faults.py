@@ -1,0 +1,89 @@
+"""What went wrong while rows were read, said for the person who must fix the data."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.table.files import listed, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.table.source import Source, SourceFile
+
+_PARSE = r"could not parse `(?P<value>.*?)` as dtype `(?P<dtype>\w+)` at column '(?P<column>[^']*)'"
+_MISMATCH = r"mismatch for column (?P<column>.*?): incoming: (?P<found>.*?) != target: (?P<dtype>[^,]+)"
+_AS_PARQUET = "write the column in one way in all rows, or convert the table to parquet: it states its types"
+_UPSTREAM = "write the file again"
+_FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (
+        re.compile(_PARSE, re.DOTALL),
+        "column '{column}': '{value}' is not {dtype}, as the rows that were looked at are",
+        _AS_PARQUET,
+    ),
+    (
+        re.compile(r"found more fields than defined"),
+        "a row has more fields than the header",
+        "quote values that contain commas",
+    ),
+    (re.compile(r"invalid utf-?8"), "a row is not UTF-8 text", "convert the file to UTF-8, or to parquet"),
+    (
+        re.compile(_MISMATCH),
+        "column '{column}' is {found}, not {dtype} any more: the file changed while it was read",
+        "run again when no program writes the files",
+    ),
+    (re.compile(r"^parquet: |File out of specification"), "the data are damaged", _UPSTREAM),
+    (re.compile(r"empty CSV"), "the file became empty while it was read", _UPSTREAM),
+)
+_WORDS = {
+    "i64": "a whole number",
+    "i128": "a whole number",
+    "f64": "a number",
+    "bool": "true or false",
+}
+
+
+def explain_polars_error(error: BaseException, source: Source) -> DataError | None:
+    """The data error behind an error of Polars; None where the data are not to blame.
+
+    The message names the file where the error or the file system tells which one it is (it is gone, or its
+    size changed since it was listed), else the files that it may be.
+    """
+    text = str(error)
+    for pattern, message, hint in _FAULTS:
+        match = pattern.search(text)
+        if match:
+            return _fault(message.format(**_named(match)), hint, text, source)
+    if isinstance(error, OSError):
+        return _fault(f"a file cannot be read any more: {error.strerror or text}", _UPSTREAM, text, source)
+    return None
+
+
+def _named(match: re.Match[str]) -> dict[str, str]:
+    groups = match.groupdict()
+    return groups | {"dtype": _WORDS.get(groups.get("dtype", ""), groups.get("dtype", ""))}
+
+
+def _fault(message: str, hint: str, text: str, source: Source) -> DataError:
+    files = [file for file in source.files if file.path in text]
+    files = files or [file for file in source.files if _changed(file)] or list(source.files)
+    if not files:
+        return DataError(Problem(message, hint=hint))
+    return DataError(Problem(f"{_place(files)}: {message}", hint=hint))
+
+
+def _place(files: Sequence[SourceFile]) -> str:
+    names = [shown_path(file.path) for file in files]
+    return names[0] if len(names) == 1 else f"one of {len(names)} files ({listed(names)})"
+
+
+def _changed(file: SourceFile) -> bool:
+    path = Path(file.path)
+    try:
+        return path.stat().st_size != file.size or not os.access(path, os.R_OK)
+    except OSError:
+        return True

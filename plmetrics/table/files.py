@@ -1,0 +1,240 @@
+"""Which files a path, a glob, a folder or a list of them means: listed once, sorted by name."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, Problem
+from plmetrics.core.names import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_SHOWN = 10
+_SUITE_PATH = ("data", "path")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+PARTITION = re.compile(r"([^=]*)=([^=]*)")
+_NOT_DATA = ("_", ".")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One data file.
+
+    `name` is its path below the root of the source, with `/`: the file's identity, also on another machine.
+    `size` is in bytes; `rows` comes from the footer and is None where the format has none.
+    """
+
+    path: str
+    name: str
+    size: int
+    rows: int | None = None
+
+
+class Complaints:
+    """Bad files, collected so that one error names them all."""
+
+    def __init__(self) -> None:
+        self._bad: list[Problem] = []
+        self._denied: list[Problem] = []
+
+    def add(self, path: str | Path, message: str, hint: str | None = None) -> None:
+        """Say what is wrong with one file or folder."""
+        self._bad.append(Problem(f"{shown_path(path)}: {message}", hint=hint))
+
+    def fault(self, path: str | Path, error: OSError) -> None:
+        """Say that the operating system refused one file or folder."""
+        if isinstance(error, PermissionError):
+            self._denied.append(Problem(f"{shown_path(path)}: no permission to read it"))
+        else:
+            self.add(path, f"cannot be read: {error.strerror or error}")
+
+    def settle(self) -> None:
+        """Raise one error for everything that was said.
+
+        Raises:
+            EnvironmentFault: a file or folder may not be read
+            DataError: a file is absent, empty, damaged or of another schema
+        """
+        if self._denied:
+            raise EnvironmentFault(_shortened(self._denied))
+        if self._bad:
+            raise DataError(_shortened(self._bad))
+
+
+def shown_path(path: str | Path) -> str:
+    """A path as people write it: relative where it is below the working directory."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith(os.pardir) else relative
+
+
+def listed(names: Sequence[str], limit: int = _SHOWN) -> str:
+    """Names in one line, shortened where there are many.
+
+    >>> listed(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    more = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def list_files(
+    paths: Sequence[str], base: Path, endings: Mapping[str, str], complaints: Complaints
+) -> tuple[SourceFile, ...]:
+    """The data files that the paths mean, sorted by name.
+
+    A folder stands for all files below it; files and folders whose names start with `_` or `.` are not data,
+    unless they are named outright. Names are relative to the folder that all paths share (a folder itself,
+    the fixed part of a glob, the parent of a file), taken above `key=value` folders: so one day's file has
+    the same name alone and among all days.
+
+    Args:
+        paths: files, folders and globs.
+        base: the folder that relative paths start from.
+        endings: file ending to format.
+        complaints: takes whatever is wrong with a file.
+
+    Raises:
+        ConfigError: a path is a URL or empty, or a file is named twice.
+    """
+    roots: list[Path] = []
+    found: list[Path] = []
+    for path in paths:
+        root, files = _expand(_absolute(path, base), endings, complaints)
+        roots.append(root)
+        found += files
+    _refuse_twice(found)
+    root = _above_partitions(Path(os.path.commonpath(roots)))
+    inspected = (_inspect(path, root, endings, complaints) for path in found)
+    return tuple(sorted((file for file in inspected if file), key=lambda file: file.name))
+
+
+def kind_of(files: Sequence[SourceFile], endings: Mapping[str, str], complaints: Complaints) -> str | None:
+    """The one format of all files; None, and a complaint, where there are several."""
+    first: dict[str, SourceFile] = {}
+    for file in files:
+        first.setdefault(endings[Path(file.path).suffix.lower()], file)
+    if len(first) == 1:
+        return next(iter(first))
+    if first:
+        kinds = " and ".join(f"{kind} ({shown_path(file.path)})" for kind, file in sorted(first.items()))
+        folder = os.path.commonpath([Path(file.path).parent for file in files])
+        hint = "name the files of one format, such as *.parquet"
+        complaints.add(folder, f"holds files of several formats: {kinds}", hint)
+    return None
+
+
+def _absolute(path: str, base: Path) -> Path:
+    if not path.strip() or "\0" in path:
+        raise ConfigError(Problem(f"{path!r} is not a path", path=_SUITE_PATH))
+    if _URL.match(path):
+        message = f"'{path}': remote storage is not available yet"
+        raise ConfigError(Problem(message, path=_SUITE_PATH, hint="copy the files to a local disk first"))
+    home = os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    return Path(os.path.normpath(Path.cwd() / base / home))
+
+
+def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> tuple[Path, list[Path]]:
+    """The root of one path, and the files it means."""
+    try:
+        folder = stat.S_ISDIR(path.stat().st_mode)
+    except FileNotFoundError:
+        if glob.has_magic(str(path)):
+            return _expand_glob(path, complaints)
+        complaints.add(path, "no such file or folder", _nearest_file(path))
+        return path.parent, []
+    except OSError as error:
+        complaints.fault(path, error)
+        return path.parent, []
+    if not folder:
+        return path.parent, [path]
+    files = list(_walk(path, complaints, frozenset()))
+    if not files:
+        message = f"the folder holds no data files ({', '.join(endings)})"
+        complaints.add(path, message, "files and folders whose names start with _ or . are not data")
+    return path, files
+
+
+def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path]]:
+    root = next(parent for parent in pattern.parents if not glob.has_magic(str(parent)))
+    matches = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - Path.glob does not follow links to folders
+    files: dict[Path, None] = {}
+    for match in map(Path, matches):
+        if not any(part.startswith(_NOT_DATA) for part in match.relative_to(root).parts):
+            inside = _walk(match, complaints, frozenset()) if match.is_dir() else [match]
+            files.update(dict.fromkeys(inside))
+    if not files and root.is_dir() and not os.access(root, os.R_OK | os.X_OK):
+        complaints.fault(root, PermissionError())
+    elif not files:
+        hint = None if root.is_dir() else f"there is no folder {shown_path(root)}"
+        complaints.add(pattern, "no file matches", hint)
+    return root, list(files)
+
+
+def _walk(folder: Path, complaints: Complaints, above: frozenset[Path]) -> Iterator[Path]:
+    """All files below a folder that may be data; a link that leads back up is not followed."""
+    try:
+        above |= {folder.resolve()}
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        complaints.fault(folder, error)
+        return
+    for entry in entries:
+        if entry.name.startswith(_NOT_DATA):
+            continue
+        if not entry.is_dir():
+            yield entry
+        elif not entry.is_symlink() or entry.resolve() not in above:
+            yield from _walk(entry, complaints, above)
+
+
+def _inspect(path: Path, root: Path, endings: Mapping[str, str], complaints: Complaints) -> SourceFile | None:
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        complaints.add(path, "is a link to a file that does not exist")
+        return None
+    except OSError as error:
+        complaints.fault(path, error)
+        return None
+    if path.suffix.lower() not in endings:
+        message = f"the ending '{path.suffix}' is not known" if path.suffix else "the file has no ending"
+        complaints.add(path, message, f"data files end in {', '.join(endings)}")
+        return None
+    if size == 0:
+        complaints.add(path, "is empty (0 bytes)", "the program that writes it may have stopped halfway")
+        return None
+    return SourceFile(path=str(path), name=path.relative_to(root).as_posix(), size=size)
+
+
+def _above_partitions(root: Path) -> Path:
+    while PARTITION.fullmatch(root.name):
+        root = root.parent
+    return root
+
+
+def _refuse_twice(files: Sequence[Path]) -> None:
+    twice = [shown_path(path) for path, count in Counter(files).items() if count > 1]
+    if twice:
+        message = f"named twice, so that its rows would count twice: {listed(twice)}"
+        raise ConfigError(Problem(message, path=_SUITE_PATH, hint="name each file once"))
+
+
+def _nearest_file(path: Path) -> str | None:
+    try:
+        match = nearest(path.name, [entry.name for entry in path.parent.iterdir()])
+    except OSError:
+        return f"there is no folder {shown_path(path.parent)}"
+    return f"did you mean '{match}'?" if match else None
+
+
+def _shortened(problems: Sequence[Problem]) -> list[Problem]:
+    more = len(problems) - _SHOWN
+    return [*problems[:_SHOWN], *([Problem(f"and {more} more")] if more > 0 else [])]

@@ -1,0 +1,1 @@
+"""File formats a prediction table may come in, one module each."""

@@ -1,0 +1,199 @@
+"""CSV files: comma-separated UTF-8 text whose first line names the columns.
+
+A CSV file does not state its types, so they are inferred: from all rows while the files are small together,
+else from the first rows of each file. Words such as `nan` among numbers are numbers. Dates stay text,
+because `03/04/2024` has two readings: ISO dates compare as text, and an expression may cast them.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from plmetrics.table.files import listed
+from plmetrics.table.formats.hive import FILE_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.table.files import Complaints, SourceFile
+    from plmetrics.table.formats.hive import Partitions
+
+KIND = "csv"
+ENDINGS = (".csv",)
+
+_SMALL = 64 << 20
+_SAMPLED_ROWS = 1_000_000
+_FEWEST_ROWS = 1000
+_UNKNOWN = pl.Null()
+_OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_ONE_HEADER = "all CSV files of a table need the same columns"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_WIDER: dict[frozenset[type[pl.DataType]], pl.DataType] = {
+    frozenset({pl.Int64, pl.Float64}): pl.Float64(),
+    frozenset({pl.Int64, pl.Int128}): pl.Int128(),
+    frozenset({pl.Int128, pl.Float64}): pl.Float64(),
+}
+
+
+def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[SourceFile], pl.Schema]:
+    """The files, and the columns of the first one with types that fit all of them.
+
+    All files must have the same columns, in any order. Whole numbers in one file and numbers in another are
+    numbers, text and anything else is text; a column without a value says nothing of its type.
+    """
+    headers = {file: names for file in files if (names := _header(file, complaints))}
+    if not headers:
+        return [], pl.Schema()
+    first = next(iter(headers))
+    rows = _inferred_rows(files)
+    schema: dict[str, pl.DataType] = dict.fromkeys(headers[first], _UNKNOWN)
+    for file, names in headers.items():
+        if file is first or _same_columns(file, names, first, headers[first], complaints):
+            _widen(schema, _types(file, names, rows, complaints), file, complaints)
+    known = {name: pl.String() if dtype == _UNKNOWN else dtype for name, dtype in schema.items()}
+    return list(headers), pl.Schema(known)
+
+
+def scan(
+    files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, row_index: str | None = None
+) -> pl.LazyFrame:
+    """One lazy scan of all files; with `row_index`, rows are numbered across them and know their file."""
+    located = bool(row_index or partitions.schema)
+    frame = pl.scan_csv(
+        [file.path for file in files],
+        glob=False,
+        schema=stored,
+        row_index_name=row_index,
+        include_file_paths=FILE_PATH if located else None,
+    )
+    if partitions.schema:
+        frame = partitions.attach(frame)
+    return frame if row_index or not located else frame.drop(FILE_PATH)
+
+
+def _inferred_rows(files: Sequence[SourceFile]) -> int | None:
+    """How many rows of each file show its types; None: all."""
+    if sum(file.size for file in files) <= _SMALL:
+        return None
+    return max(_FEWEST_ROWS, _SAMPLED_ROWS // len(files))
+
+
+@contextmanager
+def _complaining(file: SourceFile, complaints: Complaints) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into a complaint."""
+    try:
+        yield
+    except OSError as error:
+        complaints.fault(file.path, error)
+    except UnicodeDecodeError:
+        complaints.add(file.path, "is not UTF-8 text", "convert it to UTF-8, or to parquet")
+    except (csv.Error, PolarsError, PanicException) as error:
+        complaints.add(file.path, f"is not a CSV file that can be read: {str(error).splitlines()[0]}")
+
+
+def _records(file: SourceFile) -> Iterator[list[str]]:
+    with Path(file.path).open(encoding="utf-8-sig", newline="") as stream:
+        yield from csv.reader(stream)
+
+
+def _header(file: SourceFile, complaints: Complaints) -> list[str] | None:
+    """The column names; None, and a complaint, where there is no proper header."""
+    names: list[str] = []
+    with _complaining(file, complaints):
+        names = next(_records(file), [])
+        fault = _header_fault(names)
+        if fault:
+            complaints.add(file.path, *fault)
+            return None
+    return names or None
+
+
+def _header_fault(names: Sequence[str]) -> tuple[str, str] | None:
+    if not any(name.strip() for name in names):
+        return "has no header: its first line is empty", "the first line must name the columns"
+    if len(names) == 1 and (other := next((mark for mark in _OTHER_MARKS if mark in names[0]), None)):
+        hint = f"separate columns with commas, not with {_OTHER_MARKS[other]}"
+        return f"has one column, '{names[0]}'", hint
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        return f"names a column twice: {listed(twice)}", "column names must differ"
+    if all(_NUMBER.fullmatch(name) for name in names):
+        return f"has no header: its first line is {listed(names)}", "the first line must name the columns"
+    return None
+
+
+def _same_columns(
+    file: SourceFile, names: list[str], first: SourceFile, expected: list[str], complaints: Complaints
+) -> bool:
+    missing = [name for name in expected if name not in names]
+    extra = [name for name in names if name not in expected]
+    faults = []
+    if missing:
+        faults.append(f"lacks the columns {listed(missing)}")
+    if extra:
+        faults.append(f"has the columns {listed(extra)} more")
+    if faults:
+        complaints.add(file.path, f"{' and '.join(faults)} than {first.name}", _ONE_HEADER)
+    return not faults
+
+
+def _types(
+    file: SourceFile, names: list[str], rows: int | None, complaints: Complaints
+) -> dict[str, pl.DataType]:
+    """The type that the values of each column show; text is looked at again, for numbers like `nan`."""
+    with _complaining(file, complaints):
+        inferred = pl.scan_csv(file.path, glob=False, infer_schema_length=rows).collect_schema()
+        if inferred.names() != names:
+            complaints.add(file.path, f"its header cannot be read: {listed(names)}")
+            return {}
+        types = dict(inferred)
+        words = [name for name, dtype in types.items() if dtype == pl.String]
+        return types | _word_types(file, {name: names.index(name) for name in words}, rows)
+    return {}
+
+
+def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> dict[str, pl.DataType]:
+    """What columns of text hold: text, numbers with words like `nan` among them, or nothing at all."""
+    types: dict[str, pl.DataType] = dict.fromkeys(columns, _UNKNOWN)
+    undecided = dict(columns)
+    for record in islice(_records(file), 1, None if rows is None else rows + 1):
+        for name, place in list(undecided.items()):
+            value = record[place] if place < len(record) else ""
+            if _NOT_FINITE.fullmatch(value):
+                types[name] = pl.Float64()
+            elif value and not _NUMBER.fullmatch(value):
+                types[name] = pl.String()
+                del undecided[name]
+        if not undecided:
+            break
+    return types
+
+
+def _widen(
+    schema: dict[str, pl.DataType],
+    types: Mapping[str, pl.DataType],
+    file: SourceFile,
+    complaints: Complaints,
+) -> None:
+    for name, dtype in types.items():
+        known = schema[name]
+        pair = frozenset({known.base_type(), dtype.base_type()})
+        if known == _UNKNOWN:
+            schema[name] = dtype
+        elif pl.String in pair:
+            schema[name] = pl.String()
+        elif pair in _WIDER:
+            schema[name] = _WIDER[pair]
+        elif dtype not in (known, _UNKNOWN):
+            message = f"column '{name}' is {dtype}, but {known} in the files before it"
+            complaints.add(file.path, message, "write the column in one way in all files")

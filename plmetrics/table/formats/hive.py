@@ -1,0 +1,100 @@
+"""Columns that stand in folder names: `region=DE/part-0.parquet`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import polars as pl
+
+from plmetrics.table.files import PARTITION, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from plmetrics.table.files import Complaints, SourceFile
+
+FILE_PATH = "@path"
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_TYPES: tuple[tuple[re.Pattern[str], pl.DataType, Callable[[str], Any]], ...] = (
+    (re.compile(r"[+-]?\d{1,18}"), pl.Int64(), int),
+    (re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?"), pl.Float64(), float),
+    (re.compile(r"\d{4}-\d\d-\d\d"), pl.Date(), date.fromisoformat),
+    (re.compile(r"true|false"), pl.Boolean(), "true".__eq__),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """The partition columns of a source.
+
+    `values` has one row per file: its path, and its value of each column. `native` says that Polars finds the
+    same columns in the paths by itself, and so reads only the folders that a filter asks for.
+    """
+
+    schema: pl.Schema
+    values: pl.DataFrame
+    native: bool
+
+    def attach(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Add the columns to rows that know their file; a column of the same name in the files gives way."""
+        rows = frame.drop(self.schema.names(), strict=False)
+        return rows.join(self.values.lazy(), on=FILE_PATH, how="left")
+
+
+def find_partitions(files: Sequence[SourceFile], complaints: Complaints) -> Partitions:
+    """The partition columns that the files' names state.
+
+    A column is of whole numbers, numbers, ISO dates or true and false where all its values are, else text;
+    `__HIVE_DEFAULT_PARTITION__` is null.
+    """
+    texts = [dict(partition_pairs(file.name)) for file in files]
+    keys = list(texts[0]) if texts else []
+    for file, found in zip(files, texts, strict=True):
+        if list(found) != keys:
+            complaints.add(file.path, _difference(keys, list(found)), f"{files[0].name} has {_folders(keys)}")
+    columns = {key: _column([found.get(key, _NULL) for found in texts]) for key in keys}
+    return Partitions(
+        schema=pl.Schema({key: column.dtype for key, column in columns.items()}),
+        values=pl.DataFrame({FILE_PATH: [file.path for file in files], **columns}),
+        native=not keys or all(len(partition_pairs(file.path)) == len(keys) for file in files),
+    )
+
+
+def partition_pairs(path: str) -> list[tuple[str, str]]:
+    """The `key=value` folders of a path, as they are written.
+
+    >>> partition_pairs("region=DE/month=01/part-0.parquet")
+    [('region', 'DE'), ('month', '01')]
+    """
+    matches = [PARTITION.fullmatch(folder) for folder in Path(path).parent.parts]
+    return [(match[1], match[2]) for match in matches if match]
+
+
+def _column(texts: Sequence[str]) -> pl.Series:
+    known = {text: unquote(text) for text in set(texts) if text != _NULL}
+    dtype, parsed = _parsed(known)
+    return pl.Series([parsed.get(text) for text in texts], dtype=dtype)
+
+
+def _parsed(known: dict[str, str]) -> tuple[pl.DataType, dict[str, Any]]:
+    for pattern, dtype, parse in _TYPES:
+        if known and all(pattern.fullmatch(value) for value in known.values()):
+            try:
+                return dtype, {text: parse(value) for text, value in known.items()}
+            except ValueError:
+                break
+    return pl.String(), known
+
+
+def _difference(keys: Sequence[str], found: Sequence[str]) -> str:
+    return f"its folders are {_folders(found)}, not {_folders(keys)}"
+
+
+def _folders(keys: Iterable[str]) -> str:
+    return listed([f"{key}=..." for key in keys]) or "without key=value"

@@ -1,0 +1,148 @@
+"""Parquet files: footers and schemas, read before any data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from plmetrics.table.formats.footer import DAMAGED, MAGIC, FooterError, footer_rows, read_footer
+from plmetrics.table.formats.hive import FILE_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.table.files import Complaints, SourceFile
+    from plmetrics.table.formats.hive import Partitions
+
+KIND = "parquet"
+ENDINGS = (".parquet", ".pq")
+
+_UPSTREAM = "the program that writes it may have stopped halfway; write it again"
+_ONE_TYPE = "write the column with one type in all files"
+_CASTS = pl.ScanCastOptions(
+    integer_cast=["upcast", "allow-float"], float_cast=["upcast"], categorical_to_string="allow"
+)
+_UNSIGNED, _SIGNED, _FLOAT = range(3)
+# A type holds another without loss if its kind is not lower and it has as many bits for whole numbers.
+_NUMBERS: dict[type[pl.DataType], tuple[int, int]] = {
+    pl.UInt8: (_UNSIGNED, 8),
+    pl.UInt16: (_UNSIGNED, 16),
+    pl.UInt32: (_UNSIGNED, 32),
+    pl.UInt64: (_UNSIGNED, 64),
+    pl.Int8: (_SIGNED, 7),
+    pl.Int16: (_SIGNED, 15),
+    pl.Int32: (_SIGNED, 31),
+    pl.Int64: (_SIGNED, 63),
+    pl.Float32: (_FLOAT, 24),
+    pl.Float64: (_FLOAT, 53),
+}
+
+
+def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[SourceFile], pl.Schema]:
+    """The files with their row counts, and the columns of the first one, as wide as all files need them.
+
+    Columns may stand in another order, and columns that the first file does not have are ignored. Numeric
+    types that differ are read as the type that holds both without loss; any other difference is a complaint.
+    """
+    read: list[SourceFile] = []
+    schema: dict[str, pl.DataType] = {}
+    for file in files:
+        found = _read_one(file, complaints)
+        if found is None:
+            continue
+        rows, columns = found
+        if not read:
+            schema = dict(columns)
+        else:
+            _widen(schema, columns, file, read[0], complaints)
+        read.append(replace(file, rows=rows))
+    return read, pl.Schema(schema)
+
+
+def scan(
+    files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, row_index: str | None = None
+) -> pl.LazyFrame:
+    """One lazy scan of all files; with `row_index`, rows are numbered across them and know their file."""
+    native = partitions.native
+    hive_schema = partitions.schema if native and partitions.schema else None
+    frame = pl.scan_parquet(
+        [file.path for file in files],
+        glob=False,
+        schema={name: dtype for name, dtype in stored.items() if name not in partitions.schema},
+        hive_partitioning=hive_schema is not None,
+        hive_schema=hive_schema,
+        extra_columns="ignore",
+        cast_options=_CASTS,
+        row_index_name=row_index,
+        include_file_paths=FILE_PATH if row_index or not native else None,
+    )
+    if native:
+        return frame
+    frame = partitions.attach(frame)
+    return frame if row_index else frame.drop(FILE_PATH)
+
+
+def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
+    """The type that both can be read as without loss, or None.
+
+    >>> common_type(pl.UInt32(), pl.Int32())
+    Int64
+    >>> common_type(pl.Int64(), pl.Float64()) is None
+    True
+    """
+    if other in (one, pl.Null):
+        return one
+    if one == pl.Null:
+        return other
+    if {one.base_type(), other.base_type()} == {pl.Categorical, pl.String}:
+        return pl.String()
+    for candidate in (one, other, pl.Int16(), pl.Int32(), pl.Int64(), pl.Float64()):
+        if _holds(candidate, one) and _holds(candidate, other):
+            return candidate
+    return None
+
+
+def _holds(target: pl.DataType, source: pl.DataType) -> bool:
+    wanted, given = _NUMBERS.get(target.base_type()), _NUMBERS.get(source.base_type())
+    return wanted is not None and given is not None and wanted[0] >= given[0] and wanted[1] >= given[1]
+
+
+def _read_one(file: SourceFile, complaints: Complaints) -> tuple[int, Mapping[str, pl.DataType]] | None:
+    try:
+        with Path(file.path).open("rb") as stream:
+            footer = read_footer(stream)
+        length = len(footer).to_bytes(4, "little")
+        columns = pl.read_parquet_schema(BytesIO(MAGIC + footer + length + MAGIC))
+        return footer_rows(footer), columns
+    except OSError as error:
+        complaints.fault(file.path, error)
+    except FooterError as error:
+        complaints.add(file.path, str(error), _UPSTREAM)
+    except (PolarsError, PanicException):
+        complaints.add(file.path, DAMAGED, _UPSTREAM)
+    return None
+
+
+def _widen(
+    schema: dict[str, pl.DataType],
+    columns: Mapping[str, pl.DataType],
+    file: SourceFile,
+    first: SourceFile,
+    complaints: Complaints,
+) -> None:
+    """Widen the schema so that it also holds one more file, or complain."""
+    for name, dtype in schema.items():
+        if name not in columns:
+            complaints.add(file.path, f"column '{name}' is missing; {first.name} has it")
+            continue
+        wide = common_type(dtype, columns[name])
+        if wide is None:
+            message = f"column '{name}' is {columns[name]}, but {dtype} in {first.name}"
+            complaints.add(file.path, message, _ONE_TYPE)
+        else:
+            schema[name] = wide

@@ -1,0 +1,237 @@
+"""From raw columns to the canonical prediction table: roles cast once, up front, with the checks beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.table.checks import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.table.slices import SliceKey
+
+LABEL = "@label"
+WEIGHT = "@weight"
+UNIT = "@unit"
+VALID = "@valid"
+
+
+def score_column(model: str) -> str:
+    """The canonical column of a model's score."""
+    return f"@score|{model}"
+
+
+def valid_column(model: str) -> str:
+    """The canonical column that says whether a row counts for a model (missing: drop_per_model)."""
+    return f"@valid|{model}"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleColumns:
+    """Which raw columns play which role, free of any suite: what a prediction table is made of.
+
+    `models` maps each model to its score column; `probability` are the models whose scores must lie in [0, 1].
+    `unit` is the hash expression, given when intervals are asked for.
+    """
+
+    label: str
+    models: Mapping[str, str]
+    binary: bool
+    positive: str | float | bool | None = None
+    weight: str | None = None
+    unit: pl.Expr | None = None
+    unit_name: str | None = None
+    probability: frozenset[str] = frozenset()
+    hard: frozenset[str] = frozenset()
+    missing: str = "error"
+    keys: Sequence[SliceKey] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionTable:
+    """The canonical table: one lazy frame, the checks of its values, and what its columns mean."""
+
+    frame: pl.LazyFrame
+    roles: RoleColumns
+    checks: tuple[Check, ...]
+    weight: pl.Expr | None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Model names in suite order."""
+        return tuple(self.roles.models)
+
+
+def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -> PredictionTable:
+    """The canonical columns of a raw table, as a plan.
+
+    Rows of weight 0 are absent from it. With missing "drop" rows that fail a check are filtered out; with
+    "drop_per_model" a Boolean column per model says whether the row counts for it; with "error" the column
+    `@valid` says whether the row passed all checks, for the aggregation to count those that did not.
+
+    Raises:
+        DataError: a column is absent or of a type that its role cannot take.
+    """
+    columns = _casts(schema, roles)
+    checks = _checks(roles)
+    frame = raw.select(**columns)
+    if roles.weight is not None:
+        frame = frame.filter((pl.col(WEIGHT) != 0) | pl.col(WEIGHT).is_null())
+    everyone = _sound_shared(roles)
+    if roles.missing == "drop_per_model":
+        frame = frame.filter(_all(everyone)).with_columns(
+            _all([_sound_score(roles, model)]).alias(valid_column(model)) for model in roles.models
+        )
+    else:
+        sound = _all([*everyone, *(_sound_score(roles, model) for model in roles.models)])
+        frame = frame.filter(sound) if roles.missing == "drop" else frame.with_columns(sound.alias(VALID))
+    return PredictionTable(frame, roles, checks, pl.col(WEIGHT) if roles.weight is not None else None)
+
+
+def unchecked_table(
+    raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns, keep: Sequence[str] = ()
+) -> pl.LazyFrame:
+    """The canonical columns before any row is left out, with a Boolean column per check: for the second look."""
+    checks = _checks(roles)
+    return raw.select(*dict.fromkeys(keep), **_casts(schema, roles)).with_columns(
+        check.bad.fill_null(value=False).alias(check.column_name) for check in checks
+    )
+
+
+def _all(conditions: Sequence[pl.Expr]) -> pl.Expr:
+    return pl.all_horizontal(conditions).fill_null(value=False)
+
+
+def _sound_shared(roles: RoleColumns) -> list[pl.Expr]:
+    """What holds for a sound row of any model: the complement of the checks, in as few comparisons as it takes."""
+    label = pl.col(LABEL)
+    if roles.binary:
+        sound = [label.is_not_null() if roles.positive is not None else (label == 0) | (label == 1)]
+    else:
+        sound = [label.is_finite()]
+    if roles.weight is not None:
+        sound.append(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0))
+    if roles.unit is not None and roles.unit_name is not None:
+        sound.append(pl.col(UNIT).is_not_null())
+    return sound
+
+
+def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
+    score = pl.col(score_column(model))
+    if model in roles.hard:
+        return (score == 0) | (score == 1)
+    return score.is_between(0, 1) if model in roles.probability else score.is_finite()
+
+
+def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
+    columns = {LABEL: _label(schema, roles)}
+    if roles.weight is not None:
+        columns[WEIGHT] = _number(schema, roles.weight, "weight", ("columns", "weight"))
+    for model, name in roles.models.items():
+        if model in roles.hard:
+            score = _hard_prediction(schema, roles, model, name)
+        else:
+            score = _number(schema, name, f"score of model '{model}'", ("models", model))
+        columns[score_column(model)] = pl.when(score == 0).then(0.0).otherwise(score)
+    if roles.unit is not None:
+        columns[UNIT] = roles.unit
+    for key in roles.keys:
+        columns[key.column] = key.expression
+    return columns
+
+
+def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]) -> pl.DataType:
+    """The type of a column.
+
+    Raises:
+        DataError: it is absent; the message names the nearest one.
+    """
+    if name not in schema:
+        raise DataError(Problem(f"column '{name}' ({role}) is not in the data", path, did_you_mean(name, schema)))
+    return schema[name]
+
+
+def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]) -> pl.Expr:
+    dtype = require(schema, name, role, path)
+    if not (dtype.is_numeric() or dtype == pl.Boolean or dtype == pl.Null):
+        msg = f"column '{name}' ({role}) is of type {dtype}, but must hold numbers"
+        raise DataError(Problem(msg, path))
+    return pl.col(name).cast(pl.Float64)
+
+
+def _label(schema: pl.Schema, roles: RoleColumns) -> pl.Expr:
+    if not roles.binary:
+        return _number(schema, roles.label, "label", ("columns", "label"))
+    return _class(schema, roles, roles.label, "label", ("columns", "label"))
+
+
+def _hard_prediction(schema: pl.Schema, roles: RoleColumns, model: str, name: str) -> pl.Expr:
+    return _class(schema, roles, name, f"prediction of model '{model}'", ("models", model))
+
+
+def _class(schema: pl.Schema, roles: RoleColumns, name: str, role: str, path: tuple[str | int, ...]) -> pl.Expr:
+    dtype = require(schema, name, role, path)
+    positive = roles.positive
+    if positive is None:
+        if dtype.is_numeric() or dtype == pl.Boolean:
+            return pl.col(name).cast(pl.Float64)
+        msg = f"column '{name}' ({role}) is of type {dtype}, but must hold 0 and 1 or booleans"
+        raise DataError(Problem(msg, path, "name the class that counts as positive, e.g. positive: 'yes'"))
+    comparable = (
+        dtype == pl.Boolean
+        if isinstance(positive, bool)
+        else dtype in {pl.String, pl.Categorical} or isinstance(dtype, pl.Enum)
+        if isinstance(positive, str)
+        else dtype.is_numeric()
+    )
+    if not comparable:
+        msg = f"column '{name}' ({role}) is of type {dtype}, which cannot equal positive: {positive!r}"
+        raise DataError(Problem(msg, ("positive",)))
+    column = pl.col(name).cast(pl.String) if isinstance(positive, str) else pl.col(name)
+    if dtype.is_float():
+        column = column.fill_nan(None)
+    return (column == positive).cast(pl.Float64)
+
+
+def _checks(roles: RoleColumns) -> tuple[Check, ...]:
+    label = pl.col(LABEL)
+    label_path = ("columns", "label")
+    checks = [Check("label", roles.label, "null", label.is_null(), label_path)]
+    if roles.binary and roles.positive is None:
+        outside = (label != 0) & (label != 1)
+        checks.append(Check("label", roles.label, "neither 0 nor 1", outside, label_path))
+    elif not roles.binary:
+        checks.append(Check("label", roles.label, "NaN or infinite", ~label.is_finite(), label_path))
+    if roles.weight is not None:
+        weight, path = pl.col(WEIGHT), ("columns", "weight")
+        checks += [
+            Check("weight", roles.weight, "null", weight.is_null(), path),
+            Check("weight", roles.weight, "NaN or infinite", ~weight.is_finite(), path),
+            Check("weight", roles.weight, "negative", weight < 0, path),
+        ]
+    if roles.unit_name is not None and roles.unit is not None:
+        checks.append(Check("unit", roles.unit_name, "null", pl.col(UNIT).is_null(), ("columns", "unit")))
+    for model, name in roles.models.items():
+        checks += _score_checks(roles, model, name)
+    return tuple(checks)
+
+
+def _score_checks(roles: RoleColumns, model: str, name: str) -> list[Check]:
+    score, path, role = pl.col(score_column(model)), ("models", model), f"score of model '{model}'"
+    checks = [
+        Check(role, name, "null", score.is_null(), path, model),
+        Check(role, name, "NaN or infinite", ~score.is_finite(), path, model),
+    ]
+    if model in roles.hard:
+        checks.append(Check(role, name, "neither 0 nor 1", (score != 0) & (score != 1), path, model))
+    elif model in roles.probability:
+        outside = score.is_finite() & ((score < 0) | (score > 1))
+        text = "outside [0, 1], and a probability metric reads it"
+        checks.append(Check(role, name, text, outside, path, model))
+    return checks

@@ -1,0 +1,201 @@
+"""Where the rows come from: one lazy table over files or a frame, checked before anything is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from itertools import accumulate
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.hashing import mix_expr
+from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, listed
+from plmetrics.table.formats import csv, parquet
+from plmetrics.table.formats.hive import FILE_PATH, Partitions, find_partitions
+from plmetrics.table.frames import as_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["ROW_KEY", "Source", "SourceFile", "open_source"]
+
+ROW_KEY = "@row"
+
+_SHIFT = "@shift"
+_RESERVED = (ROW_KEY, FILE_PATH, _SHIFT)
+_WORD = 1 << 64
+_ACCEPTED = (
+    "accepted: a Polars DataFrame or LazyFrame; a path, glob or folder of parquet or csv files, or a list of "
+    "them; a pandas DataFrame; a pyarrow Table"
+)
+
+
+class Format(Protocol):
+    """What a module in `formats` offers."""
+
+    KIND: str
+    ENDINGS: tuple[str, ...]
+
+    def inspect(
+        self, files: Sequence[SourceFile], complaints: Complaints
+    ) -> tuple[list[SourceFile], pl.Schema]:
+        """Footers and headers: the files with what they say of themselves, and their common columns."""
+
+    def scan(
+        self,
+        files: Sequence[SourceFile],
+        stored: pl.Schema,
+        partitions: Partitions,
+        row_index: str | None = None,
+    ) -> pl.LazyFrame:
+        """One lazy scan; with `row_index`, rows are numbered across the files and know their `FILE_PATH`."""
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType({format_.KIND: format_ for format_ in (parquet, csv)})
+ENDINGS: Mapping[str, str] = MappingProxyType(
+    {ending: kind for kind, format_ in FORMATS.items() for ending in format_.ENDINGS}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A prediction table that was not read yet.
+
+    `kind` is `parquet`, `csv` or `frame`; `files` is empty for a frame; `rows` is known where footers or a
+    DataFrame tell it, else None. `numbered` scans the files with the rows numbered across them.
+    """
+
+    frame: pl.LazyFrame
+    schema: pl.Schema
+    files: tuple[SourceFile, ...]
+    kind: str
+    rows: int | None
+    numbered: Callable[[str], pl.LazyFrame] | None = field(default=None, repr=False, compare=False)
+
+    def with_row_key(self) -> pl.LazyFrame:
+        """The table with the UInt64 column `ROW_KEY`: a key of the file's name and the row's number in it.
+
+        The key of a row depends neither on other files nor on filters above; for a frame it is a key of the
+        row number.
+
+        >>> open_source(pl.DataFrame({"y": [0, 1]})).with_row_key().collect()[ROW_KEY].to_list()
+        [0, 6238072747940578789]
+        """
+        if self.numbered is None:
+            rows = self.frame.with_row_index(ROW_KEY).with_columns(pl.lit(0, dtype=pl.UInt64).alias(_SHIFT))
+        else:
+            rows = self._shifted(self.numbered(ROW_KEY))
+        key = mix_expr(pl.col(ROW_KEY).cast(pl.UInt64) + pl.col(_SHIFT))
+        return rows.select(*self.schema, key.alias(ROW_KEY))
+
+    def _shifted(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Say for each row what leads from its number across the files to (hash of the file + number in it).
+
+        Scanning each file by itself would do without, but Polars then opens all files at once.
+        """
+        starts = [0] * len(self.files)
+        counts = [file.rows for file in self.files if file.rows is not None]
+        if len(counts) == len(self.files):
+            starts = [0, *accumulate(counts)][:-1]
+        elif len(self.files) > 1:
+            rows = rows.with_columns((_row_number() - _first_of_file()).alias(ROW_KEY))
+        shifts = [
+            (_name_hash(file.name) - start) % _WORD for file, start in zip(self.files, starts, strict=True)
+        ]
+        if len(shifts) == 1:
+            return rows.with_columns(pl.lit(shifts[0], dtype=pl.UInt64).alias(_SHIFT))
+        paths = [file.path for file in self.files]
+        table = pl.DataFrame({FILE_PATH: paths, _SHIFT: pl.Series(shifts, dtype=pl.UInt64)})
+        return rows.join(table.lazy(), on=FILE_PATH, how="left")
+
+
+def open_source(data: object, base: Path | None = None) -> Source:
+    """Find out what the data are, without reading them: files, footers, headers, schema.
+
+    Args:
+        data: a Polars DataFrame or LazyFrame, a path, glob or folder of parquet or csv files, a list of such
+            paths, a pandas DataFrame or a pyarrow Table.
+        base: the folder that relative paths start from; the working directory if None.
+
+    Raises:
+        ConfigError: the data are something else, or a URL
+        DataError: a file is absent, empty, damaged or of another schema; all such files are named at once
+        EnvironmentFault: no permission, or a missing extra
+    """
+    frame = as_frame(data)
+    if frame is not None:
+        rows = frame.height if isinstance(frame, pl.DataFrame) else None
+        lazy = frame.lazy()
+        return Source(lazy, _schema(lazy), files=(), kind="frame", rows=rows)
+    return _open_files(_paths(data), base or Path())
+
+
+def _open_files(paths: Sequence[str], base: Path) -> Source:
+    complaints = Complaints()
+    files: Sequence[SourceFile] = list_files(paths, base, ENDINGS, complaints)
+    kind = kind_of(files, ENDINGS, complaints)
+    if kind is None:
+        complaints.settle()
+        msg = "there are no data files"
+        raise DataError(msg)
+    partitions = find_partitions(files, complaints)
+    files, stored = FORMATS[kind].inspect(files, complaints)
+    complaints.settle()
+    scan = partial(FORMATS[kind].scan, files, stored, partitions)
+    frame = scan()
+    counts = [file.rows for file in files if file.rows is not None]
+    rows = sum(counts) if len(counts) == len(files) else None
+    return Source(frame, _schema(frame), tuple(files), kind=kind, rows=rows, numbered=scan)
+
+
+def _paths(data: object) -> list[str]:
+    if isinstance(data, (str, Path)):
+        return [str(data)]
+    if not isinstance(data, (list, tuple)):
+        message = f"{_kind_name(data)} is not a prediction table"
+        raise ConfigError(Problem(message, path=("data",), hint=_ACCEPTED))
+    if not data:
+        raise ConfigError(Problem("the list of paths is empty", path=("data",), hint=_ACCEPTED))
+    others = {_kind_name(path) for path in data if not isinstance(path, (str, Path))}
+    if others:
+        message = f"a list must hold paths only, but this one holds {listed(sorted(others))}"
+        raise ConfigError(Problem(message, path=("data",), hint=_ACCEPTED))
+    return [str(path) for path in data]
+
+
+def _kind_name(data: object) -> str:
+    kind = type(data)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _schema(frame: pl.LazyFrame) -> pl.Schema:
+    try:
+        schema = frame.collect_schema()
+    except (PolarsError, OSError) as error:
+        msg = f"the table cannot be read: {str(error).strip().splitlines()[0]}"
+        raise DataError(msg) from error
+    taken = [name for name in _RESERVED if name in schema]
+    if taken:
+        raise DataError(Problem(f"column '{taken[0]}': the name is reserved", hint="rename the column"))
+    return schema
+
+
+def _name_hash(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
+
+
+def _row_number() -> pl.Expr:
+    return pl.col(ROW_KEY).cast(pl.UInt64)
+
+
+def _first_of_file() -> pl.Expr:
+    """The number of the first row of a row's file: where the path changes, carried forward."""
+    path = pl.col(FILE_PATH)
+    changes = path.ne_missing(path.shift())
+    return pl.when(changes).then(_row_number()).otherwise(pl.lit(0, dtype=pl.UInt64)).cum_max()

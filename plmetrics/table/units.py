@@ -1,0 +1,34 @@
+"""Units: what is resampled together. Each row gets the 64-bit hash of its unit; blocks are groups of hashes."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.hashing import BLOCK_SALT, mix_expr
+
+OWN_BLOCK_LIMIT = 4000
+"""Up to so many units, each is its own block."""
+
+
+def unit_hash(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """The hash of a unit key, null where the key is null.
+
+    Integers, booleans and dates use the project's own hash of their 64-bit value, so that it is the same in every
+    version; other keys use Polars' hash of their text.
+    """
+    if dtype.is_integer() or dtype == pl.Boolean or dtype.is_temporal():
+        physical = column.to_physical() if dtype.is_temporal() else column
+        word = physical if dtype == pl.UInt64 else physical.cast(pl.Int64).reinterpret(signed=False)
+    elif dtype.is_nested() or dtype == pl.Binary or dtype.is_float():
+        msg = f"a unit must be a whole number, text, date or boolean, not {dtype}"
+        raise DataError(Problem(msg, path=("columns", "unit")))
+    else:
+        text = column.cast(pl.String)
+        word = pl.when(text.is_not_null()).then(text.hash(BLOCK_SALT))
+    return mix_expr(word ^ pl.lit(BLOCK_SALT, dtype=pl.UInt64))
+
+
+def block_key(unit: pl.Expr, blocks: int | None) -> pl.Expr:
+    """The group key of a row's block: its hash modulo the number of blocks, or the hash where each unit is one."""
+    return unit if blocks is None else unit % blocks

@@ -1,0 +1,70 @@
+"""No plan of ours may fall back to the in-memory engine."""
+
+import re
+
+import polars as pl
+import pytest
+from plmetrics.catalogue import registry
+from plmetrics.engine.passes import rows_plan, sum_plans
+from plmetrics.engine.prepare import prepare
+from plmetrics.engine.request import bind
+from plmetrics.suite.arguments import suite_from_arguments
+from plmetrics.table.source import open_source
+
+FALLBACK = "0.0 0.3 1.0"
+REQUIRED = {
+    "fbeta": "fbeta(beta=2)",
+    "expected_cost": "expected_cost(cost_fp=1, cost_fn=2)",
+    "ppv_at_prevalence": "ppv_at_prevalence(prevalence=0.1)",
+    "quantile_loss": "quantile_loss(tau=0.9)",
+}
+
+
+def fallbacks(plan: pl.LazyFrame) -> list[str]:
+    graph = plan.show_graph(engine="streaming", plan_stage="physical", raw_output=True)
+    return [line for line in graph.splitlines() if re.search(f'fillcolor="{FALLBACK}"', line)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scores")
+    for index in range(3):
+        pl.DataFrame(
+            {
+                "y": [0, 1] * 50,
+                "p": [0.25, 0.75] * 50,
+                "q": [0.5, 0.5] * 50,
+                "w": [1.0, 2.0] * 50,
+                "u": list(range(100)),
+                "g": ["a", None] * 50,
+                "age": list(range(100)),
+            }
+        ).write_parquet(folder / f"{index}.parquet")
+    return folder
+
+
+def test_the_check_sees_a_fallback() -> None:
+    assert fallbacks(pl.LazyFrame({"x": [1.0]}).select(pl.col("x").median()))
+
+
+@pytest.mark.parametrize("unit", [None, "u"])
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
+    suite = suite_from_arguments(
+        task=task,
+        label="y",
+        models={"a": "p", "b": "q"},
+        weight=weight,
+        unit=unit,
+        missing=missing,
+        where="age > 2",
+        metrics=[REQUIRED.get(name, name) for name in registry.names(task)],
+        slices={"g": "g", "age": {"column": "age", "bins": [25, 40]}, "both": ["g", "age"], "old": {"where": "age > 60"}},
+        uncertainty=True,
+        compare={"baseline": "a"},
+    )
+    prepared = prepare(bind(suite, open_source(str(folder))))
+    for plan in [rows_plan(prepared), *(plan for group in sum_plans(prepared) for plan in group)]:
+        assert not fallbacks(plan)
