@@ -155,17 +155,17 @@ class Metric:
         >>> frame.select(plm.metric("recall").expr(label="y", score="p")).item()
         0.5
         """
-        columns = [pl.col(part) if isinstance(part, str) else part for part in (label, score)]
+        labels, scores = (pl.col(part) if isinstance(part, str) else part for part in (label, score))
         weights = pl.col(weight) if isinstance(weight, str) else weight
         state: Any
         if self.family == "sums":
-            state = sum_expressions(self.atoms(), self.task, *columns, weights)
+            state = sum_expressions(self.atoms(), self.task, labels, scores, weights)
         elif self.binning() is None:
-            state = ScoreExpressions(*columns, weights)
+            state = ScoreExpressions(labels, scores, weights)
         else:
             msg = f"{self.name} has no expression form; use plmetrics.evaluate"
             raise NotImplementedError(msg)
-        value = self.finalise(state)
+        value: pl.Expr = self.finalise(state)
         for _, condition in self.undefined(state):
             value = ops.where(condition, pl.lit(None, dtype=pl.Float64), value)
         return value.fill_nan(None).alias(self.text)

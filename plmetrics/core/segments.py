@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,9 +14,10 @@ Values: TypeAlias = NDArray[Any]
 class Segments(np.lib.mixins.NDArrayOperatorsMixin):
     """An array whose last axis is cut into consecutive segments, one per slice.
 
-    Arithmetic between segments of the same cut is element by element; `total`, `cumulative` and `largest` work
-    within each segment. `offsets` has one entry more than there are segments; a segment may be empty. Leading
-    axes (replicates) are kept: the total of values `[replicates, points]` is `[replicates, segments]`.
+    Arithmetic between segments of the same cut is element by element; `total`, `cumulative` and `largest`
+    work within each segment. `offsets` has one entry more than there are segments; a segment may be empty.
+    Leading axes (replicates) are kept: the total of values `[replicates, points]` is `[replicates,
+    segments]`.
 
     >>> x = Segments(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 2, 3]))
     >>> x.total()
@@ -49,16 +51,18 @@ class Segments(np.lib.mixins.NDArrayOperatorsMixin):
         return self._reduce(np.maximum, -np.inf)
 
     def cumulative(self, *, descending: bool = False) -> Segments:
-        """Running total within each segment."""
+        """Running total within each segment.
+
+        Each segment is summed on its own: differences of one long running total would carry the rounding of
+        all earlier segments into a small one.
+        """
         if descending:
             mirrored = Segments(self.values[..., ::-1], self.offsets[-1] - self.offsets[::-1])
             return Segments(mirrored.cumulative().values[..., ::-1], self.offsets)
-        running = np.cumsum(self.values, axis=-1, dtype=np.float64)
-        if len(self.sizes) <= 1:
-            return Segments(running, self.offsets)
-        starts = self.offsets[:-1]
-        before = np.where(starts > 0, running[..., np.maximum(starts, 1) - 1], 0.0)
-        return Segments(running - np.repeat(before, self.sizes, axis=-1), self.offsets)
+        running = np.empty(self.values.shape, dtype=np.float64)
+        for first, last in pairwise(self.offsets.tolist()):
+            np.add.accumulate(self.values[..., first:last], axis=-1, out=running[..., first:last])
+        return Segments(running, self.offsets)
 
     def spread(self, totals: Any) -> Segments:
         """One value per segment, repeated for each of its points."""

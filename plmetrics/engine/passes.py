@@ -160,7 +160,6 @@ def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binar
                 total = mask.sum().cast(pl.Int64)
             else:
                 total = pl.when(mask).then(weight).otherwise(0.0).sum()
-                out.append(mask.sum().cast(pl.Int64).alias(f"{prefix}{name}_rows"))
             out.append(total.alias(f"{prefix}{name}"))
     return out
 
@@ -233,9 +232,6 @@ def _derive(held: dict[str, NDArray[np.float64]]) -> None:
             held[f"{prefix}weight"] = held[name]
         if f"{prefix}positives" in held and f"{prefix}negatives" not in held:
             held[f"{prefix}negatives"] = held[name] - held[f"{prefix}positives"]
-        if f"{prefix}positives" in held and f"{prefix}positives_rows" not in held:
-            held[f"{prefix}positives_rows"] = held[f"{prefix}positives"]
-            held[f"{prefix}negatives_rows"] = held[f"{prefix}negatives"]
 
 
 def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:

@@ -69,7 +69,7 @@ def _by_points(
     deviations: dict[str, Array] = {}
     if weights is not None:
         if len(rows.score) * len(weights) <= EXACT_REPLICATES:
-            replicates, deviations = _exact_replicates(metrics, sliced, weights, point)
+            replicates, deviations = _exact_replicates(metrics, sliced, weights)
         else:
             replicates, deviations = _coarse_replicates(metrics, rows, sliced, weights, values)
     return {
@@ -79,10 +79,11 @@ def _by_points(
 
 
 def _exact_replicates(
-    metrics: Sequence[Metric], sliced: SlicedRows, weights: Array, point: View
+    metrics: Sequence[Metric], sliced: SlicedRows, weights: Array
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
+    point = score_view(next(sliced.replicate_points(np.ones((1, weights.shape[1])))))
     for state in sliced.replicate_points(weights):
         replicate = score_view(state)
         for metric in metrics:

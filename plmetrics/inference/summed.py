@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-COUNTS = ("n", "weight", "positives", "negatives", "positives_rows", "negatives_rows")
+COUNTS = ("n", "weight", "positives", "negatives")
 
 
 class ModelSums:
     """The sums of one chunk of slices, seen model by model: totals, by block, and resampled.
 
-    `blocks` holds dense `[slice, block]` arrays by column; products with W are made once per column.
+    `blocks` holds dense `[slice, block]` arrays by column; the product with W is made once, for all.
     """
 
     def __init__(self, blocks: Mapping[str, Array], weights: Array | None) -> None:
@@ -52,9 +52,11 @@ class ModelSums:
         return self._totals[column]
 
     def _resample(self, column: str) -> Array:
-        if column not in self._resampled:
+        if not self._resampled:
             assert self._weights is not None  # noqa: S101
-            self._resampled[column] = self._weights @ self._blocks[column].T
+            names = [name for name in self._blocks if "|differs|" not in name]
+            product = self._weights @ np.concatenate([self._blocks[name] for name in names]).T
+            self._resampled = dict(zip(names, np.split(product, len(names), axis=1), strict=True))
         return self._resampled[column]
 
     def _columns(self, metric: Metric, model: str, population: str) -> dict[str, str]:

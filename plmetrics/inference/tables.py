@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from plmetrics.inference.intervals.ladder import Interval
     from plmetrics.table.slices import Slices
 
-ORDER = ["@model", "@set", "@slice", "@metric"]
+Batch = dict[str, Any]
 
 
 class Rows:
-    """Result rows collected as arrays, one batch per metric, model and chunk of slices."""
+    """Result rows collected as arrays, one batch per metric, model and chunk of slices; a frame at the end."""
 
     def __init__(self, slices: Sequence[Slices], schema: pl.Schema) -> None:
-        self._texts = [(part.slice_set.name, part.texts(), part.pairs()) for part in slices]
+        self._slices = slices
         self._schema = schema
-        self._frames: list[pl.DataFrame] = []
+        self._batches: list[Batch] = []
+        self._places: list[Any] = []
 
     def add(self, place: tuple[int, int, int], keep: Any, columns: Mapping[str, Any], first: int) -> None:
         """Add one batch: `place` is (model, slice set, metric), `keep` the slices of the chunk that are listed."""
@@ -36,42 +37,61 @@ class Rows:
         if len(index) == 0:
             return
         model, slice_set, metric = place
-        name, texts, pairs = self._texts[slice_set]
-        data: dict[str, Any] = {
-            "@model": np.full(len(index), model),
-            "@set": np.full(len(index), slice_set),
-            "@slice": index + first,
-            "@metric": np.full(len(index), metric),
-        }
-        data["slice_set"] = [name] * len(index)
-        data["slice"] = [texts[i + first] for i in index]
-        data["slice_values"] = pl.Series(
-            [pairs[i + first] for i in index], dtype=self._schema["slice_values"]
-        )
-        for column, values in columns.items():
-            data[column] = _series(values, index, self._schema[column])
-        self._frames.append(pl.DataFrame(data))
+        self._places.append(_place(model, slice_set, index + first, metric))
+        self._batches.append({name: _picked(values, index) for name, values in columns.items()})
 
     def frame(self) -> pl.DataFrame:
         """All rows in result order with all columns of the schema."""
-        if not self._frames:
+        if not self._batches:
             return self._schema.to_frame()
-        table = pl.concat(self._frames, how="vertical").sort(ORDER, maintain_order=True)
-        missing = [
-            pl.lit(None, dtype=dtype).alias(name) for name, dtype in self._schema.items() if name not in table.columns
-        ]
-        return table.with_columns(missing).select(list(self._schema))
+        places = np.concatenate(self._places)
+        order = np.lexsort((places[:, 3], places[:, 2], places[:, 1], places[:, 0]))
+        sets, numbers = places[order, 1], places[order, 2]
+        data = {name: self._column(name, order) for name in self._schema if name in self._batches[0]}
+        data |= self._slice_columns(sets, numbers)
+        height = len(order)
+        return pl.DataFrame(
+            [
+                data.get(name, pl.Series(name, [None], dtype=dtype).new_from_index(0, height)).alias(name)
+                for name, dtype in self._schema.items()
+            ]
+        )
+
+    def _column(self, name: str, order: Any) -> pl.Series:
+        values = np.concatenate([batch[name] for batch in self._batches])[order]
+        dtype = self._schema[name]
+        if dtype == pl.Float64:
+            return pl.Series(name, values.astype(np.float64)).fill_nan(None)
+        if dtype == pl.Int64:
+            return pl.Series(name, np.rint(values).astype(np.int64))
+        return pl.Series(name, values.tolist(), dtype=dtype)
+
+    def _slice_columns(self, sets: Any, numbers: Any) -> dict[str, pl.Series]:
+        """Names and values of the slices, gathered from one list of all."""
+        names = [part.slice_set.name for part in self._slices]
+        texts = [text for part in self._slices for text in part.texts()]
+        pairs = [pair for part in self._slices for pair in part.pairs()]
+        starts = np.concatenate(([0], np.cumsum([len(part) for part in self._slices])))
+        place = starts[sets] + numbers
+        return {
+            "slice_set": pl.Series(names, dtype=pl.String).gather(sets),
+            "slice": pl.Series(texts, dtype=pl.String).gather(place),
+            "slice_values": pl.Series(pairs, dtype=self._schema["slice_values"]).gather(place),
+        }
 
 
-def _series(values: Any, index: Any, dtype: pl.DataType) -> pl.Series:
-    if values is None or isinstance(values, (str, int, float)):
-        return pl.Series([values] * len(index), dtype=dtype)
-    picked = np.asarray(values)[index]
-    if dtype == pl.Float64:
-        return pl.Series(picked.astype(np.float64)).fill_nan(None)
-    if dtype == pl.Int64:
-        return pl.Series(np.rint(picked).astype(np.int64))
-    return pl.Series(picked.tolist(), dtype=dtype)
+def _place(model: int, slice_set: int, slices: Any, metric: int) -> Any:
+    place = np.empty((len(slices), 4), dtype=np.int64)
+    place[:, 0], place[:, 1], place[:, 2], place[:, 3] = model, slice_set, slices, metric
+    return place
+
+
+def _picked(values: Any, index: Any) -> Any:
+    if values is None or isinstance(values, str):
+        return np.full(len(index), values, dtype=object)
+    if isinstance(values, (int, float)):
+        return np.full(len(index), values)
+    return np.asarray(values)[index]
 
 
 def metric_columns(model: str, metric: Metric, found: Found, interval: Interval | None) -> dict[str, Any]:

@@ -24,12 +24,11 @@ FAINT = "dim"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. A flexible one may be cut, down to `least` cells, for the table to fit."""
+    """A column of a table; an optional one is left out where the table would not fit otherwise."""
 
     title: str
     align: Literal["left", "right"] = "left"
-    flexible: bool = False
-    least: int = 24
+    optional: bool = False
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -41,13 +40,6 @@ def printable(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(c if c in keep or c == " " else _escaped(c) for c in text)
-
-
-def clip(text: Text, width: int) -> Text:
-    """The text in at most `width` cells, with an ellipsis where it was cut."""
-    short = text.copy()
-    short.truncate(width, overflow="ellipsis")
-    return short
 
 
 def aligned(estimates: Sequence[Estimate]) -> list[Text]:
@@ -65,36 +57,61 @@ def aligned(estimates: Sequence[Estimate]) -> list[Text]:
     return cells
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int) -> list[Text] | None:
-    """A header and a line a row, or None where they do not fit. Only flexible columns are cut, never numbers."""
-    widths = [
-        max([cell_len(column.title), *(row[i].cell_len for row in rows)]) for i, column in enumerate(columns)
-    ]
-    room = width - INDENT - GAP * (len(columns) - 1)
-    for i, column in enumerate(columns):
-        excess = sum(widths) - room
-        if excess > 0 and column.flexible:
-            widths[i] = max(min(widths[i], column.least), widths[i] - excess)
-    if sum(widths) > room:
+def table(
+    columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int, *, least: int = INDENT
+) -> list[Text] | None:
+    """A header and a line a row, nothing cut, or None where they do not fit.
+
+    The first column may be narrower than its labels, down to `least` cells: a label that is too long then
+    stands on a line of its own above the rest of its row; so do all of them where many would.
+    """
+    widths = _natural_widths(columns, rows)
+    for i in reversed(range(1, len(columns))):
+        if columns[i].optional and least + _space(widths[1:]) > width - INDENT:
+            kept = [k for k in range(len(columns)) if k != i]
+            return table(
+                [columns[k] for k in kept], [[row[k] for k in kept] for row in rows], width, least=least
+            )
+    rest = _space(widths[1:])
+    if min(widths[0], least) + rest > width - INDENT:
         return None
-    header = [Text(column.title, FAINT) for column in columns]
-    return [_line(columns, row, widths) for row in (header, *rows)]
+    widths[0] = min(widths[0], width - INDENT - rest)
+    labels = [row[0].cell_len for row in rows if row[0].plain]
+    above = sum(length > widths[0] for length in labels) * 3 > len(labels)
+    if above:
+        widths[0] = 0
+    titles = ["" if above else columns[0].title, *(column.title for column in columns[1:])]
+    lines = _table_line(columns, [Text(title, FAINT) for title in titles], widths, width)
+    for row in rows:
+        lines += _table_line(columns, row, widths, width)
+    return lines
+
+
+def table_or_stack(columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int) -> list[Text]:
+    """The table, or each row as its label and the other cells below it."""
+    lines = table(columns, rows, width)
+    if lines is not None:
+        return lines
+    lines = []
+    for label, *cells in rows:
+        lines += stack(label, cells, width)
+    return lines
 
 
 def stack(label: Text, pieces: Iterable[Text], width: int, *, indent: int = INDENT) -> list[Text]:
-    """A label on its own line, and pieces below it, as many on a line as fit."""
-    lines = wrapped(label, width, indent=indent)
+    """A label on its own line, if it is not empty, and pieces below it, as many on a line as fit."""
+    lines = wrapped(label, width, indent=indent) if label.plain else []
     return lines + flow(pieces, width, indent=indent + INDENT)
 
 
-def flow(pieces: Iterable[Text], width: int, *, indent: int = INDENT) -> list[Text]:
-    """Pieces one after the other, two blanks apart, broken between them, and inside one only if it is too long."""
+def flow(pieces: Iterable[Text], width: int, *, indent: int = INDENT, gap: int = GAP) -> list[Text]:
+    """Pieces one after the other, broken between them, and inside one only if it is longer than a line."""
     lines: list[Text] = []
-    for piece in pieces:
+    for piece in map(_stripped, pieces):
         if not piece.plain:
             continue
-        if lines and lines[-1].cell_len + GAP + piece.cell_len <= width:
-            lines[-1].append(" " * GAP).append_text(piece)
+        if lines and lines[-1].cell_len + gap + piece.cell_len <= width:
+            lines[-1].append(" " * gap).append_text(piece)
         else:
             lines += wrapped(piece, width, indent=indent)
     return lines
@@ -107,13 +124,17 @@ def wrapped(text: Text, width: int, *, indent: int = INDENT) -> list[Text]:
 
 
 def heading(title: str, remark: str = "", width: int = 80) -> list[Text]:
-    """A section's title, and a remark behind it, or below where it does not fit."""
+    """A section's title, and a remark in brackets."""
     line = Text(title, HEADING)
-    if not remark:
-        return wrapped(line, width, indent=0)
-    if line.cell_len + GAP + cell_len(remark) <= width:
-        return [line.append(" " * GAP).append(remark, FAINT)]
-    return wrapped(line, width, indent=0) + wrapped(Text(remark, FAINT), width)
+    return wrapped(line.append(f" ({remark})", f"not bold {FAINT}") if remark else line, width, indent=0)
+
+
+def separated(blocks: Iterable[list[Text]]) -> list[Text]:
+    """The lines of all blocks that have any, with an empty line between two blocks."""
+    lines: list[Text] = []
+    for block in filter(None, blocks):
+        lines += [Text(), *block] if lines else block
+    return lines
 
 
 def to_text(lines: Iterable[Text], width: int, *, color: bool) -> str:
@@ -127,14 +148,35 @@ def to_text(lines: Iterable[Text], width: int, *, color: bool) -> str:
     return file.getvalue()
 
 
-def _line(columns: Sequence[Column], cells: Sequence[Text], widths: Sequence[int]) -> Text:
-    line = Text(" " * INDENT)
-    for i, (column, cell, cells_wide) in enumerate(zip(columns, cells, widths, strict=True)):
-        short = clip(cell, cells_wide)
-        padding = " " * (cells_wide - short.cell_len)
-        line.append(" " * GAP if i else "")
-        line.append_text(Text(padding) + short if column.align == "right" else short + Text(padding))
-    return line
+def _natural_widths(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> list[int]:
+    cells = [[cell_len(column.title), *(row[i].cell_len for row in rows)] for i, column in enumerate(columns)]
+    return [max(lengths) for lengths in cells]
+
+
+def _space(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * len(widths)
+
+
+def _table_line(
+    columns: Sequence[Column], cells: Sequence[Text], widths: Sequence[int], width: int
+) -> list[Text]:
+    label, *rest = cells
+    above: list[Text] = []
+    if label.cell_len > widths[0]:
+        above = wrapped(label, width)
+        label = Text()
+    line = Text(" " * INDENT).append_text(label).append(" " * (widths[0] - label.cell_len))
+    for column, cell, cells_wide in zip(columns[1:], rest, widths[1:], strict=True):
+        padding = Text(" " * (cells_wide - cell.cell_len))
+        line.append(" " * GAP).append_text(padding + cell if column.align == "right" else cell + padding)
+    return [*above, line]
+
+
+def _stripped(text: Text) -> Text:
+    start = len(text.plain) - len(text.plain.lstrip())
+    short = text[start:]
+    short.rstrip()
+    return short
 
 
 def _console(width: int, *, color: bool) -> Console:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from plmetrics.core.names import number_text
+
 MISSING = "-"
 _DEFAULT_DIGITS = 4
 _MOST_DECIMALS = 8
@@ -55,16 +57,18 @@ def estimate(
 
 
 def number(value: float, *, signed: bool = False) -> str:
-    """One number without an interval: whole numbers in full, others to four digits.
+    """One number without an interval: whole numbers in full, others to at most four digits.
 
     >>> number(48842.0), number(0.92713), number(-0.00002, signed=True)
-    ('48842', '0.9271', '-2.000e-05')
+    ('48842', '0.9271', '-2e-05')
     """
     if math.isinf(value):
         return "-inf" if value < 0 else "+inf" if signed else "inf"
     if value == int(value) and abs(value) < 1e15:
         return _signed(str(int(value)), value, signed=signed)
-    return _write(value, _style(abs(value), abs(value) / 10 ** (_DEFAULT_DIGITS - 2)), signed=signed)
+    rounded = _write(value, _style(abs(value), abs(value) / 10 ** (_DEFAULT_DIGITS - 2)), signed=signed)
+    exact = _signed(number_text(value), value, signed=signed)
+    return min(exact, rounded, key=len)
 
 
 def count(value: int) -> str:
@@ -76,17 +80,26 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+def plural(how_many: int, thing: str) -> str:
+    """A count of things.
+
+    >>> plural(1, "slice"), plural(1200, "slice")
+    ('1 slice', '1,200 slices')
+    """
+    return f"{count(how_many)} {thing}" + ("" if how_many == 1 else "s")
+
+
 def p_value(value: float | None) -> str:
-    """A p value to two digits, with a floor.
+    """A p value with enough digits to compare it with a level, and a floor.
 
     >>> p_value(0.0321), p_value(0.00001), p_value(None)
-    ('0.032', '<0.001', '-')
+    ('0.0321', '<0.001', '-')
     """
     if value is None or math.isnan(value):
         return MISSING
     if value < 0.001:
         return "<0.001"
-    return f"{value:.3f}" if value < 0.0995 else f"{value:.2f}"
+    return f"{value:.4f}" if value < 0.1 else f"{value:.2f}"
 
 
 def _style(magnitude: float, width: float) -> str:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Summary:
     """A result, and what its tables do not say themselves.
 
-    `directions` are those of the metrics, in suite order, by canonical text; `rows` is the record's entry of that
-    name; `place` is the run folder as it should be shown.
+    `directions` are those of the metrics, in suite order, by canonical text; `rows` is the record's entry of
+    that name; `place` is the run folder as it should be shown.
     """
 
     name: str

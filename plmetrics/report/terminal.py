@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from plmetrics.report.layout import printable, to_text, wrapped
+from plmetrics.report.layout import printable, separated, to_text, wrapped
 from plmetrics.report.sections.differences import differences
 from plmetrics.report.sections.gaps import gaps
 from plmetrics.report.sections.gates import gates
@@ -31,9 +31,8 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
     """
     width = max(width, NARROWEST)
     makers = (verdict, gates) if brief else (verdict, gates, overall, differences, worst, gaps)
-    sections = [lines for maker in makers if (lines := maker(summary, width))]
+    sections = [maker(summary, width) for maker in makers]
     if summary.place is not None:
         place = Text.assemble(("Run folder  ", "bold"), printable(summary.place))
         sections.append(wrapped(place, width, indent=0))
-    lines = [line for section in sections for line in (*section, Text())]
-    return to_text(lines[:-1], width, color=color)
+    return to_text(separated(sections), width, color=color)

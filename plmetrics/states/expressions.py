@@ -28,8 +28,8 @@ def sum_expressions(
 class ScoreExpressions(View):
     """The distinct scores of a group, ascending, with their weight per class.
 
-    Rows are sorted by score, running totals are kept at the last row of each distinct score, and their differences
-    are the weights per point. It sorts within the group, so it runs in memory.
+    Rows are sorted by score, running totals are kept at the last row of each distinct score, and their
+    differences are the weights per point. It sorts within the group, so it runs in memory.
     """
 
     __slots__ = ()
@@ -57,7 +57,7 @@ def _canonical(label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> tuple[
 
 
 def _totals(rows: Rows, weight: pl.Expr | None, *, binary: bool) -> dict[str, Any]:
-    count = pl.len().cast(pl.Float64)
+    count = (pl.len() if weight is None else (weight > 0).sum()).cast(pl.Float64)
     totals: dict[str, Any] = {"n": count, "weight": count if weight is None else weight.sum()}
     if binary:
         for name, member in (("positives", rows.positive), ("negatives", ~rows.positive)):

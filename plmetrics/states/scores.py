@@ -110,21 +110,43 @@ class SlicedRows:
         }
 
     def replicate_points(self, weights: Array) -> Iterator[dict[str, Segments]]:
-        """The point state under resampled blocks, exactly, for a few replicates `[replicates, blocks]` at a time."""
-        assert self.rows.block is not None  # noqa: S101
-        starts = self.starts()
+        """The point state under resampled blocks, exactly, for a few replicates `[replicates, blocks]` at a time.
+
+        Neighbouring scores without positives are one point here: no operating point that an ordered metric reads
+        lies between them.
+        """
+        starts = self._starts_between_positives()
         offsets = np.searchsorted(starts, self.offsets)
-        score = Segments(self.rows.score[starts], offsets)
-        own = 1.0 if self.rows.weight is None else self.rows.weight
+        point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.rows.score))))
         step = max(1, _REPLICATE_LIMIT // max(1, len(self.rows.score)))
+        members = {"positive": self.rows.positive, "negative": ~self.rows.positive}
+        parts = {name: (np.flatnonzero(member), point[member]) for name, member in members.items()}
         for first in range(0, len(weights), step):
-            drawn = weights[first : first + step, self.rows.block] * own
-            positive = drawn * self.rows.positive
-            yield {
-                "score": score,
-                "positive": Segments(_reduce(positive, starts), offsets),
-                "negative": Segments(_reduce(drawn - positive, starts), offsets),
-            }
+            drawn = np.ascontiguousarray(weights[first : first + step].T)
+            state = {name: self._drawn(drawn, rows, of, len(starts)) for name, (rows, of) in parts.items()}
+            yield {name: Segments(values, offsets) for name, values in state.items()}
+
+    def _starts_between_positives(self) -> Codes:
+        starts = self.starts()
+        if len(starts) == 0:
+            return starts
+        bare = ~np.logical_or.reduceat(self.rows.positive, starts)
+        joined = np.zeros(len(starts), dtype=np.bool_)
+        joined[1:] = bare[1:] & bare[:-1]
+        joined[np.isin(starts, self.offsets)] = False
+        return starts[~joined]
+
+    def _drawn(self, drawn: Array, rows: Codes, point: Codes, points: int) -> Array:
+        """Sum of the drawn weights of some rows by point: `[replicate, point]`."""
+        assert self.rows.block is not None  # noqa: S101
+        out = np.zeros((points, drawn.shape[1]))
+        if len(rows):
+            each = drawn[self.rows.block[rows]]
+            if self.rows.weight is not None:
+                each *= self.rows.weight[rows, None]
+            first = np.flatnonzero(np.diff(point, prepend=-1))
+            out[point[first]] = np.add.reduceat(each, first, axis=0)
+        return np.ascontiguousarray(out.T)
 
     def block_counts(self, edges: Array, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""

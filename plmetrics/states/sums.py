@@ -41,12 +41,13 @@ class Atom:
     """One sum over rows: `key` is its identity, `build` the row expression.
 
     A Boolean row expression (`counts=True`) is counted, or its weights summed; a Float64 one is summed times
-    weight.
+    weight. With `weighted=False` a Boolean one is counted also under weights: rows of weight above 0.
     """
 
     key: str
     build: Callable[[Rows], pl.Expr]
     counts: bool = False
+    weighted: bool = True
 
     def aggregate(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
         """The aggregation of this atom over the rows where `valid` holds."""
@@ -55,6 +56,8 @@ class Atom:
             mask = value if valid is None else value & valid
             if weight is None:
                 return mask.sum().cast(pl.Int64)
+            if not self.weighted:
+                return (mask & (weight > 0)).sum().cast(pl.Int64)
             return pl.when(mask).then(weight).otherwise(0.0).sum()
         if weight is not None:
             value = value * weight
@@ -111,10 +114,14 @@ class SumsState:
         if set(self.columns) != set(other.columns) or self.blocks != other.blocks:
             msg = "states add only when their constants are equal"
             raise ValueError(msg)
-        columns = {name: np.concatenate([column, other.columns[name]]) for name, column in self.columns.items()}
+        columns = {
+            name: np.concatenate([column, other.columns[name]]) for name, column in self.columns.items()
+        }
         cell, block = np.concatenate([self.cell, other.cell]), np.concatenate([self.block, other.block])
         keys, place = np.unique(cell * self.blocks + block, return_inverse=True)
-        added = {name: np.bincount(place, weights=column, minlength=len(keys)) for name, column in columns.items()}
+        added = {
+            name: np.bincount(place, weights=column, minlength=len(keys)) for name, column in columns.items()
+        }
         return SumsState(keys // self.blocks, keys % self.blocks, added, self.blocks)
 
     def roll_up(self, codes: Codes, slices: int) -> SlicedSums:

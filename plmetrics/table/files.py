@@ -166,14 +166,14 @@ def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path
     root = next(parent for parent in pattern.parents if not glob.has_magic(str(parent)))
     matches = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - Path.glob does not follow links to folders
     files: dict[Path, None] = {}
-    for match in map(Path, matches):
+    for match in map(Path, sorted(matches)):
         if not any(part.startswith(_NOT_DATA) for part in match.relative_to(root).parts):
-            inside = _walk(match, complaints, frozenset()) if match.is_dir() else [match]
+            inside = _walk(match, complaints, frozenset()) if _is_folder(match) else [match]
             files.update(dict.fromkeys(inside))
-    if not files and root.is_dir() and not os.access(root, os.R_OK | os.X_OK):
+    if not files and _is_folder(root) and not os.access(root, os.R_OK | os.X_OK):
         complaints.fault(root, PermissionError())
     elif not files:
-        hint = None if root.is_dir() else f"there is no folder {shown_path(root)}"
+        hint = None if _is_folder(root) else f"there is no folder {shown_path(root)}"
         complaints.add(pattern, "no file matches", hint)
     return root, list(files)
 
@@ -189,10 +189,17 @@ def _walk(folder: Path, complaints: Complaints, above: frozenset[Path]) -> Itera
     for entry in entries:
         if entry.name.startswith(_NOT_DATA):
             continue
-        if not entry.is_dir():
+        if not _is_folder(entry):
             yield entry
         elif not entry.is_symlink() or entry.resolve() not in above:
             yield from _walk(entry, complaints, above)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # what is wrong is said when the path is looked at as a file
+        return False
 
 
 def _inspect(path: Path, root: Path, endings: Mapping[str, str], complaints: Complaints) -> SourceFile | None:

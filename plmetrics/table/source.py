@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
@@ -21,7 +20,7 @@ from plmetrics.table.formats.hive import FILE_PATH, Partitions, find_partitions
 from plmetrics.table.frames import as_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["ROW_KEY", "Source", "SourceFile", "open_source"]
 
@@ -41,6 +40,7 @@ class Format(Protocol):
 
     KIND: str
     ENDINGS: tuple[str, ...]
+    NATIVE_PARTITIONS: bool
 
     def inspect(
         self, files: Sequence[SourceFile], complaints: Complaints
@@ -54,7 +54,10 @@ class Format(Protocol):
         partitions: Partitions,
         row_index: str | None = None,
     ) -> pl.LazyFrame:
-        """One lazy scan; with `row_index`, rows are numbered across the files and know their `FILE_PATH`."""
+        """One lazy scan; with `row_index`, rows are numbered across the files.
+
+        Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
+        """
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType({format_.KIND: format_ for format_ in (parquet, csv)})
@@ -64,11 +67,43 @@ ENDINGS: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
+class Reader:
+    """How the rows of files are read: format, columns in the files, columns in folder names."""
+
+    format: Format
+    files: tuple[SourceFile, ...]
+    stored: pl.Schema
+    partitions: Partitions
+
+    def rows(self) -> pl.LazyFrame:
+        """All rows, one scan."""
+        rows = self.format.scan(self.files, self.stored, self.partitions)
+        return rows if self.partitions.native else self.partitions.attach(rows).drop(FILE_PATH)
+
+    def numbered_rows(self) -> pl.LazyFrame:
+        """All rows with their number, and what leads from it to (hash of file name + number in the file).
+
+        One scan numbers the rows across the files: with one scan a file, Polars would open all files at once.
+        """
+        rows = self.format.scan(self.files, self.stored, self.partitions, ROW_KEY)
+        starts = [0] * len(self.files)
+        counts = [file.rows for file in self.files if file.rows is not None]
+        if len(counts) == len(self.files):
+            starts = [0, *accumulate(counts)][:-1]
+        elif len(self.files) > 1:
+            rows = rows.with_columns((_row_number() - _first_of_file()).alias(ROW_KEY))
+        shifts = [(_hash(file.name) - start) % _WORD for file, start in zip(self.files, starts, strict=True)]
+        if len(shifts) == 1 and self.partitions.native:
+            return rows.with_columns(pl.lit(shifts[0], dtype=pl.UInt64).alias(_SHIFT))
+        return self.partitions.attach(rows, pl.Series(_SHIFT, shifts, dtype=pl.UInt64))
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A prediction table that was not read yet.
 
     `kind` is `parquet`, `csv` or `frame`; `files` is empty for a frame; `rows` is known where footers or a
-    DataFrame tell it, else None. `numbered` scans the files with the rows numbered across them.
+    DataFrame tell it, else None.
     """
 
     frame: pl.LazyFrame
@@ -76,7 +111,7 @@ class Source:
     files: tuple[SourceFile, ...]
     kind: str
     rows: int | None
-    numbered: Callable[[str], pl.LazyFrame] | None = field(default=None, repr=False, compare=False)
+    reader: Reader | None = field(default=None, repr=False, compare=False)
 
     def with_row_key(self) -> pl.LazyFrame:
         """The table with the UInt64 column `ROW_KEY`: a key of the file's name and the row's number in it.
@@ -87,32 +122,12 @@ class Source:
         >>> open_source(pl.DataFrame({"y": [0, 1]})).with_row_key().collect()[ROW_KEY].to_list()
         [0, 6238072747940578789]
         """
-        if self.numbered is None:
+        if self.reader is None:
             rows = self.frame.with_row_index(ROW_KEY).with_columns(pl.lit(0, dtype=pl.UInt64).alias(_SHIFT))
         else:
-            rows = self._shifted(self.numbered(ROW_KEY))
-        key = mix_expr(pl.col(ROW_KEY).cast(pl.UInt64) + pl.col(_SHIFT))
+            rows = self.reader.numbered_rows()
+        key = mix_expr(_row_number() + pl.col(_SHIFT))
         return rows.select(*self.schema, key.alias(ROW_KEY))
-
-    def _shifted(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Say for each row what leads from its number across the files to (hash of the file + number in it).
-
-        Scanning each file by itself would do without, but Polars then opens all files at once.
-        """
-        starts = [0] * len(self.files)
-        counts = [file.rows for file in self.files if file.rows is not None]
-        if len(counts) == len(self.files):
-            starts = [0, *accumulate(counts)][:-1]
-        elif len(self.files) > 1:
-            rows = rows.with_columns((_row_number() - _first_of_file()).alias(ROW_KEY))
-        shifts = [
-            (_name_hash(file.name) - start) % _WORD for file, start in zip(self.files, starts, strict=True)
-        ]
-        if len(shifts) == 1:
-            return rows.with_columns(pl.lit(shifts[0], dtype=pl.UInt64).alias(_SHIFT))
-        paths = [file.path for file in self.files]
-        table = pl.DataFrame({FILE_PATH: paths, _SHIFT: pl.Series(shifts, dtype=pl.UInt64)})
-        return rows.join(table.lazy(), on=FILE_PATH, how="left")
 
 
 def open_source(data: object, base: Path | None = None) -> Source:
@@ -138,20 +153,21 @@ def open_source(data: object, base: Path | None = None) -> Source:
 
 def _open_files(paths: Sequence[str], base: Path) -> Source:
     complaints = Complaints()
-    files: Sequence[SourceFile] = list_files(paths, base, ENDINGS, complaints)
+    files = list_files(paths, base, ENDINGS, complaints)
     kind = kind_of(files, ENDINGS, complaints)
     if kind is None:
         complaints.settle()
         msg = "there are no data files"
         raise DataError(msg)
-    partitions = find_partitions(files, complaints)
-    files, stored = FORMATS[kind].inspect(files, complaints)
+    format_ = FORMATS[kind]
+    partitions = find_partitions(files, complaints, native=format_.NATIVE_PARTITIONS)
+    inspected, stored = format_.inspect(files, complaints)
     complaints.settle()
-    scan = partial(FORMATS[kind].scan, files, stored, partitions)
-    frame = scan()
-    counts = [file.rows for file in files if file.rows is not None]
-    rows = sum(counts) if len(counts) == len(files) else None
-    return Source(frame, _schema(frame), tuple(files), kind=kind, rows=rows, numbered=scan)
+    reader = Reader(format_, tuple(inspected), stored, partitions)
+    frame = reader.rows()
+    counts = [file.rows for file in inspected if file.rows is not None]
+    rows = sum(counts) if len(counts) == len(inspected) else None
+    return Source(frame, _schema(frame), reader.files, kind=kind, rows=rows, reader=reader)
 
 
 def _paths(data: object) -> list[str]:
@@ -186,7 +202,7 @@ def _schema(frame: pl.LazyFrame) -> pl.Schema:
     return schema
 
 
-def _name_hash(name: str) -> int:
+def _hash(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
 
 

@@ -166,8 +166,8 @@ class Markedness(AtThreshold):
     use_when = "You want to know how far both calls can be relied on, beyond chance."
     beware = "It moves with the prevalence; its partner that does not is youden_j."
     reference = (
-        "Powers (2011), Evaluation: from precision, recall and F-measure to ROC, informedness, markedness and "
-        "correlation, Journal of Machine Learning Technologies 2(1)"
+        "Powers (2011), Evaluation: from precision, recall and F-measure to ROC, informedness, markedness "
+        "and correlation, Journal of Machine Learning Technologies 2(1)"
     )
 
     def finalise(self, state: Any) -> Any:

@@ -158,9 +158,9 @@ class AveragePrecision(Metric):
     def bound(self, state: Any) -> Any:
         """Distance to the better of the best and the worst order within every bin.
 
-        Best: a bin's positives come first, at one score: each has the precision (T + p) / (T + p + F), T and F the
-        hits and false alarms above the bin. Worst: its negatives come first and its positives one by one, in
-        parts as small as they may be: the integral of (T + x) / (T + x + F + n) over x from 0 to p.
+        Best: a bin's positives come first, at one score: each has the precision (T + p) / (T + p + F), T and F
+        the hits and false alarms above the bin. Worst: its negatives come first, its positives one by one,
+        in parts as small as they may be: the integral of (T + x) / (T + x + F + n) over x from 0 to p.
         """
         p, n = state.positive, state.negative
         hits = ops.cumulative(p, descending=True)
@@ -220,16 +220,12 @@ class KolmogorovSmirnov(Norm):
         return (state.positives, state.negatives)
 
     def bound(self, state: Any) -> Any:
-        """How far a corner of a bin, one class wholly before the other, exceeds the largest gap between bins."""
+        """How far a corner of a bin, one class wholly first, exceeds the largest gap between bins."""
         gaps = self.gaps(state)
-        positives_last = ops.absolute(
-            gaps - ops.ratio(state.positive, ops.spread(state.positives, gaps), 0.0)
-        )
-        negatives_last = ops.absolute(
-            gaps + ops.ratio(state.negative, ops.spread(state.negatives, gaps), 0.0)
-        )
-        corner = ops.largest(ops.larger(positives_last, negatives_last))
-        return ops.larger(corner - self.size(state, gaps), 0.0)
+        positives = ops.ratio(state.positive, ops.spread(state.positives, gaps), 0.0)
+        negatives = ops.ratio(state.negative, ops.spread(state.negatives, gaps), 0.0)
+        corners = ops.larger(ops.absolute(gaps - positives), ops.absolute(gaps + negatives))
+        return ops.larger(ops.largest(corners) - self.size(state, gaps), 0.0)
 
 
 def _cumulative_share(mass: Any) -> Any:

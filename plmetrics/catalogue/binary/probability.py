@@ -135,16 +135,16 @@ class ExpectedCalibrationError(Norm):
 
     With w_b a bin's share of the weight and d_b its mean score minus its rate of positives: l1 is the sum of
     w_b abs(d_b), l2 the root of the sum of w_b d_b^2, max the largest abs(d_b) (also named `mce`). Bins are
-    [0, 1/bins], (1/bins, 2/bins], ... or quantiles of the slice's weighted scores; empty bins are skipped. In [0, 1];
-    undefined (`no_rows`) without rows.
+    [0, 1/bins], (1/bins, 2/bins], ... or quantiles of the slice's weighted scores; empty bins are skipped.
+    In [0, 1]; undefined (`no_rows`) without rows.
 
     `debias` takes off what sampling noise alone adds, and stops at 0. For l2: rate (1 - rate)/(n_b - 1) from
     each squared gap. For l1: E abs(d_b + s_b Z) - abs(d_b) with s_b^2 = rate (1 - rate)/n_b and Z normal, in
     the closed form of the folded normal distribution. n_b is the bin's weight; a bin of weight 1 or less says
     nothing about its noise and keeps its plain gap. There is no such form for max.
 
-    Sources: Naeini, Cooper and Hauskrecht (2015); for `debias` Kumar, Liang and Ma (2019), who draw the normal
-    numbers that the closed form integrates.
+    Sources: Naeini, Cooper and Hauskrecht (2015); for `debias` Kumar, Liang and Ma (2019), who draw the
+    normal numbers that the closed form integrates.
 
     >>> ExpectedCalibrationError(bins=10, norm="l2").text
     'ece(bins=10, norm=l2)'
@@ -195,7 +195,7 @@ class ExpectedCalibrationError(Norm):
         return Binning(self.bins, "quantile" if self.strategy == "quantile" else "uniform")
 
     def gaps(self, state: Any) -> Any:
-        """Mean score minus rate of positives by bin, above 0 where the model is over-confident; 0 in empty bins."""
+        """Mean score minus rate of positives by bin, above 0 where it promises too much; 0 in empty bins."""
         return ops.ratio(state.bin_score - state.bin_positive, state.bin_weight, otherwise=0.0)
 
     def size(self, state: Any, gaps: Any) -> Any:

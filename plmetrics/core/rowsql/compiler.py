@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS
-from plmetrics.core.rowsql.parts import Builder, Kind, Part, RowExpressionError, refuse
+from plmetrics.core.rowsql.parts import Builder, Kind, Node, Part, RowExpressionError, refuse
 
 if TYPE_CHECKING:
     import polars as pl
     from sqlglot.dialects.dialect import Dialect
-    from sqlglot.expressions import Expression
-    from sqlglot.tokens import Token
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 20
@@ -22,7 +20,29 @@ MAX_SIZE = 10_000
 
 _RULES = {**OPERATORS, **FUNCTIONS}
 _SIDES = frozenset({"this", "expression"})
-_BRACKETS = {"L_BRACKET": "[", "R_BRACKET": "]", "L_BRACE": "{", "R_BRACE": "}"}
+_LISTS = "write lists in parentheses: x IN (1, 2)"
+_REFUSED = {
+    **dict.fromkeys(("L_BRACKET", "R_BRACKET", "L_BRACE", "R_BRACE"), ("'{}' is not allowed", _LISTS)),
+    **dict.fromkeys(
+        ("PARAMETER", "PLACEHOLDER", "COLON", "DAT"), ("parameters ('{}') are not allowed", None)
+    ),
+    "SEMICOLON": ("only one expression is allowed, without '{}'", None),
+}
+_SIGNS = {
+    "intdiv": "// (write FLOOR(a / b))",
+    "dpipe": "||",
+    "bitwiseand": "& (write AND)",
+    "bitwiseor": "| (write OR)",
+    "bitwisexor": "XOR",
+    "bitwisenot": "~",
+    "regexplike": "~",
+    "star": "*",
+    "tuple": "a list outside of IN",
+    "similarto": "SIMILAR TO",
+    "attimezone": "AT TIME ZONE",
+    "nullsafeeq": "IS NOT DISTINCT FROM",
+    "nullsafeneq": "IS DISTINCT FROM",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +81,7 @@ def compile_row(text: str) -> RowExpression:
     return RowExpression(part.expr, tuple(builder.columns), part.kind)
 
 
-def _parse(text: str) -> Expression:
+def _parse(text: str) -> Node:
     """The tree of the one expression in the text."""
     from sqlglot import exp
     from sqlglot.dialects.dialect import Dialect
@@ -81,7 +101,7 @@ def _parse(text: str) -> Expression:
     return trees[0]
 
 
-def _tokens(dialect: Dialect, text: str) -> list[Token]:
+def _tokens(dialect: Dialect, text: str) -> list[Any]:
     from sqlglot.errors import TokenError
 
     try:
@@ -91,24 +111,27 @@ def _tokens(dialect: Dialect, text: str) -> list[Token]:
         raise RowExpressionError(msg, hint="quote texts with ' and column names with \"") from None
 
 
-def _check_tokens(tokens: list[Token]) -> None:
+def _check_tokens(tokens: list[Any]) -> None:
     """Refuse what no expression needs before it is parsed, and what would take the parser too deep."""
-    depth = run = 0
+    depth = run = opened = 0
     for token in tokens:
         kind, place = token.token_type.name, token.start + 1
         if token.comments:
             msg = "comments are not allowed"
-            raise RowExpressionError(msg, place, "write - -1 for minus a negative number")
-        if kind == "SEMICOLON":
-            msg = "only one expression is allowed, without ';'"
-            raise RowExpressionError(msg, place)
-        if kind in _BRACKETS:
-            msg = f"'{_BRACKETS[kind]}' is not allowed"
-            raise RowExpressionError(msg, place, "write lists in parentheses: x IN (1, 2)")
+            raise RowExpressionError(
+                msg, place, "'--' begins a comment: write - -1 for minus a negative number"
+            )
+        if kind in _REFUSED:
+            message, hint = _REFUSED[kind]
+            raise RowExpressionError(message.format(token.text), place, hint)
         depth += (kind in {"L_PAREN", "CASE"}) - (kind in {"R_PAREN", "END"})
-        run = run + 1 if kind in {"NOT", "DASH", "PLUS", "TILDE", "DAT"} else 0
+        opened += (kind == "L_PAREN") - (kind == "R_PAREN")
+        run = run + 1 if kind in {"NOT", "DASH", "PLUS", "TILDE"} else 0
         if max(depth, run) > MAX_DEPTH:
             raise _too_deep(place)
+    if opened:
+        msg = "a parenthesis is not " + ("closed" if opened > 0 else "opened")
+        raise RowExpressionError(msg)
 
 
 def _too_deep(place: int | None) -> RowExpressionError:
@@ -124,17 +147,21 @@ def _unreadable(text: str, errors: list[dict[str, Any]]) -> RowExpressionError:
         return RowExpressionError("the text is not an expression")
     before = sum(len(row) + 1 for row in text.split("\n")[: line - 1])
     place = before + column - len(word) + 1
-    said = str(first.get("description", "")).split(" for <class")[0]
-    said = said.removeprefix("Invalid expression / ").lower()
-    return RowExpressionError(f"the text is not an expression: {said} '{word}'", place)
+    if word.upper() in {"SELECT", "WITH", "FROM"}:
+        return RowExpressionError("a query is not allowed, only an expression", place)
+    if "arguments" in str(first.get("description")):
+        return RowExpressionError("a function has too many arguments", place)
+    if "Required keyword" in str(first.get("description")):
+        return RowExpressionError(f"something is missing at '{word}'", place)
+    return RowExpressionError(f"'{word}' was not expected here", place)
 
 
-def _build(builder: Builder, node: Expression) -> Part:
+def _build(builder: Builder, node: Node) -> Part:
     """Check a node and build its part; long chains of operators are walked, not nested."""
     builder.depth += 1
     if builder.depth > 3 * MAX_DEPTH:
         refuse(node, f"the expression is nested deeper than {MAX_DEPTH} levels")
-    chain: list[Any] = []
+    chain: list[Node] = []
     while node.key in CHAINS:
         _check_arguments(node, _SIDES)
         chain.append(node)
@@ -148,7 +175,7 @@ def _build(builder: Builder, node: Expression) -> Part:
     return part
 
 
-def _single(builder: Builder, node: Expression) -> Part:
+def _single(builder: Builder, node: Node) -> Part:
     rule = _RULES.get(node.key)
     if rule is None:
         raise _not_allowed(node)
@@ -156,17 +183,15 @@ def _single(builder: Builder, node: Expression) -> Part:
     return rule.build(builder, node)
 
 
-def _check_arguments(node: Expression, allowed: frozenset[str]) -> None:
-    unknown = [name for name, value in node.args.items() if value and name not in allowed]
-    if unknown:
-        subquery = {"query", "unnest", "field"} & set(unknown)
-        refuse(
-            node,
-            "a subquery is not allowed" if subquery else f"'{node.key}' with '{unknown[0]}' is not allowed",
-        )
+def _check_arguments(node: Node, allowed: frozenset[str]) -> None:
+    for name, value in node.args.items():
+        if value and name in {"query", "unnest", "field"}:
+            refuse(node, "a subquery is not allowed")
+        if value and name not in allowed:
+            refuse(node, f"{node.key.upper()} with '{name}' is not allowed")
 
 
-def _not_allowed(node: Expression) -> RowExpressionError:
+def _not_allowed(node: Node) -> RowExpressionError:
     """The error for a node that is not in the table, in the words of its kind."""
     from sqlglot import exp
 
@@ -183,8 +208,8 @@ def _not_allowed(node: Expression) -> RowExpressionError:
         name = node.sql_name() if isinstance(node, exp.AggFunc) else "FILTER"
         hint = "a row expression looks at one row at a time"
         return RowExpressionError(f"the aggregate {name} is not allowed", place, hint)
-    if isinstance(node, exp.Func):
-        name = str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name()
-        hint = did_you_mean(name.upper(), FUNCTION_NAMES) or "known: " + ", ".join(FUNCTION_NAMES)
-        return RowExpressionError(f"the function {name.upper()} is not allowed", place, hint)
-    return RowExpressionError(f"'{node.key}' is not allowed in a row expression", place)
+    if isinstance(node, exp.Func) and node.key not in _SIGNS:
+        name = (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name()).upper()
+        hint = did_you_mean(name, FUNCTION_NAMES) or "known: " + ", ".join(FUNCTION_NAMES)
+        return RowExpressionError(f"the function {name} is not allowed", place, hint)
+    return RowExpressionError(f"{_SIGNS.get(node.key, node.key.upper())} is not allowed", place)

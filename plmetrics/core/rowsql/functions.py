@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.core.rowsql.dtypes import TARGETS, cast
 from plmetrics.core.rowsql.parts import (
     Builder,
+    Node,
     Part,
     Rule,
     common_kind,
@@ -20,7 +22,6 @@ from plmetrics.core.rowsql.parts import (
     refuse,
     text,
 )
-from plmetrics.core.rowsql.types import TARGETS, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,12 +40,12 @@ _FIELDS = {
 }
 
 
-def _numeric(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Any) -> Part:
+def _numeric(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
     part = build(node.this)
     return derived("number", function(number(part, node.this)), part)
 
 
-def _positive(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Any) -> Part:
+def _positive(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
     """Null where the number is below what the function takes."""
     part = build(node.this)
     value = number(part, node.this)
@@ -52,7 +53,7 @@ def _positive(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Any)
     return derived("number", pl.when(known).then(function(value)), part, copies=2)
 
 
-def power(build: Builder, node: Any) -> Part:
+def power(build: Builder, node: Node) -> Part:
     """POWER; null where the result is no real number."""
     base, exponent = build(node.this), build(node.expression)
     first = number(base, node.this).cast(pl.Float64)
@@ -61,7 +62,7 @@ def power(build: Builder, node: Any) -> Part:
     return derived("number", pl.when(known).then(first.pow(second)), base, exponent, copies=4)
 
 
-def rounded(build: Builder, node: Any) -> Part:
+def rounded(build: Builder, node: Node) -> Part:
     """ROUND, halves away from zero."""
     part = build(node.this)
     digits = 0
@@ -70,13 +71,13 @@ def rounded(build: Builder, node: Any) -> Part:
     return derived("number", number(part, node.this).round(digits, mode="half_away_from_zero"), part)
 
 
-def _whole(part: Part, node: Any, low: int, high: int) -> int:
+def _whole(part: Part, node: Node, low: int, high: int) -> int:
     if not isinstance(part.literal, int) or not low <= part.literal <= high:
         refuse(node, f"a whole number from {low} to {high} is needed here")
     return part.literal
 
 
-def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: Builder, node: Any) -> Part:
+def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: Builder, node: Node) -> Part:
     """COALESCE, GREATEST, LEAST. Nulls are passed over, and the result is null where all are."""
     nodes = [node.this, *node.expressions]
     parts = [build(member) for member in nodes]
@@ -84,7 +85,7 @@ def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: Builder, nod
     return derived(kind, function([part.expr for part in parts]), *parts)
 
 
-def case(build: Builder, node: Any) -> Part:
+def case(build: Builder, node: Node) -> Part:
     """CASE in both forms; null where nothing holds and there is no ELSE."""
     subject = build(node.this) if node.this is not None else None
     tests: list[pl.Expr] = []
@@ -109,27 +110,29 @@ def case(build: Builder, node: Any) -> Part:
     return derived(kind, chain.otherwise(otherwise.expr), otherwise, *sources)
 
 
-def length(build: Builder, node: Any) -> Part:
+def length(build: Builder, node: Node) -> Part:
     """LENGTH in characters."""
     part = build(node.this)
     return derived("number", text(part, node.this).str.len_chars().cast(pl.Int64), part)
 
 
-def _textual(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Any) -> Part:
+def _textual(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
     part = build(node.this)
     return derived("text", function(text(part, node.this)), part)
 
 
-def substring(build: Builder, node: Any) -> Part:
+def substring(build: Builder, node: Node) -> Part:
     """SUBSTRING(text, start, length), the first character being 1."""
     part = build(node.this)
-    start, size = node.args["start"], node.args.get("length")
+    start, size = node.args.get("start"), node.args.get("length")
+    if start is None:
+        refuse(node, "SUBSTRING needs a start", "write SUBSTRING(name, 1, 3)")
     first = _whole(build(start), start, 1, 1_000_000)
     count = None if size is None else _whole(build(size), size, 0, 1_000_000)
     return derived("text", text(part, node.this).str.slice(first - 1, count), part)
 
 
-def trim(build: Builder, node: Any) -> Part:
+def trim(build: Builder, node: Node) -> Part:
     """TRIM, LTRIM and RTRIM of blanks, or of given characters."""
     part = build(node.this)
     value = text(part, node.this).str
@@ -143,7 +146,7 @@ def trim(build: Builder, node: Any) -> Part:
     return derived("text", trimmed, part)
 
 
-def extract(build: Builder, node: Any) -> Part:
+def extract(build: Builder, node: Node) -> Part:
     """EXTRACT(field FROM date); a week begins on Monday, DOW counts from Sunday = 0."""
     field = node.name.upper()
     if field not in _FIELDS:
@@ -151,18 +154,18 @@ def extract(build: Builder, node: Any) -> Part:
     return _field(field, build, node, node.expression)
 
 
-def _named_field(build: Builder, node: Any) -> Part:
+def _named_field(build: Builder, node: Node) -> Part:
     return _field(node.key.upper(), build, node, node.this)
 
 
-def _field(field: str, build: Builder, node: Any, source: Any) -> Part:
+def _field(field: str, build: Builder, node: Node, source: Any) -> Part:
     part = build(source)
     if part.kind not in {"date", "unknown"}:
         refuse(node, f"{field} needs a date", "write CAST(x AS DATE)")
     return derived("number", _FIELDS[field](part.expr).cast(pl.Int64), part)
 
 
-def casted(build: Builder, node: Any) -> Part:
+def casted(build: Builder, node: Node) -> Part:
     """CAST, TRY_CAST, and constants such as DATE '2024-01-31'."""
     name = node.args["to"].this
     name = getattr(name, "name", str(name))
@@ -170,17 +173,19 @@ def casted(build: Builder, node: Any) -> Part:
         refuse(
             node,
             f"a cast to {name} is not allowed",
-            "known: BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE, TIMESTAMP",
+            _CASTS,
         )
     kind, target = TARGETS[name]
     part = build(node.this)
     if kind == "date" and isinstance(part.literal, str):
         return _date_constant(node, part.literal, is_date=target == pl.Date)
-    expr = part.expr.pipe_with_dtype(partial(cast, target=target, strict=node.key == "cast"))
-    return derived(kind, expr, part)
+    conversion = partial(cast, target=target, strict=node.key == "cast")
+    if part.kind in _CERTAIN:
+        return derived(kind, conversion(part.expr, _CERTAIN[part.kind]), part)
+    return derived(kind, part.expr.pipe_with_dtype(conversion), part)
 
 
-def _date_constant(node: Any, value: str, *, is_date: bool) -> Part:
+def _date_constant(node: Node, value: str, *, is_date: bool) -> Part:
     from datetime import datetime
 
     moment = iso_date(value)
@@ -195,6 +200,8 @@ def _date_constant(node: Any, value: str, *, is_date: bool) -> Part:
     return Part(pl.lit(moment), "date", literal=moment)
 
 
+_CERTAIN: dict[str, pl.DataType] = {"condition": pl.Boolean(), "text": pl.String()}
+_CASTS = "known: BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE, TIMESTAMP"
 _THIS = frozenset({"this"})
 _ALL = frozenset({"this", "expressions", "ignore_nulls"})
 
@@ -223,7 +230,5 @@ FUNCTIONS: dict[str, Rule] = {
     "trycast": Rule(casted, frozenset({"this", "to", "safe"})),
 }
 
-FUNCTION_NAMES = (
-    "ABS CASE CAST CEIL COALESCE EXP EXTRACT FLOOR GREATEST LEAST LENGTH LN LOWER MONTH POWER ROUND SQRT SUBSTRING "
-    "TRIM TRY_CAST UPPER YEAR"
-).split()
+_SPELLED = {"pow": "POWER", "trycast": "TRY_CAST"}
+FUNCTION_NAMES = tuple(sorted(_SPELLED.get(key, key.upper()) for key in FUNCTIONS))

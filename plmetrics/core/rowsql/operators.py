@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import operator
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import partial, reduce
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.rowsql.dtypes import constant_like
 from plmetrics.core.rowsql.parts import (
     Builder,
+    Node,
     Part,
     Rule,
     comparable,
@@ -22,18 +24,17 @@ from plmetrics.core.rowsql.parts import (
     refuse,
     text,
 )
-from plmetrics.core.rowsql.types import constant_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlglot.expressions import Expression
 
+_DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MAX_PATTERN = 500
 _INTEGERS = range(-(2**63), 2**63)
 
 
-def column(build: Builder, node: Any) -> Part:
+def column(build: Builder, node: Node) -> Part:
     """A column of the table."""
     if node.args.get("table") is not None:
         refuse(node, f"'{node.sql()}' names a table", 'write a name with a dot in double quotes: "a.b"')
@@ -44,39 +45,41 @@ def column(build: Builder, node: Any) -> Part:
     return Part(pl.col(name), "unknown")
 
 
-def constant(_: Builder, node: Any) -> Part:
+def constant(_: Builder, node: Node) -> Part:
     """A number or a quoted text."""
     if node.is_string:
         return Part(pl.lit(node.this), "text", literal=node.this)
     return _number_constant(node, node.this, sign=1)
 
 
-def _number_constant(node: Expression, digits: str, sign: int) -> Part:
+def _number_constant(node: Node, digits: str, sign: int) -> Part:
     if re.fullmatch(r"\d{1,19}", digits) and sign * int(digits) in _INTEGERS:
         whole = sign * int(digits)
         return Part(pl.lit(whole, dtype=pl.Int64), "number", literal=whole)
+    if not _DECIMAL.fullmatch(digits):
+        refuse(node, f"'{digits}' is not a number")
     value = sign * float(digits)
     if math.isinf(value) or re.fullmatch(r"\d+", digits):
         refuse(node, f"the number {digits[:30]} is too large")
     return Part(pl.lit(value, dtype=pl.Float64), "number", literal=value)
 
 
-def boolean(_: Builder, node: Any) -> Part:
+def boolean(_: Builder, node: Node) -> Part:
     """TRUE or FALSE."""
     return Part(pl.lit(bool(node.this)), "condition", literal=bool(node.this))
 
 
-def null(_: Builder, node: Any) -> Part:  # noqa: ARG001
+def null(_: Builder, node: Node) -> Part:  # noqa: ARG001
     """NULL."""
     return Part(pl.lit(None), "null")
 
 
-def paren(build: Builder, node: Any) -> Part:
+def paren(build: Builder, node: Node) -> Part:
     """What stands in parentheses."""
     return build(node.this)
 
 
-def negative(build: Builder, node: Any) -> Part:
+def negative(build: Builder, node: Node) -> Part:
     """Minus a number. Unsigned integers have no negation of their own in Polars."""
     if node.this.key == "literal" and not node.this.is_string:
         return _number_constant(node.this, node.this.this, sign=-1)
@@ -84,17 +87,17 @@ def negative(build: Builder, node: Any) -> Part:
     return derived("number", pl.lit(0, dtype=pl.Int64) - number(part, node.this), part)
 
 
-def negation(build: Builder, node: Any) -> Part:
+def negation(build: Builder, node: Node) -> Part:
     """NOT."""
     part = build(node.this)
     return derived("condition", ~condition(part, node.this), part)
 
 
-def _sum(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Any) -> Part:
+def _sum(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node) -> Part:
     return derived("number", operation(number(left, node.this), number(right, node.expression)), left, right)
 
 
-def _quotient(left: Part, right: Part, node: Any) -> Part:
+def _quotient(left: Part, right: Part, node: Node) -> Part:
     """Null where the divisor is 0."""
     dividend, divisor = number(left, node.this), number(right, node.expression)
     if right.literal:
@@ -102,19 +105,21 @@ def _quotient(left: Part, right: Part, node: Any) -> Part:
     return derived("number", pl.when(divisor != 0).then(dividend / divisor), left, right, copies=2)
 
 
-def _remainder(left: Part, right: Part, node: Any) -> Part:
+def _remainder(left: Part, right: Part, node: Node) -> Part:
     """With the dividend's sign, as in SQL; Polars' own has the divisor's."""
     dividend, divisor = number(left, node.this), number(right, node.expression)
     rest = dividend - dividend.truncdiv(divisor) * divisor
     return derived("number", pl.when(divisor != 0).then(rest), left, right, copies=3)
 
 
-def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Any) -> Part:
+def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node) -> Part:
     both = operation(condition(left, node.this), condition(right, node.expression))
     return derived("condition", both, left, right)
 
 
-def _comparison(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Any) -> Part:
+def _comparison(
+    operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node
+) -> Part:
     comparable(left, right, node)
     first, second = _fitted(left, right), _fitted(right, left)
     return derived("condition", operation(first, second), left, right)
@@ -127,7 +132,7 @@ def _fitted(part: Part, other: Part) -> pl.Expr:
     return part.expr
 
 
-def between(build: Builder, node: Any) -> Part:
+def between(build: Builder, node: Node) -> Part:
     """BETWEEN, both ends included."""
     value, low, high = (build(node.args[name]) for name in ("this", "low", "high"))
     above = _comparison(operator.ge, value, low, node)
@@ -135,7 +140,7 @@ def between(build: Builder, node: Any) -> Part:
     return derived("condition", above.expr & below.expr, above, below)
 
 
-def in_list(build: Builder, node: Any) -> Part:
+def in_list(build: Builder, node: Node) -> Part:
     """IN with a list. As in SQL, a NULL in the list makes what is not found unknown."""
     if not node.expressions:
         refuse(node, "IN needs a list of values", "write x IN ('a', 'b')")
@@ -148,17 +153,17 @@ def in_list(build: Builder, node: Any) -> Part:
     return found
 
 
-def _found(value: Part, members: list[Part], node: Any) -> Part:
+def _found(value: Part, members: list[Part], node: Node) -> Part:
     if all(isinstance(member.literal, str) and not follows_column(member) for member in members):
         for member in members:
             comparable(value, member, node)
         expr = value.expr.is_in([member.literal for member in members])
         return Part(expr, "condition", value.size + len(members))
     tests = [_comparison(operator.eq, value, member, node) for member in members]
-    return derived("condition", pl.any_horizontal([test.expr for test in tests]), *tests)
+    return derived("condition", reduce(operator.or_, [test.expr for test in tests]), *tests)
 
 
-def is_value(build: Builder, node: Any) -> Part:
+def is_value(build: Builder, node: Node) -> Part:
     """IS NULL, IS TRUE, IS FALSE; never null itself."""
     part = build(node.this)
     wanted = node.expression
@@ -170,7 +175,7 @@ def is_value(build: Builder, node: Any) -> Part:
     return derived("condition", truth.eq_missing(pl.lit(bool(wanted.this))), part)
 
 
-def like(build: Builder, node: Any, escape: str | None = None) -> Part:
+def like(build: Builder, node: Node, escape: str | None = None) -> Part:
     """LIKE and ILIKE with a quoted pattern."""
     pattern = node.expression
     if pattern.key != "literal" or not pattern.is_string:
@@ -184,7 +189,7 @@ def like(build: Builder, node: Any, escape: str | None = None) -> Part:
     return derived("condition", ~matches if node.args.get("negate") else matches, part)
 
 
-def escaped(build: Builder, node: Any) -> Part:
+def escaped(build: Builder, node: Node) -> Part:
     """LIKE ... ESCAPE."""
     mark = node.expression
     if node.this.key not in {"like", "ilike"} or not mark.is_string or len(mark.this) != 1:
@@ -192,7 +197,7 @@ def escaped(build: Builder, node: Any) -> Part:
     return like(build, node.this, escape=mark.this)
 
 
-def _pattern(node: Any, escape: str | None) -> str:
+def _pattern(node: Node, escape: str | None) -> str:
     """A LIKE pattern as a regular expression."""
     parts = []
     characters = iter(node.this)
@@ -228,7 +233,7 @@ OPERATORS: dict[str, Rule] = {
 }
 
 # Operators of two sides: the compiler walks down their left sides, since a long chain is no deep nesting.
-CHAINS: dict[str, Callable[[Part, Part, Any], Part]] = {
+CHAINS: dict[str, Callable[[Part, Part, Node], Part]] = {
     "and": partial(_logic, operator.and_),
     "or": partial(_logic, operator.or_),
     "eq": partial(_comparison, operator.eq),

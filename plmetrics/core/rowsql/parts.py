@@ -11,8 +11,7 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sqlglot.expressions import Expression
-
+Node: TypeAlias = Any  # of sqlglot's tree; its classes differ between versions
 Kind: TypeAlias = Literal["condition", "number", "text", "date", "null", "unknown"]
 
 _KINDS = {
@@ -41,7 +40,7 @@ class RowExpressionError(ValueError):
 class Part:
     """A piece of a row expression: its Polars expression, what kind of value it has, and how large it is.
 
-    A column's kind is unknown: it is checked by Polars against the data. `literal` is the value of a constant,
+    A column's kind is unknown: Polars checks it against the data. `literal` is the value of a constant, and
     `size` the number of nodes in `expr`, counting those that occur twice twice.
     """
 
@@ -55,30 +54,30 @@ class Part:
 class Rule:
     """How one kind of node is built, and which of its arguments may be set."""
 
-    build: Callable[[Builder, Any], Part]
+    build: Callable[[Builder, Node], Part]
     arguments: frozenset[str]
 
 
 class Builder:
     """Builds the parts of one expression and collects the columns it reads."""
 
-    def __init__(self, build: Callable[[Builder, Expression], Part]) -> None:
+    def __init__(self, build: Callable[[Builder, Node], Part]) -> None:
         self._build = build
         self.columns: dict[str, None] = {}
         self.depth = 0
 
-    def __call__(self, node: Expression) -> Part:
+    def __call__(self, node: Node) -> Part:
         """The part of a node, which is checked first."""
         return self._build(self, node)
 
 
-def position(node: Expression) -> int | None:
+def position(node: Node) -> int | None:
     """Where a node begins in the text, in characters from 1."""
     starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
     return min(starts) + 1 if starts else None
 
 
-def refuse(node: Expression, message: str, hint: str | None = None) -> NoReturn:
+def refuse(node: Node, message: str, hint: str | None = None) -> NoReturn:
     """Raise for a node.
 
     Raises:
@@ -92,7 +91,7 @@ def derived(kind: Kind, expr: pl.Expr, *sources: Part, copies: int = 1) -> Part:
     return Part(expr, kind, 1 + copies * sum(source.size for source in sources))
 
 
-def condition(part: Part, node: Expression) -> pl.Expr:
+def condition(part: Part, node: Node) -> pl.Expr:
     """True, false or null per row. Polars refuses a column that is not Boolean."""
     if part.kind == "condition":
         return part.expr
@@ -103,7 +102,7 @@ def condition(part: Part, node: Expression) -> pl.Expr:
     refuse(node, f"a condition is needed here, and this is {_KINDS[part.kind]}", "write a comparison")
 
 
-def number(part: Part, node: Expression) -> pl.Expr:
+def number(part: Part, node: Node) -> pl.Expr:
     """A 64-bit number per row: small integers would wrap. Polars refuses a column that is no number."""
     if part.kind == "number":
         return part.expr
@@ -115,14 +114,14 @@ def number(part: Part, node: Expression) -> pl.Expr:
     refuse(node, f"a number is needed here, and this is {_KINDS[part.kind]}", hint)
 
 
-def text(part: Part, node: Expression) -> pl.Expr:
+def text(part: Part, node: Node) -> pl.Expr:
     """A text per row; categories become their names."""
     if part.kind in {"text", "unknown", "null"}:
         return part.expr if part.kind == "text" else part.expr.cast(pl.String)
     refuse(node, f"a text is needed here, and this is {_KINDS[part.kind]}")
 
 
-def common_kind(parts: Iterable[Part], node: Expression) -> Kind:
+def common_kind(parts: Iterable[Part], node: Node) -> Kind:
     """The kind of a value that is one of several."""
     kinds = {part.kind for part in parts}
     known = kinds - {"unknown", "null"}
@@ -134,7 +133,7 @@ def common_kind(parts: Iterable[Part], node: Expression) -> Kind:
     return known.pop()
 
 
-def comparable(left: Part, right: Part, node: Expression) -> None:
+def comparable(left: Part, right: Part, node: Node) -> None:
     """Refuse what can never be compared."""
     if "null" in {left.kind, right.kind}:
         refuse(node, "a comparison with NULL is never true", "write IS NULL or IS NOT NULL")

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, Column, aligned, heading, printable, stack, table, wrapped
+from plmetrics.report.layout import (
+    FAINT,
+    GAP,
+    INDENT,
+    Column,
+    aligned,
+    flow,
+    heading,
+    printable,
+    table,
+    wrapped,
+)
 from plmetrics.report.numbers import Estimate, estimate, number
 
 if TYPE_CHECKING:
@@ -45,34 +56,33 @@ def gates(summary: Summary, width: int) -> list[Text]:
 
 
 def _lines(rows: list[Row], width: int) -> list[Text]:
-    columns = [
-        Column("verdict"),
-        Column("gate", flexible=True),
-        Column("model", flexible=True, least=12),
-        Column("slice", flexible=True),
-        Column("observed"),
-        Column("rule"),
-    ]
-    observed = aligned([_observed(row) for row in rows])
+    columns = [Column(title) for title in ("verdict", "gate", "model", "slice", "observed", "rule")]
     cells = [
         [
             Text(row["outcome"], STYLES.get(row["outcome"], "")),
             Text(_gate_name(row)),
             Text(printable(row["model"] or "")),
-            Text(printable(row["slice"])),
+            Text(printable(_place(row["slice_set"], row["slice"]))),
             value,
             Text(printable(row["rule"] or "")),
         ]
-        for row, value in zip(rows, observed, strict=True)
+        for row, value in zip(rows, aligned([_observed(row) for row in rows]), strict=True)
     ]
-    fitting = table(columns, cells, width)
+    longest = max(len(row["outcome"]) for row in rows)
+    fitting = table(columns, cells, width, least=longest)
     if fitting is not None:
         return fitting
     lines = []
     for (outcome, gate, model, where, _, rule), row in zip(cells, rows, strict=True):
-        label = outcome + Text("  ") + gate
-        value = aligned([_observed(row)])[0]
-        lines += stack(label, [model, where, value, Text("rule ", FAINT) + rule], width)
+        lines += _block(outcome, longest, [gate, rule], [model, where, aligned([_observed(row)])[0]], width)
+    return lines
+
+
+def _block(outcome: Text, longest: int, first: list[Text], second: list[Text], width: int) -> list[Text]:
+    """The outcome in the margin; the gate and its rule, and below them what was observed, beside it."""
+    margin = INDENT + longest + GAP
+    lines = flow(first, width, indent=margin) + flow(second, width, indent=margin)
+    lines[0] = Text(" " * INDENT) + outcome + lines[0][INDENT + outcome.cell_len :]
     return lines
 
 
@@ -89,16 +99,18 @@ def _condensed(checks: list[Row]) -> Iterator[Row]:
         else:
             yield group[0] | {
                 "model": _several({row["model"] for row in group}, "models"),
-                "slice": _several({(row["slice_set"], row["slice"]) for row in group}, "slices"),
+                "slice_set": None,
+                "slice": _several({_place(row["slice_set"], row["slice"]) for row in group}, "slices"),
                 "together": [row["observed"] for row in group if row["observed"] is not None],
             }
 
 
 def _several(things: set[Any], word: str) -> str:
-    if len(things) > 1:
-        return f"{len(things)} {word}"
-    thing = next(iter(things))
-    return str(thing[1] if isinstance(thing, tuple) else thing or "")
+    return f"{len(things)} {word}" if len(things) > 1 else str(next(iter(things)) or "")
+
+
+def _place(slice_set: str | None, text: str) -> str:
+    return "overall" if slice_set == "overall" else text
 
 
 def _observed(row: Row) -> Estimate:

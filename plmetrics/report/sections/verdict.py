@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from plmetrics.report.layout import flow, printable, wrapped
-from plmetrics.report.numbers import count, number
+from plmetrics.report.layout import FAINT, flow, printable
+from plmetrics.report.numbers import count, number, plural
 from plmetrics.report.sections.gates import OUTCOMES, outcomes
 
 if TYPE_CHECKING:
@@ -26,24 +26,27 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     """The verdict with the number of checks behind it, and the size of the evaluation."""
     word, style = _HEADLINES.get(summary.verdict, ("DONE", "bold"))
     counts = outcomes(summary.gates)
-    parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome))
-    line = Text.assemble((word, style), "  ", (printable(summary.name), "bold"), "  ")
-    line.append(f"gate checks: {parts}" if parts else "no gates")
-    return wrapped(line, width, indent=0) + flow(
-        [Text(size, "dim") for size in _sizes(summary)], width, indent=0
-    )
+    line = Text.assemble((word, style), "  ", (printable(summary.name), "bold"), " ")
+    said = _listed([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)])
+    checks = ["gate checks:", *said] if said else ["no gates"]
+    lines = flow([line, *map(Text, checks)], width, indent=0, gap=1)
+    return lines + flow([Text(size, FAINT) for size in _listed(_sizes(summary))], width, indent=0, gap=1)
 
 
 def _sizes(summary: Summary) -> list[str]:
     frame = summary.metrics
     slices = frame.select("slice_set", "slice").unique().height - 1
     sizes = [*_rows(summary.rows)]
-    sizes.append(_plural(frame["model"].n_unique(), "model"))
-    sizes.append(_plural(frame["metric"].n_unique(), "metric"))
-    sizes.append(_plural(max(slices, 0), "slice"))
+    sizes.append(plural(frame["model"].n_unique(), "model"))
+    sizes.append(plural(frame["metric"].n_unique(), "metric"))
+    sizes.append(plural(max(slices, 0), "slice"))
     if summary.level is not None:
         sizes.append(f"{number(round(summary.level * 100, 6))}% intervals")
-    return [size + "," for size in sizes[:-1]] + sizes[-1:]
+    return sizes
+
+
+def _listed(things: list[str]) -> list[str]:
+    return [f"{thing}," for thing in things[:-1]] + things[-1:]
 
 
 def _rows(rows: Mapping[str, object]) -> list[str]:
@@ -62,7 +65,3 @@ def _rows(rows: Mapping[str, object]) -> list[str]:
         else:
             said += [f"{count(rows)} {word} for {printable(model)}" for model, rows in by_model.items()]
     return said
-
-
-def _plural(number_of: int, thing: str) -> str:
-    return f"{count(number_of)} {thing}" + ("" if number_of == 1 else "s")

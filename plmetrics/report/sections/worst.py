@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import Column, aligned, heading, printable, stack, table
+from plmetrics.report.layout import Column, aligned, heading, printable, table_or_stack
 from plmetrics.report.numbers import count, number
 from plmetrics.report.sections.overall import shown
 
@@ -27,16 +27,17 @@ def worst(summary: Summary, width: int) -> list[Text]:
     rows = worst_slices(summary.metrics, metric, summary.directions[metric])
     if not rows:
         return []
-    remark = "shortfall against the model's overall value"
+    remark = "worse than the model's overall value"
     if any(row["errors"] is not None for row in rows):
-        remark += ", in standard errors of the slice"
+        remark += " by one standard error, SE, or more"
     return heading(f"Worst slices by {printable(metric)}", remark, width) + _lines(rows, width)
 
 
 def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int = MOST) -> list[Row]:
     """Rows of `metrics` with `shortfall` and `errors`, the shortfall in standard errors (null without them).
 
-    Every slice stands once, with its worst model; every slice set has a place before any has a second.
+    A shortfall below one standard error is left out. Every slice stands once, with its worst model; every
+    slice set has a place before any has a second.
     """
     sign = 1 if direction == "higher" else -1
     rows = metrics.filter(
@@ -51,7 +52,7 @@ def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int =
         rows.filter(pl.col("slice_set") != "overall")
         .join(whole, on="model", how="inner", maintain_order="left")
         .with_columns(shortfall=shortfall, errors=errors)
-        .filter(pl.col("shortfall") > 0)
+        .filter(pl.col("shortfall") > 0, pl.col("errors").is_null() | (pl.col("errors") >= 1))
         .sort(order, descending=True, nulls_last=True, maintain_order=True)
         .unique(["slice_set", "slice"], keep="first", maintain_order=True)
         .with_columns(place=pl.int_range(pl.len()).over("slice_set"))
@@ -65,25 +66,26 @@ def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int =
 def _lines(rows: list[Row], width: int) -> list[Text]:
     cells = []
     for row, value in zip(rows, aligned([shown(row) for row in rows]), strict=True):
-        short = Text(
-            number(-row["shortfall"] if row["value"] < row["whole"] else row["shortfall"], signed=True)
-        )
-        if row["errors"] is not None:
-            short.append(f" ({row['errors']:.1f} SE)", "" if row["errors"] >= _CLEAR else "dim")
         model = Text(printable(row["model"]))
-        cells.append([Text(printable(row["slice"])), model, value, short, Text(count(row["n"]))])
+        cells.append(
+            [Text(printable(row["slice"])), model, value, _shortfall(row), Text(f"{count(row['n'])} rows")]
+        )
     columns = [
-        Column("slice", flexible=True),
-        Column("model", flexible=True, least=10),
+        Column("slice"),
+        Column("model"),
         Column("value"),
         Column("to overall"),
-        Column("rows", align="right"),
+        Column("", align="right", optional=True),
     ]
-    fitting = table(columns, cells, width)
-    if fitting is not None:
-        return fitting
-    lines = []
-    for (where, model, _, short, n), row in zip(cells, rows, strict=True):
-        pieces = [model, aligned([shown(row)])[0], short, n + Text(" rows")]
-        lines += stack(where, pieces, width)
-    return lines
+    return table_or_stack(columns, cells, width)
+
+
+def _shortfall(row: Row) -> Text:
+    """The signed distance to the overall value, with as many decimals as the value is shown with."""
+    distance = row["value"] - row["whole"]
+    _, point, decimals = shown(row).value.partition(".")
+    plain = point and decimals.isdigit()
+    text = Text(f"{distance:+.{len(decimals)}f}" if plain else number(distance, signed=True))
+    if row["errors"] is not None:
+        text.append(f" ({row['errors']:.1f} SE)", "" if row["errors"] >= _CLEAR else "dim")
+    return text

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.table.formats.hive import Partitions
 
 KIND = "csv"
+NATIVE_PARTITIONS = False
 ENDINGS = (".csv",)
 
 _SMALL = 64 << 20
@@ -67,18 +68,17 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
 def scan(
     files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, row_index: str | None = None
 ) -> pl.LazyFrame:
-    """One lazy scan of all files; with `row_index`, rows are numbered across them and know their file."""
-    located = bool(row_index or partitions.schema)
-    frame = pl.scan_csv(
+    """One lazy scan of all files; with `row_index`, rows are numbered across the files.
+
+    Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
+    """
+    return pl.scan_csv(
         [file.path for file in files],
         glob=False,
         schema=stored,
         row_index_name=row_index,
-        include_file_paths=FILE_PATH if located else None,
+        include_file_paths=FILE_PATH if row_index or not partitions.native else None,
     )
-    if partitions.schema:
-        frame = partitions.attach(frame)
-    return frame if row_index or not located else frame.drop(FILE_PATH)
 
 
 def _inferred_rows(files: Sequence[SourceFile]) -> int | None:

@@ -33,25 +33,30 @@ _TYPES: tuple[tuple[re.Pattern[str], pl.DataType, Callable[[str], Any]], ...] = 
 class Partitions:
     """The partition columns of a source.
 
-    `values` has one row per file: its path, and its value of each column. `native` says that Polars finds the
-    same columns in the paths by itself, and so reads only the folders that a filter asks for.
+    `values` has one row per file: its path, and its value of each column. `native` says that the scan finds
+    the same columns in the paths by itself, and so reads only the folders that a filter asks for.
     """
 
     schema: pl.Schema
     values: pl.DataFrame
     native: bool
 
-    def attach(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Add the columns to rows that know their file; a column of the same name in the files gives way."""
-        rows = frame.drop(self.schema.names(), strict=False)
-        return rows.join(self.values.lazy(), on=FILE_PATH, how="left")
+    def attach(self, frame: pl.LazyFrame, *more: pl.Series) -> pl.LazyFrame:
+        """Add what is known of each file to rows that know theirs: partition columns, and `more`.
+
+        A column of the same name in the files gives way. The order of rows is lost.
+        """
+        names = [] if self.native else self.schema.names()
+        known = self.values.select(FILE_PATH, *names).with_columns(*more)
+        return frame.drop(names, strict=False).join(known.lazy(), on=FILE_PATH, how="left")
 
 
-def find_partitions(files: Sequence[SourceFile], complaints: Complaints) -> Partitions:
+def find_partitions(files: Sequence[SourceFile], complaints: Complaints, *, native: bool) -> Partitions:
     """The partition columns that the files' names state.
 
     A column is of whole numbers, numbers, ISO dates or true and false where all its values are, else text;
-    `__HIVE_DEFAULT_PARTITION__` is null.
+    `__HIVE_DEFAULT_PARTITION__` is null. `native` says that the format's scan can read them by itself; it does
+    so where no other folder of a path looks like a partition.
     """
     texts = [dict(partition_pairs(file.name)) for file in files]
     keys = list(texts[0]) if texts else []
@@ -62,7 +67,7 @@ def find_partitions(files: Sequence[SourceFile], complaints: Complaints) -> Part
     return Partitions(
         schema=pl.Schema({key: column.dtype for key, column in columns.items()}),
         values=pl.DataFrame({FILE_PATH: [file.path for file in files], **columns}),
-        native=not keys or all(len(partition_pairs(file.path)) == len(keys) for file in files),
+        native=not keys or (native and all(len(partition_pairs(file.path)) == len(keys) for file in files)),
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.table.formats.hive import Partitions
 
 KIND = "parquet"
+NATIVE_PARTITIONS = True
 ENDINGS = (".parquet", ".pq")
 
 _UPSTREAM = "the program that writes it may have stopped halfway; write it again"
@@ -67,10 +68,13 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
 def scan(
     files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, row_index: str | None = None
 ) -> pl.LazyFrame:
-    """One lazy scan of all files; with `row_index`, rows are numbered across them and know their file."""
+    """One lazy scan of all files; with `row_index`, rows are numbered across the files.
+
+    Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
+    """
     native = partitions.native
     hive_schema = partitions.schema if native and partitions.schema else None
-    frame = pl.scan_parquet(
+    return pl.scan_parquet(
         [file.path for file in files],
         glob=False,
         schema={name: dtype for name, dtype in stored.items() if name not in partitions.schema},
@@ -81,10 +85,6 @@ def scan(
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not native else None,
     )
-    if native:
-        return frame
-    frame = partitions.attach(frame)
-    return frame if row_index else frame.drop(FILE_PATH)
 
 
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:

@@ -15,8 +15,10 @@ from plmetrics.core.rowsql.parts import iso_date
 if TYPE_CHECKING:
     from polars.datatypes import DataType
 
+    from plmetrics.core.rowsql.parts import Kind
+
 # SQL's names for the types a value may be cast to.
-TARGETS: dict[str, tuple[str, pl.DataType]] = {
+TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
     "BOOLEAN": ("condition", pl.Boolean()),
     **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), ("number", pl.Int64())),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), ("number", pl.Float64())),
@@ -25,9 +27,12 @@ TARGETS: dict[str, tuple[str, pl.DataType]] = {
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), ("date", pl.Datetime("us"))),
 }
 
+_TRUE = ["true", "t", "1"]
+_FALSE = ["false", "f", "0"]
 
-def constant_like(column: pl.Expr, dtype: DataType, value: str | bool | date) -> pl.Expr:
-    """A constant that a column of this type can be compared with: TRUE, FALSE, a date, or a text that looks like one.
+
+def constant_like(column: pl.Expr, dtype: DataType, *, value: str | bool | date) -> pl.Expr:
+    """TRUE, FALSE, a date or a text that looks like one, to compare a column of this type with.
 
     Raises:
         InvalidOperationError: a text column is compared with TRUE or FALSE; Polars would find them different.
@@ -63,12 +68,8 @@ def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) 
 def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
     value = value.str.strip_chars()
     if target == pl.Boolean:
-        words = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-        codes = pl.Enum(list(words))
-        flags = value.str.to_lowercase().cast(codes, strict=strict).cast(pl.String)
-        return pl.when(flags.is_not_null()).then(
-            flags.is_in([word for word, is_true in words.items() if is_true])
-        )
+        words = value.str.to_lowercase().cast(pl.Enum([*_TRUE, *_FALSE]), strict=strict)
+        return words.is_in(_TRUE)
     if target == pl.Date:
         # What follows a date, such as a time of day, is left out.
         return value.str.replace(r"^(\d{4}-\d{2}-\d{2})[ T].*$", "$1").str.to_date("%Y-%m-%d", strict=strict)

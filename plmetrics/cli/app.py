@@ -1,0 +1,64 @@
+"""The entry point of the command line."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from plmetrics import __version__
+from plmetrics.cli.console import say, write_result
+from plmetrics.cli.metrics import metrics
+from plmetrics.cli.run import run
+from plmetrics.cli.schema import schema
+from plmetrics.cli.validate import validate
+from plmetrics.runs.failure import INTERRUPTED
+
+_EXIT_CODES = """\b
+Exit codes:
+  0   done; gates pass, only warn, or are inconclusive
+  1   unexpected error: a bug in plmetrics
+  2   the suite or the command line is not valid
+  3   a gate failed; results are written
+  4   the data is not what the suite says
+  6   the environment: permissions, storage, a missing extra
+  130 interrupted
+"""
+
+app = typer.Typer(
+    name="plmetrics",
+    help="Trustworthy evaluation of prediction tables: every metric, every model, every segment.",
+    epilog=_EXIT_CODES,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (run, validate, metrics, schema):
+    app.command()(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        write_result(f"plmetrics {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Trustworthy evaluation of prediction tables: every metric, every model, every segment."""
+
+
+def main() -> None:
+    """Run the command line; the exit code says how it went."""
+    try:
+        app(prog_name="plmetrics")
+    except KeyboardInterrupt:
+        say("interrupted")
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,60 @@
+"""Where the command line meets the terminal: the result to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+_WIDEST = 160
+_PLAIN = str.maketrans({"▲": "^", "▼": "v"})
+
+
+def write_result(text: str) -> None:
+    """Write to stdout. A reader who has seen enough (`| head`) is no error."""
+    try:
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:
+            encoding = sys.stdout.encoding
+            sys.stdout.write(text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard(sys.stdout)
+
+
+def say(text: str) -> None:
+    """Write a line to stderr."""
+    with suppress(BrokenPipeError):
+        encoding = sys.stderr.encoding or "utf-8"
+        sys.stderr.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
+        sys.stderr.flush()
+
+
+def width() -> int:
+    """Columns for the report: the terminal's or COLUMNS, 100 where there is no terminal."""
+    return min(shutil.get_terminal_size((100, 24)).columns, _WIDEST)
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Whether to use colour: on a terminal, unless NO_COLOR is set or the terminal cannot."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def shown_path(path: Path) -> str:
+    """A path as the user would type it: relative where it is below the working directory."""
+    with suppress(ValueError, OSError):
+        return str(path.resolve().relative_to(Path.cwd()))
+    return str(path)
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what is still buffered nowhere, so that the interpreter does not stumble over it at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,74 @@
+"""`plmetrics metrics`: which metrics there are, and what is known of one."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plmetrics.cli.console import wants_color, width, write_result
+from plmetrics.cli.guard import UsageError, guarded
+from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.catalogue.metric import Metric
+
+
+class Format(StrEnum):
+    """How the catalogue is printed."""
+
+    text = "text"
+    json = "json"
+
+
+def metrics(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show the card of this metric.")
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="Only metrics of this task.")] = None,
+    form: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.text,
+    debug: Debug = False,
+) -> None:
+    """List the metrics, or show all that is known of one."""
+    with guarded(debug=debug):
+        from plmetrics.catalogue import registry
+
+        if task is not None and task not in registry.tasks():
+            raise UsageError.unknown("task", task, registry.tasks())
+        if name is None:
+            chosen = registry.classes(task)
+        else:
+            chosen = _named(name.partition("(")[0].strip(), registry.classes(task))
+        write_result(_json(chosen) if form is Format.json else _text(chosen, card=name is not None))
+
+
+def _named(name: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
+    chosen = tuple(metric for metric in classes if name in (metric.name, *metric.aliases))
+    if not chosen:
+        names = [known for metric in classes for known in (metric.name, *metric.aliases)]
+        raise UsageError.unknown("metric", name, names)
+    return chosen
+
+
+def _text(chosen: Sequence[type[Metric]], *, card: bool) -> str:
+    from plmetrics.report.catalogue import card_text, list_text
+
+    color = wants_color(sys.stdout)
+    if not card:
+        return list_text(chosen, width(), color=color)
+    return "\n".join(card_text(metric, width(), color=color) for metric in chosen)
+
+
+def _json(chosen: Sequence[type[Metric]]) -> str:
+    import json
+
+    from plmetrics.report.catalogue import describe
+
+    return (
+        json.dumps([describe(metric) for metric in chosen], indent=2, ensure_ascii=False, allow_nan=False)
+        + "\n"
+    )

@@ -1,0 +1,45 @@
+"""Arguments and options that several commands take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from plmetrics.cli.guard import UsageError
+from plmetrics.core.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SuiteFile: TypeAlias = Annotated[Path, typer.Argument(help="The suite, a YAML file.")]
+Settings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Replace a key of the suite, dotted: uncertainty.replicates=200. May be given several times.",
+    ),
+]
+Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def overrides(settings: Sequence[str] | None) -> dict[str, str]:
+    """Keys and texts of `--set`, the last one of a key in force.
+
+    Raises:
+        UsageError: one has no key or no `=`.
+    """
+    pairs = {}
+    wrong = []
+    for setting in settings or ():
+        key, equals, value = setting.partition("=")
+        if not key.strip() or not equals:
+            wrong.append(
+                Problem(f"--set {setting}: expected KEY=VALUE", hint="--set uncertainty.replicates=200")
+            )
+        pairs[key.strip()] = value
+    if wrong:
+        raise UsageError(wrong)
+    return pairs

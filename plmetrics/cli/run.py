@@ -1,0 +1,85 @@
+"""`plmetrics run`: evaluate a suite, write its run folder, print the result."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plmetrics.cli.console import say, shown_path, wants_color, width, write_result
+from plmetrics.cli.guard import guarded
+from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from plmetrics.api import Result
+
+
+class Format(StrEnum):
+    """How the result is printed."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+
+
+def run(  # noqa: PLR0917 (typer passes by name)
+    suite: SuiteFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write run folders here instead of `output.directory`; may be anywhere."
+        ),
+    ] = None,
+    settings: Settings = None,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
+    ] = Format.text,
+    debug: Debug = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
+    ] = False,
+) -> None:
+    """Evaluate a suite, write its run folder and print the result.
+
+    The run folder holds run.json and the tables metrics, comparisons, gates and curves as parquet files.
+    """
+    with guarded(debug=debug):
+        from plmetrics import api
+        from plmetrics.runs.failure import verdict_exit_code
+
+        with Progress(sys.stderr, quiet=quiet) as progress:
+            result = api.run(suite, output=output, set=overrides(settings), progress=progress)
+        write_result(_text(result, form, quiet=quiet))
+        _warn(result, form)
+        raise typer.Exit(verdict_exit_code(result.verdict))
+
+
+def _text(result: Result, form: Format, *, quiet: bool) -> str:
+    from plmetrics.report.export import to_csv, to_json
+    from plmetrics.report.summary import summarise
+    from plmetrics.report.terminal import render
+
+    match form:
+        case Format.json:
+            return to_json(result, result.folder)
+        case Format.csv:
+            return to_csv(result)
+    place = None if result.folder is None else shown_path(result.folder)
+    return render(summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet)
+
+
+def _warn(result: Result, form: Format) -> None:
+    from plmetrics.report.layout import printable
+
+    for warning in result.record.get("warnings", ()):
+        say(printable(f"warning: {warning}"))
+    if form is Format.text:
+        return
+    for gate, level, verdict in result.gates.select("gate", "level", "verdict").rows():
+        if verdict == "inconclusive" or (verdict == "fail" and level == "warn"):
+            say(printable(f"warning: gate {gate}: {verdict}"))

@@ -1,0 +1,1 @@
+"""Comparison tests, one module each."""

@@ -1,0 +1,65 @@
+"""Corrections of p values for how many there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = NDArray[np.float64]
+Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+
+
+def adjust(p: Array, method: str) -> Array:
+    """Adjusted p values of one family, in the order given. NaN stays NaN and does not count as a test.
+
+    Args:
+        p: p values; NaN where there is none.
+        method: holm and bonferroni bound the chance of any false alarm, benjamini_hochberg the expected share
+        of
+            false alarms among the alarms; none leaves the values as they are.
+
+    Raises:
+        ValueError: no such correction.
+
+    >>> adjust(np.array([0.01, np.nan, 0.04, 0.03]), "holm")
+    array([0.03,  nan, 0.06, 0.06])
+    """
+    if method not in _METHODS:
+        msg = f"unknown correction '{method}'; known: {', '.join(_METHODS)}"
+        raise ValueError(msg)
+    given = np.asarray(p, dtype=np.float64)
+    adjusted = given.copy()
+    defined = np.flatnonzero(np.isfinite(given))
+    ascending = defined[np.argsort(given[defined], kind="stable")]
+    adjusted[ascending] = np.minimum(_METHODS[method](given[ascending]), 1.0)
+    return adjusted
+
+
+def _holm(p: Array) -> Array:
+    return np.maximum.accumulate(p * np.arange(len(p), 0, -1))
+
+
+def _bonferroni(p: Array) -> Array:
+    return p * len(p)
+
+
+def _benjamini_hochberg(p: Array) -> Array:
+    scaled = p * len(p) / np.arange(1, len(p) + 1)
+    return np.minimum.accumulate(scaled[::-1])[::-1]
+
+
+def _none(p: Array) -> Array:
+    return p
+
+
+_METHODS: dict[str, Callable[[Array], Array]] = {
+    "holm": _holm,
+    "bonferroni": _bonferroni,
+    "benjamini_hochberg": _benjamini_hochberg,
+    "none": _none,
+}

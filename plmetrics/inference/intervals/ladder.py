@@ -1,0 +1,147 @@
+"""The ladder: which form of interval an estimate gets, slice by slice, and the reason where it gets none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.inference.intervals.centred import centred
+from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
+from plmetrics.inference.intervals.percentile import percentile
+from plmetrics.inference.intervals.scale import scale_of
+from plmetrics.inference.intervals.spread import Spread, spread
+from plmetrics.inference.intervals.student import student
+from plmetrics.inference.intervals.wilson import wilson
+
+if TYPE_CHECKING:
+    from plmetrics.inference.estimate import Estimate
+
+Array = NDArray[np.float64]
+Texts = NDArray[np.object_]
+Bounds = tuple[float, float]
+Kind = Literal["proportion", "roc_area", "pr_area", "norm", "other"]
+Form = Literal["auto", "percentile", "t", "centred"]
+
+FEW_BLOCKS = 50
+"""Below this many blocks, percentiles of replicates are too narrow and Student's quantiles take over."""
+
+_AUTO = {"norm": "centred", "roc_area": "t", "pr_area": "t"}
+_AREA_RANGES = ((0.0, 1.0), (-1.0, 1.0))
+_END_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """Intervals of one estimate over S slices.
+
+    `lower` and `upper` are NaN exactly where `status` is not "ok"; `method` is None there. `std_error` is the
+    replicates' standard deviation, also where there is no interval, NaN with fewer than 2 blocks or
+    replicates.
+    """
+
+    lower: Array
+    upper: Array
+    std_error: Array
+    method: Texts
+    status: Texts
+    undefined_replicates: NDArray[np.int64]
+
+
+def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, form: Form) -> Interval:
+    """Choose and compute the interval of each slice; the first rung that holds decides.
+
+    1. value undefined: `undefined_value`; fewer than 2 blocks: `too_few_units`;
+    2. more than 5 % of the replicates undefined: `undefined_replicates`;
+    3. value at an end of its range, or all replicates equal: `wilson` for proportions, for ROC areas and Gini
+       `hanley_mcneil_score`, else none, `degenerate`;
+    4. the form that was asked for; with `auto`, `centred` for norm-type metrics, `t` for ROC and PR areas and
+       below 50 blocks, else `percentile`.
+
+    Args:
+        estimate: values, blocks and replicates; without replicates the status is `not_requested`.
+        kind: what sort of number the metric is.
+        bounds: range of the metric; ends of intervals never leave it.
+        level: two-sided confidence level, such as 0.95.
+        form: the form of rung 4.
+    """
+    if estimate.replicates is None:
+        return _not_requested(estimate.value.shape)
+    described = spread(estimate.replicates, np.abs(estimate.value))
+    method, status = _rungs(estimate, described, kind, bounds, form)
+    lower, upper = np.full(estimate.value.shape, np.nan), np.full(estimate.value.shape, np.nan)
+    for name in dict.fromkeys(method[status == "ok"]):
+        index = np.flatnonzero((method == name) & (status == "ok"))
+        ends = _ends(name, estimate.take(index), bounds, level)
+        lower[index], upper[index] = (np.clip(end, *bounds) for end in ends)
+    lost = (status == "ok") & ~(np.isfinite(lower) & np.isfinite(upper))
+    status[lost] = "degenerate"
+    none = status != "ok"
+    lower[none], upper[none], method[none] = np.nan, np.nan, None
+    std_error = np.where((estimate.blocks < 2) | (status == "undefined_value"), np.nan, described.std_error)
+    return Interval(lower, upper, std_error, method, status, described.undefined)
+
+
+def _not_requested(shape: tuple[int, ...]) -> Interval:
+    nothing = np.full(shape, np.nan)
+    status = np.full(shape, "not_requested", dtype=object)
+    method = np.full(shape, None, dtype=object)
+    return Interval(nothing, nothing, nothing, method, status, np.zeros(shape, dtype=np.int64))
+
+
+def _rungs(
+    estimate: Estimate, described: Spread, kind: Kind, bounds: Bounds, form: Form
+) -> tuple[Texts, Texts]:
+    """Method and status of each slice: rung 4 first, then 3 to 1, so that the first has the last word."""
+    method = np.full(estimate.value.shape, form, dtype=object)
+    status = np.full(estimate.value.shape, "ok", dtype=object)
+    if form == "auto":
+        method[:] = _AUTO.get(kind, "percentile")
+        method[(method == "percentile") & (estimate.blocks < FEW_BLOCKS)] = "t"
+    flat = described.constant | _at_end(estimate.value, kind, bounds)
+    if kind == "proportion":
+        method[flat] = "wilson"
+    elif kind == "roc_area" and bounds in _AREA_RANGES:
+        method[flat] = "hanley_mcneil_score"
+    else:
+        status[flat] = "degenerate"
+    status[described.too_many_undefined] = "undefined_replicates"
+    status[estimate.blocks < 2] = "too_few_units"
+    status[~np.isfinite(estimate.value)] = "undefined_value"
+    return method, status
+
+
+def _at_end(value: Array, kind: Kind, bounds: Bounds) -> NDArray[np.bool_]:
+    """Whether a value is an end of its range, up to rounding.
+
+    Near 0 there is no rounding to forgive, except for shares and areas, where nothing real is that small.
+    """
+    low, high = (end if np.isfinite(end) else 0.0 for end in bounds)
+    share = kind in {"proportion", "roc_area"}
+    slack = [_END_TOLERANCE * (1.0 if share else abs(end)) for end in (low, high)]
+    return (value <= bounds[0] + slack[0]) | (value >= bounds[1] - slack[1])
+
+
+def _ends(name: str, estimate: Estimate, bounds: Bounds, level: float) -> tuple[Array, Array]:
+    value, replicates = estimate.value, estimate.replicates
+    assert replicates is not None
+    if name == "wilson":
+        return wilson(_share(value, (0.0, 1.0)), reduce(np.minimum, estimate.sizes), level)
+    if name == "hanley_mcneil_score":
+        low, width = bounds[0], bounds[1] - bounds[0]
+        ends = hanley_mcneil_score(_share(value, bounds), estimate.sizes[0], estimate.sizes[-1], level)
+        return low + width * ends[0], low + width * ends[1]
+    if name == "centred":
+        return centred(value, replicates, estimate.deviations, bounds[0], level)
+    if name == "t":
+        return student(value, replicates, estimate.blocks, scale_of(bounds), level)
+    return percentile(replicates, level)
+
+
+def _share(value: Array, bounds: Bounds) -> Array:
+    """Where a value lies in its range, from 0 to 1, and exactly there where it is an end up to rounding."""
+    share = (value - bounds[0]) / (bounds[1] - bounds[0])
+    return np.where(share <= _END_TOLERANCE, 0.0, np.where(share >= 1 - _END_TOLERANCE, 1.0, share))

@@ -1,0 +1,32 @@
+"""The form `percentile`: the replicates' own quantiles."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
+    """Ends that leave (1 - level)/2 of the defined replicates `[replicate, slice]` outside on each side.
+
+    >>> percentile(np.arange(101.0)[:, None], 0.9)
+    (array([5.]), array([95.]))
+    """
+    lower, upper = quantiles(replicates, ((1 - level) / 2, (1 + level) / 2))
+    return lower, upper
+
+
+def quantiles(replicates: Array, probabilities: tuple[float, ...]) -> Array:
+    """Linear (type 7) quantiles `[probability, slice]` of the finite replicates; NaN where there are none."""
+    number = np.isfinite(replicates).sum(axis=0)
+    place = np.asarray(probabilities)[:, None] * np.maximum(number - 1, 0)
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, np.maximum(number - 1, 0))
+    nan_last = np.where(np.isfinite(replicates), replicates, np.nan)
+    ranked = np.partition(nan_last, np.unique([below, above]), axis=0)
+    low = np.take_along_axis(ranked, below, axis=0)
+    high = np.take_along_axis(ranked, above, axis=0)
+    found: Array = low + (high - low) * (place - below)
+    return found

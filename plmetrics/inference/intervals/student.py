@@ -1,0 +1,40 @@
+"""The form `t`: symmetric on a scale where the estimate is close to normal, with Student's quantiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from plmetrics.inference.intervals.spread import standard_deviation
+
+if TYPE_CHECKING:
+    from plmetrics.inference.intervals.scale import Scale
+
+Array = NDArray[np.float64]
+
+
+def student(
+    value: Array, replicates: Array, blocks: NDArray[np.int64], scale: Scale, level: float
+) -> tuple[Array, Array]:
+    """g(value) -+ t sqrt(G / (G - 1)) SE(g), transformed back, with G blocks and G - 1 degrees of freedom.
+
+    SE(g) is the standard deviation of the replicates on the scale g. Where some replicate lies at an end of
+    the range, g has no standard deviation there, and the delta method takes its place: SE(g) = SE(value)
+    |g'(value)|. `value` must lie inside the range, and `blocks` be 2 or more.
+    """
+    moved = scale.forward(replicates)
+    at_end = np.isinf(moved).any(axis=0)
+    error = standard_deviation(moved)
+    if at_end.any():
+        error = np.where(at_end, standard_deviation(replicates) * np.abs(scale.slope(value)), error)
+    centre = scale.forward(value)
+    half = stdtrit(blocks - 1.0, (1 + level) / 2) * block_factor(blocks) * error
+    return scale.backward(centre - half), scale.backward(centre + half)
+
+
+def block_factor(blocks: NDArray[np.int64]) -> Array:
+    """sqrt(G / (G - 1)): what resampling G blocks with replacement takes off a standard error."""
+    return np.sqrt(blocks / (blocks - 1.0))

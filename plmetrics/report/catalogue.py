@@ -1,0 +1,157 @@
+"""The metrics that exist, as text: a list of them, and the card of one."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from plmetrics.core.names import number_text
+from plmetrics.report.layout import FAINT, GAP, INDENT, flow, heading, separated, to_text, wrapped
+from plmetrics.report.numbers import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.catalogue.metric import Metric
+
+MetricClass = type["Metric"]
+_NAME = 36
+_BESIDE = 40
+_WORDS = {"higher": "higher", "lower": "lower", "zero": "near 0", "none": "-"}
+
+
+def describe(metric: MetricClass) -> dict[str, Any]:
+    """The facts of a metric, ready for JSON: infinite ends of the range are null."""
+    return {
+        "task": metric.task,
+        "name": metric.name,
+        "aliases": list(metric.aliases),
+        "family": metric.family,
+        "parameters": [_parameter(field) for field in dataclasses.fields(metric)],
+        "range": [end if abs(end) < float("inf") else None for end in metric.range],
+        "direction": metric.direction,
+        "threshold_free": metric.threshold_free,
+        "handles_imbalance": metric.handles_imbalance,
+        "proper": metric.proper,
+        "interpretable": metric.interpretable,
+        "probability": metric.probability,
+        "description": _description(metric),
+        "formula": metric.formula,
+        "use_when": metric.use_when,
+        "beware": metric.beware,
+        "reference": metric.reference,
+    }
+
+
+def list_text(metrics: Sequence[MetricClass], width: int = 100, *, color: bool = False) -> str:
+    """One entry a metric, by task: parameters with defaults, range, what is better, and when to use it."""
+    blocks = []
+    for task, members in groupby(metrics, key=lambda metric: metric.task):
+        of_task = list(members)
+        lines = heading(task, plural(len(of_task), "metric"), width)
+        longest = max(cell_len(_signature(metric)) for metric in of_task)
+        for metric in of_task:
+            lines += _entry(metric, min(longest, _NAME), width)
+        blocks.append(lines)
+    return to_text(separated(blocks), width, color=color)
+
+
+def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> str:
+    """Everything that is known of one metric."""
+    lines = heading(_signature(metric), metric.task, width)
+    lines += wrapped(Text(_description(metric)), width)
+    facts = [
+        ("formula", metric.formula),
+        ("aliases", ", ".join(metric.aliases)),
+        ("range", _range(metric)),
+        ("better", _WORDS[metric.direction]),
+        ("threshold-free", _yes(metric.threshold_free)),
+        ("handles imbalance", _yes(metric.handles_imbalance)),
+        ("proper", metric.proper),
+        ("interpretable", _yes(metric.interpretable)),
+        ("needs", "probabilities: scores in [0, 1]" if metric.probability else ""),
+    ]
+    parameters = [(_default(field), _meaning(field)) for field in dataclasses.fields(metric)]
+    words = [("use when", metric.use_when), ("beware", metric.beware), ("reference", metric.reference)]
+    parts = [lines, _listed([fact for fact in facts if fact[1]], width)]
+    if parameters:
+        parts.append(heading("Parameters", width=width) + _listed(parameters, width))
+    return to_text(separated([*parts, _listed(words, width)]), width, color=color)
+
+
+def _entry(metric: MetricClass, column: int, width: int) -> list[Text]:
+    """The facts, and `use when` beside them where there is room, else below."""
+    signature = _signature(metric)
+    facts = Text(f"{_range(metric):<9}  {_WORDS[metric.direction]:<6}", FAINT)
+    start = INDENT + column + GAP + facts.cell_len + GAP
+    head = Text(" " * INDENT + signature.ljust(column) + " " * GAP) + facts
+    use = Text(metric.use_when)
+    if cell_len(signature) > column or width - start < _BESIDE:
+        above = [head] if head.cell_len <= width else flow([Text(signature), facts], width)
+        return above + wrapped(use, width, indent=3 * INDENT)
+    first, *more = wrapped(use, width, indent=start)
+    return [head + first[head.cell_len :], *more]
+
+
+def _listed(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
+    longest = max(cell_len(name) for name, _ in pairs)
+    start = INDENT + longest + GAP
+    lines = []
+    for name, said in pairs:
+        first, *more = wrapped(Text(said), width, indent=start)
+        label = Text(" " * INDENT).append(name, FAINT)
+        lines += [label + first[label.cell_len :], *more]
+    return lines
+
+
+def _signature(metric: MetricClass) -> str:
+    fields = dataclasses.fields(metric)
+    return f"{metric.name}({', '.join(map(_default, fields))})" if fields else metric.name
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    if field.default is dataclasses.MISSING:
+        return field.name
+    return f"{field.name}={_value(field.default)}"
+
+
+def _meaning(field: dataclasses.Field[Any]) -> str:
+    required = "; required" if field.default is dataclasses.MISSING else ""
+    domain = field.metadata.get("domain")
+    return f"{field.metadata['doc']} ({domain or field.type}{required})"
+
+
+def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
+    required = field.default is dataclasses.MISSING
+    return {
+        "name": field.name,
+        "type": str(field.type),
+        "required": required,
+        "default": None if required else field.default,
+        "domain": field.metadata.get("domain", ""),
+        "doc": field.metadata.get("doc", ""),
+    }
+
+
+def _description(metric: MetricClass) -> str:
+    text = (metric.__doc__ or "").partition(">>>")[0]
+    return " ".join(text.split())
+
+
+def _range(metric: MetricClass) -> str:
+    low, high = map(number_text, metric.range)
+    return f"{low} to {high}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return number_text(value) if isinstance(value, (int, float)) else str(value)
+
+
+def _yes(fact: bool) -> str:  # noqa: FBT001
+    return "yes" if fact else "no"

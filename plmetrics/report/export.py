@@ -1,0 +1,45 @@
+"""A result as JSON or CSV, for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.results import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from plmetrics.runs.outcome import Outcome
+
+
+def to_json(result: Outcome, folder: Path | None = None) -> str:
+    """One JSON object: name, verdict, run id, folder, and the four tables as lists of records.
+
+    What is undefined is null; there is no NaN and no infinity.
+    """
+    head = {
+        "name": result.suite.name,
+        "verdict": result.verdict,
+        "run_id": result.record.get("run_id"),
+        "folder": None if folder is None else str(folder),
+    }
+    floats = pl.col(pl.Float64)
+    finite = pl.when(floats.is_finite()).then(floats)
+    tables = {name: getattr(result, name).with_columns(finite).to_dicts() for name in TABLES}
+    return json.dumps(head | tables, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def to_csv(result: Outcome) -> str:
+    """The metrics table; `slice_values` as text, `column=value; ...`, undefined values empty.
+
+    Names and slice values are written as they are: a spreadsheet may take one that begins with `=`, `+`, `-`
+    or `@` for a formula.
+    """
+    pairs = pl.concat_str(
+        pl.element().struct.field("column"), pl.lit("="), pl.element().struct.field("value").fill_null("null")
+    )
+    flat = result.metrics.with_columns(pl.col("slice_values").list.eval(pairs).list.join("; "))
+    return flat.with_columns(pl.col(pl.Float64).fill_nan(None)).write_csv()

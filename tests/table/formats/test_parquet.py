@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from plmetrics.core.errors import DataError, EnvironmentFault
+from plmetrics.table.formats.parquet import common_type
+from plmetrics.table.source import open_source
+
+HALFWAY = "\n    the program that writes it may have stopped halfway; write it again"
+ONE_TYPE = "\n    write the column with one type in all files"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(name: str, **columns: object) -> None:
+    pl.DataFrame(columns).write_parquet(name)
+
+
+def refused() -> str:
+    with pytest.raises(DataError) as caught:
+        open_source("*.parquet")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:-1],
+        lambda data: data[:10],
+        lambda data: b"y,s\n1,0.5\n",
+        lambda data: data[:-40] + b"\x33" * 32 + data[-8:],
+        lambda data: data[:4] + bytes(100) + b"\x40\0\0\0PAR1",
+    ],
+)
+def test_damaged_files_are_named(root, damage):
+    write("a.parquet", y=[0, 1])
+    write("b.parquet", y=[0, 1])
+    path = root / "b.parquet"
+    path.write_bytes(damage(path.read_bytes()))
+    assert refused() == f"b.parquet: truncated or not a parquet file{HALFWAY}"
+
+
+def test_an_empty_file_is_not_skipped(root):
+    write("a.parquet", y=[0, 1])
+    (root / "b.parquet").touch()
+    assert refused().startswith("b.parquet: is empty (0 bytes)\n")
+
+
+def test_no_permission(root, monkeypatch):
+    write("a.parquet", y=[0, 1])
+
+    def refuse(path: Path, *_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(EnvironmentFault, match=r"^a\.parquet: no permission to read it$"):
+        open_source("a.parquet")
+
+
+def test_a_missing_column(root):
+    write("a.parquet", y=[0], s=[0.5])
+    write("b.parquet", y=[0])
+    assert refused() == "b.parquet: column 's' is missing; a.parquet has it"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (pl.Series([0.5]), pl.Series(["x"]), "String, but Float64"),
+        (pl.Series([1]), pl.Series([0.5]), "Float64, but Int64"),
+        (pl.Series([1]), pl.Series([True]), "Boolean, but Int64"),
+        (pl.Series([1], dtype=pl.UInt64), pl.Series([1]), "Int64, but UInt64"),
+        (
+            pl.Series([0], dtype=pl.Datetime("us", "UTC")),
+            pl.Series([0], dtype=pl.Datetime("us")),
+            "Datetime(time_unit='us', time_zone=None), but Datetime(time_unit='us', time_zone='UTC')",
+        ),
+    ],
+)
+def test_a_column_of_another_type(root, first, second, words):
+    write("a.parquet", y=[0], s=first)
+    write("b.parquet", y=[0], s=second)
+    assert refused() == f"b.parquet: column 's' is {words} in a.parquet{ONE_TYPE}"
+
+
+def test_everything_that_is_wrong_is_in_one_error(root):
+    write("a.parquet", y=[0], s=[0.5])
+    write("b.parquet", y=["no"], z=[1])
+    (root / "c.parquet").write_text("PAR1")
+    assert refused() == (
+        f"b.parquet: column 'y' is String, but Int64 in a.parquet{ONE_TYPE}\n"
+        "b.parquet: column 's' is missing; a.parquet has it\n"
+        f"c.parquet: truncated or not a parquet file{HALFWAY}"
+    )
+
+
+def test_columns_in_another_order_and_extra_columns(root):
+    write("a.parquet", y=[0], s=[0.5])
+    write("b.parquet", s=[0.25], more=["x"], y=[1])
+    source = open_source("*.parquet")
+    assert source.frame.collect().to_dict(as_series=False) == {"y": [0, 1], "s": [0.5, 0.25]}
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        ((pl.Int32, pl.Int64), pl.Int64),
+        ((pl.Int64, pl.Int8), pl.Int64),
+        ((pl.UInt8, pl.Int8), pl.Int16),
+        ((pl.UInt32, pl.Int32), pl.Int64),
+        ((pl.Float32, pl.Float64), pl.Float64),
+        ((pl.Int32, pl.Float32), pl.Float64),
+        ((pl.Float64, pl.UInt32, pl.Int8), pl.Float64),
+        ((pl.Null, pl.Int16, pl.Int32), pl.Int32),
+        ((pl.Float64, pl.Null), pl.Float64),
+        ((pl.Null, pl.Null), pl.Null),
+    ],
+)
+def test_numeric_types_are_widened_without_loss(root, types, expected):
+    for number, dtype in enumerate(types):
+        values = pl.Series([None, None] if dtype == pl.Null else [number, None], dtype=dtype)
+        write(f"{number}.parquet", s=values)
+    source = open_source("*.parquet")
+    assert source.schema == {"s": expected}
+    found = source.frame.collect()
+    assert found.schema == source.schema
+    values = [value for number, dtype in enumerate(types) for value in (None if dtype == pl.Null else number, None)]
+    assert found["s"].to_list() == values
+    assert source.with_row_key().select("s").collect_schema() == source.schema
+
+
+def test_categories_and_text_are_text(root):
+    write("a.parquet", g=pl.Series(["x", None], dtype=pl.Categorical))
+    write("b.parquet", g=["y", "z"])
+    source = open_source("*.parquet")
+    assert source.schema == {"g": pl.String}
+    assert source.frame.collect()["g"].to_list() == ["x", None, "y", "z"]
+
+
+INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+
+
+@pytest.mark.parametrize("other", [*INTEGERS, pl.Float32, pl.Float64])
+@pytest.mark.parametrize("one", INTEGERS)
+def test_the_common_type_holds_the_largest_whole_numbers_of_both(one, other):
+    common = common_type(one(), other())
+    assert common == common_type(other(), one())
+    if common is None:
+        assert {one, other} & {pl.Int64, pl.UInt64}
+        return
+    for dtype in {one, other} - {pl.Float32, pl.Float64}:
+        limit = dtype.max()
+        largest = pl.select(limit).item()
+        for value in (largest, pl.select(dtype.min()).item()):
+            wide = pl.Series([value], dtype=dtype).cast(common)
+            assert re.sub(r"\.0$", "", str(wide.item())) == str(value)

@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault
+from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files
+
+ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def make(root: Path, *names: str) -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("y,s\n1,0.5\n")
+
+
+def names(*paths: str, base: Path | None = None) -> list[str]:
+    complaints = Complaints()
+    files = list_files(paths, base or Path(), ENDINGS, complaints)
+    complaints.settle()
+    return [file.name for file in files]
+
+
+def refused(*paths: str) -> str:
+    with pytest.raises((ConfigError, DataError, EnvironmentFault)) as caught:
+        names(*paths)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["scores/b.csv"], ["b.csv"]),
+        (["scores"], ["B.CSV", "a.csv", "b.csv", "deep/c.csv"]),
+        (["scores/*.csv"], ["a.csv", "b.csv"]),
+        (["scores/**/*.csv"], ["a.csv", "b.csv", "deep/c.csv"]),
+        (["scores/d*p"], ["deep/c.csv"]),
+        (["*/b.csv"], ["scores/b.csv"]),
+        (["scores/b.csv", "scores/a.csv"], ["a.csv", "b.csv"]),
+        (["scores/deep/c.csv", "scores/a.csv"], ["a.csv", "deep/c.csv"]),
+        (["scores/deep", "scores/[ab].csv"], ["a.csv", "b.csv", "deep/c.csv"]),
+        (["scores/../scores//a.csv"], ["a.csv"]),
+    ],
+)
+def test_paths_globs_and_folders_mean_these_files_in_order_of_their_names(root, paths, expected):
+    make(root, "scores/b.csv", "scores/a.csv", "scores/B.CSV", "scores/deep/c.csv")
+    assert names(*paths) == expected
+
+
+def test_size_and_absolute_path_of_a_file(root):
+    make(root, "scores/a.csv")
+    assert list_files(["scores"], Path(), ENDINGS, Complaints()) == (
+        SourceFile(path=str(root / "scores" / "a.csv"), name="a.csv", size=10, rows=None),
+    )
+
+
+def test_relative_paths_start_at_the_base(root):
+    make(root, "project/scores/a.csv")
+    assert names("scores/a.csv", base=root / "project") == ["a.csv"]
+    assert names("scores/a.csv", base=Path("project")) == ["a.csv"]
+    assert names(str(root / "project" / "scores"), base=root / "elsewhere") == ["a.csv"]
+
+
+def test_the_home_folder_may_be_written_as_a_tilde(root, monkeypatch):
+    make(root, "scores/a.csv")
+    monkeypatch.setenv("HOME", str(root))
+    assert names("~/scores/a.csv") == ["a.csv"]
+
+
+@pytest.mark.parametrize("path", ["scores", "scores/**/*.csv", "scores/*"])
+def test_hidden_files_and_folders_are_not_data(root, path):
+    hidden = ["_SUCCESS", "_tmp.csv", ".a.csv.crc", ".x.csv", "_temporary/0/a.csv", ".git/b.csv"]
+    hidden += ["day=1/_c.csv", "day=1/.d/e.csv"]
+    make(root, "scores/day=1/a.csv", *(f"scores/{name}" for name in hidden))
+    assert names(path) == ["day=1/a.csv"]
+
+
+def test_a_hidden_file_or_folder_that_is_named_is_data(root):
+    make(root, "_old/a.csv", "_old/_b.csv")
+    assert names("_old") == ["a.csv"]
+    assert names("_old/*.csv") == ["a.csv"]
+    assert names("_old/_b.csv") == ["_b.csv"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["scores", "scores/day=1", "scores/day=1/region=DE", "scores/day=1/region=DE/a.csv", "scores/*/*/a.csv"],
+)
+def test_a_file_in_key_value_folders_has_the_same_name_however_it_is_reached(root, path):
+    make(root, "scores/day=1/region=DE/a.csv")
+    assert names(path) == ["day=1/region=DE/a.csv"]
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_found_by_its_name(root):
+    make(root, "a[1].csv", "a1.csv")
+    assert names("a[1].csv") == ["a[1].csv"]
+
+
+def test_a_folder_may_be_named_like_a_file(root):
+    make(root, "scores.csv/part-0.csv", "scores.csv/part-1.csv")
+    assert names("scores.csv") == ["part-0.csv", "part-1.csv"]
+    assert names("*.csv") == ["scores.csv/part-0.csv", "scores.csv/part-1.csv"]
+
+
+def test_links_are_followed_but_not_in_circles(root):
+    make(root, "scores/a.csv", "elsewhere/b.csv")
+    (root / "scores" / "more").symlink_to(root / "elsewhere")
+    (root / "elsewhere" / "back").symlink_to(root / "scores")
+    (root / "scores" / "self").symlink_to(root / "scores")
+    assert names("scores") == ["a.csv", "more/b.csv"]
+
+
+def test_an_absent_file_is_named_with_the_nearest_one(root):
+    make(root, "scores/monday.csv")
+    assert refused("scores/mondays.csv") == (
+        "scores/mondays.csv: no such file or folder\n    did you mean 'monday.csv'?"
+    )
+    assert refused("score/monday.csv") == (
+        "score/monday.csv: no such file or folder\n    there is no folder score"
+    )
+    assert refused("scores/x.pq") == "scores/x.pq: no such file or folder"
+
+
+def test_a_pattern_that_matches_nothing(root):
+    make(root, "scores/a.csv")
+    assert refused("scores/*.pq") == "scores/*.pq: no file matches"
+    assert refused("2026/*.pq") == "2026/*.pq: no file matches\n    there is no folder 2026"
+
+
+def test_a_folder_without_data(root):
+    make(root, "scores/_SUCCESS")
+    assert refused("scores") == (
+        "scores: the folder holds no data files (.parquet, .pq, .csv)\n"
+        "    files and folders whose names start with _ or . are not data"
+    )
+
+
+@pytest.mark.parametrize(("name", "what"), [("a.json", "the ending '.json' is not"), ("a", "no ending")])
+@pytest.mark.parametrize("path", ["scores", "scores/*", "scores/{}"])
+def test_an_unknown_ending(root, path, name, what):
+    make(root, f"scores/{name}", "scores/b.csv")
+    message = refused(path.format(name))
+    assert message.startswith(f"scores/{name}: ")
+    assert what in message
+    assert message.endswith("data files end in .parquet, .pq, .csv")
+
+
+def test_an_empty_file(root):
+    (root / "a.csv").touch()
+    assert refused("*.csv") == (
+        "a.csv: is empty (0 bytes)\n    the program that writes it may have stopped halfway"
+    )
+
+
+def test_a_link_to_nothing(root):
+    make(root, "scores/a.csv")
+    (root / "scores" / "b.csv").symlink_to(root / "gone.csv")
+    assert refused("scores") == "scores/b.csv: is a link to a file that does not exist"
+
+
+def test_all_bad_files_are_in_one_error(root):
+    make(root, "good.csv", "a.txt")
+    (root / "b.csv").touch()
+    message = refused("*.*", "absent.csv")
+    assert [line.split(":")[0] for line in message.splitlines() if not line.startswith("  ")] == [
+        "absent.csv",
+        "a.txt",
+        "b.csv",
+    ]
+
+
+def test_a_long_list_of_bad_files_is_shortened(root):
+    for number in range(13):
+        (root / f"{number:02}.csv").touch()
+    lines = [line for line in refused("*.csv").splitlines() if not line.startswith(" ")]
+    assert len(lines) == 11
+    assert lines[9] == "09.csv: is empty (0 bytes)"
+    assert lines[10] == "and 3 more"
+
+
+@pytest.mark.parametrize(
+    "url", ["s3://bucket/a.parquet", "gs://b/*.pq", "https://host/a.csv", "hf:/x", "file:///a"]
+)
+def test_remote_storage_is_refused(root, url):
+    with pytest.raises(ConfigError, match="remote storage is not available yet") as caught:
+        names(url)
+    assert f"'{url}'" in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["", "  ", "a\0b.csv"])
+def test_what_is_not_a_path(root, path):
+    with pytest.raises(ConfigError, match="is not a path"):
+        names(path)
+
+
+def test_a_file_that_is_named_twice_is_refused(root):
+    make(root, "a.csv", "b.csv")
+    with pytest.raises(ConfigError, match=r"named twice, so that its rows would count twice: b\.csv"):
+        names("*.csv", "b.csv")
+
+
+@pytest.mark.parametrize("path", ["closed", "closed/*.csv", "closed/a.csv", "."])
+def test_no_permission_is_a_fault_of_the_environment(root, monkeypatch, path):
+    """The operating system is replaced, because permissions do not bind the administrator."""
+    make(root, "closed/a.csv", "closed/empty.txt")
+    closed = str(root / "closed")
+    stat, iterdir = Path.stat, Path.iterdir
+
+    def refuse(path: Path) -> None:
+        if str(path).startswith(closed) and str(path) != closed:
+            raise PermissionError(13, "Permission denied", str(path))
+
+    def guarded_stat(path: Path, **keywords: bool) -> os.stat_result:
+        refuse(path)
+        return stat(path, **keywords)
+
+    def guarded_iterdir(path: Path) -> object:
+        refuse(path / "any")
+        return iterdir(path)
+
+    monkeypatch.setattr(Path, "stat", guarded_stat)
+    monkeypatch.setattr(Path, "iterdir", guarded_iterdir)
+    with pytest.raises(EnvironmentFault, match=r"^closed(/.\.csv)?: no permission to read it$"):
+        names(path)
+
+
+def test_a_folder_that_cannot_be_listed_is_no_folder_without_matches(root, monkeypatch):
+    (root / "closed").mkdir()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(EnvironmentFault, match=r"^closed: no permission to read it$"):
+        names("closed/*.csv")
+
+
+def test_a_file_in_a_folder_that_cannot_be_entered(root, monkeypatch):
+    make(root, "closed/a.csv")
+
+    def refuse(path: Path, **_: bool) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    folder = root.stat()
+    monkeypatch.setattr(Path, "stat", lambda path, **_: folder if path.name == "closed" else refuse(path))
+    with pytest.raises(EnvironmentFault, match=r"^closed/a\.csv: no permission to read it$"):
+        names("closed")
+
+
+def test_one_folder_holds_one_format(root):
+    make(root, "scores/a.parquet", "scores/b.csv", "scores/c.pq")
+    complaints = Complaints()
+    files = list_files(["scores"], Path(), ENDINGS, complaints)
+    assert kind_of(files, ENDINGS, complaints) is None
+    with pytest.raises(DataError) as caught:
+        complaints.settle()
+    assert str(caught.value) == (
+        "scores: holds files of several formats: csv (scores/b.csv) and parquet (scores/a.parquet)\n"
+        "    name the files of one format, such as *.parquet"
+    )
+    assert kind_of(files[::2], ENDINGS, Complaints()) == "parquet"
