@@ -146,6 +146,7 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
     from plmetrics.engine.prepare import prepare
     from plmetrics.engine.request import bind
     from plmetrics.engine.rows import models_in_order, sliced_sums
+    from plmetrics.engine.stream import models_on_grids
     from plmetrics.gates.verdicts import evaluate_gates, verdict
     from plmetrics.inference.analysis import Analysis, SetStates, corrected, ordered_stage, resampling, tables
     from plmetrics.inference.estimates import Population
@@ -163,7 +164,8 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
         weights = resampling(suite, aggregated.units)
         population = Population(prepared.populations(), independent)
         analysis = Analysis(suite, sets, population, request.pairs, weights)
-        ordered, curves = ordered_stage(analysis, models_in_order(prepared, aggregated))
+        scores = models_in_order if prepared.exact else models_on_grids
+        ordered, curves = ordered_stage(analysis, scores(prepared, aggregated))
     with watch.stage("intervals"):
         metric_table, every_comparison = tables(analysis, ordered)
         comparisons = corrected(analysis, every_comparison)

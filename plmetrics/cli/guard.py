@@ -26,7 +26,7 @@ class UsageError(ConfigError):
     title = "the command line is not valid"
 
     @classmethod
-    def unknown(cls, kind: str, name: str, known: Iterable[str]) -> UsageError:
+    def unknown(cls, name: str, known: Iterable[str], kind: str) -> UsageError:
         """A name on the command line that nothing has, with the nearest one."""
         return cls(Problem(f"unknown {kind} '{name}'", hint=did_you_mean(name, known)))
 

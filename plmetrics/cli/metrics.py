@@ -27,7 +27,7 @@ class Format(StrEnum):
 
 def metrics(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show the card of this metric.")
+        str | None, typer.Argument(metavar="NAME", help="Show the card of this metric.")
     ] = None,
     task: Annotated[str | None, typer.Option(help="Only metrics of this task.")] = None,
     form: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.text,
@@ -38,7 +38,7 @@ def metrics(
         from plmetrics.catalogue import registry
 
         if task is not None and task not in registry.tasks():
-            raise UsageError.unknown("task", task, registry.tasks())
+            raise UsageError.unknown(task, registry.tasks(), "task")
         if name is None:
             chosen = registry.classes(task)
         else:
@@ -50,7 +50,7 @@ def _named(name: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ..
     chosen = tuple(metric for metric in classes if name in (metric.name, *metric.aliases))
     if not chosen:
         names = [known for metric in classes for known in (metric.name, *metric.aliases)]
-        raise UsageError.unknown("metric", name, names)
+        raise UsageError.unknown(name, names, "metric")
     return chosen
 
 

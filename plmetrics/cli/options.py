@@ -13,7 +13,7 @@ from plmetrics.core.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SuiteFile: TypeAlias = Annotated[Path, typer.Argument(help="The suite, a YAML file.")]
+SuiteFile: TypeAlias = Annotated[Path, typer.Argument(metavar="SUITE", help="The suite, a YAML file.")]
 Settings: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -35,8 +35,11 @@ def ratio(numerator: Any, denominator: Any, otherwise: float = float("nan")) -> 
     >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
     array([0.5, nan])
     """
-    safe = where(denominator == 0, 1.0, denominator)
-    return where(denominator == 0, otherwise, numerator / safe)
+    zero = denominator == 0
+    if not isinstance(zero, pl.Expr) and not np.any(zero.values if isinstance(zero, Segments) else zero):
+        return numerator / denominator
+    safe = where(zero, 1.0, denominator)
+    return where(zero, otherwise, numerator / safe)
 
 
 def sqrt(x: Any) -> Any:

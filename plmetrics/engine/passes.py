@@ -56,7 +56,7 @@ def aggregate(prepared: Prepared) -> Aggregated:
     """
     plans = sum_plans(prepared)
     flat = [plan for group in plans for plan in group]
-    wanted = needs_rows(prepared)
+    wanted = needs_rows(prepared) and prepared.exact
     collected = pl.collect_all([*flat, rows_plan(prepared)] if wanted else flat)
     rows = collected.pop() if wanted else None
     parts = iter(collected)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import HASH_VERSION
+from plmetrics.engine.budget import sorts_in_memory
 from plmetrics.table.roles import LABEL, UNIT, WEIGHT, prediction_table, unchecked_table
 from plmetrics.table.slices import Cube, KeyCodes, Slices, order, plan_cubes
 from plmetrics.table.units import OWN_BLOCK_LIMIT
@@ -61,6 +62,7 @@ class Prepared:
     rows: Accounting
     blocks: Blocks | None
     centre: float
+    exact: bool
 
     def populations(self) -> dict[str, str]:
         """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
@@ -75,6 +77,7 @@ class Prepared:
         return {
             "slices": {part.slice_set.name: part.texts() for part in self.slices},
             "label_centre": self.centre,
+            "ordered_metrics": "exact" if self.exact else "binned",
             "blocks": blocks,
         }
 
@@ -114,7 +117,8 @@ def prepare(request: Request) -> Prepared:
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
     cubes = plan_cubes(slices, _codes(request, slices), count, MAX_CELLS)
     centre = found["centre"].item() if "centre" in found else None
-    return Prepared(request, table, slices, tuple(cubes), rows, blocks, float(centre or 0.0))
+    exact = sorts_in_memory(request, rows.read, len(cubes))
+    return Prepared(request, table, slices, tuple(cubes), rows, blocks, float(centre or 0.0), exact)
 
 
 def _needs_count(request: Request) -> bool:

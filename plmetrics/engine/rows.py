@@ -8,28 +8,45 @@ import numpy as np
 
 from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, ordered_rows
 from plmetrics.states.scores import OrderedRows
-from plmetrics.states.sums import SlicedSums
 from plmetrics.table.roles import WEIGHT, score_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import polars as pl
     from numpy.typing import NDArray
 
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
+    from plmetrics.states.scores import SlicedRows
+    from plmetrics.states.sums import SlicedSums
 
 
 def models_in_order(
     prepared: Prepared, aggregated: Aggregated
-) -> Iterator[tuple[str, OrderedRows, list[NDArray[np.int64]]]]:
-    """Each model's rows ascending by score, with the slice of each row in every set, -1 for none."""
+) -> Iterator[tuple[str, Callable[[int], SlicedRows]]]:
+    """Each model's rows ascending by score, as a function that cuts them into the slices of a set."""
     if aggregated.rows is None:
         return
     for model in prepared.request.models:
         frame = ordered_rows(prepared, aggregated.rows, model)
-        yield model, _ordered(frame, model, aggregated), _codes(prepared, frame)
+        yield model, _cutter(prepared, frame, _ordered(frame, model, aggregated))
+
+
+def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: OrderedRows) -> Callable[[int], SlicedRows]:
+    coarse = rows.coarse_edges() if rows.block is not None else np.zeros(0)
+
+    def cut(index: int) -> SlicedRows:
+        slices = prepared.slices[index]
+        number = prepared.cube_of(slices)
+        if not slices.slice_set.keys:
+            codes = np.zeros(frame.height, dtype=np.int64)
+        else:
+            cells = frame[cell_column(number)].to_numpy().astype(np.int64)
+            codes = prepared.cubes[number].slice_codes(slices, cells)
+        return rows.regroup(codes, len(slices), coarse)
+
+    return cut
 
 
 def _ordered(frame: pl.DataFrame, model: str, aggregated: Aggregated) -> OrderedRows:
@@ -51,19 +68,6 @@ def block_numbers(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArra
         table[known.astype(np.int64)] = np.arange(len(known), dtype=np.int32)
         return table[keys.astype(np.int64)]
     return np.searchsorted(known, keys).astype(np.int32)
-
-
-def _codes(prepared: Prepared, frame: pl.DataFrame) -> list[NDArray[np.int64]]:
-    out: list[NDArray[np.int64]] = []
-    for slices in prepared.slices:
-        index = prepared.cube_of(slices)
-        cube = prepared.cubes[index]
-        if not slices.slice_set.keys:
-            out.append(np.zeros(frame.height, dtype=np.int64))
-        else:
-            cells = frame[cell_column(index)].to_numpy().astype(np.int64)
-            out.append(cube.slice_codes(slices, cells))
-    return out
 
 
 def sliced_sums(prepared: Prepared, aggregated: Aggregated) -> list[SlicedSums]:

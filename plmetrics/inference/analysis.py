@@ -23,14 +23,14 @@ from plmetrics.inference.tables import (
 from plmetrics.inference.weights import draw_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.ordered import OrderedValues
     from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.scores import OrderedRows
+    from plmetrics.states.scores import SlicedScores
     from plmetrics.states.sums import SlicedSums
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
@@ -76,23 +76,23 @@ def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | No
 
 
 def ordered_stage(
-    analysis: Analysis, rows_by_model: Iterator[tuple[str, OrderedRows, list[NDArray[np.int64]]]]
+    analysis: Analysis, scores: Iterator[tuple[str, Callable[[int], SlicedScores]]]
 ) -> tuple[OrderedByPlace, pl.DataFrame]:
     """Ordered metrics and curves of every model and slice set.
 
-    Rows come model by model, each with its slice in every set.
+    Scores come model by model, as a function that gives those of a slice set by its number.
     """
     drawn = None if analysis.weights is None else analysis.weights.counts.astype(np.float64)
     metrics = [metric for metric in analysis.suite.metrics if metric.family == "scores"]
     out: OrderedByPlace = {}
     curves: list[pl.DataFrame] = []
-    for model, rows, codes in rows_by_model:
+    for model, of_set in scores:
         for index, states in enumerate(analysis.sets):
             drawn_here = _curves_of(analysis, states.slices)
             if not metrics and not drawn_here:
                 continue
-            sliced = rows.regroup(codes[index], len(states.slices))
-            for text, values in ordered_values(metrics, rows, sliced, drawn).items():
+            sliced = of_set(index)
+            for text, values in ordered_values(metrics, sliced, drawn).items():
                 out[index, model, text] = values
             for curve in drawn_here:
                 curves += curve_frames(curve, model, states.slices, sliced, drawn, analysis.level)

@@ -49,7 +49,7 @@ def _bonferroni(p: Array) -> Array:
 
 
 def _benjamini_hochberg(p: Array) -> Array:
-    scaled = p * len(p) / np.arange(1, len(p) + 1)
+    scaled = p * (len(p) / np.arange(1, len(p) + 1))
     return np.minimum.accumulate(scaled[::-1])[::-1]
 
 

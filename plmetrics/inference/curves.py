@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.core.segments import Segments
-    from plmetrics.states.scores import SlicedRows
+    from plmetrics.states.scores import SlicedScores
     from plmetrics.table.slices import Slices
 
 Array = NDArray[np.float64]
@@ -26,7 +26,7 @@ RELIABILITY_BINS = 15
 
 
 def curve_frames(
-    curve: str, model: str, slices: Slices, sliced: SlicedRows, weights: Array | None, level: float
+    curve: str, model: str, slices: Slices, sliced: SlicedScores, weights: Array | None, level: float
 ) -> list[pl.DataFrame]:
     """The points of one curve of one model, a frame per slice."""
     if curve == "reliability":
@@ -74,13 +74,13 @@ def _thin(x: Array, y: Array) -> NDArray[np.int64]:
     return np.unique(np.searchsorted(way, wanted).clip(0, len(x) - 1))
 
 
-def _reliability(sliced: SlicedRows, weights: Array | None, level: float) -> list[dict[str, Any]]:
+def _reliability(sliced: SlicedScores, weights: Array | None, level: float) -> list[dict[str, Any]]:
     binning = Binning(RELIABILITY_BINS)
     blocks = 1 if weights is None else weights.shape[1]
     out: list[dict[str, Any]] = []
     for _, _, counts in sliced.bin_counts(binning, blocks):
         for part in counts:
-            out.append(_bins(part, weights, level, weighted=sliced.rows.weight is not None))
+            out.append(_bins(part, weights, level, weighted=sliced.weighted))
     return out
 
 

@@ -96,7 +96,10 @@ def estimate(
     sizes = _sizes(metric, totals, masses, independent=population.independent)
     clean = np.where(status == "ok", value, np.nan)
     found = Estimate(clean, status, blocks, replicates, sizes, deviations)
-    return Found(found, totals.n, totals.weight, None, _notes(metric, totals, status))
+    bound = None
+    if ordered is not None and ordered.bound is not None:
+        bound = np.where(status == "ok", ordered.bound[chunk.first : chunk.last], np.nan)
+    return Found(found, totals.n, totals.weight, bound, _notes(metric, totals, status))
 
 
 def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: int, value: Array) -> Texts:

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.states.scores import coarse_edges, resample
+from plmetrics.states.scores import resample
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores import OrderedRows, SlicedRows
+    from plmetrics.states.scores import SlicedScores
 
 Array = NDArray[np.float64]
 
@@ -33,17 +33,18 @@ class OrderedValues:
     """One ordered metric of one model over the slices of a set.
 
     `value` `[slice]`; `reasons` are (status, condition) pairs; `replicates` and, for norm-type metrics,
-    `deviations` are `[replicate, slice]`.
+    `deviations` are `[replicate, slice]`. `bound` is the largest possible error, None where values are exact.
     """
 
     value: Array
     reasons: list[tuple[str, NDArray[np.bool_]]]
     replicates: Array | None
     deviations: Array | None
+    bound: Array | None = None
 
 
 def ordered_values(
-    metrics: Sequence[Metric], rows: OrderedRows, sliced: SlicedRows, weights: Array | None
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | None
 ) -> dict[str, OrderedValues]:
     """Values and replicates of some ordered metrics of one model and slice set, by metric text.
 
@@ -52,7 +53,7 @@ def ordered_values(
     by_points = [metric for metric in metrics if metric.binning() is None]
     out: dict[str, OrderedValues] = {}
     if by_points:
-        out |= _by_points(by_points, rows, sliced, weights)
+        out |= _by_points(by_points, sliced, weights)
     for metric in metrics:
         if metric.binning() is not None:
             out[metric.text] = _by_bins(metric, sliced, weights)
@@ -60,7 +61,7 @@ def ordered_values(
 
 
 def _by_points(
-    metrics: Sequence[Metric], rows: OrderedRows, sliced: SlicedRows, weights: Array | None
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | None
 ) -> dict[str, OrderedValues]:
     point = score_view(sliced.point_state())
     values = {metric.text: finalised(metric, point) for metric in metrics}
@@ -68,18 +69,24 @@ def _by_points(
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     if weights is not None:
-        if len(rows.score) * len(weights) <= EXACT_REPLICATES:
+        if sliced.rows is not None and sliced.rows * len(weights) <= EXACT_REPLICATES:
             replicates, deviations = _exact_replicates(metrics, sliced, weights)
         else:
-            replicates, deviations = _coarse_replicates(metrics, rows, sliced, weights, values)
+            replicates, deviations = _coarse_replicates(metrics, sliced, weights, values)
+    bounds = {metric.text: _bound(metric, point) for metric in metrics} if sliced.binned else {}
     return {
-        text: OrderedValues(values[text], reasons[text], replicates.get(text), deviations.get(text))
+        text: OrderedValues(values[text], reasons[text], replicates.get(text), deviations.get(text), bounds.get(text))
         for text in values
     }
 
 
+def _bound(metric: Metric, view: View) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(metric.bound(view), dtype=np.float64)
+
+
 def _exact_replicates(
-    metrics: Sequence[Metric], sliced: SlicedRows, weights: Array
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
@@ -94,11 +101,11 @@ def _exact_replicates(
 
 
 def _coarse_replicates(
-    metrics: Sequence[Metric], rows: OrderedRows, sliced: SlicedRows, weights: Array, values: Mapping[str, Array]
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array, values: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
-    for first, last, counts in sliced.block_counts(coarse_edges(rows), weights.shape[1]):
+    for first, last, counts in sliced.block_counts(weights.shape[1]):
         for low, high in _steps(first, last):
             part = counts[low - first : high - first]
             coarse = _class_view(part.sum(axis=1)[:, None])
@@ -112,7 +119,7 @@ def _coarse_replicates(
     return _stacked(found, axis=1), _stacked(moved, axis=1)
 
 
-def _by_bins(metric: Metric, sliced: SlicedRows, weights: Array | None) -> OrderedValues:
+def _by_bins(metric: Metric, sliced: SlicedScores, weights: Array | None) -> OrderedValues:
     binning = metric.binning()
     assert binning is not None  # noqa: S101
     values: list[Array] = []

@@ -87,7 +87,9 @@ def _place(model: int, slice_set: int, slices: Any, metric: int) -> Any:
 
 
 def _picked(values: Any, index: Any) -> Any:
-    if values is None or isinstance(values, str):
+    if values is None:
+        return np.full(len(index), np.nan)
+    if isinstance(values, str):
         return np.full(len(index), values, dtype=object)
     if isinstance(values, (int, float)):
         return np.full(len(index), values)

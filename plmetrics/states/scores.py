@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,42 @@ class Binning:
         return np.arange(1, self.bins, dtype=np.float64) / self.bins
 
 
+class SlicedScores(Protocol):
+    """Scores of a slice set, as ordered metrics read them: sorted rows, or a grid.
+
+    `rows` is the number of rows there are to resample one by one, None where only counts are left; `binned` says
+    whether a point may hold several distinct scores.
+    """
+
+    @property
+    def slices(self) -> int:
+        """Number of slices."""
+
+    @property
+    def rows(self) -> int | None:
+        """Number of sorted rows."""
+
+    @property
+    def binned(self) -> bool:
+        """Whether points are bins."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+
+    def point_state(self) -> dict[str, Segments]:
+        """Scores per slice, ascending, with the weight of each class."""
+
+    def replicate_points(self, weights: Array) -> Iterator[dict[str, Segments]]:
+        """The point state under resampled blocks, a few replicates at a time."""
+
+    def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
+        """`[slice, block, coarse bin, class]`, a few slices at a time."""
+
+    def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
+        """`[slice, block, bin, 3]`, a few slices at a time."""
+
+
 @dataclass(frozen=True, slots=True)
 class OrderedRows:
     """One model's rows ascending by score. `weight` is None where every row counts once; `block` without intervals."""
@@ -46,10 +82,14 @@ class OrderedRows:
     weight: Array | None
     block: NDArray[np.int32] | None
 
-    def regroup(self, codes: Codes, slices: int) -> SlicedRows:
+    def coarse_edges(self) -> Array:
+        """Balanced edges of the coarse bins."""
+        return balanced_edges(self.score, self.score[self.positive], COARSE_BINS)
+
+    def regroup(self, codes: Codes, slices: int, coarse: Array) -> SlicedRows:
         """The rows slice by slice, each ascending by score; rows of code -1 are left out."""
         if slices == 1 and codes.min(initial=0) == 0:
-            return SlicedRows(self, np.array([0, len(codes)]))
+            return SlicedRows(self, np.array([0, len(codes)]), coarse)
         small = np.uint16 if slices < (1 << 16) - 1 else np.uint32
         order = np.argsort((codes + 1).astype(small), kind="stable")
         sizes = np.bincount(codes + 1, minlength=slices + 1)
@@ -60,15 +100,34 @@ class OrderedRows:
             None if self.weight is None else self.weight[order],
             None if self.block is None else self.block[order],
         )
-        return SlicedRows(rows, np.concatenate(([0], np.cumsum(sizes[1:]))))
+        return SlicedRows(rows, np.concatenate(([0], np.cumsum(sizes[1:]))), coarse)
 
 
 @dataclass(frozen=True, slots=True)
 class SlicedRows:
-    """Rows of a slice set: slice after slice, each ascending by score. `offsets` are the slices' boundaries."""
+    """Rows of a slice set: slice after slice, each ascending by score.
 
-    rows: OrderedRows
+    `offsets` are the slices' boundaries, `coarse` the edges of the bins that block counts use.
+    """
+
+    ordered: OrderedRows
     offsets: Codes
+    coarse: Array
+
+    @property
+    def rows(self) -> int:
+        """Number of rows in the set."""
+        return len(self.ordered.score)
+
+    @property
+    def binned(self) -> bool:
+        """Points are distinct scores."""
+        return False
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+        return self.ordered.weight is not None
 
     @property
     def slices(self) -> int:
@@ -81,7 +140,7 @@ class SlicedRows:
 
     def starts(self) -> Codes:
         """The first row of each distinct score of each slice."""
-        score = self.rows.score
+        score = self.ordered.score
         if len(score) == 0:
             return np.zeros(0, dtype=np.int64)
         change = np.empty(len(score), dtype=np.bool_)
@@ -94,7 +153,7 @@ class SlicedRows:
         """Distinct scores per slice with the weight of each class."""
         starts = self.starts()
         offsets = np.searchsorted(starts, self.offsets)
-        weight, member = self.rows.weight, self.rows.positive
+        weight, member = self.ordered.weight, self.ordered.positive
         if weight is None:
             edges = np.append(starts, len(member))
             counted = np.concatenate(([0], np.cumsum(member)))[edges]
@@ -104,7 +163,7 @@ class SlicedRows:
             positive = _reduce(np.where(member, weight, 0.0), starts)
             negative = _reduce(np.where(member, 0.0, weight), starts)
         return {
-            "score": Segments(self.rows.score[starts], offsets),
+            "score": Segments(self.ordered.score[starts], offsets),
             "positive": Segments(positive, offsets),
             "negative": Segments(negative, offsets),
         }
@@ -117,9 +176,9 @@ class SlicedRows:
         """
         starts = self._starts_between_positives()
         offsets = np.searchsorted(starts, self.offsets)
-        point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.rows.score))))
-        step = max(1, _REPLICATE_LIMIT // max(1, len(self.rows.score)))
-        members = {"positive": self.rows.positive, "negative": ~self.rows.positive}
+        point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.ordered.score))))
+        step = max(1, _REPLICATE_LIMIT // max(1, len(self.ordered.score)))
+        members = {"positive": self.ordered.positive, "negative": ~self.ordered.positive}
         parts = {name: (np.flatnonzero(member), point[member]) for name, member in members.items()}
         for first in range(0, len(weights), step):
             drawn = np.ascontiguousarray(weights[first : first + step].T)
@@ -130,7 +189,7 @@ class SlicedRows:
         starts = self.starts()
         if len(starts) == 0:
             return starts
-        bare = ~np.logical_or.reduceat(self.rows.positive, starts)
+        bare = ~np.logical_or.reduceat(self.ordered.positive, starts)
         joined = np.zeros(len(starts), dtype=np.bool_)
         joined[1:] = bare[1:] & bare[:-1]
         joined[np.isin(starts, self.offsets)] = False
@@ -138,36 +197,36 @@ class SlicedRows:
 
     def _drawn(self, drawn: Array, rows: Codes, point: Codes, points: int) -> Array:
         """Sum of the drawn weights of some rows by point: `[replicate, point]`."""
-        assert self.rows.block is not None  # noqa: S101
+        assert self.ordered.block is not None  # noqa: S101
         out = np.zeros((points, drawn.shape[1]))
         if len(rows):
-            each = drawn[self.rows.block[rows]]
-            if self.rows.weight is not None:
-                each *= self.rows.weight[rows, None]
+            each = drawn[self.ordered.block[rows]]
+            if self.ordered.weight is not None:
+                each *= self.ordered.weight[rows, None]
             first = np.flatnonzero(np.diff(point, prepend=-1))
             out[point[first]] = np.add.reduceat(each, first, axis=0)
         return np.ascontiguousarray(out.T)
 
-    def block_counts(self, edges: Array, blocks: int) -> Iterator[tuple[int, int, Array]]:
+    def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
-        assert self.rows.block is not None  # noqa: S101
-        bins = len(edges) + 1
+        assert self.ordered.block is not None  # noqa: S101
+        bins = len(self.coarse) + 1
         step = max(1, _DENSE_LIMIT // (blocks * bins * 2))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             part = slice(self.offsets[first], self.offsets[last])
-            key = self.code(first, last) * blocks + self.rows.block[part]
-            key = key * bins + np.searchsorted(edges, self.rows.score[part])
-            key = key * 2 + self.rows.positive[part]
-            weight = None if self.rows.weight is None else self.rows.weight[part]
+            key = self.code(first, last) * blocks + self.ordered.block[part]
+            key = key * bins + np.searchsorted(self.coarse, self.ordered.score[part])
+            key = key * 2 + self.ordered.positive[part]
+            weight = None if self.ordered.weight is None else self.ordered.weight[part]
             shape = (last - first, blocks, bins, 2)
             yield first, last, _count(key, weight, shape)
 
     def quantile_edges(self, bins: int) -> Array:
         """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""
-        score = self.rows.score
+        score = self.ordered.score
         sizes = np.diff(self.offsets)
-        weight = np.ones(len(score)) if self.rows.weight is None else self.rows.weight
+        weight = np.ones(len(score)) if self.ordered.weight is None else self.ordered.weight
         running = np.cumsum(weight)
         before = np.concatenate(([0.0], running))[self.offsets]
         wanted = np.arange(1, bins) / bins * np.diff(before)[:, None]
@@ -190,18 +249,18 @@ class SlicedRows:
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             part = slice(self.offsets[first], self.offsets[last])
-            code, score = self.code(first, last), self.rows.score[part]
+            code, score = self.code(first, last), self.ordered.score[part]
             if edges is None:
                 bin_of = np.searchsorted(uniform, score)
             else:
                 bin_of = np.zeros(len(score), dtype=np.int64)
                 for column in edges[first:last].T:
                     bin_of += score > column[code]
-            block = 0 if self.rows.block is None or blocks == 1 else self.rows.block[part]
+            block = 0 if self.ordered.block is None or blocks == 1 else self.ordered.block[part]
             key = (code * blocks + block) * binning.bins + bin_of
             shape = (last - first, blocks, binning.bins)
-            own = None if self.rows.weight is None else self.rows.weight[part]
-            member = self.rows.positive[part]
+            own = None if self.ordered.weight is None else self.ordered.weight[part]
+            member = self.ordered.positive[part]
             channels = (
                 _count(key, own, shape),
                 _count(key[member], None if own is None else own[member], shape),
@@ -228,12 +287,12 @@ def merge_points(one: dict[str, Segments], other: dict[str, Segments]) -> dict[s
     return merged
 
 
-def coarse_edges(rows: OrderedRows, bins: int = COARSE_BINS) -> Array:
-    """Edges of the coarse bins: half of them at quantiles of the positives' scores, half of all rows'."""
+def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
+    """Edges of up to so many bins: half of them at quantiles of all scores, half at those of the positives'."""
     half = np.arange(1, bins // 2) / (bins // 2)
     parts = [
-        values[np.minimum((half * len(values)).astype(np.int64), len(values) - 1)]
-        for values in (rows.score, rows.score[rows.positive])
+        np.sort(values)[np.minimum((half * len(values)).astype(np.int64), len(values) - 1)]
+        for values in (score, positives)
         if len(values)
     ]
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0)

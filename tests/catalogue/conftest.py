@@ -41,9 +41,9 @@ def _frame(label: Any, score: Any, weight: Any, group: Any = 0) -> pl.DataFrame:
 
 
 BINARY = {
-    "random_with_ties": _random(1, 120, 1, 4),
-    "random_distinct": _random(2, 60, 6, 12),
-    "one_positive_row": _frame([1], [0.7], [2.5]),
+    "random": _random(1, 120, 1, 3),
+    "random_distinct": _random(2, 60, 6, 5),
+    "one_row": _frame([1], [0.7], [2.5]),
     "one_negative_row": _frame([0], [0.7], [2.5]),
     "positives_only": _frame([1, 1, 1], [0.2, 0.5, 0.9], [1.0, 0.5, 3.0]),
     "negatives_only": _frame([0, 0, 0], [0.2, 0.5, 0.9], [1.0, 0.5, 3.0]),
@@ -81,16 +81,6 @@ def _regression() -> dict[str, pl.DataFrame]:
 REGRESSION = _regression()
 
 
-@pytest.fixture(params=list(BINARY))
-def binary_rows(request: pytest.FixtureRequest) -> pl.DataFrame:
-    return BINARY[request.param]
-
-
-@pytest.fixture(params=list(REGRESSION))
-def regression_rows(request: pytest.FixtureRequest) -> pl.DataFrame:
-    return REGRESSION[request.param]
-
-
 @pytest.fixture(params=[None, "w"], ids=["unweighted", "weighted"])
 def weight(request: pytest.FixtureRequest) -> str | None:
     return request.param
@@ -109,19 +99,23 @@ def _expected(rows: pl.DataFrame, weight: str | None, reference: Reference) -> f
 
 
 @pytest.fixture(scope="session")
-def check_expr() -> Callable[[Metric, pl.DataFrame, str | None, Reference], None]:
-    """Compare a metric overall and by group with a reference; NaN of the reference is null."""
+def check_expr() -> Callable[[Metric, str | None, Reference], None]:
+    """Compare a metric with a reference: overall, and by case and group. NaN of the reference is null."""
 
-    def check(metric: Metric, rows: pl.DataFrame, weight: str | None, reference: Reference) -> None:
+    def check(metric: Metric, weight: str | None, reference: Reference) -> None:
+        cases = BINARY if metric.task == "binary" else REGRESSION
         expression = metric.expr("y", "p", weight)
         near = {"rel": 1e-9, "abs": 1e-12}
-        found = rows.select(expression).item()
-        assert found == _approx(_expected(rows, weight, reference), near)
-        grouped = rows.lazy().group_by("g").agg(expression).collect()
-        by_group = dict(grouped.iter_rows())
-        assert set(by_group) == set(rows["g"].unique())
-        for (group,), part in rows.group_by("g"):
-            assert by_group[group] == _approx(_expected(part, weight, reference), near), group
+        for name in ("random", "one_row", "empty"):
+            found = cases[name].select(expression).item()
+            assert found == _approx(_expected(cases[name], weight, reference), near), name
+        together = pl.concat([rows.with_columns(case=pl.lit(name)) for name, rows in cases.items()])
+        grouped = together.lazy().group_by("case", "g").agg(expression).collect()
+        by_group = {(case, group): value for case, group, value in grouped.iter_rows()}
+        parts = together.partition_by("case", "g", as_dict=True)
+        assert by_group.keys() == parts.keys()
+        for key, part in parts.items():
+            assert by_group[key] == _approx(_expected(part, weight, reference), near), key
 
     return check
 

@@ -49,7 +49,9 @@ def test_anything_else_is_not_a_table(data):
     ids=["mixed", "twice"],
 )
 def test_a_pandas_table_that_polars_cannot_hold(data):
-    with pytest.raises(DataError, match="^the pandas DataFrame cannot be read as a Polars table: ") as caught:
+    with pytest.raises(
+        DataError, match=r"^the pandas DataFrame cannot be read as a Polars table: "
+    ) as caught:
         as_frame(data)
     assert isinstance(caught.value.__cause__, ValueError)
 

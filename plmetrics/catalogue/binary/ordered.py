@@ -209,7 +209,7 @@ class KolmogorovSmirnov(Norm):
 
     def size(self, state: Any, gaps: Any) -> Any:  # noqa: ARG002
         """The largest gap."""
-        return ops.largest(ops.absolute(gaps))
+        return ops.larger(ops.largest(ops.absolute(gaps)), 0.0)
 
     def undefined(self, state: Any) -> Undefined:
         """A class is absent."""
@@ -225,7 +225,8 @@ class KolmogorovSmirnov(Norm):
         positives = ops.ratio(state.positive, ops.spread(state.positives, gaps), 0.0)
         negatives = ops.ratio(state.negative, ops.spread(state.negatives, gaps), 0.0)
         corners = ops.larger(ops.absolute(gaps - positives), ops.absolute(gaps + negatives))
-        return ops.larger(ops.largest(corners) - self.size(state, gaps), 0.0)
+        size = self.size(state, gaps)
+        return ops.larger(ops.largest(corners), size) - size
 
 
 def _cumulative_share(mass: Any) -> Any:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
-from plmetrics.core.rowsql.operators import CHAINS, OPERATORS
-from plmetrics.core.rowsql.parts import Builder, Kind, Node, Part, RowExpressionError, refuse
+from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced
+from plmetrics.core.rowsql.parts import (
+    Builder,
+    Kind,
+    Node,
+    Part,
+    RowExpressionError,
+    condition,
+    derived,
+    refuse,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +27,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 10_000
 MAX_DEPTH = 20
 MAX_SIZE = 10_000
+MAX_EXPANDED_DEPTH = 250
 
 _RULES = {**OPERATORS, **FUNCTIONS}
 _SIDES = frozenset({"this", "expression"})
@@ -167,11 +178,26 @@ def _build(builder: Builder, node: Node) -> Part:
         chain.append(node)
         node = node.this
     part = _single(builder, node)
-    for link in reversed(chain):
-        part = CHAINS[link.key](part, builder(link.expression), link)
-    if part.size > MAX_SIZE:
-        refuse(node, "the expression is too large once it is expanded", "nest fewer divisions and CASEs")
+    for key, links in groupby(reversed(chain), key=lambda link: str(link.key)):
+        part = _chained(builder, part, key, list(links))
+    if part.size > MAX_SIZE or part.depth > MAX_EXPANDED_DEPTH:
+        refuse(
+            node, "the expression is too large once it is expanded", "use fewer operators in one expression"
+        )
     builder.depth -= 1
+    return part
+
+
+def _chained(builder: Builder, part: Part, key: str, links: list[Node]) -> Part:
+    """A part and what follows it, joined by one and the same operator."""
+    combine = CHAINS[key]
+    if key in {"and", "or"} and len(links) > 1:
+        nodes = [links[0].this, *(link.expression for link in links)]
+        parts = [part, *(builder(link.expression) for link in links)]
+        tests = [derived("condition", condition(*pair), pair[0]) for pair in zip(parts, nodes, strict=True)]
+        return balanced(tests, combine, links[0])
+    for link in links:
+        part = combine(part, builder(link.expression), link)
     return part
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -117,6 +117,15 @@ def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: 
     return derived("condition", both, left, right)
 
 
+def balanced(parts: list[Part], combine: Callable[[Part, Part, Node], Part], node: Node) -> Part:
+    """AND or OR of many as a balanced tree: the time Polars takes to resolve a plan grows with its depth."""
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        left_over = parts[-1:] if len(parts) % 2 else []
+        parts = [combine(left, right, node) for left, right in pairs] + left_over
+    return parts[0]
+
+
 def _comparison(
     operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node
 ) -> Part:
@@ -160,7 +169,7 @@ def _found(value: Part, members: list[Part], node: Node) -> Part:
         expr = value.expr.is_in([member.literal for member in members])
         return Part(expr, "condition", value.size + len(members))
     tests = [_comparison(operator.eq, value, member, node) for member in members]
-    return derived("condition", reduce(operator.or_, [test.expr for test in tests]), *tests)
+    return balanced(tests, CHAINS["or"], node)
 
 
 def is_value(build: Builder, node: Node) -> Part:

@@ -41,12 +41,13 @@ class Part:
     """A piece of a row expression: its Polars expression, what kind of value it has, and how large it is.
 
     A column's kind is unknown: Polars checks it against the data. `literal` is the value of a constant, and
-    `size` the number of nodes in `expr`, counting those that occur twice twice.
+    `size` the number of nodes in `expr`, counting those that occur twice twice; `depth` is its nesting.
     """
 
     expr: pl.Expr
     kind: Kind
     size: int = 1
+    depth: int = 1
     literal: Any = None
 
 
@@ -88,7 +89,8 @@ def refuse(node: Node, message: str, hint: str | None = None) -> NoReturn:
 
 def derived(kind: Kind, expr: pl.Expr, *sources: Part, copies: int = 1) -> Part:
     """A part made from others, each of which occurs in it `copies` times."""
-    return Part(expr, kind, 1 + copies * sum(source.size for source in sources))
+    size = 1 + copies * sum(source.size for source in sources)
+    return Part(expr, kind, size, 1 + max(source.depth for source in sources))
 
 
 def condition(part: Part, node: Node) -> pl.Expr:

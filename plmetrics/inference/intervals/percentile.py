@@ -25,7 +25,7 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...]) -> Array:
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
     nan_last = np.where(np.isfinite(replicates), replicates, np.nan)
-    ranked = np.partition(nan_last, np.unique([below, above]), axis=0)
+    ranked = np.sort(nan_last, axis=0)
     low = np.take_along_axis(ranked, below, axis=0)
     high = np.take_along_axis(ranked, above, axis=0)
     found: Array = low + (high - low) * (place - below)

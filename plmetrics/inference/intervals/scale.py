@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from plmetrics.core import ops
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -34,17 +36,13 @@ def scale_of(bounds: tuple[float, float]) -> Scale:
     return _BY_BOUNDS.get(bounds, IDENTITY)
 
 
-def _log(value: Array) -> Array:
-    return np.log(value, out=np.full(value.shape, -np.inf), where=value > 0)
-
-
 def _exponential(value: Array) -> Array:
     with np.errstate(over="ignore"):
         return np.exp(value)
 
 
 IDENTITY = Scale("identity", lambda v: v, lambda g: g, np.ones_like)
-_LOG = Scale("log", _log, _exponential, lambda v: 1 / v)
+_LOG = Scale("log", ops.log, _exponential, lambda v: 1 / v)
 _LOGIT = Scale("logit", logit, expit, lambda v: 1 / (v * (1 - v)))
 _CENTRED_LOGIT = Scale(
     "logit of (1 + v) / 2",

@@ -28,8 +28,15 @@ if TYPE_CHECKING:
 
     from plmetrics.report.summary import Summary
 
-OUTCOMES = ("fail", "inconclusive", "warn", "skip", "pass")
-STYLES = {"fail": "bold red", "inconclusive": "bold yellow", "warn": "yellow", "skip": "dim", "pass": "green"}
+OUTCOMES = ("fail", "inconclusive", "warn", "skipped", "pass")
+_STYLES = {
+    "fail": "bold red",
+    "inconclusive": "bold yellow",
+    "warn": "yellow",
+    "skipped": "dim",
+    "pass": "green",
+}
+_QUIET = frozenset({"pass", "skipped"})
 _SHOWN_EACH = 3
 _MOST = 60
 
@@ -42,97 +49,94 @@ def outcomes(frame: pl.DataFrame) -> Counter[str]:
 
 
 def gates(summary: Summary, width: int) -> list[Text]:
-    """A line a check, fail and inconclusive ones first; gates that passed on many slices are one line."""
+    """A line a check, fail and inconclusive ones first; many checks of a gate that passed are one line."""
     if summary.gates.is_empty():
         return []
     checks = [row | {"outcome": _outcome(row)} for row in summary.gates.iter_rows(named=True)]
-    checks.sort(key=lambda row: _rank(row["outcome"]))
+    checks.sort(key=lambda row: OUTCOMES.index(row["outcome"]))
     rows = list(_condensed(checks))
-    shown, hidden = rows[:_MOST], rows[_MOST:]
-    lines = heading("Gates", width=width) + _lines(shown, width)
-    if hidden:
-        lines += wrapped(Text(f"and {len(hidden)} more in gates.parquet", FAINT), width)
+    lines = heading("Gates", width=width) + _lines(rows[:_MOST], width)
+    if len(rows) > _MOST:
+        lines += wrapped(Text(f"and {len(rows) - _MOST} more in the table gates", FAINT), width)
     return lines
 
 
 def _lines(rows: list[Row], width: int) -> list[Text]:
-    columns = [Column(title) for title in ("verdict", "gate", "model", "slice", "observed", "rule")]
-    cells = [
-        [
-            Text(row["outcome"], STYLES.get(row["outcome"], "")),
-            Text(_gate_name(row)),
-            Text(printable(row["model"] or "")),
-            Text(printable(_place(row["slice_set"], row["slice"]))),
-            value,
-            Text(printable(row["rule"] or "")),
-        ]
-        for row, value in zip(rows, aligned([_observed(row) for row in rows]), strict=True)
-    ]
+    cells = [_cells(row) for row in rows]
+    observed = aligned([_observed(row) for row in rows])
+    titles = ["verdict", "gate", "rule", "model", "slice", "observed", "note"]
+    grid = [[*before, value, note] for (*before, _, note), value in zip(cells, observed, strict=True)]
+    used = [i for i in range(len(titles)) if any(row[i].plain for row in grid)]
     longest = max(len(row["outcome"]) for row in rows)
-    fitting = table(columns, cells, width, least=longest)
+    columns = [Column(titles[i]) for i in used]
+    fitting = table(columns, [[row[i] for i in used] for row in grid], width, least=longest)
     if fitting is not None:
         return fitting
-    lines = []
-    for (outcome, gate, model, where, _, rule), row in zip(cells, rows, strict=True):
-        lines += _block(outcome, longest, [gate, rule], [model, where, aligned([_observed(row)])[0]], width)
-    return lines
+    return [line for outcome, *rest in cells for line in _block(outcome, rest, longest, width)]
 
 
-def _block(outcome: Text, longest: int, first: list[Text], second: list[Text], width: int) -> list[Text]:
-    """The outcome in the margin; the gate and its rule, and below them what was observed, beside it."""
+def _cells(row: Row) -> list[Text]:
+    """Verdict, name if it has one, rule, model, slice, what was observed, and why it is not clear."""
+    rule = f"{row['metric']} {row['rule']}"
+    name = "" if row["gate"] == rule else row["gate"] or ""
+    note = "" if row["outcome"] in _QUIET else row["note"] or ""
+    return [
+        Text(row["outcome"], _STYLES[row["outcome"]]),
+        Text(printable(name)),
+        Text(printable(rule)),
+        Text(printable(row["model"] or "")),
+        Text(printable(_place(row))),
+        aligned([_observed(row)])[0],
+        Text(printable(note), FAINT),
+    ]
+
+
+def _block(outcome: Text, rest: list[Text], longest: int, width: int) -> list[Text]:
+    """The outcome in the margin; beside it the gate and its rule, and below them what was observed."""
     margin = INDENT + longest + GAP
-    lines = flow(first, width, indent=margin) + flow(second, width, indent=margin)
+    lines = flow(rest[:2], width, indent=margin) + flow(rest[2:], width, indent=margin)
     lines[0] = Text(" " * INDENT) + outcome + lines[0][INDENT + outcome.cell_len :]
     return lines
 
 
 def _condensed(checks: list[Row]) -> Iterator[Row]:
-    """The checks, but those of one gate that ended alike and need no action as one row."""
+    """The checks, but many of one gate that need no action as one row."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for place, row in enumerate(checks):
-        quiet = row["outcome"] in {"pass", "skip"}
-        key = (row["outcome"], row["gate"], row["metric"], row["rule"]) if quiet else (str(place),)
-        groups.setdefault(key, []).append(row)
+        alike = (row["outcome"], row["gate"], row["metric"], row["rule"])
+        groups.setdefault(alike if row["outcome"] in _QUIET else (str(place),), []).append(row)
     for group in groups.values():
         if len(group) <= _SHOWN_EACH:
             yield from group
         else:
             yield group[0] | {
-                "model": _several({row["model"] for row in group}, "models"),
-                "slice_set": None,
-                "slice": _several({_place(row["slice_set"], row["slice"]) for row in group}, "slices"),
+                "model": _several([row["model"] or "" for row in group], "models"),
+                "place": _several([_place(row) for row in group], "slices"),
                 "together": [row["observed"] for row in group if row["observed"] is not None],
             }
 
 
-def _several(things: set[Any], word: str) -> str:
-    return f"{len(things)} {word}" if len(things) > 1 else str(next(iter(things)) or "")
+def _several(names: list[str], word: str) -> str:
+    different = set(names)
+    return names[0] if len(different) == 1 else f"{len(different)} {word}"
 
 
-def _place(slice_set: str | None, text: str) -> str:
-    return "overall" if slice_set == "overall" else text
+def _place(row: Row) -> str:
+    if "place" in row:
+        return str(row["place"])
+    return str(row["slice_set"] if row["slice"] == "all" else row["slice"])
 
 
 def _observed(row: Row) -> Estimate:
     together = row.get("together")
     if together is None:
-        signed = row["rule"] is not None and "against" in row["rule"]
+        signed = row["rule"].startswith("difference")
         return estimate(row["observed"], row["lower"], row["upper"], status=row["status"], signed=signed)
     if not together:
         return Estimate("-", f"({row['status']})")
     return Estimate(number(min(together)), f"to {number(max(together))}")
 
 
-def _gate_name(row: Row) -> str:
-    gate, metric = row["gate"] or row["metric"], row["metric"]
-    told = metric in gate or metric in (row["rule"] or "")
-    return printable(gate if told else f"{gate}: {metric}")
-
-
 def _outcome(row: Row) -> str:
     failed_softly = row["verdict"] == "fail" and row["level"] == "warn"
     return "warn" if failed_softly else str(row["verdict"])
-
-
-def _rank(outcome: str) -> int:
-    return OUTCOMES.index(outcome) if outcome in OUTCOMES else len(OUTCOMES) - 2

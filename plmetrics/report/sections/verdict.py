@@ -26,9 +26,9 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     """The verdict with the number of checks behind it, and the size of the evaluation."""
     word, style = _HEADLINES.get(summary.verdict, ("DONE", "bold"))
     counts = outcomes(summary.gates)
-    line = Text.assemble((word, style), "  ", (printable(summary.name), "bold"), " ")
+    line = Text.assemble((word, style), "  ", (f"{printable(summary.name)}:", "bold"))
     said = _listed([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)])
-    checks = ["gate checks:", *said] if said else ["no gates"]
+    checks = said or ["no gates"]
     lines = flow([line, *map(Text, checks)], width, indent=0, gap=1)
     return lines + flow([Text(size, FAINT) for size in _listed(_sizes(summary))], width, indent=0, gap=1)
 

@@ -119,7 +119,7 @@ def _header(file: SourceFile, complaints: Complaints) -> list[str] | None:
 
 
 def _header_fault(names: Sequence[str]) -> tuple[str, str] | None:
-    if not any(name.strip() for name in names):
+    if not names:
         return "has no header: its first line is empty", "the first line must name the columns"
     if len(names) == 1 and (other := next((mark for mark in _OTHER_MARKS if mark in names[0]), None)):
         hint = f"separate columns with commas, not with {_OTHER_MARKS[other]}"
@@ -139,11 +139,11 @@ def _same_columns(
     extra = [name for name in names if name not in expected]
     faults = []
     if missing:
-        faults.append(f"lacks the columns {listed(missing)}")
+        faults.append(f"lacks columns that {first.name} has: {listed(missing)}")
     if extra:
-        faults.append(f"has the columns {listed(extra)} more")
+        faults.append(f"has columns that {first.name} lacks: {listed(extra)}")
     if faults:
-        complaints.add(file.path, f"{' and '.join(faults)} than {first.name}", _ONE_HEADER)
+        complaints.add(file.path, "; ".join(faults), _ONE_HEADER)
     return not faults
 
 

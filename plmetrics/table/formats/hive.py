@@ -55,14 +55,15 @@ def find_partitions(files: Sequence[SourceFile], complaints: Complaints, *, nati
     """The partition columns that the files' names state.
 
     A column is of whole numbers, numbers, ISO dates or true and false where all its values are, else text;
-    `__HIVE_DEFAULT_PARTITION__` is null. `native` says that the format's scan can read them by itself; it does
-    so where no other folder of a path looks like a partition.
+    `__HIVE_DEFAULT_PARTITION__` is null. `native` says that the format's scan can read them by itself; it
+    does so where no other folder of a path looks like a partition.
     """
     texts = [dict(partition_pairs(file.name)) for file in files]
     keys = list(texts[0]) if texts else []
     for file, found in zip(files, texts, strict=True):
         if list(found) != keys:
-            complaints.add(file.path, _difference(keys, list(found)), f"{files[0].name} has {_folders(keys)}")
+            message = f"the key=value folders are {_folders(found)}, but {_folders(keys)} for {files[0].name}"
+            complaints.add(file.path, message)
     columns = {key: _column([found.get(key, _NULL) for found in texts]) for key in keys}
     return Partitions(
         schema=pl.Schema({key: column.dtype for key, column in columns.items()}),
@@ -97,9 +98,5 @@ def _parsed(known: dict[str, str]) -> tuple[pl.DataType, dict[str, Any]]:
     return pl.String(), known
 
 
-def _difference(keys: Sequence[str], found: Sequence[str]) -> str:
-    return f"its folders are {_folders(found)}, not {_folders(keys)}"
-
-
 def _folders(keys: Iterable[str]) -> str:
-    return listed([f"{key}=..." for key in keys]) or "without key=value"
+    return listed([f"{key}=..." for key in keys]) or "none"

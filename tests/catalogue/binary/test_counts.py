@@ -22,14 +22,14 @@ REFERENCES = {
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_expression_equals_the_plain_formula(name, binary_rows, weight, check_expr):
-    check_expr(create("binary", name, {}), binary_rows, weight, REFERENCES[name])
+def test_expression_equals_the_plain_formula(name, weight, check_expr):
+    check_expr(create("binary", name, {}), weight, REFERENCES[name])
 
 
 @pytest.mark.parametrize("threshold", [-3.0, 0.0, 0.4, 1.0, 1e300])
-def test_a_score_at_the_threshold_is_called_positive(threshold, binary_rows, check_expr):
+def test_a_score_at_the_threshold_is_called_positive(threshold, check_expr):
     metric = create("binary", "tp", {"threshold": threshold})
-    check_expr(metric, binary_rows, "w", cell(True, True, threshold))
+    check_expr(metric, "w", cell(True, True, threshold))
 
 
 def test_boolean_labels_are_labels():

@@ -55,8 +55,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "parameters", "reference"), CASES)
-def test_expression_equals_the_plain_formula(name, parameters, reference, binary_rows, weight, check_expr):
-    check_expr(create("binary", name, parameters), binary_rows, weight, reference)
+def test_expression_equals_the_plain_formula(name, parameters, reference, weight, check_expr):
+    check_expr(create("binary", name, parameters), weight, reference)
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ REFERENCES |= {COMPLEMENTS[name]: complement(REFERENCES[name]) for name in COMPL
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_expression_equals_scikit_learn(name, binary_rows, weight, check_expr):
-    check_expr(create("binary", name, {"threshold": THRESHOLD}), binary_rows, weight, REFERENCES[name])
+def test_expression_equals_scikit_learn(name, weight, check_expr):
+    check_expr(create("binary", name, {"threshold": THRESHOLD}), weight, REFERENCES[name])
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ def written(rows: int, columns: int = 1) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(0, 1), (1, 1), (63, 3), (64, 14), (8192, 15), (100_000, 1), (5, 300)])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(0, 1), (1, 1), (63, 3), (64, 14), (8192, 15), (100_000, 1), (5, 300)]
+)
 def test_rows_of_files_by_polars(rows, columns):
     assert footer_rows(read_footer(BytesIO(written(rows, columns)))) == rows
 
@@ -52,16 +54,18 @@ def test_rows_of_files_by_another_writer(version):
     ],
 )
 def test_what_has_no_footer(data):
-    with pytest.raises(FooterError, match="^truncated or not a parquet file$"):
+    with pytest.raises(FooterError, match=r"^truncated or not a parquet file$"):
         read_footer(BytesIO(data))
 
 
 def test_an_encrypted_footer():
-    with pytest.raises(FooterError, match="^encrypted; write it without encryption$"):
+    with pytest.raises(FooterError, match=r"^encrypted; write it without encryption$"):
         read_footer(BytesIO(written(5)[:-4] + b"PARE"))
 
 
-@pytest.mark.parametrize("footer", [b"", b"\0", b"\x15\x02", bytes([0x19, 0xFC]) + b"\xff" * 9, b"\x1c" * 100_000])
+@pytest.mark.parametrize(
+    "footer", [b"", b"\0", b"\x15\x02", bytes([0x19, 0xFC]) + b"\xff" * 9, b"\x1c" * 100_000]
+)
 def test_bytes_that_are_no_footer(footer):
     with pytest.raises(FooterError):
         footer_rows(footer)

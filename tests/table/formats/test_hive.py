@@ -46,7 +46,9 @@ def test_folders_are_columns(root, top, ending):
     assert rows_of(f"{top}/region=FR/month=01/part-0.{ending}") == [(2, "FR", 1)]
     source = open_source(top)
     assert source.schema == {"y": pl.Int64, "region": pl.String, "month": pl.Int64}
-    assert source.with_row_key().filter(pl.col("region") == "FR").select("y", "month").collect().rows() == [(2, 1)]
+    assert source.with_row_key().filter(pl.col("region") == "FR").select("y", "month").collect().rows() == [
+        (2, 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,10 +91,8 @@ def test_folders_must_agree(root, top, ending):
     with pytest.raises(DataError) as caught:
         open_source(top)
     assert str(caught.value) == (
-        f"{top}/g=a/1.{ending}: its folders are g=..., not without key=value\n"
-        f"    1.{ending} has without key=value\n"
-        f"{top}/g=a/h=b/1.{ending}: its folders are g=..., h=..., not without key=value\n"
-        f"    1.{ending} has without key=value"
+        f"{top}/g=a/1.{ending}: the key=value folders are g=..., but none for 1.{ending}\n"
+        f"{top}/g=a/h=b/1.{ending}: the key=value folders are g=..., h=..., but none for 1.{ending}"
     )
 
 

@@ -133,7 +133,9 @@ def test_numeric_types_are_widened_without_loss(root, types, expected):
     assert source.schema == {"s": expected}
     found = source.frame.collect()
     assert found.schema == source.schema
-    values = [value for number, dtype in enumerate(types) for value in (None if dtype == pl.Null else number, None)]
+    values = [
+        value for number, dtype in enumerate(types) for value in (None if dtype == pl.Null else number, None)
+    ]
     assert found["s"].to_list() == values
     assert source.with_row_key().select("s").collect_schema() == source.schema
 

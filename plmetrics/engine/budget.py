@@ -1,0 +1,54 @@
+"""The memory budget, and what it decides: whether ordered metrics sort the rows or count them on a grid."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from plmetrics.engine.request import Request
+
+_SHARE = 0.6
+_SCORE, _LABEL, _WEIGHT, _BLOCK, _CELL = 8, 1, 8, 8, 4
+_COPIES = 3.0
+"""A sort and a regrouping hold a model's columns a few times over."""
+
+
+def memory_budget(request: Request) -> int:
+    """Bytes the run may use: what the suite says, else a share of the machine's memory."""
+    if request.suite.memory is not None:
+        return request.suite.memory
+    return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def sort_bytes(request: Request, rows: int, cubes: int) -> int:
+    """About how much memory sorted rows take: all models' scores once, one model's columns a few times."""
+    suite = request.suite
+    beside = _LABEL + _CELL * cubes
+    beside += _WEIGHT if suite.columns.weight is not None else 0
+    beside += _BLOCK if suite.uncertainty is not None else 0
+    return int(rows * (len(request.models) * _SCORE + beside + _COPIES * (_SCORE + beside)))
+
+
+def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
+    """Whether ordered metrics are exact in this run.
+
+    Raises:
+        ConfigError: they must be, and do not fit; or they cannot be, and a metric needs it.
+    """
+    suite = request.suite
+    needed, budget = sort_bytes(request, rows, cubes), memory_budget(request)
+    fits = needed <= budget
+    if suite.exact is True and not fits and request.scores:
+        msg = f"exact: true needs about {needed / 1e9:.1f} GB for the sorted rows, the memory budget is {budget / 1e9:.1f} GB"
+        raise ConfigError(Problem(msg, ("exact",), "leave exact out for values with a bound, or raise memory"))
+    exact = fits if suite.exact is None else suite.exact
+    if not exact:
+        for index, metric in enumerate(suite.metrics):
+            binning = metric.binning()
+            if binning is not None and binning.strategy == "quantile":
+                msg = f"{metric.text} needs the sorted rows, which exact: false or the memory budget rules out"
+                raise ConfigError(Problem(msg, ("metrics", index), "use strategy=uniform, or allow exact"))
+    return exact

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from plmetrics.inference.intervals.spread import spread
+
+
+def column(*values: float) -> np.ndarray:
+    return np.array(values)[:, None]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9, -1e9])
+def test_standard_error_is_the_sample_standard_deviation(offset: float) -> None:
+    found = spread(column(1.0, 2.0, 4.0, np.nan) + offset, np.array([1.0]))
+    assert found.std_error[0] == pytest.approx(np.sqrt(7 / 3))
+    assert found.undefined.tolist() == [1]
+    assert not found.constant[0]
+
+
+@pytest.mark.parametrize(("undefined", "too_many"), [(0, False), (50, False), (51, True), (999, True), (1000, True)])
+def test_more_than_a_twentieth_is_too_many(undefined: int, too_many: bool) -> None:
+    drawn = np.linspace(1, 2, 1000)
+    drawn[:undefined] = np.nan
+    found = spread(drawn[:, None], np.array([1.0]))
+    assert found.undefined.tolist() == [undefined]
+    assert found.too_many_undefined.tolist() == [too_many]
+
+
+@pytest.mark.parametrize(
+    ("drawn", "constant"),
+    [
+        (column(0.1, 0.1, 0.1), True),
+        (column(0.1, 0.1 + 2e-17, 0.3 - 0.2), True),
+        (column(0.1, 0.1, np.nan), True),
+        (column(0.1, 0.1, 0.1001), False),
+        (column(np.nan, np.nan, np.nan), False),
+        (column(1e-200, 2e-200, 3e-200), True),
+    ],
+)
+def test_equal_up_to_rounding(drawn: np.ndarray, constant: bool) -> None:
+    found = spread(drawn, np.array([0.1]))
+    assert found.constant.tolist() == [constant]
+    if constant:
+        assert found.std_error.tolist() == [0.0]
+
+
+def test_one_replicate_has_no_spread() -> None:
+    found = spread(column(1.0), np.array([1.0]))
+    assert np.isnan(found.std_error).all()
+    assert found.too_many_undefined.all()
+
+
+def test_infinity_and_overflow_do_not_warn() -> None:
+    found = spread(np.array([[np.inf, 1e300], [np.inf, -1e300], [-np.inf, 1e300]]), np.ones(2))
+    assert found.undefined.tolist() == [3, 0]
+    assert np.isnan(found.std_error[0])
+    assert np.isinf(found.std_error[1])

@@ -1,0 +1,85 @@
+"""How often intervals hold the truth: every slice is one simulated table, all resampled with the same weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from plmetrics.inference.comparisons.paired import paired_difference
+from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.intervals.ladder import Interval, interval
+from plmetrics.inference.weights import draw_weights
+
+TABLES = 3000
+REPLICATES = 400
+LEVEL = 0.9
+
+
+def weights(blocks: int) -> np.ndarray:
+    return draw_weights(np.ones(blocks, dtype=np.int64), REPLICATES, seed=5).counts / blocks
+
+
+def estimate(x: np.ndarray, deviations: np.ndarray | None = None) -> Estimate:
+    """The mean of every table `[table, unit]`."""
+    tables, blocks = x.shape
+    ok, n = np.full(tables, "ok", dtype=object), np.full(tables, float(blocks))
+    return Estimate(x.mean(axis=1), ok, np.full(tables, blocks), weights(blocks) @ x.T, (n,), deviations)
+
+
+def share(made: Interval, truth: float) -> float:
+    assert (made.status == "ok").all()
+    return float(np.mean((made.lower <= truth) & (truth <= made.upper)))
+
+
+def close(observed: float, expected: float, slack: float) -> bool:
+    """Within four standard errors of the simulation and what the form is known to miss."""
+    return abs(observed - expected) < slack + 4 * (expected * (1 - expected) / TABLES) ** 0.5
+
+
+@pytest.mark.parametrize(("form", "blocks"), [("t", 8), ("t", 100), ("percentile", 100), ("centred", 100)])
+def test_a_mean(form: Any, blocks: int) -> None:
+    x = np.random.default_rng(1).normal(3.0, 2.0, (TABLES, blocks))
+    made = interval(estimate(x), kind="other", bounds=(-np.inf, np.inf), level=LEVEL, form=form)
+    assert close(share(made, 3.0), LEVEL, slack=0.01)
+
+
+def test_percentiles_of_few_blocks_are_too_narrow_which_is_why_t_takes_over() -> None:
+    x = np.random.default_rng(2).normal(3.0, 2.0, (TABLES, 8))
+    made = interval(estimate(x), kind="other", bounds=(-np.inf, np.inf), level=LEVEL, form="percentile")
+    assert share(made, 3.0) < LEVEL - 0.04
+
+
+@pytest.mark.parametrize(("p", "n"), [(0.3, 100), (0.3, 30), (0.97, 100), (0.995, 60)])
+def test_a_proportion(p: float, n: int) -> None:
+    x = (np.random.default_rng(3).random((TABLES, n)) < p).astype(np.float64)
+    made = interval(estimate(x), kind="proportion", bounds=(0, 1), level=LEVEL, form="auto")
+    assert share(made, p) > LEVEL - 0.06
+
+
+def test_a_positive_mean_on_the_log_scale() -> None:
+    x = np.random.default_rng(4).exponential(2.0, (TABLES, 40))
+    made = interval(estimate(x), kind="other", bounds=(0, np.inf), level=LEVEL, form="auto")
+    assert close(share(made, 2.0), LEVEL, slack=0.03)
+
+
+def test_a_norm_whose_truth_is_0() -> None:
+    gaps = np.random.default_rng(5).normal(0.0, 1.0, (10, TABLES, 100))
+    point = gaps.mean(axis=2)
+    drawn = np.einsum("rb,gtb->grt", weights(100), gaps, optimize=True)
+    replicates, deviations = np.abs(drawn).mean(axis=0), np.abs(drawn - point[:, None]).mean(axis=0)
+    ok, blocks = np.full(TABLES, "ok", dtype=object), np.full(TABLES, 100)
+    ece = Estimate(np.abs(point).mean(axis=0), ok, blocks, replicates, (blocks.astype(float),), deviations)
+    asked = {"kind": "norm", "bounds": (0, 1), "level": LEVEL}
+    assert share(interval(ece, form="auto", **asked), 0.0) > LEVEL
+    assert share(interval(ece, form="percentile", **asked), 0.0) < 0.05
+
+
+@pytest.mark.parametrize("blocks", [10, 100])
+def test_equal_means_are_told_apart_as_often_as_promised(blocks: int) -> None:
+    random = np.random.default_rng(6)
+    shared = random.normal(0, 3, (TABLES, blocks))
+    model, baseline = (estimate(shared + random.normal(0, 1, shared.shape)) for _ in range(2))
+    made = paired_difference(model, baseline, equal=np.zeros(TABLES, dtype=bool), level=LEVEL)
+    assert close(float(np.mean(made.p_value < 1 - LEVEL)), 1 - LEVEL, slack=0.01)
+    assert np.array_equal(made.p_value < 1 - LEVEL, (made.lower > 0) | (made.upper < 0))

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+from plmetrics.core.results import TABLES
+from plmetrics.report.export import to_csv, to_json
+
+
+def refuse(text: str) -> None:
+    raise AssertionError(text)
+
+
+def test_json_holds_all_tables(result: SimpleNamespace) -> None:
+    content = json.loads(to_json(result, Path("runs/x")), parse_constant=refuse)
+    assert list(content) == ["name", "verdict", "run_id", "folder", *TABLES]
+    assert (content["name"], content["verdict"], content["folder"]) == ("credit-risk", "fail", "runs/x")
+    assert content["run_id"] == "20261120T020000Z-4fa1c2"
+    for name, schema in TABLES.items():
+        assert content[name] == getattr(result, name).to_dicts()
+        assert all(list(row) == list(schema) for row in content[name])
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_json_has_null_for_what_is_no_number(result: SimpleNamespace, number: float) -> None:
+    changed = SimpleNamespace(**vars(result))
+    changed.metrics = result.metrics.head(2).with_columns(threshold=pl.Series([number, 0.5]))
+    rows = json.loads(to_json(changed), parse_constant=refuse)["metrics"]
+    assert [row["threshold"] for row in rows] == [None, 0.5]
+
+
+def test_csv_is_the_metrics_table(result: SimpleNamespace) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(result))))
+    for row, expected in zip(rows, result.metrics.rows(named=True), strict=True):
+        pairs = "; ".join(f"{pair['column']}={pair['value']}" for pair in expected.pop("slice_values"))
+        assert row.pop("slice_values") == pairs
+        for column, value in expected.items():
+            text = row[column]
+            assert (
+                (text == "")
+                if value is None
+                else (float(text) == value if isinstance(value, float) else text == str(value))
+            )
+
+
+def test_csv_keeps_awkward_names_apart(result: SimpleNamespace) -> None:
+    changed = SimpleNamespace(**vars(result))
+    values = [[{"column": "a", "value": 'say "hi", you'}, {"column": "b", "value": "two\nlines"}], []]
+    changed.metrics = result.metrics.head(2).with_columns(
+        slice_values=pl.Series(values, dtype=result.metrics.schema["slice_values"])
+    )
+    first, second = csv.DictReader(io.StringIO(to_csv(changed)))
+    assert first["slice_values"] == 'a=say "hi", you; b=two\nlines'
+    assert second["slice_values"] == ""

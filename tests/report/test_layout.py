@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+from rich.text import Text
+
+from plmetrics.report.layout import Column, aligned, printable, table, table_or_stack, wrapped
+from plmetrics.report.numbers import Estimate
+
+COLUMNS = [Column("metric"), Column("value"), Column("rows", align="right", optional=True)]
+ROWS = [
+    [Text("recall_at_precision(precision=0.9)"), Text("0.931 [0.925, 0.937]"), Text("1,234")],
+    [Text("ks"), Text("0.7"), Text("12")],
+    [Text("gini"), Text("0.7"), Text("12")],
+    [Text("brier"), Text("0.7"), Text("12")],
+]
+
+
+def plain(lines: list[Text] | None) -> list[str]:
+    assert lines is not None
+    return [line.plain.rstrip() for line in lines]
+
+
+def test_a_table_that_fits() -> None:
+    assert plain(table(COLUMNS, ROWS, 80)) == [
+        "  metric                              value                  rows",
+        "  recall_at_precision(precision=0.9)  0.931 [0.925, 0.937]  1,234",
+        "  ks                                  0.7                      12",
+        "  gini                                0.7                      12",
+        "  brier                               0.7                      12",
+    ]
+
+
+def test_a_long_label_stands_above_its_row() -> None:
+    assert plain(table(COLUMNS, ROWS, 40)) == [
+        "  metric     value                  rows",
+        "  recall_at_precision(precision=0.9)",
+        "             0.931 [0.925, 0.937]  1,234",
+        "  ks         0.7                      12",
+        "  gini       0.7                      12",
+        "  brier      0.7                      12",
+    ]
+
+
+def test_optional_columns_go_first_then_the_table() -> None:
+    assert plain(table(COLUMNS, ROWS[1:], 16)) == [
+        "  metric  value",
+        "  ks      0.7",
+        "  gini    0.7",
+        "  brier   0.7",
+    ]
+    assert table(COLUMNS, ROWS, 20) is None
+    assert plain(table_or_stack(COLUMNS, ROWS[:2], 24)) == [
+        "  recall_at_precision(pr",
+        "  ecision=0.9)",
+        "    0.931 [0.925, 0.937]",
+        "  ks",
+        "    0.7",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("north", "north"),
+        ("a\x1b[31mred", "a\\x1b[31mred"),
+        ("two\nlines\t", "two\\x0alines\\x09"),
+        ("right\u202eleft", "right\\u202eleft"),
+        ("zero\u200bwidth\u2028", "zero\\u200bwidth\\u2028"),
+        ("no\u00a0break", "no\\xa0break"),
+        ("\U000e0041", "\\U000e0041"),
+        ("\ud800", "\\ud800"),
+        ("北京 é ▲", "北京 é ▲"),
+    ],
+)
+def test_printable(text: str, safe: str) -> None:
+    assert printable(text) == safe
+
+
+def test_aligned() -> None:
+    cells = aligned(
+        [Estimate("0.927", "[0.921, 0.933]"), Estimate("12", "[1, 2]"), Estimate("-", "(no_rows)")]
+    )
+    assert [cell.plain for cell in cells] == [" 0.927 [0.921, 0.933]", "12     [1, 2]", " - (no_rows)"]
+
+
+@pytest.mark.parametrize("width", [20, 33, 47])
+def test_wrapped_keeps_every_character(width: int) -> None:
+    text = "a slice with a very long value " + "x" * 90 + " 北京" * 12
+    lines = wrapped(Text(text), width)
+    assert all(line.cell_len <= width for line in lines)
+    assert "".join("".join(line.plain for line in lines).split()) == "".join(text.split())

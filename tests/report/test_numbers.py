@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plmetrics.report.numbers import count, estimate, number, p_value
+
+FINITE = st.floats(-1e12, 1e12).filter(lambda x: x == 0 or abs(x) > 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((0.92713, 0.92111, 0.93342), "0.927 [0.921, 0.933]"),
+        ((0.5, 0.1, 0.9), "0.50 [0.10, 0.90]"),
+        ((1.0, 0.9912, 1.0), "1.0000 [0.9912, 1.0000]"),
+        ((0.0, 0.0, 0.0), "0 [0, 0]"),
+        ((1204.4, 1189.0, 1219.7), "1204 [1189, 1220]"),
+        ((1.23456e9, 1.2e9, 1.3e9), "1.23e+09 [1.20e+09, 1.30e+09]"),
+        ((1.2e-6, 1.1e-6, 1.3e-6), "1.20e-06 [1.10e-06, 1.30e-06]"),
+        ((-0.00004, -0.001, 0.001), "0.0000 [-0.0010, 0.0010]"),
+        ((3.2, 1.1, math.inf), "3.2 [1.1, inf]"),
+    ],
+)
+def test_estimate(numbers: tuple[float, float, float], text: str) -> None:
+    assert str(estimate(*numbers)) == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"value": None, "status": "no_positives"}, "- (no_positives)"),
+        ({"value": float("nan"), "status": "zero_denominator"}, "- (zero_denominator)"),
+        ({"value": 0.92713}, "0.9271"),
+        ({"value": 0.92713, "interval_status": "too_few_units"}, "0.9271 [-]"),
+        ({"value": 0.0037, "lower": -0.001, "upper": 0.008, "signed": True}, "+0.0037 [-0.0010, +0.0080]"),
+        ({"value": 0.0, "lower": 0.0, "upper": 0.0, "signed": True}, "0 [0, 0]"),
+    ],
+)
+def test_estimate_without_value_or_interval(arguments: dict[str, object], text: str) -> None:
+    assert str(estimate(**arguments)) == text  # type: ignore[arg-type]
+
+
+@given(FINITE, st.floats(1e-9, 1e9), st.floats(1e-9, 1e9))
+def test_numbers_of_an_interval_read_back(value: float, below: float, above: float) -> None:
+    lower, upper = value - below, value + above
+    shown = estimate(value, lower, upper, signed=True)
+    texts = [shown.value, *shown.interval.strip("[]").split(", ")]
+    for text, true in zip(texts, (value, lower, upper), strict=True):
+        mantissa, _, exponent = text.partition("e")
+        unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+        assert abs(float(text) - true) <= unit * 0.5000001 + abs(true) * 1e-12
+        assert not re.fullmatch(r"-0[.0]*", text)
+
+
+@given(FINITE)
+def test_number_keeps_four_digits_and_whole_numbers(value: float) -> None:
+    back = float(number(value))
+    assert back == value or math.isclose(back, value, rel_tol=5.1e-4)
+    assert float(number(round(value))) == round(value)
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(0.0, "<0.001"), (0.00099, "<0.001"), (0.0497, "0.0497"), (0.5, "0.50"), (1.0, "1.00"), (None, "-")],
+)
+def test_p_value(p: float | None, text: str) -> None:
+    assert p_value(p) == text
+
+
+def test_count() -> None:
+    assert count(1234567) == "1,234,567"

@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+from rich.cells import cell_len
+
+from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
+from plmetrics.report.sections.differences import reading
+from plmetrics.report.sections.worst import worst_slices
+from plmetrics.report.summary import Summary
+from plmetrics.report.terminal import render
+
+WIDTHS = [40, 60, 80, 100, 120, 140, 160]
+NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?"
+TRIPLE = re.compile(rf"({NUMBER}) +\[({NUMBER}), ({NUMBER})\]")
+
+
+def row(schema: pl.Schema, **values: Any) -> dict[str, Any]:
+    return {name: values.get(name) for name in schema}
+
+
+def read_back(text: str) -> list[tuple[str, ...]]:
+    return [match.groups() for match in TRIPLE.finditer(text)]
+
+
+def agrees(texts: tuple[str, ...], numbers: tuple[float, ...]) -> bool:
+    """Whether every text is its number rounded to the digits that are shown."""
+    for text, value in zip(texts, numbers, strict=True):
+        unit = 10.0 ** -len(text.partition(".")[2])
+        if abs(float(text) - value) > 0.5000001 * unit:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_line_is_longer_than_the_terminal(summary: Summary, width: int) -> None:
+    lines = render(summary, width).split("\n")
+    assert max(map(cell_len, lines)) <= width
+    assert "\x1b" not in "".join(lines)
+    assert not any(line.endswith(" ") for line in lines)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_all_gates_stand_there_with_the_failed_one_first(summary: Summary, width: int) -> None:
+    text = " ".join(render(summary, width, brief=True).split())
+    gates = text[text.index("Gates") :]
+    for gate, metric, rule in summary.gates.select("gate", "metric", "rule").unique().rows():
+        assert gate in gates
+        assert f"{metric} {rule}" in gates
+    outcomes = re.findall(r"\b(fail|inconclusive|warn|skipped|pass) (?=[a-z])", gates)
+    assert outcomes == ["fail", "inconclusive", "inconclusive", "warn", "skipped", "pass", "pass"]
+    assert "0.871 [0.830, 0.890]" in gates
+    assert "- (no_positives)" in gates
+    assert "region=west, device=set-top box" in gates
+    assert text.startswith("FAIL credit-risk: 1 fail, 2 inconclusive, 1 warn, 1 skipped, 12 pass")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_overall_numbers_and_differences_read_back(summary: Summary, width: int) -> None:
+    shown = read_back(render(summary, width))
+    overall = pl.col("slice_set") == "overall"
+    frames = [(summary.metrics, "value"), (summary.comparisons, "difference")]
+    for frame, column in frames:
+        for numbers in frame.filter(overall).select(column, "lower", "upper").rows():
+            assert any(agrees(texts, numbers) for texts in shown), numbers
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_without_intervals(bare_summary: Summary, width: int) -> None:
+    text = render(bare_summary, width)
+    assert max(map(cell_len, text.split("\n"))) <= width
+    assert "[" not in text[text.index("Overall") : text.index("Worst")]
+    assert "adjusted" not in text
+    assert "No interval" not in text
+
+
+def test_colour_only_on_request(summary: Summary, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b" not in render(summary, 100)
+    monkeypatch.delenv("FORCE_COLOR")
+    monkeypatch.setenv("NO_COLOR", "1")
+    colored = render(summary, 100, color=True)
+    assert "\x1b[1;31m" in colored
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored).split() == render(summary, 100).split()
+
+
+SMALL = [
+    row(
+        METRICS_SCHEMA,
+        model=model,
+        slice_set=slice_set,
+        slice=text,
+        metric=metric,
+        value=value,
+        lower=low,
+        upper=high,
+        std_error=None if low is None else 0.01,
+        interval_status=interval,
+        n=n,
+        status=status,
+    )
+    for model, slice_set, text, metric, value, low, high, interval, n, status in [
+        ("old", "overall", "all", "roc_auc", 0.81, 0.79, 0.83, "ok", 900, "ok"),
+        ("old", "overall", "all", "brier", 0.1, 0.09, 0.11, "ok", 900, "ok"),
+        ("old", "region", "region=north", "roc_auc", 0.75, 0.71, 0.79, "ok", 400, "ok"),
+        ("old", "region", "region=south", "roc_auc", None, None, None, "too_few_units", 5, "no_positives"),
+        ("new", "overall", "all", "roc_auc", 0.84, 0.82, 0.86, "ok", 900, "ok"),
+        ("new", "overall", "all", "brier", 0.12, 0.11, 0.13, "ok", 900, "ok"),
+    ]
+]
+SMALL_DIFFERENCES = [
+    row(
+        COMPARISONS_SCHEMA,
+        contrast="model",
+        scale="difference",
+        slice_set="overall",
+        slice="all",
+        metric=metric,
+        model="new",
+        baseline="old",
+        difference=value,
+        lower=low,
+        upper=high,
+        p_value=p,
+        p_adjusted=p,
+        status="ok",
+        interval_status="ok",
+    )
+    for metric, value, low, high, p in [
+        ("roc_auc", 0.03, 0.01, 0.05, 0.0004),
+        ("brier", 0.02, 0.005, 0.035, 0.012),
+    ]
+]
+SMALL_GATES = [
+    row(
+        GATES_SCHEMA,
+        gate=f"{metric} {rule}",
+        level="fail",
+        metric=metric,
+        model="new",
+        slice_set="overall",
+        slice="all",
+        observed=value,
+        lower=low,
+        upper=high,
+        rule=rule,
+        verdict=verdict,
+        status="ok",
+    )
+    for metric, rule, value, low, high, verdict in [
+        ("roc_auc", ">= 0.8", 0.84, 0.82, 0.86, "pass"),
+        ("brier", "<= 0.1", 0.12, 0.11, 0.13, "fail"),
+    ]
+]
+SNAPSHOT = """\
+FAIL  nightly: 1 fail, 1 pass
+1,000 rows read, 100 of weight 0, 900 used, 2 models, 2 metrics, 2 slices,
+95% intervals
+
+Gates
+  verdict  rule            model  slice    observed
+  fail     brier <= 0.1    new    overall  0.120 [0.110, 0.130]
+  pass     roc_auc >= 0.8  new    overall  0.840 [0.820, 0.860]
+
+Overall
+  metric   old                   new
+  roc_auc  0.810 [0.790, 0.830]  0.840 [0.820, 0.860]
+  brier    0.100 [0.090, 0.110]  0.120 [0.110, 0.130]
+
+new against old (difference, p adjusted by holm)
+  metric   difference                    p  reading
+  roc_auc  +0.030 [+0.010, +0.050]  <0.001  ▲ better
+  brier    +0.020 [+0.005, +0.035]  0.0120  ▼ worse
+
+Worst slices by roc_auc (worse than the model's overall value by one standard
+error, SE, or more)
+  slice         model  value                 to overall
+  region=north  old    0.750 [0.710, 0.790]  -0.060 (6.0 SE)  400 rows
+
+No value
+  no_positives  1 value  in 1 slice  roc_auc
+
+Run folder  runs/nightly/20261120T020000Z-4fa1c2
+"""
+
+
+def small(**changes: Any) -> Summary:
+    keys: dict[str, Any] = {
+        "name": "nightly",
+        "verdict": "fail",
+        "metrics": pl.DataFrame(SMALL, schema=METRICS_SCHEMA),
+        "comparisons": pl.DataFrame(SMALL_DIFFERENCES, schema=COMPARISONS_SCHEMA),
+        "gates": pl.DataFrame(SMALL_GATES, schema=GATES_SCHEMA),
+        "directions": {"roc_auc": "higher", "brier": "lower"},
+        "rows": {
+            "read": 1000,
+            "zero_weight": 100,
+            "used": {"old": 900, "new": 900},
+            "dropped": {"old": 0, "new": 0},
+        },
+        "level": 0.95,
+        "correction": "holm",
+        "place": "runs/nightly/20261120T020000Z-4fa1c2",
+    }
+    return Summary(**(keys | changes))
+
+
+def test_snapshot() -> None:
+    assert render(small(), 80) == SNAPSHOT
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+def test_hostile_names_are_shown_and_do_nothing(width: int) -> None:
+    evil = [
+        "\x1b[2J\x1b]0;owned\x07",
+        "[bold red]x[/bold red]",
+        "line\nbreak\r",
+        "北京市朝阳区" * 12,
+        "x" * 300,
+        "\u202etxt",
+        ":smile:",
+    ]
+    rows = [
+        {
+            **SMALL[2],
+            "model": f"m {name}",
+            "slice_set": "region",
+            "slice": f"region={name}",
+            "value": 0.5 + i / 100,
+        }
+        for i, name in enumerate(evil)
+    ]
+    overall = [{**SMALL[0], "model": entry["model"]} for entry in rows]
+    gates = [
+        {**SMALL_GATES[1], "gate": f"g {name}", "model": f"m {name}", "slice_set": "r", "slice": name}
+        for name in evil
+    ]
+    changes = {
+        "metrics": pl.DataFrame(overall + rows, schema=METRICS_SCHEMA),
+        "gates": pl.DataFrame(gates, schema=GATES_SCHEMA),
+        "place": "runs/" + "y" * 200,
+        "name": "n\x1b[1m",
+    }
+    text = render(small(**changes), width)
+    assert max(map(cell_len, text.split("\n"))) <= width
+    assert all(character.isprintable() for character in text.replace("\n", ""))
+    together = "".join(text.split())
+    for shown in (
+        "\\x1b[2J\\x1b]0;owned\\x07",
+        "[boldred]x[/boldred]",
+        "line\\x0abreak\\x0d",
+        ":smile:",
+        "\\u202etxt",
+    ):
+        assert f"region={shown}" in together
+    assert "x" * 300 in together
+    assert "y" * 200 in together
+
+
+def test_empty_tables() -> None:
+    empty = {
+        "metrics": METRICS_SCHEMA.to_frame(),
+        "comparisons": COMPARISONS_SCHEMA.to_frame(),
+        "gates": GATES_SCHEMA.to_frame(),
+    }
+    text = render(small(**empty, verdict="none", rows={}, level=None, place=None), 80)
+    assert text == "DONE  nightly: no gates\n0 models, 0 metrics, 0 slices\n"
+
+
+def test_many_failures_are_cut_short() -> None:
+    gates = [{**SMALL_GATES[1], "slice_set": "r", "slice": f"r={i}"} for i in range(75)]
+    text = render(small(gates=pl.DataFrame(gates, schema=GATES_SCHEMA)), 100, brief=True)
+    assert text.count("brier <= 0.1") == 60
+    assert "and 15 more" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "direction", "values", "word"),
+    [
+        ({"difference": 0.1}, "higher", None, "better"),
+        ({"difference": 0.1}, "lower", None, "worse"),
+        ({"difference": -0.1}, "lower", None, "better"),
+        ({"difference": -0.1}, "none", None, "lower"),
+        ({"difference": 0.1}, "zero", (0.05, -0.05), "worse"),
+        ({"difference": 0.1}, "zero", (0.02, -0.08), "better"),
+        ({"p_adjusted": 0.05}, "higher", None, "unclear"),
+        ({"p_adjusted": None, "p_value": 0.2}, "higher", None, "unclear"),
+        ({"p_adjusted": None, "p_value": None}, "higher", None, ""),
+        ({"difference": 0.0, "lower": 0.0, "upper": 0.0, "p_adjusted": 1.0}, "higher", None, "equal"),
+        ({"difference": None}, "higher", None, ""),
+    ],
+)
+def test_reading(
+    changes: dict[str, Any], direction: str, values: tuple[float, float] | None, word: str
+) -> None:
+    given = {"difference": 0.1, "lower": 0.0, "upper": 0.2, "p_value": 0.001, "p_adjusted": 0.01} | changes
+    assert reading(given, direction, 0.05, values) == word
+
+
+def expected_worst(frame: pl.DataFrame, metric: str, sign: int, most: int) -> set[tuple[str, str, str]]:
+    """The same in plain loops: best of each set first, then by standard errors."""
+    rows = [
+        entry for entry in frame.rows(named=True) if entry["metric"] == metric and entry["value"] is not None
+    ]
+    whole = {entry["model"]: entry["value"] for entry in rows if entry["slice_set"] == "overall"}
+    scored = []
+    for entry in rows:
+        short = sign * (whole[entry["model"]] - entry["value"])
+        if entry["slice_set"] != "overall" and short / entry["std_error"] >= 1:
+            scored.append((short / entry["std_error"], entry["slice_set"], entry["slice"], entry["model"]))
+    scored.sort(reverse=True)
+    best: dict[tuple[str, str], tuple[float, str, str, str]] = {}
+    for entry in scored:
+        best.setdefault(entry[1:3], entry)
+    leaders, others = [], []
+    for entry in best.values():
+        (others if entry[1] in {leader[1] for leader in leaders} else leaders).append(entry)
+    return {(entry[3], entry[1], entry[2]) for entry in [*leaders, *others][:most]}
+
+
+@pytest.mark.parametrize("most", [1, 4, 6, 10])
+@pytest.mark.parametrize(
+    ("metric", "direction"), [("roc_auc", "higher"), ("log_loss", "lower"), ("fp", "lower")]
+)
+def test_worst_slices(summary: Summary, metric: str, direction: str, most: int) -> None:
+    found = worst_slices(summary.metrics, metric, direction, most)
+    assert {(entry["model"], entry["slice_set"], entry["slice"]) for entry in found} == expected_worst(
+        summary.metrics, metric, 1 if direction == "higher" else -1, most
+    )
+
+
+def test_worst_slices_without_standard_errors(bare_summary: Summary) -> None:
+    found = worst_slices(bare_summary.metrics, "roc_auc", "higher")
+    assert len(found) == 10
+    assert all(entry["errors"] is None and entry["shortfall"] > 0 for entry in found)

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from plmetrics.core.errors import DataError, EnvironmentFault
+from plmetrics.table.formats import csv
+from plmetrics.table.source import open_source
+
+SAME_COLUMNS = "\n    all CSV files of a table need the same columns"
+HEADER = "\n    the first line must name the columns"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(**texts: str | bytes) -> None:
+    for name, text in texts.items():
+        Path(f"{name}.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def refused() -> str:
+    with pytest.raises(DataError) as caught:
+        open_source("*.csv")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty (0 bytes)\n    the program that writes it may have stopped halfway"),
+        ("\n\n", f"has no header: its first line is empty{HEADER}"),
+        ("1,0.93\n0,0.5\n", f"has no header: its first line is 1, 0.93{HEADER}"),
+        ("y,s,y\n1,2,3\n", "names a column twice: y\n    column names must differ"),
+        ("y;s\n1;0,5\n", "has one column, 'y;s'\n    separate columns with commas, not with semicolons"),
+        ("y\ts\n1\t2\n", "has one column, 'y\ts'\n    separate columns with commas, not with tabs"),
+        ("y,grün\n1,2\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
+        ("y,g\n1,grün\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
+        (b"\x1f\x8b\x08\0\0\0", "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
+        (f"{'y' * 200_000},s\n1,2\n", "is not a CSV file that can be read: field larger than"),
+    ],
+)
+def test_bad_files_are_named(root, text, words):
+    write(bad=text)
+    assert refused().startswith(f"bad.csv: {words}")
+
+
+def test_all_bad_files_are_in_one_error(root):
+    write(a="y,s\n1,0.5\n", b="y\n1\n", c="s,y,z\n0.5,1,2\n", d="y,z\n1,2\n", e="", f="\n")
+    assert refused() == (
+        "e.csv: is empty (0 bytes)\n    the program that writes it may have stopped halfway\n"
+        f"f.csv: has no header: its first line is empty{HEADER}\n"
+        f"b.csv: lacks columns that a.csv has: s{SAME_COLUMNS}\n"
+        f"c.csv: has columns that a.csv lacks: z{SAME_COLUMNS}\n"
+        f"d.csv: lacks columns that a.csv has: s; has columns that a.csv lacks: z{SAME_COLUMNS}"
+    )
+
+
+def test_no_permission(root, monkeypatch):
+    write(a="y\n1\n")
+
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(EnvironmentFault, match=r"^a\.csv: no permission to read it$"):
+        open_source("a.csv")
+
+
+def test_columns_may_stand_in_another_order(root):
+    write(a="y,s\n1,0.5\n", b="s,y\n0.25,0\n")
+    assert open_source("*.csv").frame.collect().rows() == [(1, 0.5), (0, 0.25)]
+
+
+def test_quotes_byte_order_mark_and_windows_line_ends(root):
+    write(a='\ufeff"y","a, b"\r\n1,"x\ny"\r\n0,"say ""no"""\r\n')
+    assert open_source("a.csv").frame.collect().rows(named=True) == [
+        {"y": 1, "a, b": "x\ny"},
+        {"y": 0, "a, b": 'say "no"'},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "dtype"),
+    [
+        (["1 2", "3"], pl.Int64),
+        (["1 2", "0.5"], pl.Float64),
+        (["0.5", "1 2"], pl.Float64),
+        (["1" + " 2" * 500 + " 2.5"], pl.Float64),
+        (["1" + " 2" * 500, "2 2" + " 2" * 500 + " x"], pl.String),
+        (["1 2", "x"], pl.String),
+        (["true false", "true"], pl.Boolean),
+        (["2026-01-31 2026-02-28"], pl.String),
+        (["0.5 nan inf -inf NaN Infinity 1e-3"], pl.Float64),
+        (["1 2", "nan"], pl.Float64),
+        (["nan x"], pl.String),
+        (["1 NA"], pl.String),
+        (["- -", "0.5 -"], pl.Float64),
+        (["0.5 -", "- -"], pl.Float64),
+        (["1 -", "- -", "2 3"], pl.Int64),
+        (["- -", "x -"], pl.String),
+        (["- -"], pl.String),
+        (["", "1 2"], pl.Int64),
+        ([""], pl.String),
+        (["1 2", "12345678901234567890"], pl.Int128),
+    ],
+)
+def test_types_fit_all_rows_of_all_files(root, columns, dtype):
+    """Each text is the column of one file, `-` a missing value."""
+    cells = [[cell.replace("-", "", cell == "-") for cell in column.split()] for column in columns]
+    for number, column in enumerate(cells):
+        write(**{f"f{number}": "\n".join(["y,s", *(f"1,{cell}" for cell in column)]) + "\n"})
+    source = open_source("*.csv")
+    assert source.schema == {"y": pl.Int64 if any(cells) else pl.String, "s": dtype}
+    found = source.frame.collect()["s"].to_list()
+    expected = [cell or None for column in cells for cell in column]
+    if dtype == pl.Boolean:
+        expected = [cell == "true" for cell in expected]
+    elif dtype != pl.String:
+        read = float if dtype == pl.Float64 else int
+        expected = [None if cell is None else read(cell) for cell in expected]
+    assert len(found) == len(expected)
+    assert all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(found, expected, strict=True))
+
+
+def test_a_name_may_be_empty_where_it_is_quoted(root):
+    write(a='""\n0.5\n')
+    assert open_source("a.csv").frame.collect().rows(named=True) == [{"": 0.5}]
+
+
+def test_kinds_of_values_that_do_not_go_together(root):
+    write(a="y\ntrue\n", b="y\n1\n")
+    assert refused() == (
+        "b.csv: column 'y' is Int64, but Boolean in the files before it\n"
+        "    write the column in one way in all files"
+    )
+
+
+def test_types_of_large_files_come_from_their_first_rows(root, monkeypatch):
+    monkeypatch.setattr(csv, "_SMALL", 100)
+    monkeypatch.setattr(csv, "_FEWEST_ROWS", 3)
+    monkeypatch.setattr(csv, "_SAMPLED_ROWS", 8)
+    write(a="s,t\n" + "1,\n" * 4 + "2,x\n" + "1,\n" * 100, b="s,t\n" + "1,\n" * 4 + "2.5,\n")
+    source = open_source("*.csv")
+    assert source.schema == {"s": pl.Int64, "t": pl.String}
+    with pytest.raises(pl.exceptions.ComputeError, match=r"could not parse `2\.5`"):
+        source.frame.collect()

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from plmetrics.core.errors import DataError
+from plmetrics.table.faults import explain_polars_error
+from plmetrics.table.formats import csv
+from plmetrics.table.source import Source, open_source
+
+ONE_WAY = (
+    "\n    write the column in one way in all rows, or convert the table to parquet: it states its types"
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(csv, "_SMALL", 0)
+    monkeypatch.setattr(csv, "_FEWEST_ROWS", 1)
+    monkeypatch.setattr(csv, "_SAMPLED_ROWS", 1)
+    return tmp_path
+
+
+def explained(source: Source) -> str:
+    """What is said of the error that reading the source ends in."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever Polars raises
+        source.frame.select(pl.all().max()).collect()
+    fault = explain_polars_error(caught.value, source)
+    assert isinstance(fault, DataError)
+    return str(fault)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "s\n1\n2.5\n",
+            f"column 's': '2.5' is not a whole number, as the rows that were looked at are{ONE_WAY}",
+        ),
+        ("s\n1.5\nx\n", f"column 's': 'x' is not a number, as the rows that were looked at are{ONE_WAY}"),
+        (
+            "s\ntrue\n{}\n",
+            f"column 's': '{{}}' is not true or false, as the rows that were looked at are{ONE_WAY}",
+        ),
+        ("s,t\n1,2\n1,2,3\n", "a row has more fields than the header\n    quote values that contain commas"),
+        (
+            b"s\n" + b"a\n" * 10_000 + b"\xff\n",
+            "a row is not UTF-8 text\n    convert the file to UTF-8, or to parquet",
+        ),
+    ],
+)
+def test_rows_of_a_csv_file(root, text, words):
+    (root / "a.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert explained(open_source("a.csv")) == f"a.csv: {words}"
+
+
+def test_files_that_may_be_to_blame_are_listed(root):
+    for name in "abc":
+        (root / f"{name}.csv").write_text("s\n1\n" + ("x\n" if name == "b" else "2\n"))
+    assert explained(open_source("*.csv")).startswith(
+        "one of 3 files (a.csv, b.csv, c.csv): column 's': 'x' is not"
+    )
+
+
+def damage(path: Path) -> None:
+    data = path.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    path.write_bytes(data[:4] + b"\xff" * (len(data) - footer - 4) + data[-footer:])
+
+
+def write_parquet(*names: str) -> None:
+    for name in names:
+        pl.DataFrame({"s": [0.5, 0.25], "g": ["x", "y"]}).write_parquet(name)
+
+
+def test_a_damaged_parquet_file(root):
+    write_parquet("a.parquet", "b.parquet")
+    damage(root / "b.parquet")
+    assert explained(open_source("b.parquet")) == "b.parquet: the data are damaged\n    write the file again"
+    assert explained(open_source("*.parquet")).startswith(
+        "one of 2 files (a.parquet, b.parquet): the data are"
+    )
+
+
+def test_a_file_whose_size_changed_is_the_one(root):
+    write_parquet("a.parquet", "b.parquet")
+    source = open_source("*.parquet")
+    path = root / "b.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+    assert explained(source) == "b.parquet: the data are damaged\n    write the file again"
+
+
+def test_a_file_that_is_gone(root):
+    write_parquet("a.parquet", "b.parquet")
+    source = open_source("*.parquet")
+    (root / "b.parquet").unlink()
+    assert explained(source).startswith(
+        "b.parquet: a file cannot be read any more: No such file or directory"
+    )
+
+
+def test_a_file_that_was_written_anew_with_other_columns(root):
+    write_parquet("a.parquet", "b.parquet")
+    source = open_source("*.parquet")
+    pl.DataFrame({"s": ["no", "no"], "g": ["x", "y"]}).write_parquet("b.parquet")
+    assert explained(source) == (
+        "b.parquet: column 's' is String, not Float64 any more: the file changed while it was read\n"
+        "    run again when no program writes the files"
+    )
+
+
+def test_a_lazy_frame_over_a_damaged_file(root):
+    write_parquet("a.parquet")
+    damage(root / "a.parquet")
+    assert (
+        explained(open_source(pl.scan_parquet("a.parquet")))
+        == "the data are damaged\n    write the file again"
+    )
+
+
+@pytest.mark.parametrize(
+    "error", [pl.exceptions.ColumnNotFoundError("x"), ValueError("empty"), KeyError("s")]
+)
+def test_errors_that_are_not_the_data_s(error):
+    assert explain_polars_error(error, open_source(pl.DataFrame({"s": [1]}))) is None
