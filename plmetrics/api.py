@@ -142,6 +142,7 @@ def evaluate(
 
 def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = None) -> Result:
     """Evaluate a checked suite on an open source."""
+    from plmetrics.engine.faults import reading
     from plmetrics.engine.passes import aggregate
     from plmetrics.engine.prepare import prepare
     from plmetrics.engine.request import bind
@@ -152,12 +153,12 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
     from plmetrics.inference.estimates import Population
 
     watch = Stopwatch(progress)
-    with watch.stage("prepare"):
+    with watch.stage("prepare"), reading(source):
         request = bind(suite, source)
         prepared = prepare(request)
-    with watch.stage("aggregate"):
+    with watch.stage("aggregate"), reading(source):
         aggregated = aggregate(prepared)
-    with watch.stage("order"):
+    with watch.stage("order"), reading(source):
         sums = sliced_sums(prepared, aggregated)
         sets = [SetStates(part, total) for part, total in zip(prepared.slices, sums, strict=True)]
         independent = suite.columns.unit is None and suite.columns.weight is None
@@ -218,7 +219,7 @@ def run(
 
     loaded = load_suite(Path(path), set or {})
     directory = output_directory(loaded, output)
-    with RunFolder.start(directory, loaded.suite) as folder:
+    with RunFolder.start(directory, loaded.suite.name) as folder:
         with located(loaded):
             source = open_source(loaded.suite.data.path, loaded.folder)
             result = evaluate_suite(loaded.suite, source, progress)

@@ -13,7 +13,7 @@ import polars as pl
 
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
-from plmetrics.states.expressions import ScoreExpressions, sum_expressions
+from plmetrics.states.expressions import point_expression, sum_expressions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -157,18 +157,20 @@ class Metric:
         """
         labels, scores = (pl.col(part) if isinstance(part, str) else part for part in (label, score))
         weights = pl.col(weight) if isinstance(weight, str) else weight
-        state: Any
         if self.family == "sums":
-            state = sum_expressions(self.atoms(), self.task, labels, scores, weights)
+            value = self._or_null(sum_expressions(self.atoms(), self.task, labels, scores, weights))
         elif self.binning() is None:
-            state = ScoreExpressions(labels, scores, weights)
+            value = point_expression(self._or_null, labels, scores, weights)
         else:
             msg = f"{self.name} has no expression form; use plmetrics.evaluate"
             raise NotImplementedError(msg)
+        return value.alias(self.text)
+
+    def _or_null(self, state: Any) -> pl.Expr:
         value: pl.Expr = self.finalise(state)
         for _, condition in self.undefined(state):
             value = ops.where(condition, pl.lit(None, dtype=pl.Float64), value)
-        return value.fill_nan(None).alias(self.text)
+        return value.fill_nan(None)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.metric import Metric, ParameterError
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
 
 _metrics: dict[tuple[str, str], type[Metric]] = {}
 _aliases: dict[tuple[str, str], str] = {}
+_MODULES = (
+    "binary.counts",
+    "binary.threshold",
+    "binary.overlap",
+    "binary.agreement",
+    "binary.decision",
+    "binary.ordered",
+    "binary.probability",
+    "regression",
+)
 _DEFAULTS = {
     "binary": (
         "prevalence",
@@ -54,21 +65,21 @@ def register(metric: type[Metric]) -> type[Metric]:
 
 
 def tasks() -> tuple[str, ...]:
-    """Tasks that have metrics, in order of registration."""
-    _load()
-    return tuple(dict.fromkeys(task for task, _ in _metrics))
+    """Tasks that have metrics."""
+    return tuple(dict.fromkeys(metric.task for metric in classes()))
 
 
 def names(task: str) -> tuple[str, ...]:
     """Names of a task's metrics, without aliases."""
-    _load()
-    return tuple(name for known, name in _metrics if known == task)
+    return tuple(metric.name for metric in classes(task))
 
 
 def classes(task: str | None = None) -> tuple[type[Metric], ...]:
-    """The registered metric classes, of one task or of all."""
+    """The registered metric classes, of one task or of all: ours in catalogue order, then the users'."""
     _load()
-    return tuple(metric for (known, _), metric in _metrics.items() if task in (None, known))
+    places = {f"plmetrics.catalogue.{module}": place for place, module in enumerate(_MODULES)}
+    known = [metric for metric in _metrics.values() if task in (None, metric.task)]
+    return tuple(sorted(known, key=lambda metric: places.get(metric.__module__, len(places))))
 
 
 def find(task: str, name: str) -> type[Metric]:
@@ -133,13 +144,5 @@ def default_metrics(task: str) -> tuple[Metric, ...]:
 
 def _load() -> None:
     """Import the modules that register the built-in metrics."""
-    from plmetrics.catalogue import regression  # noqa: F401
-    from plmetrics.catalogue.binary import (  # noqa: F401
-        agreement,
-        counts,
-        decision,
-        ordered,
-        overlap,
-        probability,
-        threshold,
-    )
+    for module in _MODULES:
+        import_module(f"plmetrics.catalogue.{module}")

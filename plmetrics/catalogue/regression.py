@@ -153,10 +153,10 @@ class Bias(MeanOverRows):
 class RSquared(Metric):
     """Share of the label's variation that the predictions account for.
 
-    1 - sum of w e^2 / sum of w (y - mean y)^2, in (-inf, 1]; below 0 the mean of the evaluated labels would do
-    better; undefined (`zero_denominator`) where all labels are equal, `no_rows` without rows. Variation is taken
-    around a constant near the labels, so a large offset costs no digits; variation within the rounding of n
-    summands counts as none. Source: Kvalseth (1985), his first form.
+    1 - sum of w e^2 / sum of w (y - mean y)^2, in (-inf, 1]; below 0 the mean of the evaluated labels would
+    do better; undefined (`zero_denominator`) where all labels are equal, `no_rows` without rows. Variation is
+    taken around a constant near the labels, so a large offset costs no digits; variation within the rounding
+    of n summands counts as none. Source: Kvalseth (1985), his first form.
 
     >>> import polars as pl
     >>> rows = pl.DataFrame({"y": [3.0, -0.5, 2.0, 7.0], "p": [2.5, 0.0, 2.0, 8.0]})

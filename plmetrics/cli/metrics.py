@@ -26,9 +26,7 @@ class Format(StrEnum):
 
 
 def metrics(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show the card of this metric.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show the card of this metric.")] = None,
     task: Annotated[str | None, typer.Option(help="Only metrics of this task.")] = None,
     form: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.text,
     debug: Debug = False,

@@ -84,4 +84,6 @@ class EnvironmentFault(PlmetricsError):
     @classmethod
     def missing_extra(cls, extra: str, needed_for: str) -> EnvironmentFault:
         """Say which extra to install, and why."""
-        return cls(Problem(f"{needed_for} needs the extra '{extra}'", hint=f"pip install 'plmetrics[{extra}]'"))
+        return cls(
+            Problem(f"{needed_for} needs the extra '{extra}'", hint=f"pip install 'plmetrics[{extra}]'")
+        )

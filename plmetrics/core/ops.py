@@ -58,6 +58,11 @@ def log(x: Any) -> Any:
         return np.log(x)
 
 
+def log1p(x: Any) -> Any:
+    """Natural logarithm of 1 + x, precise near 0."""
+    return x.log1p() if isinstance(x, pl.Expr) else np.log1p(x)
+
+
 def folded_normal_mean(mean: Any, deviation: Any) -> Any:
     """Mean of abs(X) for a normal X; abs(mean) where the deviation is 0. Arrays only.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -50,8 +49,8 @@ def describe(metric: MetricClass) -> dict[str, Any]:
 def list_text(metrics: Sequence[MetricClass], width: int = 100, *, color: bool = False) -> str:
     """One entry a metric, by task: parameters with defaults, range, what is better, and when to use it."""
     blocks = []
-    for task, members in groupby(metrics, key=lambda metric: metric.task):
-        of_task = list(members)
+    for task in dict.fromkeys(metric.task for metric in metrics):
+        of_task = [metric for metric in metrics if metric.task == task]
         lines = heading(task, plural(len(of_task), "metric"), width)
         longest = max(cell_len(_signature(metric)) for metric in of_task)
         for metric in of_task:
@@ -86,7 +85,7 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
 def _entry(metric: MetricClass, column: int, width: int) -> list[Text]:
     """The facts, and `use when` beside them where there is room, else below."""
     signature = _signature(metric)
-    facts = Text(f"{_range(metric):<9}  {_WORDS[metric.direction]:<6}", FAINT)
+    facts = Text(f"{_range(metric):<11}  {_WORDS[metric.direction]:<6}", FAINT)
     start = INDENT + column + GAP + facts.cell_len + GAP
     head = Text(" " * INDENT + signature.ljust(column) + " " * GAP) + facts
     use = Text(metric.use_when)
@@ -109,20 +108,20 @@ def _listed(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
 
 
 def _signature(metric: MetricClass) -> str:
-    fields = dataclasses.fields(metric)
-    return f"{metric.name}({', '.join(map(_default, fields))})" if fields else metric.name
+    shown = [_default(field) for field in dataclasses.fields(metric) if field.default is not None]
+    return f"{metric.name}({', '.join(shown)})" if shown else metric.name
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    if field.default is dataclasses.MISSING:
+    if field.default is None or field.default is dataclasses.MISSING:
         return field.name
     return f"{field.name}={_value(field.default)}"
 
 
 def _meaning(field: dataclasses.Field[Any]) -> str:
-    required = "; required" if field.default is dataclasses.MISSING else ""
-    domain = field.metadata.get("domain")
-    return f"{field.metadata['doc']} ({domain or field.type}{required})"
+    need = {dataclasses.MISSING: "; required", None: "; optional"}
+    needed = next((word for default, word in need.items() if field.default is default), "")
+    return f"{field.metadata['doc']} ({field.metadata.get('domain') or field.type}{needed})"
 
 
 def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import polars as pl
 from plmetrics.states.sums import Rows, View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from plmetrics.states.sums import Atom
 
@@ -25,27 +25,32 @@ def sum_expressions(
     return View(arrays)
 
 
-class ScoreExpressions(View):
-    """The distinct scores of a group, ascending, with their weight per class.
+def point_expression(
+    finalise: Callable[[View], pl.Expr], label: pl.Expr, score: pl.Expr, weight: pl.Expr | None
+) -> pl.Expr:
+    """What `finalise` makes of the distinct scores of a group, ascending, with their weight per class.
 
     Rows are sorted by score, running totals are kept at the last row of each distinct score, and their
-    differences are the weights per point. It sorts within the group, so it runs in memory.
+    differences are the weights per point. Sorted rows and points each pass through a list: that is how an
+    expression is worked out once and used many times. It sorts within the group, so it runs in memory.
     """
-
-    __slots__ = ()
-
-    def __init__(self, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> None:
-        rows, weight = _canonical(label, score, weight)
-        ordered = rows.score.sort()
-        last = (ordered != ordered.shift(-1)).fill_null(value=True)
-        each = pl.lit(1.0) if weight is None else weight
-        arrays = _totals(rows, weight, binary=True)
-        arrays["score"] = ordered.filter(last)
-        for name, member in (("positive", rows.positive), ("negative", ~rows.positive)):
-            mass = pl.when(member).then(each).otherwise(0.0)
-            running = mass.sort_by(rows.score).cum_sum().filter(last)
-            arrays[name] = running - running.shift(1, fill_value=0.0)
-        super().__init__(arrays)
+    rows, weight = _canonical(label, score, weight)
+    each = pl.lit(1.0) if weight is None else weight
+    masses = {
+        "positive": pl.when(rows.positive).then(each).otherwise(0.0),
+        "negative": pl.when(rows.positive).then(0.0).otherwise(each),
+        "n": (each > 0).cast(pl.Float64),
+    }
+    row = pl.struct(rows.score.alias("score"), *(mass.alias(name) for name, mass in masses.items()))
+    field = pl.element().struct.field
+    last = (field("score") != field("score").shift(-1)).fill_null(value=True)
+    running = pl.struct(field("score"), *(field(name).cum_sum() for name in masses))
+    points = row.sort_by(rows.score).implode().list.eval(running.filter(last))
+    arrays = {name: field(name) - field(name).shift(1, fill_value=0.0) for name in masses}
+    totals = {"positives": arrays["positive"].sum(), "negatives": arrays["negative"].sum()}
+    totals |= {"weight": totals["positives"] + totals["negatives"], "n": arrays.pop("n").sum()}
+    value: pl.Expr = points.list.agg(finalise(View({"score": field("score"), **arrays, **totals})))
+    return value
 
 
 def _canonical(label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> tuple[Rows, pl.Expr | None]:

@@ -1,16 +1,28 @@
 """The suite: one frozen, strict, typed object for a YAML file or keyword arguments."""
 
+# LEAD: I am writing suite/{yaml,problems,arguments,schema}.py myself since 03:02. Helper: do not create these;
+# when done with core tests, write tests/suite/* against my files once they exist, and report.
 from __future__ import annotations
 
+import json
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from plmetrics.catalogue.metric import Metric
 
 Task = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]
 Missing = Literal["error", "drop", "drop_per_model"]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+CurveName = Literal["roc", "pr", "reliability"]
+
+Column = Annotated[str, Field(min_length=1)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Edge = int | float | datetime | date
+NamedMetric = Annotated[
+    Metric, PlainSerializer(str, return_type=str), WithJsonSchema({"type": "string", "minLength": 1})
+]
 
 
 class Strict(BaseModel):
@@ -22,114 +34,194 @@ class Strict(BaseModel):
 class Data(Strict):
     """Where the rows are. `path` is None when a frame was handed over."""
 
-    path: str | tuple[str, ...] | None = None
-    where: str | None = None
-    missing: Missing = "error"
+    path: Column | tuple[Column, ...] | None = Field(
+        default=None,
+        description="File, folder or glob, or a list of them, relative to this file. ${VAR} is replaced.",
+    )
+    where: Column | None = Field(default=None, description="SQL condition on the rows to evaluate.")
+    missing: Missing = Field(
+        default="error",
+        description="What a null or bad value does: an error, drop the row for every model, or per model.",
+    )
 
 
 class Columns(Strict):
     """Which column plays which role."""
 
-    label: str
-    weight: str | None = None
-    query: str | None = None
-    unit: str | None = None
-    treatment: str | None = None
-    fold: str | None = None
+    label: Column = Field(description="Column of the label.")
+    weight: Column | None = Field(
+        default=None, description="Column of row weights; rows of weight 0 are absent."
+    )
+    query: Column | None = Field(default=None, description="Column of the query (ranking).")
+    unit: Column | None = Field(
+        default=None, description="Column of what is resampled together; else each row."
+    )
+    treatment: Column | None = Field(default=None, description="Column of the treatment arm (uplift).")
+    fold: Column | None = Field(default=None, description="Column of the fold.")
 
 
 class ModelColumns(Strict):
     """What one model predicted: exactly one kind of column."""
 
-    score: str | None = None
-    prediction: str | None = None
-    proba: dict[str, str] | None = None
-    quantiles: dict[float, str] | None = None
-    mean: str | None = None
-    sd: str | None = None
+    score: Column | None = Field(default=None, description="Column of a score; higher means more positive.")
+    prediction: Column | None = Field(
+        default=None, description="Column of a number, or of a class that was chosen."
+    )
+    proba: dict[str, Column] | None = Field(
+        default=None, description="A column of probabilities for each class."
+    )
+    quantiles: dict[float, Column] | None = Field(default=None, description="A column for each quantile.")
+    mean: Column | None = Field(default=None, description="Column of the predicted mean; needs `sd`.")
+    sd: Column | None = Field(default=None, description="Column of the predicted standard deviation.")
 
     @property
     def column(self) -> str:
         """The one score or prediction column."""
         column = self.score or self.prediction
-        assert column is not None  # noqa: S101
+        assert column is not None
         return column
 
 
 class SliceSet(Strict):
     """One named grouping: columns (crossed), bins of one column, or the rows where a predicate holds."""
 
-    columns: tuple[str, ...] = ()
-    bins: tuple[Any, ...] | None = None
-    where: str | None = None
+    columns: tuple[Column, ...] = Field(
+        default=(), description="Columns whose values, crossed, make the slices."
+    )
+    bins: tuple[Edge, ...] | None = Field(
+        default=None, description="Ascending edges: [25, 40] makes three slices."
+    )
+    where: Column | None = Field(
+        default=None, description="SQL condition; the set is the one slice where it holds."
+    )
 
 
 class Uncertainty(Strict):
     """How intervals are made. Its absence means: no intervals."""
 
-    method: Literal["bootstrap"] = "bootstrap"
-    replicates: Annotated[int, Field(ge=2, le=100_000)] = 1000
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    interval: Literal["auto", "percentile", "t", "centred"] = "auto"
-    seed: int = 0
-    blocks: Annotated[int, Field(ge=2, le=4000)] = 1000
+    method: Literal["bootstrap"] = Field(default="bootstrap", description="How estimates are replicated.")
+    replicates: Annotated[int, Field(ge=2, le=100_000)] = Field(
+        default=1000, description="Number of replicates."
+    )
+    level: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=0.95, description="Level of two-sided intervals."
+    )
+    interval: Literal["auto", "percentile", "t", "centred"] = Field(
+        default="auto", description="Form of the intervals; auto chooses one by metric and number of blocks."
+    )
+    seed: int = Field(default=0, description="Seed of the resampling.")
+    blocks: Annotated[int, Field(ge=2, le=4000)] = Field(default=1000, description="Blocks above 4000 units.")
 
 
 class Compare(Strict):
     """Paired comparison of every model with the baseline."""
 
-    baseline: str
-    correction: Correction = "holm"
-    family: Literal["metric", "suite"] = "metric"
-    p_value: Literal["t", "percentile"] = "t"
+    baseline: str = Field(description="The model that the others are compared with.")
+    correction: Correction = Field(default="holm", description="Correction of p values for many comparisons.")
+    family: Literal["metric", "suite"] = Field(
+        default="metric", description="What is corrected together: a metric in one slice set, or all."
+    )
+    p_value: Literal["t", "percentile"] = Field(default="t", description="Form of the p values.")
 
 
-class Gate(Strict):
+class GateRule(Strict):
+    """What a gate asks for, without the metric it is about."""
+
+    name: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="Name in results and reports."
+    )
+    model: str | None = Field(default=None, description="The model; every model if not given.")
+    slices: str | tuple[str, ...] = Field(
+        default="overall", description="`overall`, a slice set, a list of them, or `all`."
+    )
+    level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")
+    at_least: Finite | None = Field(default=None, description="Lower limit of the value or difference.")
+    at_most: Finite | None = Field(default=None, description="Upper limit of the value or difference.")
+    against: str | None = Field(default=None, description="Judge the difference from this model.")
+    no_worse_than: Annotated[Finite, Field(ge=0)] | None = Field(
+        default=None, description="Largest loss against the other model, in the metric's direction."
+    )
+    using: Literal["value", "interval"] = Field(
+        default="value", description="Judge the value, or its whole interval."
+    )
+    on_undefined: Literal["inconclusive", "fail", "skip"] = Field(
+        default="inconclusive", description="Verdict where the value is undefined."
+    )
+
+
+class Gate(GateRule):
     """A rule on an estimate (`at_least`, `at_most`) or on a difference (`against`)."""
 
-    name: str | None = None
-    metric: Metric
-    model: str | None = None
-    slices: str | tuple[str, ...] = "overall"
-    level: Literal["fail", "warn"] = "fail"
-    at_least: float | None = None
-    at_most: float | None = None
-    against: str | None = None
-    no_worse_than: float | None = None
-    using: Literal["value", "interval"] = "value"
-    on_undefined: Literal["inconclusive", "fail", "skip"] = "inconclusive"
+    metric: NamedMetric = Field(description="One of the suite's metrics.")
 
 
 class Curve(Strict):
     """A curve and the slice sets it is drawn for, besides overall."""
 
-    curve: Literal["roc", "pr", "reliability"]
-    slices: tuple[str, ...] = ()
+    curve: CurveName = Field(description="Name of the curve.")
+    slices: tuple[str, ...] = Field(default=(), description="Slice sets to draw it for, besides overall.")
 
 
 class Output(Strict):
     """Where run folders go, relative to the suite's folder."""
 
-    directory: str = "runs"
+    directory: Column = Field(
+        default="runs", description="Folder for run folders, under this file's. ${VAR} is replaced."
+    )
 
 
 class Suite(Strict):
-    """One evaluation, complete and checked: names exist, parameters are in their domains, gates name something."""
+    """One evaluation, complete and checked: names exist, parameters are in their domains."""
 
-    name: str
-    task: Task = "binary"
-    data: Data = Data()
-    columns: Columns
-    positive: str | int | float | bool | None = None
-    models: dict[str, ModelColumns]
-    metrics: tuple[Metric, ...]
-    slices: dict[str, SliceSet] = Field(default_factory=dict)
-    min_rows: Annotated[int, Field(ge=0)] = 0
-    max_slices: Annotated[int, Field(ge=1)] = 10_000
-    uncertainty: Uncertainty | None = None
-    compare: Compare | None = None
-    gates: tuple[Gate, ...] = ()
-    curves: tuple[Curve, ...] = ()
-    exact: bool | None = None
-    memory: int | None = None
-    output: Output = Output()
+    name: str = Field(description="Name of the evaluation and of its folder; the file's name if not given.")
+    task: Task = Field(default="binary", description="What is predicted.")
+    data: Data = Field(default=Data(), description="Where the rows are.")
+    columns: Columns = Field(description="Which column plays which role.")
+    positive: str | int | float | bool | None = Field(
+        default=None, description="The label that counts as positive, where labels are not 0/1 or booleans."
+    )
+    models: dict[str, ModelColumns] = Field(description="The models and their columns.")
+    metrics: tuple[NamedMetric, ...] = Field(description="The metrics; the task's default list if not given.")
+    slices: dict[str, SliceSet] = Field(default_factory=dict, description="Slice sets by name.")
+    min_rows: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Slices with fewer rows are listed without values."
+    )
+    max_slices: Annotated[int, Field(ge=1)] = Field(
+        default=10_000, description="Refuse to start with more slices."
+    )
+    uncertainty: Uncertainty | None = Field(
+        default=None, description="Bootstrap intervals; none if not given."
+    )
+    compare: Compare | None = Field(default=None, description="Paired differences from a baseline model.")
+    gates: tuple[Gate, ...] = Field(default=(), description="Rules on values and differences.")
+    curves: tuple[Curve, ...] = Field(default=(), description="Curves to draw.")
+    exact: bool | None = Field(
+        default=None,
+        description="Whether ordered metrics must be exact; by default while they fit into memory.",
+    )
+    memory: Annotated[int, Field(gt=0)] | None = Field(
+        default=None, description="Memory budget in bytes, or as 4GB."
+    )
+    output: Output = Field(default=Output(), description="Where results go.")
+
+
+# Neither changes a number: names, where things lie, and how much memory there is.
+_COSMETIC: Any = {
+    "name": True,
+    "output": True,
+    "memory": True,
+    "data": {"path"},
+    "gates": {"__all__": {"name"}},
+}
+
+
+def canonical(suite: Suite) -> dict[str, Any]:
+    """What the suite asks for, as JSON-able data that suites of the same meaning share.
+
+    Names, paths, the memory budget, the order of metrics, gates and curves, and whether a default is spelled
+    out leave no trace. The order of keys has no meaning: hash it with sorted keys.
+    """
+    content: dict[str, Any] = suite.model_dump(mode="json", exclude=_COSMETIC)
+    for key in ("metrics", "gates", "curves"):
+        content[key] = sorted(content[key], key=lambda item: json.dumps(item, sort_keys=True))
+    return content

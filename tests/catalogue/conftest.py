@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from plmetrics.states.expressions import ScoreExpressions, sum_expressions
+from plmetrics.states.expressions import point_expression, sum_expressions
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -124,11 +124,23 @@ def _approx(value: float | None, near: dict[str, float]) -> Any:
     return None if value is None else pytest.approx(value, **near)
 
 
-def _state(metric: Metric, weight: str | None) -> View:
-    roles = [pl.col("y"), pl.col("p"), pl.col(weight) if weight else None]
+class _Names:
+    """A state of zeros: enough to learn the names of the reasons."""
+
+    def __getattr__(self, name: str) -> float:
+        return 0.0
+
+
+def _holds(metric: Metric, rows: pl.DataFrame, index: int) -> bool:
+    """Whether the metric's reason number `index` holds."""
+    roles = [pl.col("y"), pl.col("p"), pl.col("w")]
+
+    def reason(state: View) -> pl.Expr:
+        return metric.undefined(state)[index][1]
+
     if metric.family == "sums":
-        return sum_expressions(metric.atoms(), metric.task, *roles)
-    return ScoreExpressions(*roles)
+        return rows.select(reason(sum_expressions(metric.atoms(), metric.task, *roles))).item()
+    return rows.select(point_expression(reason, *roles)).item()
 
 
 @pytest.fixture(scope="session")
@@ -139,8 +151,9 @@ def status() -> Callable[..., str]:
         rows = _frame(np.zeros(len(label)), score, weight).with_columns(
             y=pl.Series(np.asarray(label, dtype=np.float64))
         )
-        for name, condition in metric.undefined(_state(metric, "w")):
-            if rows.select(condition).item():
+        names = [name for name, _ in metric.undefined(_Names())]
+        for index, name in enumerate(names):
+            if _holds(metric, rows, index):
                 assert rows.select(metric.expr("y", "p", "w")).item() is None
                 return name
         return "ok"
@@ -153,7 +166,10 @@ def counted() -> Callable[..., View]:
     """A state of the confusion table from four numbers or arrays."""
 
     def build(tp: Any, fp: Any, fn: Any, tn: Any) -> View:
-        cells = {name: np.asarray(cell, dtype=np.float64) for name, cell in zip("abcd", (tp, fp, fn, tn), strict=True)}
+        cells = {
+            name: np.asarray(cell, dtype=np.float64)
+            for name, cell in zip("abcd", (tp, fp, fn, tn), strict=True)
+        }
         tp, fp, fn, tn = cells.values()
         weight = tp + fp + fn + tn
         totals = {"positives": tp + fn, "negatives": fp + tn, "weight": weight, "n": weight}
@@ -163,10 +179,10 @@ def counted() -> Callable[..., View]:
 
 
 @pytest.fixture(scope="session")
-def check_axes() -> Callable[[Metric, dict[str, np.ndarray], int], None]:
+def check_axes() -> Callable[[Metric, dict[str, np.ndarray]], None]:
     """Finalising an array with leading axes equals finalising each of its states."""
 
-    def check(metric: Metric, arrays: dict[str, np.ndarray], points: int) -> None:
+    def check(metric: Metric, arrays: dict[str, np.ndarray]) -> None:
         whole = np.asarray(metric.finalise(View(arrays)))
         reasons = metric.undefined(View(arrays))
         assert whole.shape == arrays["weight"].shape

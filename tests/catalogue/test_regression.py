@@ -37,7 +37,11 @@ CASES = [
     ("rmse", {}, scikit(sk.root_mean_squared_error)),
     ("mean_error", {}, lambda y, p, w: np.average(p - y, weights=w)),
     ("r2", {}, r2),
-    ("mape", {}, lambda y, p, w: 100 * sk.mean_absolute_percentage_error(y, p, sample_weight=w) if y.all() else np.nan),
+    (
+        "mape",
+        {},
+        lambda y, p, w: 100 * sk.mean_absolute_percentage_error(y, p, sample_weight=w) if y.all() else np.nan,
+    ),
     ("mape", {"zeros": "drop"}, mape(lambda y: y != 0)),
     ("mape", {"zeros": "epsilon", "epsilon": 0.5}, mape(floor=0.5)),
     ("quantile_loss", {"tau": 0.9}, lambda y, p, w: sk.mean_pinball_loss(y, p, sample_weight=w, alpha=0.9)),
@@ -62,7 +66,9 @@ def test_a_large_offset_costs_r2_no_digits():
     rng = np.random.default_rng(0)
     label = rng.normal(size=1000)
     rows = pl.DataFrame({"y": label + 1e9, "p": label + rng.normal(0, 0.3, 1000) + 1e9})
-    exact = 1 - ((rows["p"] - rows["y"]) ** 2).sum() / ((rows["y"] - 1e9 - (rows["y"] - 1e9).mean()) ** 2).sum()
+    exact = (
+        1 - ((rows["p"] - rows["y"]) ** 2).sum() / ((rows["y"] - 1e9 - (rows["y"] - 1e9).mean()) ** 2).sum()
+    )
     metric = create("regression", "r2", {})
     assert rows.select(metric.expr("y", "p")).item() == pytest.approx(exact, rel=1e-9)
     assert around(metric, rows, centre=1e9 + 0.7) == pytest.approx(exact, rel=1e-9)
@@ -146,7 +152,10 @@ def test_parameters_are_checked(name, parameters, words):
 
 
 def test_texts():
-    assert create("regression", "mape", {"zeros": "epsilon", "epsilon": 1}).text == "mape(zeros=epsilon, epsilon=1)"
+    assert (
+        create("regression", "mape", {"zeros": "epsilon", "epsilon": 1}).text
+        == "mape(zeros=epsilon, epsilon=1)"
+    )
     assert create("regression", "quantile_loss", {"tau": 0.5}).text == "quantile_loss(tau=0.5)"
 
 
@@ -159,7 +168,9 @@ def test_errors_do_not_move_with_both_sides(rows, shift):
     label, prediction = (np.array(side, dtype=float) for side in zip(*rows, strict=True))
     plain = pl.DataFrame({"y": label, "p": prediction})
     moved = plain + shift
-    expressions = [create("regression", name, {}).expr("y", "p") for name in ("mae", "mse", "mean_error", "r2")]
+    expressions = [
+        create("regression", name, {}).expr("y", "p") for name in ("mae", "mse", "mean_error", "r2")
+    ]
     for before, after in zip(plain.select(expressions).row(0), moved.select(expressions).row(0), strict=True):
         assert after == (None if before is None else pytest.approx(before, rel=1e-9, abs=1e-9))
 
@@ -169,5 +180,7 @@ def test_errors_do_not_move_with_both_sides(rows, shift):
 def test_mean_squared_error_is_bias_squared_and_variance(rows):
     label, prediction = (np.array(side, dtype=float) for side in zip(*rows, strict=True))
     frame = pl.DataFrame({"y": label, "p": prediction})
-    mse, bias = (frame.select(create("regression", name, {}).expr("y", "p")).item() for name in ("mse", "mean_error"))
+    mse, bias = (
+        frame.select(create("regression", name, {}).expr("y", "p")).item() for name in ("mse", "mean_error")
+    )
     assert mse == pytest.approx(bias**2 + np.var(prediction - label), rel=1e-9, abs=1e-9)

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from plmetrics.inference.correction import adjust
 from scipy import stats
+
+from plmetrics.inference.correction import adjust
 
 METHODS = ("holm", "bonferroni", "benjamini_hochberg", "none")
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -27,17 +28,22 @@ def by_hand(p: list[float], method: str) -> list[float]:
 
 
 @pytest.mark.parametrize("method", METHODS)
+@settings(deadline=None)
 @given(p=p_values)
 def test_against_the_definitions(method: str, p: list[float]) -> None:
     assert adjust(np.array(p), method) == pytest.approx(by_hand(p, method), rel=1e-12)
 
 
+@settings(deadline=None)
 @given(p_values)
 def test_benjamini_hochberg_against_scipy(p: list[float]) -> None:
-    assert adjust(np.array(p), "benjamini_hochberg") == pytest.approx(stats.false_discovery_control(p), rel=1e-12)
+    assert adjust(np.array(p), "benjamini_hochberg") == pytest.approx(
+        stats.false_discovery_control(p), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
+@settings(deadline=None)
 @given(p=p_values)
 def test_adjusted_values_are_no_smaller_and_no_larger_than_bonferroni(method: str, p: list[float]) -> None:
     adjusted = adjust(np.array(p), method)
@@ -56,7 +62,9 @@ def test_adjusted_values_are_no_smaller_and_no_larger_than_bonferroni(method: st
 )
 def test_undefined_values_stay_and_do_not_count(method: str, expected: list[float]) -> None:
     adjusted = adjust(np.array([0.01, np.nan, 0.04, 0.03, np.nan, 0.005]), method)
-    assert adjusted == pytest.approx([expected[0], np.nan, expected[1], expected[2], np.nan, expected[3]], nan_ok=True)
+    assert adjusted == pytest.approx(
+        [expected[0], np.nan, expected[1], expected[2], np.nan, expected[3]], nan_ok=True
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -66,5 +74,5 @@ def test_nothing_to_adjust(method: str) -> None:
 
 
 def test_an_unknown_correction_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="sidak.*holm, bonferroni"):
+    with pytest.raises(ValueError, match=r"sidak.*holm, bonferroni"):
         adjust(np.array([0.5]), "sidak")

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
+
 from plmetrics.core.hashing import DRAW_SALT, mix_int
 from plmetrics.inference import weights
 from plmetrics.inference.weights import draw_weights
-from scipy import stats
 
 
 def units(blocks: int) -> np.ndarray:
@@ -22,8 +23,11 @@ def counted(blocks: int, replicate: int, seed: int) -> list[int]:
     return [draws.count(block) for block in range(blocks)]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(0, 30), st.integers(-(1 << 70), 1 << 70))
-def test_a_row_is_a_function_of_seed_replicate_and_number_of_blocks(blocks: int, replicate: int, seed: int) -> None:
+def test_a_row_is_a_function_of_seed_replicate_and_number_of_blocks(
+    blocks: int, replicate: int, seed: int
+) -> None:
     drawn = draw_weights(units(blocks), replicate + 1, seed).counts
     assert drawn[replicate].tolist() == counted(blocks, replicate, seed)
 
@@ -89,4 +93,6 @@ class TestMultinomial:
     def test_a_mean_has_the_textbook_standard_error(self, seed: int, blocks: int) -> None:
         x = np.linspace(0, 1, blocks) ** 2
         replicates = self.drawn(seed, blocks) @ x / blocks
-        assert replicates.std() == pytest.approx(x.std() / np.sqrt(blocks), rel=4 / np.sqrt(2 * self.replicates))
+        assert replicates.std() == pytest.approx(
+            x.std() / np.sqrt(blocks), rel=4 / np.sqrt(2 * self.replicates)
+        )

@@ -53,8 +53,9 @@ def test_optional_columns_go_first_then_the_table() -> None:
         "  recall_at_precision(pr",
         "  ecision=0.9)",
         "    0.931 [0.925, 0.937]",
+        "    1,234",
         "  ks",
-        "    0.7",
+        "    0.7  12",
     ]
 
 

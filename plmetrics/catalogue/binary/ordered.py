@@ -158,17 +158,15 @@ class AveragePrecision(Metric):
     def bound(self, state: Any) -> Any:
         """Distance to the better of the best and the worst order within every bin.
 
-        Best: a bin's positives come first, at one score: each has the precision (T + p) / (T + p + F), T and F
-        the hits and false alarms above the bin. Worst: its negatives come first, its positives one by one,
-        in parts as small as they may be: the integral of (T + x) / (T + x + F + n) over x from 0 to p.
+        T and F are the hits and false alarms above a bin. Best: its positives come first, at one score, each
+        with the precision (T + p) / (T + p + F). Worst: its negatives come first, then its positives in parts
+        as small as can be: the integral of (T + x) / (T + x + F + n) over x from 0 to p.
         """
         p, n = state.positive, state.negative
         hits = ops.cumulative(p, descending=True)
         alarms = ops.cumulative(n, descending=True)
         best = p * ops.ratio(hits, hits + alarms - n, otherwise=0.0)
-        before = hits - p + alarms
-        growth = ops.log(ops.ratio(before + p, before, otherwise=1.0))
-        worst = p - alarms * growth
+        worst = p - alarms * ops.log1p(ops.ratio(p, hits - p + alarms, otherwise=0.0))
         value = p * ops.ratio(hits, hits + alarms, otherwise=0.0)
         gained, lost = ops.total(best) - ops.total(value), ops.total(value) - ops.total(worst)
         return ops.ratio(ops.larger(gained, lost), ops.total(p))

@@ -60,7 +60,7 @@ def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) 
         return pl.when(value).then(pl.lit("true")).when(~value).then(pl.lit("false"))
     if target.is_integer() and (dtype.is_float() or dtype.is_decimal()):
         return value.round(0).cast(target, strict=strict)
-    if dtype != pl.String:
+    if dtype != pl.String or target == pl.String:
         return value.cast(target, strict=strict)
     return _cast_text(value, target, strict=strict)
 

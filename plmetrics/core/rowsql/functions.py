@@ -230,5 +230,5 @@ FUNCTIONS: dict[str, Rule] = {
     "trycast": Rule(casted, frozenset({"this", "to", "safe"})),
 }
 
-_SPELLED = {"pow": "POWER", "trycast": "TRY_CAST"}
-FUNCTION_NAMES = tuple(sorted(_SPELLED.get(key, key.upper()) for key in FUNCTIONS))
+_SPELLED = {"pow": "power", "trycast": "try_cast"}
+FUNCTION_NAMES = tuple(sorted(_SPELLED.get(key, key) for key in FUNCTIONS))

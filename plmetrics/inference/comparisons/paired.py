@@ -81,24 +81,13 @@ def paired_difference(
     half, p = _student(difference, std_error, blocks, level)
     if p_value == "percentile":
         p = _percentile_p(replicates)
-    half, p, std_error = (
-        np.where(ok & equal, sure, found) for sure, found in ((0.0, half), (1.0, p), (0.0, std_error))
-    )
-    known = interval_status == "ok"
-    half, p = np.where(known, half, np.nan), np.where(known, p, np.nan)
-    method = np.full(known.shape, None, dtype=object)
-    method[known] = "t"
-    return Difference(
-        difference,
-        difference - half,
-        difference + half,
-        std_error,
-        p,
-        blocks,
-        method,
-        interval_status,
-        status,
-    )
+    none = interval_status != "ok"
+    for found, sure in ((half, 0.0), (p, 1.0), (std_error, 0.0)):
+        found[ok & equal] = sure
+    half[none], p[none] = np.nan, np.nan
+    method = np.where(none, None, np.full(none.shape, "t", dtype=object))
+    ends = difference - half, difference + half
+    return Difference(difference, *ends, std_error, p, blocks, method, interval_status, status)
 
 
 def _interval_status(ok: Flags, equal: Flags, blocks: NDArray[np.int64], described: Spread) -> Texts:

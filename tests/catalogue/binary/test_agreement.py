@@ -98,13 +98,17 @@ def exact_mcc(tp, fp, fn, tn):
     ],
 )
 def test_mcc_of_huge_counts_equals_exact_integer_arithmetic(table, counted):
-    assert create("binary", "mcc", {}).finalise(counted(*table)) == pytest.approx(exact_mcc(*table), rel=1e-9, abs=1e-15)
+    assert create("binary", "mcc", {}).finalise(counted(*table)) == pytest.approx(
+        exact_mcc(*table), rel=1e-9, abs=1e-15
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1.0, 1e75])
 def test_mcc_does_not_depend_on_the_unit_of_weight(scale, counted):
     table = np.array([150.0, 30.0, 50.0, 770.0]) * scale
-    assert create("binary", "mcc", {}).finalise(counted(*table)) == pytest.approx(114000 / 36000**0.5 / 656000**0.5, rel=1e-12)
+    assert create("binary", "mcc", {}).finalise(counted(*table)) == pytest.approx(
+        114000 / 36000**0.5 / 656000**0.5, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", ["mcc", "youden_j", "markedness", "cohen_kappa"])

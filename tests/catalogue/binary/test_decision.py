@@ -7,7 +7,10 @@ from plmetrics.catalogue.registry import create
 
 def table(y, p, w):
     called = p >= 0.5
-    return [w[(y == label) & (called == call)].sum() for label, call in ((1, True), (0, True), (1, False), (0, False))]
+    return [
+        w[(y == label) & (called == call)].sum()
+        for label, call in ((1, True), (0, True), (1, False), (0, False))
+    ]
 
 
 def positive_likelihood_ratio(y, p, w):
@@ -26,7 +29,9 @@ def diagnostic_odds_ratio(y, p, w):
 
 
 def cost(y, p, w):
-    return np.average(np.where((p >= 0.5) & (y == 0), 1.5, 0.0) + np.where((p < 0.5) & (y == 1), 4.0, 0.0), weights=w)
+    return np.average(
+        np.where((p >= 0.5) & (y == 0), 1.5, 0.0) + np.where((p < 0.5) & (y == 1), 4.0, 0.0), weights=w
+    )
 
 
 def error_rates(y, p, w):
@@ -66,7 +71,13 @@ def test_expression_equals_the_plain_formula(name, parameters, reference, weight
         ("negative_likelihood_ratio", {}, "zero_denominator", "zero_denominator", "ok"),
         ("diagnostic_odds_ratio", {}, "zero_denominator", "zero_denominator", "zero_denominator"),
         ("expected_cost", {"cost_fp": 1, "cost_fn": 5}, "ok", "ok", "ok"),
-        ("expected_cost", {"cost_fp": 1, "cost_fn": 5, "prevalence": 0.1}, "no_positives", "no_negatives", "ok"),
+        (
+            "expected_cost",
+            {"cost_fp": 1, "cost_fn": 5, "prevalence": 0.1},
+            "no_positives",
+            "no_negatives",
+            "ok",
+        ),
         ("ppv_at_prevalence", {"prevalence": 0.1}, "no_positives", "no_negatives", "zero_denominator"),
     ],
 )
@@ -82,8 +93,12 @@ def test_observed_prevalence_is_the_stated_one_it_equals(counted):
     state = counted(150.0, 30.0, 50.0, 770.0)
     costs = {"cost_fp": 1, "cost_fn": 5}
     observed = create("binary", "expected_cost", costs).finalise(state)
-    assert create("binary", "expected_cost", {**costs, "prevalence": 0.2}).finalise(state) == pytest.approx(observed)
-    assert create("binary", "ppv_at_prevalence", {"prevalence": 0.2}).finalise(state) == pytest.approx(150 / 180)
+    assert create("binary", "expected_cost", {**costs, "prevalence": 0.2}).finalise(state) == pytest.approx(
+        observed
+    )
+    assert create("binary", "ppv_at_prevalence", {"prevalence": 0.2}).finalise(state) == pytest.approx(
+        150 / 180
+    )
 
 
 @pytest.mark.parametrize("prevalence", [0, 1, 1.5, -0.1, "known", True, None])

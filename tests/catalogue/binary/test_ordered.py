@@ -1,4 +1,4 @@
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import polars as pl
@@ -119,13 +119,13 @@ def test_leading_axes_and_empty_points(metric):
 def test_segments_equal_separate_slices(metric):
     rng = np.random.default_rng(2)
     offsets = np.array([0, 5, 5, 12, 13, 20])
-    replicates = [random_points(rng, (3, 20)) for _ in range(1)][0]
+    replicates = random_points(rng, (3, 20))
     for positive, negative in (replicates, [part[0] for part in replicates]):
         ragged = [Segments(part, offsets) for part in (positive, negative)]
         whole = view(*ragged, *(part.total() for part in ragged))
         value, bound = metric.finalise(whole), metric.bound(whole)
         assert value.shape == (*positive.shape[:-1], 5)
-        for index, (first, last) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for index, (first, last) in enumerate(pairwise(offsets)):
             part = state(positive[..., first:last], negative[..., first:last])
             known = ~np.any([condition for _, condition in metric.undefined(part)], axis=0)
             for found, alone in ((value, metric.finalise(part)), (bound, metric.bound(part))):

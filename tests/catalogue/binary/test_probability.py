@@ -35,7 +35,9 @@ def test_expression_equals_scikit_learn(name, parameters, reference, weight, che
 @pytest.mark.parametrize(("score", "expected"), [(0.0, -np.log(EPSILON)), (1.0, 0.0)])
 def test_certain_scores_are_clipped(score, expected):
     rows = pl.DataFrame({"y": [1], "p": [score]})
-    assert rows.select(create("binary", "log_loss", {}).expr("y", "p")).item() == pytest.approx(expected, abs=3e-16)
+    assert rows.select(create("binary", "log_loss", {}).expr("y", "p")).item() == pytest.approx(
+        expected, abs=3e-16
+    )
 
 
 @pytest.mark.parametrize("clip", [0, 0.5, 1, -1e-3])
@@ -75,7 +77,10 @@ def by_bin(label, score, weight, bins):
 
 def bin_state(label, score, weight, bins):
     index = by_bin(label, score, weight, bins)
-    sums = [np.array([part[index == b].sum() for b in range(bins)]) for part in (weight, weight * label, weight * score)]
+    sums = [
+        np.array([part[index == b].sum() for b in range(bins)])
+        for part in (weight, weight * label, weight * score)
+    ]
     total = sums[0].sum()
     names = ("bin_weight", "bin_positive", "bin_score")
     return View({**dict(zip(names, sums, strict=True)), "weight": total, "n": total})
@@ -86,7 +91,9 @@ def plain_ece(label, score, weight, bins, norm):
     gaps, shares = [], []
     for b in set(index):
         held = index == b
-        gaps.append(abs(np.average(score[held], weights=weight[held]) - np.average(label[held], weights=weight[held])))
+        gaps.append(
+            abs(np.average(score[held], weights=weight[held]) - np.average(label[held], weights=weight[held]))
+        )
         shares.append(weight[held].sum() / weight.sum())
     gaps, shares = np.array(gaps), np.array(shares)
     return {"l1": shares @ gaps, "l2": np.sqrt(shares @ gaps**2), "max": gaps.max()}[norm]
@@ -106,7 +113,14 @@ def test_ece_equals_a_loop_over_bins(norm, bins, weighted):
 def test_ece_of_many_replicates_equals_each():
     states = [bin_state(*rows_of(seed, rows=60), 15) for seed in range(6)]
     names = ("bin_weight", "bin_positive", "bin_score", "weight", "n")
-    stacked = View({name: np.array([getattr(s, name) for s in states]).reshape(2, 3, *np.shape(getattr(states[0], name))) for name in names})
+    stacked = View(
+        {
+            name: np.array([getattr(s, name) for s in states]).reshape(
+                2, 3, *np.shape(getattr(states[0], name))
+            )
+            for name in names
+        }
+    )
     for parameters in ({}, {"norm": "l2"}, {"norm": "max"}, {"debias": True}, {"norm": "l2", "debias": True}):
         metric = create("binary", "ece", parameters)
         expected = [metric.finalise(s) for s in states]
@@ -117,10 +131,18 @@ def test_ece_of_many_replicates_equals_each():
 def test_deviation_is_the_norm_of_the_moved_gaps(norm):
     metric = create("binary", "ece", {"bins": 4, "norm": norm})
     replicate = View(
-        {"bin_weight": np.array([4.0, 0.0, 2.0, 2.0]), "bin_positive": np.array([1.0, 0.0, 2.0, 0.0]), "bin_score": np.array([1.0, 0.0, 1.2, 1.8])}
+        {
+            "bin_weight": np.array([4.0, 0.0, 2.0, 2.0]),
+            "bin_positive": np.array([1.0, 0.0, 2.0, 0.0]),
+            "bin_score": np.array([1.0, 0.0, 1.2, 1.8]),
+        }
     )
     point = View(
-        {"bin_weight": np.array([4.0, 2.0, 4.0, 0.0]), "bin_positive": np.array([2.0, 2.0, 1.0, 0.0]), "bin_score": np.array([1.0, 0.1, 2.4, 0.0])}
+        {
+            "bin_weight": np.array([4.0, 2.0, 4.0, 0.0]),
+            "bin_positive": np.array([2.0, 2.0, 1.0, 0.0]),
+            "bin_score": np.array([1.0, 0.1, 2.4, 0.0]),
+        }
     )
     moved = np.array([0.0 - (-0.25), 0.0, -0.4 - 0.35, 0.9 - 0.0])
     shares = np.array([0.5, 0.0, 0.25, 0.25])
@@ -142,16 +164,21 @@ def calibrated_mean(parameters, bins=10, rows=300, runs=400):
 
 def test_debiasing_removes_most_of_the_noise_of_a_calibrated_model():
     plain, debiased = calibrated_mean({}), calibrated_mean({"debias": True})
-    # With a gap of pure noise the excess is estimated at sqrt(2) - 1 of the plain value: 2 - sqrt(2) are left.
+    # Of a gap that is pure noise, the excess is estimated at sqrt(2) - 1 of the plain value.
     assert debiased.mean() == pytest.approx((2 - 2**0.5) * plain.mean(), rel=0.1)
-    squared, debiased_squared = calibrated_mean({"norm": "l2"}) ** 2, calibrated_mean({"norm": "l2", "debias": True}) ** 2
+    squared, debiased_squared = (
+        calibrated_mean({"norm": "l2"}) ** 2,
+        calibrated_mean({"norm": "l2", "debias": True}) ** 2,
+    )
     assert debiased_squared.mean() < 0.5 * squared.mean()
     assert (debiased <= plain).all()
 
 
 def test_squared_debiasing_is_unbiased_before_the_floor():
     label, score, weight = np.array([1.0, 0, 1, 0, 0]), np.array([0.1, 0.1, 0.1, 0.9, 0.9]), np.ones(5)
-    found = create("binary", "ece", {"bins": 2, "norm": "l2", "debias": True}).finalise(bin_state(label, score, weight, 2))
+    found = create("binary", "ece", {"bins": 2, "norm": "l2", "debias": True}).finalise(
+        bin_state(label, score, weight, 2)
+    )
     low = (0.1 - 2 / 3) ** 2 - (2 / 9) / 2
     high = 0.9**2
     assert found == pytest.approx(np.sqrt(0.6 * low + 0.4 * high), rel=1e-12)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
+
 from plmetrics.inference.comparisons.paired import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate
-from scipy import stats
 
 DRAWN = np.array([0.01, 0.03, 0.02, 0.05, 0.04])
 
@@ -21,7 +22,9 @@ def one(value: float, replicates: Any, *, blocks: int = 100, status: str = "ok")
 
 
 def compared(model: Estimate, baseline: Estimate, *, equal: bool = False, **keywords: Any) -> Difference:
-    return paired_difference(model, baseline, equal=np.array([equal]), level=keywords.pop("level", 0.95), **keywords)
+    return paired_difference(
+        model, baseline, equal=np.array([equal]), level=keywords.pop("level", 0.95), **keywords
+    )
 
 
 def without_interval(made: Difference) -> bool:
@@ -39,7 +42,9 @@ def test_students_t_on_the_difference(level: float, blocks: tuple[int, int], lea
     corrected = error * np.sqrt(least / (least - 1))
     assert made.difference[0] == pytest.approx(0.03)
     assert made.std_error[0] == pytest.approx(error)
-    assert (made.lower[0], made.upper[0]) == pytest.approx(stats.t.interval(level, least - 1, 0.03, corrected))
+    assert (made.lower[0], made.upper[0]) == pytest.approx(
+        stats.t.interval(level, least - 1, 0.03, corrected)
+    )
     assert made.p_value[0] == pytest.approx(2 * stats.t.sf(0.03 / corrected, least - 1), rel=1e-9)
     assert made.blocks.tolist() == [least]
     assert (made.method[0], made.interval_status[0], made.status[0]) == ("t", "ok", "ok")
@@ -54,19 +59,25 @@ def test_the_pairing_counts() -> None:
 def test_swapping_the_models_mirrors_everything() -> None:
     a, b = one(0.83, 0.8 + DRAWN), one(0.8, 0.8 - DRAWN**2)
     forth, back = compared(a, b), compared(b, a)
-    assert (back.difference[0], back.lower[0], back.upper[0]) == (-forth.difference[0], -forth.upper[0], -forth.lower[0])
+    assert (back.difference[0], back.lower[0], back.upper[0]) == (
+        -forth.difference[0],
+        -forth.upper[0],
+        -forth.lower[0],
+    )
     assert (back.p_value[0], back.std_error[0]) == (forth.p_value[0], forth.std_error[0])
 
 
 finite = st.floats(-1e3, 1e3)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(finite, st.lists(finite, min_size=3, max_size=20), st.integers(2, 2000), st.floats(0.01, 0.999))
 def test_p_is_below_the_level_exactly_when_the_interval_excludes_0(
     value: float, drawn: list[float], blocks: int, level: float
 ) -> None:
-    made = compared(one(value, drawn, blocks=blocks), one(0.0, np.zeros(len(drawn)), blocks=blocks), level=level)
+    made = compared(
+        one(value, drawn, blocks=blocks), one(0.0, np.zeros(len(drawn)), blocks=blocks), level=level
+    )
     if not without_interval(made):
         excluded = made.lower[0] > 0 or made.upper[0] < 0
         assert excluded == (made.p_value[0] < 1 - level)
@@ -74,6 +85,7 @@ def test_p_is_below_the_level_exactly_when_the_interval_excludes_0(
         assert 0 <= made.p_value[0] <= 1
 
 
+@settings(deadline=None)
 @given(st.integers(2, 500), st.floats(0.5, 0.999), st.integers(-8, 8))
 def test_also_where_the_interval_only_just_touches_0(blocks: int, level: float, steps: int) -> None:
     error = np.sqrt(blocks / (blocks - 1)) * np.std(DRAWN, ddof=1)
@@ -89,7 +101,13 @@ def test_also_where_the_interval_only_just_touches_0(blocks: int, level: float, 
 def test_equal_models_differ_by_nothing(blocks: int, undefined: bool) -> None:
     drawn = [math.nan] * 4 if undefined else [0.1, 0.2, 0.3, 0.4]
     made = compared(one(0.3, drawn, blocks=blocks), one(0.3, drawn, blocks=blocks), equal=True)
-    assert (made.difference[0], made.lower[0], made.upper[0], made.std_error[0], made.p_value[0]) == (0, 0, 0, 0, 1)
+    assert (made.difference[0], made.lower[0], made.upper[0], made.std_error[0], made.p_value[0]) == (
+        0,
+        0,
+        0,
+        0,
+        1,
+    )
     assert made.interval_status.tolist() == ["ok"]
 
 
@@ -175,7 +193,9 @@ def test_slices_are_compared_one_by_one() -> None:
     status = np.array(["ok", "ok", "no_rows", "ok"], dtype=object)
     drawn = 0.5 + DRAWN[:, None] * np.array([1.0, 1.0, math.nan, 1.0])
     model = Estimate(value, status, np.array([50, 1, 0, 50]), drawn, (value,))
-    other = Estimate(np.full(4, 0.4), np.full(4, "ok", dtype=object), np.full(4, 60), np.full((5, 4), 0.4), (value,))
+    other = Estimate(
+        np.full(4, 0.4), np.full(4, "ok", dtype=object), np.full(4, 60), np.full((5, 4), 0.4), (value,)
+    )
     made = paired_difference(model, other, equal=np.array([False, False, False, True]), level=0.95)
     assert made.interval_status.tolist() == ["ok", "too_few_units", "undefined_value", "ok"]
     assert made.status.tolist() == ["ok", "ok", "no_rows", "ok"]

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from plmetrics.inference.intervals.hanley_mcneil import area_error, hanley_mcneil_score
 
 sizes = st.integers(1, 5000).map(float)
@@ -23,15 +24,19 @@ def test_published_wald_intervals(
     area: float, positives: int, negatives: int, expected: tuple[float, float]
 ) -> None:
     (error,) = area_error(np.array([area]), np.array([float(positives)]), np.array([float(negatives)]))
-    assert (area - 1.959964 * error, area + 1.959964 * error) == pytest.approx(expected, abs=1.1e-3 if area < 0.8 else 1e-6)
+    assert (area - 1.959964 * error, area + 1.959964 * error) == pytest.approx(
+        expected, abs=1.1e-3 if area < 0.8 else 1e-6
+    )
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1), sizes, sizes)
 def test_the_error_by_hand(area: float, positives: float, negatives: float) -> None:
     (error,) = area_error(np.array([area]), np.array([positives]), np.array([negatives]))
     assert error == pytest.approx(error_by_hand(area, positives, negatives), rel=1e-6, abs=1e-9)
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1), sizes, sizes, st.sampled_from([0.5, 0.9, 0.95, 0.99]))
 def test_the_ends_are_the_outermost_areas_that_hold(
     area: float, positives: float, negatives: float, level: float

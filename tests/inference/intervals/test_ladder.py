@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
 from plmetrics.inference.intervals.ladder import Interval, interval
@@ -40,12 +41,19 @@ def one(
     )
 
 
-def found(estimate: Estimate, kind: Any = "other", bounds: tuple[float, float] = (0, 1), form: Any = "auto") -> Interval:
+def found(
+    estimate: Estimate, kind: Any = "other", bounds: tuple[float, float] = (0, 1), form: Any = "auto"
+) -> Interval:
     return interval(estimate, kind=kind, bounds=bounds, level=0.95, form=form)
 
 
 def said(made: Interval) -> tuple[str | None, str]:
-    assert np.isnan(made.lower[0]) == np.isnan(made.upper[0]) == (made.status[0] != "ok") == (made.method[0] is None)
+    assert (
+        np.isnan(made.lower[0])
+        == np.isnan(made.upper[0])
+        == (made.status[0] != "ok")
+        == (made.method[0] is None)
+    )
     return made.method[0], made.status[0]
 
 
@@ -191,20 +199,26 @@ def test_slices_are_judged_one_by_one() -> None:
     assert made.method.tolist() == ["percentile", "wilson", "wilson", None, None, "t"]
     assert made.status.tolist() == ["ok", "ok", "ok", "undefined_value", "undefined_replicates", "ok"]
     for index in range(6):
-        alone = found(Estimate(value, status, blocks, drawn, (np.full(6, 90.0),)).take(np.array([index])), "proportion")
-        assert np.array_equal([alone.lower[0], alone.upper[0]], [made.lower[index], made.upper[index]], equal_nan=True)
+        alone = found(
+            Estimate(value, status, blocks, drawn, (np.full(6, 90.0),)).take(np.array([index])), "proportion"
+        )
+        assert np.array_equal(
+            [alone.lower[0], alone.upper[0]], [made.lower[index], made.upper[index]], equal_nan=True
+        )
 
 
 def test_no_slices() -> None:
     nothing = np.zeros(0)
-    made = found(Estimate(nothing, nothing.astype(object), nothing.astype(int), np.zeros((10, 0)), (nothing,)))
+    made = found(
+        Estimate(nothing, nothing.astype(object), nothing.astype(int), np.zeros((10, 0)), (nothing,))
+    )
     assert made.lower.shape == made.status.shape == (0,)
 
 
 ranges = st.sampled_from([(0.0, 1.0), (-1.0, 1.0), (0.0, INFINITY), (-INFINITY, INFINITY), (-INFINITY, 1.0)])
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(
     st.sampled_from(KINDS),
     st.sampled_from(FORMS),

@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+
 from plmetrics.inference.intervals.percentile import percentile, quantiles
 
 numbers = st.floats(-1e6, 1e6) | st.just(float("nan"))
 replicates = arrays.arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 3)), elements=numbers)
 
 
+@settings(deadline=None)
 @given(replicates, st.floats(0.01, 0.999))
 def test_type_7_quantiles_of_the_defined_replicates(drawn: np.ndarray, level: float) -> None:
     lower, upper = percentile(drawn, level)

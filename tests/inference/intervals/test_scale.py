@@ -4,10 +4,19 @@ import math
 
 import numpy as np
 import pytest
+
 from plmetrics.inference.intervals.scale import scale_of
 
 INFINITY = float("inf")
-RANGES = [(0.0, 1.0), (-1.0, 1.0), (0.0, INFINITY), (-INFINITY, INFINITY), (-INFINITY, 1.0), (0.5, 1.0), (0.0, 200.0)]
+RANGES = [
+    (0.0, 1.0),
+    (-1.0, 1.0),
+    (0.0, INFINITY),
+    (-INFINITY, INFINITY),
+    (-INFINITY, 1.0),
+    (0.5, 1.0),
+    (0.0, 200.0),
+]
 INSIDE = np.array([0.6, 0.75, 0.999])
 
 

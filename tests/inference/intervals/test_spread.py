@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from plmetrics.inference.intervals.spread import spread
 
 
@@ -17,7 +18,9 @@ def test_standard_error_is_the_sample_standard_deviation(offset: float) -> None:
     assert not found.constant[0]
 
 
-@pytest.mark.parametrize(("undefined", "too_many"), [(0, False), (50, False), (51, True), (999, True), (1000, True)])
+@pytest.mark.parametrize(
+    ("undefined", "too_many"), [(0, False), (50, False), (51, True), (999, True), (1000, True)]
+)
 def test_more_than_a_twentieth_is_too_many(undefined: int, too_many: bool) -> None:
     drawn = np.linspace(1, 2, 1000)
     drawn[:undefined] = np.nan

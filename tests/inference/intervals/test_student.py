@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from plmetrics.inference.intervals.scale import IDENTITY, scale_of
 from plmetrics.inference.intervals.student import student
-from scipy import stats
 
 DRAWN = np.array([[0.70], [0.80], [0.75], [0.90], [0.85]])
 

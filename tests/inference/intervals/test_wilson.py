@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from plmetrics.inference.intervals.wilson import wilson
 from scipy import stats
+
+from plmetrics.inference.intervals.wilson import wilson
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,7 @@ def test_published_intervals(right: int, n: int, expected: tuple[float, float]) 
     assert (round(lower[0], digits), round(upper[0], digits)) == expected
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10_000), st.data(), st.floats(0.01, 0.999))
 def test_the_ends_solve_the_score_equation(n: int, data: st.DataObject, level: float) -> None:
     value = data.draw(st.integers(0, n)) / n

@@ -1,0 +1,101 @@
+"""Checks between the sections of a suite: what names something must name something that is there.
+
+A section that is itself wrong is None here; what depends on it is then left unchecked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.names import did_you_mean
+
+if TYPE_CHECKING:
+    from plmetrics.suite.model import Gate
+
+Add = Callable[..., None]
+
+
+def check(fields: Mapping[str, Any], add: Add) -> None:
+    """Note what does not fit together."""
+    models = fields.get("models")
+    if models:
+        _compare(fields, models, add)
+        _hard_predictions(fields, models, add)
+    for index, gate in enumerate(fields["gates"]):
+        _gate(index, gate, fields, add)
+    for index, curve in enumerate(fields["curves"]):
+        _sets(curve.slices, ("curves", index), fields["slices"], add)
+        if fields["task"] == "regression":
+            add(f"curve '{curve.curve}' belongs to task 'binary'", ("curves", index))
+    if fields["task"] == "regression" and fields.get("positive") is not None:
+        add("positive belongs to task 'binary'", ("positive",))
+
+
+def _compare(fields: Mapping[str, Any], models: Mapping[str, Any], add: Add) -> None:
+    compare = fields.get("compare")
+    if compare is None:
+        return
+    if compare.baseline not in models:
+        path = ("compare", "baseline")
+        add(f"baseline '{compare.baseline}' is not one of the models", path, did_you_mean(compare.baseline, models))
+    uncertainty = fields.get("uncertainty")
+    if compare.p_value == "percentile" and compare.correction != "none" and uncertainty is not None:
+        rows = len(fields.get("metrics") or ()) * max(len(models) - 1, 1)
+        if rows > uncertainty.replicates / 40:
+            hint = "raise replicates, use p_value: t, or correction: none"
+            msg = f"percentile p values of {uncertainty.replicates} replicates are too coarse to correct {rows} of them"
+            add(msg, ("compare", "p_value"), hint)
+
+
+def _hard_predictions(fields: Mapping[str, Any], models: Mapping[str, Any], add: Add) -> None:
+    hard = [name for name, model in models.items() if model.prediction is not None]
+    if fields["task"] != "binary" or not hard:
+        return
+    for index, metric in enumerate(fields.get("metrics") or ()):
+        threshold = getattr(metric, "threshold", 0.5)
+        if metric.needs_score or threshold != 0.5:
+            msg = f"model '{hard[0]}' has only hard predictions, and {metric.text} needs a score"
+            add(msg, ("metrics", index), "give the model a score column, or leave the metric out")
+    for index, curve in enumerate(fields["curves"]):
+        add(f"model '{hard[0]}' has only hard predictions, and curve {curve.curve} needs a score", ("curves", index))
+
+
+def _gate(index: int, gate: Gate, fields: Mapping[str, Any], add: Add) -> None:
+    path = ("gates", index)
+    metrics, models = fields.get("metrics"), fields.get("models")
+    if metrics is not None and gate.metric.text not in {metric.text for metric in metrics}:
+        hint = did_you_mean(gate.metric.text, [metric.text for metric in metrics])
+        add(f"the gate's metric '{gate.metric.text}' is not in metrics", (*path, "metric"), hint)
+    for key in ("model", "against"):
+        name = getattr(gate, key)
+        if models and name is not None and name not in models:
+            add(f"{key} '{name}' is not one of the models", (*path, key), did_you_mean(name, models))
+    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
+    _sets([name for name in named if name not in {"overall", "all"}], (*path, "slices"), fields["slices"], add)
+    _rule(gate, path, add)
+    if gate.using == "interval" and fields.get("uncertainty") is None:
+        add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")
+
+
+def _rule(gate: Gate, path: tuple[str | int, ...], add: Add) -> None:
+    limits = [key for key in ("at_least", "at_most", "no_worse_than") if getattr(gate, key) is not None]
+    if not limits:
+        add("a gate needs a rule", path, "give at_least, at_most, or against with no_worse_than")
+    if len(limits) > 1:
+        add(f"a gate has one rule, not {' and '.join(limits)}", path, "write two gates")
+    if gate.against is None and gate.no_worse_than is not None:
+        add("no_worse_than needs against: the model to compare with", (*path, "no_worse_than"))
+    if gate.no_worse_than is not None and not 0 <= gate.no_worse_than < float("inf"):
+        add("no_worse_than is a margin: 0 or more", (*path, "no_worse_than"))
+    if gate.no_worse_than is not None and gate.metric.direction not in {"higher", "lower"}:
+        hint = "use at_least or at_most"
+        add(f"'{gate.metric.text}' is neither better higher nor lower", (*path, "no_worse_than"), hint)
+    if gate.against is not None and gate.against == gate.model:
+        add("a model is not gated against itself", (*path, "against"))
+
+
+def _sets(names: Any, path: tuple[str | int, ...], known: Mapping[str, Any], add: Add) -> None:
+    for name in names:
+        if name not in known:
+            add(f"'{name}' is not one of the slice sets", path, did_you_mean(name, known))

@@ -1,0 +1,297 @@
+"""YAML files as suites: values with their places in the file, YAML 1.2 scalars, nothing that surprises.
+
+Duplicate keys, tags, and files that are too large, too deep or grow by their anchors are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import yaml
+
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Location, PlmetricsError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.suite.problems import SUITE_KEYS, suite_from_mapping
+
+if TYPE_CHECKING:
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.model import Suite
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 50
+MAX_NODES = 50_000
+
+AnyError = TypeVar("AnyError", bound=PlmetricsError)
+
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_EXPANDED = (("data", "path"), ("output", "directory"))
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSuite:
+    """A suite with the file it came from, and the place of each of its keys and values there."""
+
+    suite: Suite
+    file: Path
+    places: Mapping[SuitePath, Location]
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths are relative to."""
+        return self.file.parent
+
+    def locate(self, error: AnyError) -> AnyError:
+        """The same error, its problems with their place in the file."""
+        return located(error, self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Plain values of a YAML file, and the place of each by its path."""
+
+    value: dict[str, Any]
+    places: dict[SuitePath, Location]
+
+
+def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> LoadedSuite:
+    """Read a suite.
+
+    Args:
+        path: the YAML file.
+        overrides: values for dotted keys, such as {"uncertainty.replicates": 200}, over those of the file; a
+            text is read as a YAML scalar.
+
+    Raises:
+        ConfigError: all that is wrong, each problem with file, line and column.
+        EnvironmentFault: the file cannot be read.
+    """
+    file = Path(path)
+    document = read(file)
+    try:
+        value = document.value
+        for key, given in (overrides or {}).items():
+            value = _override(value, key, given)
+        value = _expand(value)
+        suite = suite_from_mapping(value, name=file.stem)
+    except ConfigError as error:
+        raise located(error, document.places, replaced=overrides or {}) from error
+    return LoadedSuite(suite, file, document.places)
+
+
+def read(file: Path) -> Document:
+    """The values of a YAML file with their places."""
+    try:
+        raw = file.read_bytes()
+    except FileNotFoundError:
+        others = [other.name for other in file.parent.glob("*.y*ml")] if file.parent.is_dir() else []
+        raise ConfigError(Problem(f"{file}: there is no such file", hint=did_you_mean(file.name, others))) from None
+    except IsADirectoryError:
+        raise ConfigError(Problem(f"{file}: this is a folder, not a suite")) from None
+    except OSError as error:
+        raise EnvironmentFault(Problem(f"{file}: cannot be read: {error.strerror}")) from error
+    if len(raw) > MAX_BYTES:
+        raise ConfigError(Problem(f"{file}: a suite may have {MAX_BYTES:,} bytes, this file has {len(raw):,}"))
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        where = Location(str(file), line, 1)
+        raise ConfigError(Problem("this is not UTF-8 text", where=where)) from error
+    return parse(text, str(file))
+
+
+def parse(text: str, file: str) -> Document:
+    """The values of a YAML text with their places.
+
+    Raises:
+        ConfigError: it is no YAML, or uses what is refused.
+    """
+    try:
+        _check_events(text, file)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        raise ConfigError(_syntax(error, file)) from error
+    except yaml.YAMLError as error:
+        raise ConfigError(Problem(f"this is no YAML: {error}", where=Location(file, 1, 1))) from error
+    builder = _Builder(file)
+    if not isinstance(node, yaml.MappingNode):
+        where = Location(file, 1, 1) if node is None else _location(file, node.start_mark)
+        hint = "it starts with keys such as name:, data: and columns:"
+        raise ConfigError(Problem("a suite is a mapping of keys to values", hint=hint, where=where))
+    value = builder.build(node, ())
+    if builder.problems:
+        raise ConfigError(builder.problems)
+    return Document(value, builder.places)
+
+
+def scalar(text: str) -> Any:
+    """A plain scalar by the rules of YAML 1.2.
+
+    >>> scalar("1e-3"), scalar("no"), scalar("0o14"), scalar("2020-01-01")
+    (0.001, 'no', 12, '2020-01-01')
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text) if len(text) < 400 else text
+    if _BASED.fullmatch(text):
+        return int(text, 0)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def located(
+    error: AnyError, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any] | None = None
+) -> AnyError:
+    """An error whose problems have a place: that of the value, or of the nearest thing around it."""
+    problems = []
+    for problem in error.problems:
+        path = problem.path
+        dotted = next((key for key in replaced or {} if ".".join(map(str, path)).startswith(key)), None)
+        if dotted is not None:
+            problem = replace(problem, message=f"--set {dotted}: {problem.message}", path=())
+            problems.append(problem)
+            continue
+        while path and path not in places:
+            path = path[:-1]
+        where = problem.where or (places.get(path) if path else places.get(("",)) or next(iter(places.values()), None))
+        problems.append(replace(problem, where=where) if problem.path or problem.where else problem)
+    fresh = type(error)(problems)
+    fresh.__cause__ = error.__cause__
+    return fresh
+
+
+def _check_events(text: str, file: str) -> None:
+    """Refuse tags and depth before anything recursive sees the text."""
+    depth = 0
+    documents = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                where = _location(file, event.start_mark)
+                raise ConfigError(Problem(f"values are nested deeper than {MAX_DEPTH} levels", where=where))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                where = _location(file, event.start_mark)
+                raise ConfigError(Problem("a suite is one YAML document, here a second begins", where=where))
+        if getattr(event, "tag", None) is not None:
+            where = _location(file, event.start_mark)
+            raise ConfigError(Problem(f"tags such as {event.tag} are not allowed in a suite", where=where))
+
+
+class _Builder:
+    """Plain values from YAML nodes, with the place of each; problems are collected."""
+
+    def __init__(self, file: str) -> None:
+        self.places: dict[SuitePath, Location] = {}
+        self.problems: list[Problem] = []
+        self._file = file
+        self._nodes = 0
+
+    def build(self, node: yaml.Node, path: SuitePath) -> Any:
+        """The value of a node."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            where = _location(self._file, node.start_mark)
+            raise ConfigError(Problem(f"the suite has more than {MAX_NODES:,} values: its anchors multiply", where=where))
+        self.places.setdefault(path, _location(self._file, node.start_mark))
+        if isinstance(node, yaml.MappingNode):
+            return dict(self._pairs(node, path))
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        return node.value if node.style is not None else scalar(node.value)
+
+    def _pairs(self, node: yaml.MappingNode, path: SuitePath) -> Iterator[tuple[str, Any]]:
+        seen: dict[Any, Location] = {}
+        for key_node, value_node in node.value:
+            where = _location(self._file, key_node.start_mark)
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.problems.append(Problem("a key must be a word, not a list or a mapping", where=where))
+                continue
+            key = key_node.value
+            if key in seen:
+                msg = f"the key '{key}' stands here a second time, the first is in line {seen[key].line}"
+                self.problems.append(Problem(msg, where=where))
+                continue
+            seen[key] = where
+            self.places[*path, key] = where
+            yield key, self.build(value_node, (*path, key))
+
+
+def _location(file: str, mark: Any) -> Location:
+    return Location(file, mark.line + 1, mark.column + 1)
+
+
+def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    where = Location(file, 1, 1) if mark is None else _location(file, mark)
+    words = ", ".join(part for part in (error.context, error.problem) if part)
+    hint = "text with : { } [ ] , & * # ? | - < > = ! % @ or ` at its start needs quotes"
+    return Problem(f"this is no YAML: {words}", hint=hint, where=where)
+
+
+def _override(value: dict[str, Any], dotted: str, given: Any) -> dict[str, Any]:
+    """A copy with one dotted key replaced."""
+    head, _, rest = dotted.partition(".")
+    if not rest:
+        plain = _flow(given) if isinstance(given, str) else given
+        return {**value, head: plain}
+    inner = value.get(head) or {}
+    if not isinstance(inner, dict):
+        known = [key for key in SUITE_KEYS if isinstance(value.get(key), dict)]
+        raise ConfigError(Problem(f"--set {dotted}: '{head}' is not a mapping", hint=did_you_mean(head, known)))
+    return {**value, head: _override(inner, rest, given)}
+
+
+def _flow(text: str) -> Any:
+    """The value of `--set`: a YAML scalar, list or mapping."""
+    if not text.lstrip().startswith(("[", "{", '"', "'")):
+        return scalar(text.strip())
+    return parse(f"value: {text}", "--set").value["value"]
+
+
+def _expand(value: dict[str, Any]) -> dict[str, Any]:
+    """Replace ${VAR} where it is allowed."""
+    problems: list[Problem] = []
+    for section, key in _EXPANDED:
+        inner = value.get(section)
+        if isinstance(inner, dict) and isinstance(inner.get(key), (str, list)):
+            given = inner[key]
+            many = given if isinstance(given, list) else [given]
+            expanded = [_substituted(item, (section, key), problems) for item in many]
+            value = {**value, section: {**inner, key: expanded if isinstance(given, list) else expanded[0]}}
+    if problems:
+        raise ConfigError(problems)
+    return value
+
+
+def _substituted(text: Any, path: SuitePath, problems: list[Problem]) -> Any:
+    if not isinstance(text, str):
+        return text
+
+    def one(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in os.environ:
+            problems.append(Problem(f"the environment variable {name} is not set", path, did_you_mean(name, os.environ)))
+        return os.environ.get(name, "")
+
+    return _VARIABLE.sub(one, text)

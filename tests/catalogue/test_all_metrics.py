@@ -1,0 +1,158 @@
+"""What holds for every registered metric."""
+
+import dataclasses
+import math
+from typing import get_args
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plmetrics.catalogue.metric import Direction, Family, Kind
+from plmetrics.catalogue.registry import classes, create
+from plmetrics.core.text import parse_call
+
+REQUIRED = {
+    "fbeta": {"beta": 2},
+    "expected_cost": {"cost_fp": 1, "cost_fn": 5},
+    "ppv_at_prevalence": {"prevalence": 0.1},
+    "quantile_loss": {"tau": 0.9},
+}
+MORE = [
+    ("binary", "precision", {"threshold": -0.25}),
+    ("binary", "fbeta", {"beta": 0.5, "threshold": 1e-300}),
+    ("binary", "expected_cost", {"cost_fp": 0.1, "cost_fn": 0, "prevalence": 1e-9, "threshold": 1e22}),
+    ("binary", "log_loss", {"clip": 1e-7}),
+    ("binary", "ece", {"bins": 10, "strategy": "quantile", "norm": "l2", "debias": True}),
+    ("regression", "mape", {"zeros": "drop"}),
+    ("regression", "mape", {"zeros": "epsilon", "epsilon": 0.1}),
+]
+RELEASE = [cls for cls in classes() if cls.task in {"binary", "regression"}]
+METRICS = [create(cls.task, cls.name, REQUIRED.get(cls.name, {})) for cls in RELEASE]
+METRICS += [create(*more) for more in MORE]
+EXPRESSIVE = {
+    task: [metric for metric in METRICS if metric.task == task and metric.name != "ece"]
+    for task in ("binary", "regression")
+}
+FEW = settings(max_examples=6, deadline=None)
+
+
+@pytest.mark.parametrize("cls", RELEASE, ids=lambda cls: f"{cls.task}-{cls.name}")
+def test_facts_are_complete(cls):
+    for fact in ("name", "use_when", "beware", "formula", "reference"):
+        text = getattr(cls, fact)
+        assert text
+        assert text == text.strip()
+        assert "\n" not in text
+    assert cls.__doc__
+    assert cls.use_when.endswith(".")
+    assert cls.beware.endswith(".")
+    assert cls.direction in get_args(Direction)
+    assert cls.family in get_args(Family)
+    assert cls.kind in get_args(Kind)
+    low, high = cls.range
+    assert low < high
+    assert not math.isnan(low + high) or math.isinf(low)
+    assert all(field.metadata["doc"] for field in dataclasses.fields(cls))
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+def test_text_parses_back_to_the_same_metric(metric):
+    call = parse_call(metric.text)
+    assert create(metric.task, call.name, call.parameters) == metric
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+def test_needs_fit_the_family(metric):
+    assert bool(metric.atoms()) or metric.name in {"n", "prevalence"} or metric.family == "scores"
+    assert (metric.binning() is not None) == (metric.name == "ece")
+    assert metric.needs_score == (metric.probability or metric.family == "scores")
+    assert metric.threshold_free == ("threshold" not in {field.name for field in dataclasses.fields(metric)})
+
+
+def sums(metric, shape, rng):
+    """Random states of a family of sums, with empty cells."""
+    cells = np.where(rng.random((4, *shape)) < 0.35, 0.0, rng.integers(1, 30, (4, *shape)))
+    weight = cells.sum(axis=0)
+    state = {
+        "n": weight,
+        "weight": weight,
+        "positives": cells[0] + cells[2],
+        "negatives": cells[1] + cells[3],
+    }
+    known = dict(zip(("tp", "fp", "fn", "tn"), cells, strict=True))
+    for name in metric.atoms():
+        state[name] = known.get(name, weight * rng.random(shape))
+    return state
+
+
+@pytest.mark.parametrize("metric", [metric for metric in METRICS if metric.family == "sums"], ids=str)
+def test_leading_axes_do_not_matter(metric, check_axes):
+    rng = np.random.default_rng(0)
+    check_axes(metric, sums(metric, (5, 7), rng))
+
+
+WEIGHTS = st.sampled_from([0, 1, 2, 3])
+ROWS = {
+    "binary": st.tuples(st.integers(0, 1), st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.500001, 1.0]), WEIGHTS),
+    "regression": st.tuples(st.sampled_from([-2.5, 0.0, 0.1, 4.0]), st.integers(-5, 5), WEIGHTS),
+}
+SETS = {
+    task: st.lists(st.lists(row, min_size=1, max_size=15), min_size=8, max_size=20)
+    for task, row in ROWS.items()
+}
+SCHEMA = {"g": pl.Int64, "y": pl.Float64, "p": pl.Float64, "w": pl.Float64}
+
+
+def values(metrics, sets, weight="w"):
+    """Values by metric text for every set of rows, all sets in one plan."""
+    rows = [(group, *map(float, row)) for group, part in enumerate(sets) for row in part]
+    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    found = frame.group_by("g").agg(metric.expr("y", "p", weight) for metric in metrics)
+    by_set = {row.pop("g"): row for row in found.iter_rows(named=True)}
+    return [by_set.get(group, {metric.text: None for metric in metrics}) for group in range(len(sets))]
+
+
+def assert_same(found, expected, *, leave_out=()):
+    for one, other in zip(found, expected, strict=True):
+        for text, value in other.items():
+            if text not in leave_out:
+                assert one[text] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), (
+                    text
+                )
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+@FEW
+@given(data=st.data())
+def test_weights_are_repetitions_and_order_does_not_matter(task, data):
+    sets = data.draw(SETS[task])
+    weighted = values(EXPRESSIVE[task], sets)
+    repeated = [[row for row in part for _ in range(row[2])] for part in sets]
+    assert_same(values(EXPRESSIVE[task], repeated, weight=None), weighted, leave_out={"n"})
+    present = [[row for row in part if row[2] > 0][::-1] for part in sets]
+    assert_same(values(EXPRESSIVE[task], present), weighted)
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+@FEW
+@given(data=st.data())
+def test_values_stay_in_range(task, data):
+    ranges = {metric.text: metric.range for metric in EXPRESSIVE[task]}
+    for found in values(EXPRESSIVE[task], data.draw(SETS[task])):
+        for text, value in found.items():
+            low, high = ranges[text]
+            assert value is None or low <= value <= high, text
+
+
+@FEW
+@given(sets=SETS["binary"])
+def test_counts_of_parts_add_up_to_the_whole(sets):
+    cells = [create("binary", name, {}) for name in ("tp", "fp", "fn", "tn")]
+    first = values(cells, [part[: len(part) // 2] for part in sets])
+    second = values(cells, [part[len(part) // 2 :] for part in sets])
+    for one, two, both in zip(first, second, values(cells, sets), strict=True):
+        for cell, value in both.items():
+            assert (one[cell] or 0.0) + (two[cell] or 0.0) == (value or 0.0)

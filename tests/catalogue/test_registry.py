@@ -1,0 +1,76 @@
+import pytest
+
+from plmetrics.catalogue import registry
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.registry import (
+    UnknownMetricError,
+    classes,
+    create,
+    default_metrics,
+    find,
+    names,
+    tasks,
+)
+
+NAMES = """
+binary: tp fp fn tn n prevalence selection_rate accuracy error_rate precision false_discovery_rate
+    recall fnr specificity fpr npv false_omission_rate f1 fbeta mcc balanced_accuracy
+    balanced_error_rate cohen_kappa youden_j markedness g_mean fowlkes_mallows jaccard
+    positive_likelihood_ratio negative_likelihood_ratio diagnostic_odds_ratio expected_cost
+    ppv_at_prevalence roc_auc gini average_precision ks log_loss brier ece
+regression: mae mse rmse mean_error r2 mape quantile_loss
+"""
+
+
+def test_the_catalogue_has_the_names_of_this_release():
+    wanted = dict(part.split(":") for part in NAMES.replace("\n    ", " ").strip().splitlines())
+    assert tasks()[:2] == tuple(wanted)
+    for task, listed in wanted.items():
+        assert set(listed.split()) <= set(names(task))
+    assert names("binary")[:5] == ("tp", "fp", "fn", "tn", "n")
+    assert len(classes()) == sum(len(names(task)) for task in tasks())
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_default_metrics_need_nothing_but_a_label_and_a_score(task):
+    metrics = default_metrics(task)
+    assert metrics
+    assert not any(metric.probability for metric in metrics)
+    assert [metric.text for metric in metrics] == [metric.name for metric in metrics]
+
+
+def test_a_task_without_metrics_has_no_defaults():
+    assert default_metrics("ranking") == ()
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "hint"),
+    [
+        ("binary", "prescision", "did you mean 'precision'?"),
+        ("binary", "sensitivty", "did you mean 'sensitivity'?"),
+        ("binary", "mcee", "did you mean 'mce'?"),
+        ("regression", "roc_auc", "'roc_auc' belongs to task 'binary'"),
+        ("binary", "rmse", "'rmse' belongs to task 'regression'"),
+        ("regression", "tpr", "'tpr' belongs to task 'binary'"),
+    ],
+)
+def test_an_unknown_name_comes_with_a_hint(task, name, hint):
+    with pytest.raises(UnknownMetricError, match=f"unknown metric '{name}' for task '{task}'") as caught:
+        find(task, name)
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(("name", "aliases"), [("recall", ()), ("brand_new", ("tpr",)), ("mce", ())])
+def test_a_taken_name_is_refused(name, aliases, monkeypatch):
+    monkeypatch.setattr(registry, "_metrics", dict(registry._metrics))
+    monkeypatch.setattr(registry, "_aliases", dict(registry._aliases))
+    again = type("Again", (Metric,), {"name": name, "aliases": aliases, "task": "binary"})
+    with pytest.raises(ValueError, match="is taken for task 'binary'"):
+        registry.register(again)
+    assert "brand_new" not in names("binary")
+
+
+def test_create_leaves_the_given_parameters_alone():
+    given = {"bins": 10}
+    create("binary", "mce", given)
+    assert given == {"bins": 10}

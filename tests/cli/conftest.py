@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from plmetrics.core.results import COMPARISONS_SCHEMA, CURVES_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+Invoke = Callable[..., Outcome]
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Invoke:
+    """Run the command line in this process."""
+    from plmetrics.cli.app import main
+
+    def call(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["plmetrics", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        code = stopped.value.code
+        captured = capsys.readouterr()
+        return Outcome(int(code or 0), captured.out, captured.err)
+
+    return call
+
+
+def make_result(verdict: str = "pass", folder: Path | None = None, **changes: Any) -> SimpleNamespace:
+    def row(schema: pl.Schema, **values: Any) -> pl.DataFrame:
+        return pl.DataFrame([{name: values.get(name) for name in schema}], schema=schema)
+
+    place = {"model": "m", "slice_set": "overall", "slice": "all", "metric": "roc_auc"}
+    gate = {"gate": "roc_auc >= 0.8", "level": "fail", "rule": ">= 0.8", "observed": 0.75, "status": "ok"}
+    suite = SimpleNamespace(
+        name="nightly",
+        uncertainty=None,
+        compare=None,
+        metrics=[SimpleNamespace(text="roc_auc", direction="higher")],
+        models={"m": None},
+        slices={},
+        gates=(1,),
+    )
+    keys = {
+        "metrics": row(
+            METRICS_SCHEMA, **place, value=0.75, interval_status="not_requested", n=9, status="ok"
+        ),
+        "comparisons": COMPARISONS_SCHEMA.to_frame(),
+        "gates": row(GATES_SCHEMA, **place, **gate, verdict=verdict)
+        if verdict != "none"
+        else GATES_SCHEMA.to_frame(),
+        "curves": CURVES_SCHEMA.to_frame(),
+        "verdict": verdict,
+        "suite": suite,
+        "record": {"run_id": "20261120T020000Z-4fa1c2", "rows": {"read": 9}},
+        "folder": folder,
+    }
+    return SimpleNamespace(**(keys | changes))
+
+
+@pytest.fixture
+def result() -> Callable[..., SimpleNamespace]:
+    return make_result
+
+
+@pytest.fixture
+def api_run(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[tuple[Any, dict[str, Any]]]]:
+    """Replace `api.run` by one that returns, or raises, what is given; hands back its calls."""
+
+    def replace(outcome: Any) -> list[tuple[Any, dict[str, Any]]]:
+        calls: list[tuple[Any, dict[str, Any]]] = []
+
+        def run(path: Any, **keywords: Any) -> Any:
+            calls.append((path, keywords))
+            if isinstance(outcome, BaseException):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr("plmetrics.api.run", run)
+        return calls
+
+    return replace

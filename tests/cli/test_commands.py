@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plmetrics
+from plmetrics.catalogue import registry
+
+HEAVY = {"numpy", "pandas", "polars", "pyarrow", "pydantic", "rich", "scipy", "sqlglot", "yaml"}
+
+
+def test_help_lists_commands_and_exit_codes(invoke: Any) -> None:
+    outcome = invoke("--help")
+    assert outcome.code == 0
+    for words in (
+        "run ",
+        "validate ",
+        "metrics ",
+        "schema ",
+        "Exit codes",
+        "3   a gate failed",
+        "130 interrupted",
+    ):
+        assert words in outcome.out
+    assert "..." not in outcome.out[outcome.out.index("Commands") : outcome.out.index("Exit codes")].replace(
+        "[ARGS]...", ""
+    )
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "metrics", "schema"])
+def test_help_of_a_command(invoke: Any, command: str) -> None:
+    outcome = invoke(command, "--help")
+    assert outcome.code == 0
+    assert "--debug" in outcome.out
+
+
+def test_version(invoke: Any) -> None:
+    assert invoke("--version").out == f"plmetrics {plmetrics.__version__}\n"
+
+
+def test_the_command_line_starts_without_heavy_imports() -> None:
+    code = f"import sys, plmetrics.cli.app; print(*({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_python_m() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "plmetrics", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("plmetrics ")
+
+
+def test_run_passes_its_options_on(invoke: Any, api_run: Any, result: Any, tmp_path: Path) -> None:
+    calls = api_run(result())
+    invoke("run", "a.yaml", "--output", str(tmp_path), "--set", "uncertainty.seed=7", "--set", "name=a=b")
+    ((path, keywords),) = calls
+    assert path == Path("a.yaml")
+    assert keywords["output"] == tmp_path
+    assert list(keywords["set"]) == ["uncertainty.seed", "name"]
+    assert keywords["set"]["name"] == "a=b"
+
+
+def test_text_ends_with_the_run_folder(
+    invoke: Any, api_run: Any, result: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    api_run(result("fail", tmp_path / "runs" / "nightly" / "x"))
+    outcome = invoke("run", "a.yaml")
+    assert outcome.out.startswith("FAIL  nightly: 1 fail\n")
+    assert outcome.out.endswith("Run folder  runs/nightly/x\n")
+    assert "\x1b" not in outcome.out
+    assert outcome.err == ""
+
+
+def test_quiet_is_verdict_and_gates(invoke: Any, api_run: Any, result: Any) -> None:
+    api_run(result("fail"))
+    out = invoke("run", "a.yaml", "--quiet").out
+    assert "roc_auc >= 0.8" in out
+    assert "Overall" not in out
+
+
+def test_json_and_csv_carry_only_the_result(invoke: Any, api_run: Any, result: Any, tmp_path: Path) -> None:
+    made = result("pass", tmp_path)
+    made.record["warnings"] = ["29 units: intervals are rough"]
+    api_run(made)
+    outcome = invoke("run", "a.yaml", "--format", "json")
+    assert json.loads(outcome.out)["folder"] == str(tmp_path)
+    assert outcome.err == "warning: 29 units: intervals are rough\n"
+    (row,) = csv.DictReader(io.StringIO(invoke("run", "a.yaml", "--format", "csv").out))
+    assert row["value"] == "0.75"
+
+
+@pytest.mark.parametrize("columns", [40, 60, 120])
+def test_the_report_follows_the_terminal(
+    invoke: Any, api_run: Any, result: Any, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    api_run(result("fail", Path("/a/very/long/path/" + "x" * 90)))
+    assert max(map(len, invoke("run", "a.yaml").out.split("\n"))) <= columns
+
+
+def test_metrics_list_is_the_registry(invoke: Any) -> None:
+    listed = json.loads(invoke("metrics", "--format", "json").out)
+    assert [(entry["task"], entry["name"]) for entry in listed] == [
+        (cls.task, cls.name) for cls in registry.classes()
+    ]
+    text = invoke("metrics", "--task", "binary").out
+    assert all(name in text for name in registry.names("binary"))
+
+
+@pytest.mark.parametrize("name", ["precision", "ppv", "precision(threshold=0.3)"])
+def test_metrics_card(invoke: Any, name: str) -> None:
+    out = invoke("metrics", name, "--task", "binary").out
+    assert out.startswith("precision(threshold=0.5) (binary)\n")
+    for words in ("use when", "beware", "reference", "Parameters", "ppv", "handles imbalance"):
+        assert words in out
+
+
+def test_metrics_unknown_name_suggests(invoke: Any) -> None:
+    outcome = invoke("metrics", "roc_acu")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "did you mean 'roc_auc'?" in outcome.err
+
+
+def test_schema(invoke: Any) -> None:
+    pytest.importorskip("plmetrics.suite.schema")
+    schema = json.loads(invoke("schema").out)
+    assert schema["type"] == "object"
+    assert {"name", "metrics", "models", "gates"} <= set(schema["properties"])
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "plmetrics", "metrics", "--format", "json"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")

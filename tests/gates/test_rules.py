@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from plmetrics.core.errors import ConfigError
+from plmetrics.gates.rules import Rule, rule_of
+
+LIMITS = {
+    "at_least": Rule(low=0.7, high=None),
+    "at_most": Rule(low=None, high=0.7),
+    "between": Rule(low=0.6, high=0.8),
+}
+
+
+def holds(limits: str, x: float) -> bool:
+    return {"at_least": x >= 0.7, "at_most": x <= 0.7, "between": 0.6 <= x <= 0.8}[limits]
+
+
+def verdict(
+    rule: Rule, observed: float | None, lower: float | None = None, upper: float | None = None
+) -> str:
+    row = {"observed": observed, "lower": lower, "upper": upper}
+    return pl.DataFrame(row, schema=dict.fromkeys(row, pl.Float64)).select(rule.verdict()).item()
+
+
+def using(rule: Rule, *, by_interval: bool, on_undefined: Any = "inconclusive") -> Rule:
+    return Rule(rule.low, rule.high, None, by_interval, on_undefined)
+
+
+GRID = [0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("value", GRID)
+@pytest.mark.parametrize("interval", [(None, None), (0.0, 1.0)])
+def test_by_value_the_interval_does_not_matter(limits: str, value: float, interval: tuple[Any, Any]) -> None:
+    rule = using(LIMITS[limits], by_interval=False)
+    assert verdict(rule, value, *interval) == ("pass" if holds(limits, value) else "fail")
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize(("lower", "upper"), list(itertools.combinations_with_replacement(GRID, 2)))
+def test_by_interval_all_of_it_or_none_of_it(limits: str, lower: float, upper: float) -> None:
+    steps = 200
+    held = [holds(limits, round(lower + (upper - lower) * i / steps, 12)) for i in range(steps + 1)]
+    expected = "pass" if all(held) else "inconclusive" if any(held) else "fail"
+    rule = using(LIMITS[limits], by_interval=True)
+    assert verdict(rule, (lower + upper) / 2, lower, upper) == expected
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("by_interval", [False, True])
+@pytest.mark.parametrize(
+    ("on_undefined", "expected"), [("inconclusive", "inconclusive"), ("fail", "fail"), ("skip", "skipped")]
+)
+@pytest.mark.parametrize("missing", ["observed", "lower", "upper"])
+@pytest.mark.parametrize("value", GRID)
+def test_what_is_missing_never_passes(
+    limits: str, by_interval: bool, on_undefined: str, expected: str, missing: str, value: float
+) -> None:
+    rule = using(LIMITS[limits], by_interval=by_interval, on_undefined=on_undefined)
+    row = {"observed": value, "lower": value, "upper": value} | {missing: None}
+    if missing == "observed" or by_interval:
+        assert verdict(rule, **row) == expected
+    else:
+        assert verdict(rule, **row) == ("pass" if holds(limits, value) else "fail")
+
+
+@pytest.mark.parametrize("by_interval", [False, True])
+def test_a_limit_missed_by_rounding_is_reached(by_interval: bool) -> None:
+    below = 0.745 - 0.75
+    assert below < -0.005
+    rule = Rule(low=-0.005, high=None, by_interval=by_interval)
+    assert verdict(rule, below, below, below) == "pass"
+    assert verdict(rule, -0.00500001, -0.00500001, -0.00500001) == "fail"
+    above = 0.1 + 0.2
+    assert verdict(Rule(low=None, high=0.3, by_interval=by_interval), above, above, above) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (Rule(0.75, None), ">= 0.75"),
+        (Rule(None, 1.0), "<= 1"),
+        (Rule(0.1, 0.2), ">= 0.1 and <= 0.2"),
+        (Rule(-0.005, None, "champion"), "difference to champion >= -0.005"),
+        (Rule(0.75, None, by_interval=True), ">= 0.75 by interval"),
+    ],
+)
+def test_rules_in_words(rule: Rule, text: str) -> None:
+    assert rule.text == text
+
+
+def gate(direction: str = "higher", **keywords: Any) -> Any:
+    usual = {"at_least": None, "at_most": None, "no_worse_than": None, "against": None}
+    rest = {"using": "value", "on_undefined": "inconclusive"}
+    return SimpleNamespace(metric=SimpleNamespace(text="m", direction=direction), **(usual | rest | keywords))
+
+
+@pytest.mark.parametrize(("direction", "low", "high"), [("higher", -0.01, None), ("lower", None, 0.01)])
+def test_no_worse_than_follows_the_direction(direction: str, low: float | None, high: float | None) -> None:
+    rule = rule_of(gate(direction, against="b", no_worse_than=0.01))
+    assert (rule.low, rule.high) == (low, high)
+
+
+@pytest.mark.parametrize("direction", ["zero", "none"])
+def test_no_worse_than_needs_a_better_side(direction: str) -> None:
+    with pytest.raises(ConfigError, match="no_worse_than"):
+        rule_of(gate(direction, against="b", no_worse_than=0.01))
+
+
+def test_a_gate_needs_a_limit() -> None:
+    with pytest.raises(ConfigError, match="no limit"):
+        rule_of(gate())
