@@ -29,7 +29,7 @@ def measure(scenario: Scenario, rows: int, rounds: int) -> Measured:
         for name in scenario.contestants:
             slow = name == "fairlearn_auc"
             command = [sys.executable, "-m", "benchmarks.worker", name, str(folder), "0" if slow else "1"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 sys.exit(f"{name} failed:\n{done.stderr}")
             found = json.loads(done.stdout.splitlines()[-1])
@@ -43,11 +43,17 @@ def lines(scenario: Scenario, rows: int, measured: Measured) -> list[str]:
     """The scenario as a Markdown section."""
     out = [f"### {scenario.name}: {scenario.what}", "", f"{rows:,} rows", ""]
     out += ["| contestant | seconds | peak MB |", "|---|---|---|"]
-    out += [f"| {name} | {found['seconds']:.3f} | {found['peak_mb']:.0f} |" for name, found in measured.items()]
+    out += [
+        f"| {name} | {found['seconds']:.3f} | {found['peak_mb']:.0f} |" for name, found in measured.items()
+    ]
     for target in scenario.targets:
         ratio = measured[target.of]["seconds"] / measured[target.to]["seconds"]
         reached = "reached" if ratio <= target.most else "not reached"
-        aim, is_ = (f"{target.most:.2g}", f"{ratio:.2f}") if target.most >= 1 else (f"1/{1 / target.most:.0f}", f"1/{1 / ratio:.1f}")
+        aim, is_ = (
+            (f"{target.most:.2g}", f"{ratio:.2f}")
+            if target.most >= 1
+            else (f"1/{1 / target.most:.0f}", f"1/{1 / ratio:.1f}")
+        )
         out += ["", f"{target.of} / {target.to}: **{is_}**, aim {aim}: {reached}"]
     return [*out, ""]
 
@@ -62,7 +68,10 @@ def environment() -> str:
         except importlib.metadata.PackageNotFoundError:
             versions.append(f"{name} absent")
     day = datetime.now(UTC).date().isoformat()
-    return f"{day}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, " + ", ".join(versions)
+    return (
+        f"{day}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        + ", ".join(versions)
+    )
 
 
 def main() -> None:

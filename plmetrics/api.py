@@ -40,7 +40,9 @@ class Result:
     folder: Path | None = None
 
     def __repr__(self) -> str:
-        tables = ", ".join(f"{name}={getattr(self, name).height}" for name in ("metrics", "comparisons", "gates"))
+        tables = ", ".join(
+            f"{name}={getattr(self, name).height}" for name in ("metrics", "comparisons", "gates")
+        )
         return f"Result(verdict={self.verdict!r}, rows: {tables}, folder={self.folder})"
 
 

@@ -26,7 +26,7 @@ class Format(StrEnum):
     csv = "csv"
 
 
-def run(  # noqa: PLR0917 (typer passes by name)
+def run(
     suite: SuiteFile,
     output: Annotated[
         Path | None,

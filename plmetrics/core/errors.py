@@ -75,7 +75,7 @@ class DataError(PlmetricsError):
     title = "the data is not what the suite says"
 
 
-class EnvironmentFault(PlmetricsError):
+class EnvironmentFault(PlmetricsError):  # noqa: N818
     """The machine refuses: permissions, storage, or an extra that is not installed."""
 
     exit_code = 6

@@ -6,9 +6,13 @@ Blocks, folds and search halves use different salts, so that none of them is a f
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 HASH_VERSION = 1
 

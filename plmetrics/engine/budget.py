@@ -42,13 +42,18 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
     needed, budget = sort_bytes(request, rows, cubes), memory_budget(request)
     fits = needed <= budget
     if suite.exact is True and not fits and request.scores:
-        msg = f"exact: true needs about {needed / 1e9:.1f} GB for the sorted rows, the memory budget is {budget / 1e9:.1f} GB"
-        raise ConfigError(Problem(msg, ("exact",), "leave exact out for values with a bound, or raise memory"))
+        sizes = f"about {needed / 1e9:.1f} GB for the sorted rows, the memory budget is {budget / 1e9:.1f} GB"
+        msg = f"exact: true needs {sizes}"
+        raise ConfigError(
+            Problem(msg, ("exact",), "leave exact out for values with a bound, or raise memory")
+        )
     exact = fits if suite.exact is None else suite.exact
     if not exact:
         for index, metric in enumerate(suite.metrics):
             binning = metric.binning()
             if binning is not None and binning.strategy == "quantile":
-                msg = f"{metric.text} needs the sorted rows, which exact: false or the memory budget rules out"
+                msg = (
+                    f"{metric.text} needs the sorted rows, which exact: false or the memory budget rules out"
+                )
                 raise ConfigError(Problem(msg, ("metrics", index), "use strategy=uniform, or allow exact"))
     return exact

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.states.sums import Rows, SumsState
@@ -25,6 +24,8 @@ from plmetrics.table.units import block_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.prepare import Prepared
@@ -63,9 +64,7 @@ def aggregate(prepared: Prepared) -> Aggregated:
     frames = [_side_by_side([next(parts) for _ in group]) for group in plans]
     _refuse_bad(prepared, frames[0])
     keys, units = _block_keys(prepared, frames[0])
-    states = tuple(
-        _state(cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
-    )
+    states = tuple(_state(cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True))
     return Aggregated(states, rows, keys, units, _conserve(prepared, states[0]))
 
 
@@ -83,7 +82,8 @@ def sum_plans(prepared: Prepared) -> list[list[pl.LazyFrame]]:
         keys.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
     aggregates = _aggregates(prepared)
     chunks = [
-        aggregates[first : first + AGGREGATES_PER_NODE] for first in range(0, len(aggregates), AGGREGATES_PER_NODE)
+        aggregates[first : first + AGGREGATES_PER_NODE]
+        for first in range(0, len(aggregates), AGGREGATES_PER_NODE)
     ]
     return [
         [frame.group_by([*map(pl.col, cube.columns), *keys]).agg(chunk) for chunk in chunks]
@@ -156,10 +156,8 @@ def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binar
             members.append(("negatives", pl.col(LABEL) == 0))
         for name, member in members:
             mask = member if valid is None else member & valid
-            if weight is None:
-                total = mask.sum().cast(pl.Int64)
-            else:
-                total = pl.when(mask).then(weight).otherwise(0.0).sum()
+            counted = mask.sum().cast(pl.Int64)
+            total = counted if weight is None else pl.when(mask).then(weight).otherwise(0.0).sum()
             out.append(total.alias(f"{prefix}{name}"))
     return out
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import HASH_VERSION
@@ -21,6 +20,8 @@ from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from plmetrics.engine.request import Request
     from plmetrics.table.roles import PredictionTable
@@ -143,10 +144,16 @@ def _count_plan(request: Request) -> pl.LazyFrame:
 
 
 def _accounting(request: Request, counted: pl.DataFrame | None) -> Accounting:
-    found: dict[str, Any] = counted.row(0, named=True) if counted is not None else {"read": request.source.rows}
+    found: dict[str, Any] = (
+        counted.row(0, named=True) if counted is not None else {"read": request.source.rows}
+    )
     if not found["read"]:
         where = request.suite.data.where
-        told = f"no row satisfies where: {where}" if where and request.source.rows != 0 else "the table has no rows"
+        told = (
+            f"no row satisfies where: {where}"
+            if where and request.source.rows != 0
+            else "the table has no rows"
+        )
         raise DataError(Problem(told, ("data", "where") if where else ("data", "path")))
     dropped = {model: found.get(f"dropped|{model}", 0) for model in request.models}
     return Accounting(found["read"], found.get("zero_weight", 0), dropped)
@@ -180,7 +187,9 @@ def _codes(request: Request, slices: tuple[Slices, ...]) -> dict[str, KeyCodes]:
         if key.kind == "predicate":
             values = pl.Series([False, True])
         else:
-            values = pl.concat([part.values[key.column] for part in slices if key.column in part.values.columns])
+            values = pl.concat(
+                [part.values[key.column] for part in slices if key.column in part.values.columns]
+            )
         codes[key.column] = KeyCodes.of(key, values)
     return codes
 

@@ -90,7 +90,9 @@ def bind(suite: Suite, source: Source) -> Request:
         own = [keys.setdefault(_identity(key), key) for key in members]
         sets.append(SliceSet(name, tuple(own)))
     named = {key.column: key for key in keys.values()}
-    request = Request(suite, source, raw, _roles(suite, source, tuple(named.values()), by_row=by_row), tuple(sets))
+    request = Request(
+        suite, source, raw, _roles(suite, source, tuple(named.values()), by_row=by_row), tuple(sets)
+    )
     _extra_columns(request)
     return request
 
@@ -106,7 +108,9 @@ def _roles(suite: Suite, source: Source, keys: tuple[SliceKey, ...], *, by_row: 
         curve.curve == "reliability" for curve in suite.curves
     )
     hard = frozenset(
-        name for name, model in suite.models.items() if suite.task == "binary" and model.prediction is not None
+        name
+        for name, model in suite.models.items()
+        if suite.task == "binary" and model.prediction is not None
     )
     return RoleColumns(
         label=suite.columns.label,

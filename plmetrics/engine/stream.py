@@ -75,7 +75,9 @@ def _edges(prepared: Prepared) -> dict[str, GridEdges]:
     return found
 
 
-def _batch(frame: pl.DataFrame, model: str, cube: int, block: np.ndarray[tuple[int], np.dtype[np.int32]] | None) -> Batch:
+def _batch(
+    frame: pl.DataFrame, model: str, cube: int, block: np.ndarray[tuple[int], np.dtype[np.int32]] | None
+) -> Batch:
     if valid_column(model) in frame.columns:
         keep = frame[valid_column(model)].to_numpy()
         frame = frame.filter(pl.col(valid_column(model)))
@@ -85,7 +87,9 @@ def _batch(frame: pl.DataFrame, model: str, cube: int, block: np.ndarray[tuple[i
         frame[score_column(model)].to_numpy(),
         frame[POSITIVE].to_numpy(),
         frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
-        frame[cell].to_numpy().astype(np.int64) if cell in frame.columns else np.zeros(frame.height, dtype=np.int64),
+        frame[cell].to_numpy().astype(np.int64)
+        if cell in frame.columns
+        else np.zeros(frame.height, dtype=np.int64),
         block,
     )
 

@@ -105,7 +105,9 @@ def _curves_of(analysis: Analysis, slices: Slices) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
-def tables(analysis: Analysis, ordered: Mapping[tuple[int, str, str], OrderedValues]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def tables(
+    analysis: Analysis, ordered: Mapping[tuple[int, str, str], OrderedValues]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tables `metrics` and `comparisons`; the latter has a row per pair, corrected within families."""
     slices = [states.slices for states in analysis.sets]
     metric_table, comparison_table = metrics_rows(slices), comparison_rows(slices)

@@ -79,8 +79,7 @@ def _reliability(sliced: SlicedScores, weights: Array | None, level: float) -> l
     blocks = 1 if weights is None else weights.shape[1]
     out: list[dict[str, Any]] = []
     for _, _, counts in sliced.bin_counts(binning, blocks):
-        for part in counts:
-            out.append(_bins(part, weights, level, weighted=sliced.weighted))
+        out += [_bins(part, weights, level, weighted=sliced.weighted) for part in counts]
     return out
 
 
@@ -112,5 +111,7 @@ def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str,
         columns["n"] = pl.Series(np.rint(part["n"]).astype(np.int64))
     fixed = {"model": model, "slice_set": slice_set, "slice": text, "curve": curve}
     frame = pl.DataFrame(columns).with_columns(pl.lit(value).alias(name) for name, value in fixed.items())
-    missing = [pl.lit(None, dtype=t).alias(name) for name, t in CURVES_SCHEMA.items() if name not in frame.columns]
+    missing = [
+        pl.lit(None, dtype=t).alias(name) for name, t in CURVES_SCHEMA.items() if name not in frame.columns
+    ]
     return frame.with_columns(missing).select(list(CURVES_SCHEMA))

@@ -1,4 +1,4 @@
-"""From states to estimates: every metric of every model in every slice, with replicates, a chunk of slices at a time."""
+"""From states to estimates: each metric of each model, with replicates, a chunk of slices at a time."""
 
 from __future__ import annotations
 
@@ -112,7 +112,9 @@ def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: in
     return status
 
 
-def _sizes(metric: Metric, totals: object, masses: tuple[Array, ...], *, independent: bool) -> tuple[Array, ...]:
+def _sizes(
+    metric: Metric, totals: object, masses: tuple[Array, ...], *, independent: bool
+) -> tuple[Array, ...]:
     if independent:
         return tuple(np.asarray(mass, dtype=np.float64) for mass in metric.denominators(totals))
     return tuple(effective_blocks((np.asarray(mass),)).astype(np.float64) for mass in masses)

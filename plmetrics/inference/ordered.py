@@ -75,7 +75,9 @@ def _by_points(
             replicates, deviations = _coarse_replicates(metrics, sliced, weights, values)
     bounds = {metric.text: _bound(metric, point) for metric in metrics} if sliced.binned else {}
     return {
-        text: OrderedValues(values[text], reasons[text], replicates.get(text), deviations.get(text), bounds.get(text))
+        text: OrderedValues(
+            values[text], reasons[text], replicates.get(text), deviations.get(text), bounds.get(text)
+        )
         for text in values
     }
 
@@ -121,7 +123,7 @@ def _coarse_replicates(
 
 def _by_bins(metric: Metric, sliced: SlicedScores, weights: Array | None) -> OrderedValues:
     binning = metric.binning()
-    assert binning is not None  # noqa: S101
+    assert binning is not None
     values: list[Array] = []
     reasons: list[list[tuple[str, NDArray[np.bool_]]]] = []
     found: list[Array] = []

@@ -33,16 +33,23 @@ class ModelSums:
 
     def totals(self, metric: Metric, model: str, population: str) -> View:
         """The state `[slice]`."""
-        return View({name: self.total(column) for name, column in self._columns(metric, model, population).items()})
+        return View(
+            {name: self.total(column) for name, column in self._columns(metric, model, population).items()}
+        )
 
     def by_block(self, metric: Metric, model: str, population: str) -> View:
         """The state `[slice, block]`."""
-        return View({name: self._blocks[column] for name, column in self._columns(metric, model, population).items()})
+        return View(
+            {name: self._blocks[column] for name, column in self._columns(metric, model, population).items()}
+        )
 
     def replicates(self, metric: Metric, model: str, population: str) -> View:
         """The state `[replicate, slice]`."""
         return View(
-            {name: self._resample(column) for name, column in self._columns(metric, model, population).items()}
+            {
+                name: self._resample(column)
+                for name, column in self._columns(metric, model, population).items()
+            }
         )
 
     def total(self, column: str) -> Array:
@@ -53,7 +60,7 @@ class ModelSums:
 
     def _resample(self, column: str) -> Array:
         if not self._resampled:
-            assert self._weights is not None  # noqa: S101
+            assert self._weights is not None
             names = [name for name in self._blocks if "|differs|" not in name]
             product = self._weights @ np.concatenate([self._blocks[name] for name in names]).T
             self._resampled = dict(zip(names, np.split(product, len(names), axis=1), strict=True))

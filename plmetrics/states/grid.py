@@ -6,14 +6,18 @@ read; only their `bound` can: bins that hold several distinct scores leave their
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.segments import Segments
 from plmetrics.states.scores import COARSE_BINS, Array, Binning, Codes, balanced_edges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
 
 FINE_BINS = 4096
 
@@ -57,7 +61,9 @@ class Batch:
 class Grid:
     """Counts of one model on one cube: by cell on fine bins, by cell and block on coarse and on fixed bins."""
 
-    def __init__(self, edges: GridEdges, cells: int, blocks: int, binnings: tuple[Binning, ...], *, weighted: bool) -> None:
+    def __init__(
+        self, edges: GridEdges, cells: int, blocks: int, binnings: tuple[Binning, ...], *, weighted: bool
+    ) -> None:
         self.edges = edges
         self.weighted = weighted
         self.fine = np.zeros((cells, edges.bins, 2))
@@ -135,8 +141,8 @@ class SlicedGrid:
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block."""
-        assert self.blocks is not None  # noqa: S101
-        assert self.blocks.shape[1] == blocks  # noqa: S101
+        assert self.blocks is not None
+        assert self.blocks.shape[1] == blocks
         yield 0, self.slices, self.blocks
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:

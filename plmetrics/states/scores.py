@@ -7,14 +7,16 @@ in both. Rows come in sorted once per model; every slice set is a stable regroup
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.segments import Segments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -197,7 +199,7 @@ class SlicedRows:
 
     def _drawn(self, drawn: Array, rows: Codes, point: Codes, points: int) -> Array:
         """Sum of the drawn weights of some rows by point: `[replicate, point]`."""
-        assert self.ordered.block is not None  # noqa: S101
+        assert self.ordered.block is not None
         out = np.zeros((points, drawn.shape[1]))
         if len(rows):
             each = drawn[self.ordered.block[rows]]
@@ -209,7 +211,7 @@ class SlicedRows:
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
-        assert self.ordered.block is not None  # noqa: S101
+        assert self.ordered.block is not None
         bins = len(self.coarse) + 1
         step = max(1, _DENSE_LIMIT // (blocks * bins * 2))
         for first in range(0, self.slices, step):
@@ -300,8 +302,8 @@ def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
 
 def resample(weights: Array, counts: Array) -> Array:
     """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
-    flat = counts.reshape(*counts.shape[:2], -1)
-    return np.matmul(weights, flat).reshape(counts.shape[0], len(weights), *counts.shape[2:])
+    product: Array = np.matmul(weights, counts.reshape(*counts.shape[:2], -1))
+    return product.reshape(counts.shape[0], len(weights), *counts.shape[2:])
 
 
 def _reduce(values: Array, starts: Codes) -> Array:

@@ -119,9 +119,7 @@ class SumsState:
         }
         cell, block = np.concatenate([self.cell, other.cell]), np.concatenate([self.block, other.block])
         keys, place = np.unique(cell * self.blocks + block, return_inverse=True)
-        added = {
-            name: np.bincount(place, weights=column, minlength=len(keys)) for name, column in columns.items()
-        }
+        added = {name: _summed(place, column, len(keys)) for name, column in columns.items()}
         return SumsState(keys // self.blocks, keys % self.blocks, added, self.blocks)
 
     def roll_up(self, codes: Codes, slices: int) -> SlicedSums:
@@ -148,10 +146,14 @@ class SlicedSums:
         key = (self.code[low:high] - first) * self.blocks + self.block[low:high]
         shape = (last - first, self.blocks)
         return {
-            name: np.bincount(key, weights=column[low:high], minlength=shape[0] * shape[1]).reshape(shape)
+            name: _summed(key, column[low:high], shape[0] * shape[1]).reshape(shape)
             for name, column in self.columns.items()
         }
 
     def total(self, column: str) -> Array:
         """`[slice]` sums of one column."""
-        return np.bincount(self.code, weights=self.columns[column], minlength=self.slices)
+        return _summed(self.code, self.columns[column], self.slices)
+
+
+def _summed(place: Codes, values: Array, size: int) -> Array:
+    return np.bincount(place, weights=values, minlength=size).astype(np.float64, copy=False)

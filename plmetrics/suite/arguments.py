@@ -10,7 +10,18 @@ from plmetrics.suite.problems import suite_from_mapping
 
 _ROLES = ("label", "weight", "query", "unit", "treatment", "fold")
 _DATA = ("where", "missing", "path")
-_SUITE = ("task", "positive", "models", "metrics", "slices", "min_rows", "max_slices", "compare", "gates", "curves")
+_SUITE = (
+    "task",
+    "positive",
+    "models",
+    "metrics",
+    "slices",
+    "min_rows",
+    "max_slices",
+    "compare",
+    "gates",
+    "curves",
+)
 
 
 def suite_from_arguments(*, seed: int = 0, **arguments: Any) -> Any:
@@ -47,4 +58,6 @@ def _as_argument(problem: Any) -> Any:
     from dataclasses import replace
 
     path = problem.path
-    return replace(problem, path=path[1:] if path[:1] in {("columns",), ("data",)} and len(path) > 1 else path)
+    return replace(
+        problem, path=path[1:] if path[:1] in {("columns",), ("data",)} and len(path) > 1 else path
+    )

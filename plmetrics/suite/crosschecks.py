@@ -38,13 +38,17 @@ def _compare(fields: Mapping[str, Any], models: Mapping[str, Any], add: Add) -> 
         return
     if compare.baseline not in models:
         path = ("compare", "baseline")
-        add(f"baseline '{compare.baseline}' is not one of the models", path, did_you_mean(compare.baseline, models))
+        add(
+            f"baseline '{compare.baseline}' is not one of the models",
+            path,
+            did_you_mean(compare.baseline, models),
+        )
     uncertainty = fields.get("uncertainty")
     if compare.p_value == "percentile" and compare.correction != "none" and uncertainty is not None:
         rows = len(fields.get("metrics") or ()) * max(len(models) - 1, 1)
         if rows > uncertainty.replicates / 40:
             hint = "raise replicates, use p_value: t, or correction: none"
-            msg = f"percentile p values of {uncertainty.replicates} replicates are too coarse to correct {rows} of them"
+            msg = f"percentile p values of {uncertainty.replicates} replicates are too coarse for {rows} at once"
             add(msg, ("compare", "p_value"), hint)
 
 
@@ -58,7 +62,10 @@ def _hard_predictions(fields: Mapping[str, Any], models: Mapping[str, Any], add:
             msg = f"model '{hard[0]}' has only hard predictions, and {metric.text} needs a score"
             add(msg, ("metrics", index), "give the model a score column, or leave the metric out")
     for index, curve in enumerate(fields["curves"]):
-        add(f"model '{hard[0]}' has only hard predictions, and curve {curve.curve} needs a score", ("curves", index))
+        add(
+            f"model '{hard[0]}' has only hard predictions, and curve {curve.curve} needs a score",
+            ("curves", index),
+        )
 
 
 def _gate(index: int, gate: Gate, fields: Mapping[str, Any], add: Add) -> None:
@@ -72,7 +79,9 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], add: Add) -> None:
         if models and name is not None and name not in models:
             add(f"{key} '{name}' is not one of the models", (*path, key), did_you_mean(name, models))
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    _sets([name for name in named if name not in {"overall", "all"}], (*path, "slices"), fields["slices"], add)
+    _sets(
+        [name for name in named if name not in {"overall", "all"}], (*path, "slices"), fields["slices"], add
+    )
     _rule(gate, path, add)
     if gate.using == "interval" and fields.get("uncertainty") is None:
         add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")

@@ -1,7 +1,5 @@
 """The suite: one frozen, strict, typed object for a YAML file or keyword arguments."""
 
-# LEAD: I am writing suite/{yaml,problems,arguments,schema}.py myself since 03:02. Helper: do not create these;
-# when done with core tests, write tests/suite/* against my files once they exist, and report.
 from __future__ import annotations
 
 import json

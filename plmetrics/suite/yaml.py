@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +18,8 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import SUITE_KEYS, suite_from_mapping
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
 
@@ -88,7 +89,7 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
         for key, given in (overrides or {}).items():
             value = _override(value, key, given)
         value = _expand(value)
-        suite = suite_from_mapping(value, name=file.stem)
+        suite = suite_from_mapping(value, name=file.stem, reads_files=True)
     except ConfigError as error:
         raise located(error, document.places, replaced=overrides or {}) from error
     return LoadedSuite(suite, file, document.places)
@@ -100,13 +101,17 @@ def read(file: Path) -> Document:
         raw = file.read_bytes()
     except FileNotFoundError:
         others = [other.name for other in file.parent.glob("*.y*ml")] if file.parent.is_dir() else []
-        raise ConfigError(Problem(f"{file}: there is no such file", hint=did_you_mean(file.name, others))) from None
+        raise ConfigError(
+            Problem(f"{file}: there is no such file", hint=did_you_mean(file.name, others))
+        ) from None
     except IsADirectoryError:
         raise ConfigError(Problem(f"{file}: this is a folder, not a suite")) from None
     except OSError as error:
         raise EnvironmentFault(Problem(f"{file}: cannot be read: {error.strerror}")) from error
     if len(raw) > MAX_BYTES:
-        raise ConfigError(Problem(f"{file}: a suite may have {MAX_BYTES:,} bytes, this file has {len(raw):,}"))
+        raise ConfigError(
+            Problem(f"{file}: a suite may have {MAX_BYTES:,} bytes, this file has {len(raw):,}")
+        )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -159,21 +164,23 @@ def located(
     error: AnyError, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any] | None = None
 ) -> AnyError:
     """An error whose problems have a place: that of the value, or of the nearest thing around it."""
-    problems = []
-    for problem in error.problems:
-        path = problem.path
-        dotted = next((key for key in replaced or {} if ".".join(map(str, path)).startswith(key)), None)
-        if dotted is not None:
-            problem = replace(problem, message=f"--set {dotted}: {problem.message}", path=())
-            problems.append(problem)
-            continue
-        while path and path not in places:
-            path = path[:-1]
-        where = problem.where or (places.get(path) if path else places.get(("",)) or next(iter(places.values()), None))
-        problems.append(replace(problem, where=where) if problem.path or problem.where else problem)
+    problems = [_placed(problem, places, replaced or {}) for problem in error.problems]
     fresh = type(error)(problems)
     fresh.__cause__ = error.__cause__
     return fresh
+
+
+def _placed(problem: Problem, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any]) -> Problem:
+    path = problem.path
+    dotted = ".".join(str(step) for step in path)
+    for key in replaced:
+        if dotted == key or dotted.startswith(f"{key}."):
+            return replace(problem, message=f"--set {key}: {problem.message}", path=())
+    if problem.where is not None or not path:
+        return problem
+    while path and path not in places:
+        path = path[:-1]
+    return replace(problem, where=places.get(path))
 
 
 def _check_events(text: str, file: str) -> None:
@@ -193,9 +200,10 @@ def _check_events(text: str, file: str) -> None:
             if documents > 1:
                 where = _location(file, event.start_mark)
                 raise ConfigError(Problem("a suite is one YAML document, here a second begins", where=where))
-        if getattr(event, "tag", None) is not None:
+        tag = getattr(event, "tag", None)
+        if tag is not None:
             where = _location(file, event.start_mark)
-            raise ConfigError(Problem(f"tags such as {event.tag} are not allowed in a suite", where=where))
+            raise ConfigError(Problem(f"tags such as {tag} are not allowed in a suite", where=where))
 
 
 class _Builder:
@@ -212,13 +220,16 @@ class _Builder:
         self._nodes += 1
         if self._nodes > MAX_NODES:
             where = _location(self._file, node.start_mark)
-            raise ConfigError(Problem(f"the suite has more than {MAX_NODES:,} values: its anchors multiply", where=where))
+            raise ConfigError(
+                Problem(f"the suite has more than {MAX_NODES:,} values: its anchors multiply", where=where)
+            )
         self.places.setdefault(path, _location(self._file, node.start_mark))
         if isinstance(node, yaml.MappingNode):
             return dict(self._pairs(node, path))
         if isinstance(node, yaml.SequenceNode):
             return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
-        return node.value if node.style is not None else scalar(node.value)
+        quoted = getattr(node, "style", None) is not None
+        return node.value if quoted else scalar(node.value)
 
     def _pairs(self, node: yaml.MappingNode, path: SuitePath) -> Iterator[tuple[str, Any]]:
         seen: dict[Any, Location] = {}
@@ -258,7 +269,9 @@ def _override(value: dict[str, Any], dotted: str, given: Any) -> dict[str, Any]:
     inner = value.get(head) or {}
     if not isinstance(inner, dict):
         known = [key for key in SUITE_KEYS if isinstance(value.get(key), dict)]
-        raise ConfigError(Problem(f"--set {dotted}: '{head}' is not a mapping", hint=did_you_mean(head, known)))
+        raise ConfigError(
+            Problem(f"--set {dotted}: '{head}' is not a mapping", hint=did_you_mean(head, known))
+        )
     return {**value, head: _override(inner, rest, given)}
 
 
@@ -291,7 +304,9 @@ def _substituted(text: Any, path: SuitePath, problems: list[Problem]) -> Any:
     def one(match: re.Match[str]) -> str:
         name = match[1]
         if name not in os.environ:
-            problems.append(Problem(f"the environment variable {name} is not set", path, did_you_mean(name, os.environ)))
+            problems.append(
+                Problem(f"the environment variable {name} is not set", path, did_you_mean(name, os.environ))
+            )
         return os.environ.get(name, "")
 
     return _VARIABLE.sub(one, text)

@@ -137,7 +137,7 @@ def _absolute(path: str, base: Path) -> Path:
     if _URL.match(path):
         message = f"'{path}': remote storage is not available yet"
         raise ConfigError(Problem(message, path=_SUITE_PATH, hint="copy the files to a local disk first"))
-    home = os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    home = os.path.expanduser(path)  # noqa: PTH111
     return Path(os.path.normpath(Path.cwd() / base / home))
 
 
@@ -164,7 +164,7 @@ def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> t
 
 def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path]]:
     root = next(parent for parent in pattern.parents if not glob.has_magic(str(parent)))
-    matches = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - Path.glob does not follow links to folders
+    matches = glob.glob(str(pattern), recursive=True)  # noqa: PTH207
     files: dict[Path, None] = {}
     for match in map(Path, sorted(matches)):
         if not any(part.startswith(_NOT_DATA) for part in match.relative_to(root).parts):

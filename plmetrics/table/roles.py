@@ -153,13 +153,15 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
         DataError: it is absent; the message names the nearest one.
     """
     if name not in schema:
-        raise DataError(Problem(f"column '{name}' ({role}) is not in the data", path, did_you_mean(name, schema)))
+        raise DataError(
+            Problem(f"column '{name}' ({role}) is not in the data", path, did_you_mean(name, schema))
+        )
     return schema[name]
 
 
 def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]) -> pl.Expr:
     dtype = require(schema, name, role, path)
-    if not (dtype.is_numeric() or dtype == pl.Boolean or dtype == pl.Null):
+    if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}):
         msg = f"column '{name}' ({role}) is of type {dtype}, but must hold numbers"
         raise DataError(Problem(msg, path))
     return pl.col(name).cast(pl.Float64)
@@ -175,7 +177,9 @@ def _hard_prediction(schema: pl.Schema, roles: RoleColumns, model: str, name: st
     return _class(schema, roles, name, f"prediction of model '{model}'", ("models", model))
 
 
-def _class(schema: pl.Schema, roles: RoleColumns, name: str, role: str, path: tuple[str | int, ...]) -> pl.Expr:
+def _class(
+    schema: pl.Schema, roles: RoleColumns, name: str, role: str, path: tuple[str | int, ...]
+) -> pl.Expr:
     dtype = require(schema, name, role, path)
     positive = roles.positive
     if positive is None:

@@ -153,7 +153,7 @@ class KeyCodes:
         if self.first is None:
             return len(self.values) + 1
         last = self.values.to_physical().max()
-        assert isinstance(last, int)  # noqa: S101
+        assert isinstance(last, int)
         return last - self.first + 2
 
     def expression(self) -> pl.Expr:
@@ -249,9 +249,7 @@ def plan_cubes(sets: Sequence[Slices], codes: dict[str, KeyCodes], blocks: int, 
                 break
         else:
             grouped.append((columns, [slices]))
-    return [
-        Cube(tuple(codes[column] for column in columns), tuple(members)) for columns, members in grouped
-    ]
+    return [Cube(tuple(codes[column] for column in columns), tuple(members)) for columns, members in grouped]
 
 
 def _cells(columns: Sequence[str], codes: dict[str, KeyCodes]) -> int:

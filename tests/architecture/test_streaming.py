@@ -4,6 +4,7 @@ import re
 
 import polars as pl
 import pytest
+
 from plmetrics.catalogue import registry
 from plmetrics.engine.passes import rows_plan, sum_plans
 from plmetrics.engine.prepare import prepare
@@ -61,7 +62,12 @@ def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
         missing=missing,
         where="age > 2",
         metrics=[REQUIRED.get(name, name) for name in registry.names(task)],
-        slices={"g": "g", "age": {"column": "age", "bins": [25, 40]}, "both": ["g", "age"], "old": {"where": "age > 60"}},
+        slices={
+            "g": "g",
+            "age": {"column": "age", "bins": [25, 40]},
+            "both": ["g", "age"],
+            "old": {"where": "age > 60"},
+        },
         uncertainty=True,
         compare={"baseline": "a"},
     )

@@ -101,7 +101,9 @@ BINARY = {
     "positive_likelihood_ratio": of_counts(lambda tp, fp, fn, tn: (tp / (tp + fn)) / (fp / (fp + tn))),
     "negative_likelihood_ratio": of_counts(lambda tp, fp, fn, tn: (fn / (tp + fn)) / (tn / (fp + tn))),
     "diagnostic_odds_ratio": of_counts(lambda tp, fp, fn, tn: tp * tn / (fp * fn)),
-    "expected_cost(cost_fp=1, cost_fn=5)": of_counts(lambda tp, fp, fn, tn: (fp + 5 * fn) / (tp + fp + fn + tn)),
+    "expected_cost(cost_fp=1, cost_fn=5)": of_counts(
+        lambda tp, fp, fn, tn: (fp + 5 * fn) / (tp + fp + fn + tn)
+    ),
     "expected_cost(cost_fp=1, cost_fn=5, prevalence=0.1)": of_counts(
         lambda tp, fp, fn, tn: 0.9 * fp / (fp + tn) + 5 * 0.1 * fn / (tp + fn)
     ),
@@ -131,6 +133,8 @@ REGRESSION = {
     "rmse": lambda y, p, w: sk.root_mean_squared_error(y, p, sample_weight=w),
     "mean_error": lambda y, p, w: np.average(p - y, weights=w),
     "r2": r2,
-    "mape": lambda y, p, w: 100 * np.average(np.abs(p - y) / np.abs(y), weights=w) if (y != 0).all() else np.nan,
+    "mape": lambda y, p, w: (
+        100 * np.average(np.abs(p - y) / np.abs(y), weights=w) if (y != 0).all() else np.nan
+    ),
     "quantile_loss(tau=0.9)": lambda y, p, w: sk.mean_pinball_loss(y, p, sample_weight=w, alpha=0.9),
 }

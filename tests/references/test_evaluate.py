@@ -1,8 +1,9 @@
 import numpy as np
 import polars as pl
-import plmetrics as plm
 import pytest
 from references.formulas import BINARY, REGRESSION
+
+import plmetrics as plm
 
 CASES = ["ties", "continuous", "one_row", "one_class", "constant_score", "ends", "two_rows"]
 
@@ -25,7 +26,9 @@ def table(case, seed=1):
     group = np.where(rng.random(n) < 0.3, "a", np.where(rng.random(n) < 0.1, None, "b"))
     weight = rng.integers(0, 4, n) * 0.5
     weight[0] = 1.5
-    return pl.DataFrame({"y": y, "p": p, "g": group, "w": weight, "q": 1 - p}, schema_overrides={"g": pl.String})
+    return pl.DataFrame(
+        {"y": y, "p": p, "g": group, "w": weight, "q": 1 - p}, schema_overrides={"g": pl.String}
+    )
 
 
 def expected(frame, formulas, score, weighted):
@@ -35,7 +38,9 @@ def expected(frame, formulas, score, weighted):
         slices[f"g={'null' if name is None else name}"] = part
     return {
         (text, metric): formula(
-            part["y"].to_numpy(), part[score].to_numpy(), part["w"].to_numpy() if weighted else np.ones(part.height)
+            part["y"].to_numpy(),
+            part[score].to_numpy(),
+            part["w"].to_numpy() if weighted else np.ones(part.height),
         )
         for text, part in slices.items()
         for metric, formula in formulas.items()
@@ -83,7 +88,12 @@ def test_regression_metrics_equal_independent_formulas(case, offset, weighted):
     if case == "zeros":
         y[::3] = 0.0
     frame = pl.DataFrame(
-        {"y": y, "p": y + rng.normal(0, 0.3, n), "g": rng.choice(["a", "b"], n), "w": rng.integers(1, 4, n) * 0.5}
+        {
+            "y": y,
+            "p": y + rng.normal(0, 0.3, n),
+            "g": rng.choice(["a", "b"], n),
+            "w": rng.integers(1, 4, n) * 0.5,
+        }
     )
     result = plm.evaluate(
         frame,

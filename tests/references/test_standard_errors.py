@@ -7,14 +7,25 @@ import os
 
 import numpy as np
 import polars as pl
-import plmetrics as plm
 import pytest
 from scipy.stats import rankdata
+
+import plmetrics as plm
 
 FULL = os.environ.get("PLMETRICS_SLOW") == "1"
 ROWS, SEEDS = (200_000, 40) if FULL else (40_000, 6)
 MEAN, SINGLE = (0.02, 0.15) if FULL else (0.05, 0.15)
-METRICS = ["accuracy", "precision", "recall", "specificity", "brier", "log_loss", "f1", "roc_auc", "average_precision"]
+METRICS = [
+    "accuracy",
+    "precision",
+    "recall",
+    "specificity",
+    "brier",
+    "log_loss",
+    "f1",
+    "roc_auc",
+    "average_precision",
+]
 
 
 def table(seed, rows=ROWS, clusters=None):
@@ -60,9 +71,8 @@ def influence(metric, y, p):
     hits, alarms = np.cumsum(y[order]), np.cumsum(~y[order])
     precision, share = hits / (hits + alarms), y[order] / y.sum()
     # How much the precision at later positives moves with a row: d(T / (T + F)).
-    later = lambda x: np.cumsum(x[::-1])[::-1]  # noqa: E731
-    of_positive = later(share * alarms / (hits + alarms) ** 2)
-    of_negative = -later(share * hits / (hits + alarms) ** 2)
+    of_positive = np.cumsum((share * alarms / (hits + alarms) ** 2)[::-1])[::-1]
+    of_negative = -np.cumsum((share * hits / (hits + alarms) ** 2)[::-1])[::-1]
     ap = (precision * share).sum()
     out = np.empty(n)
     out[order] = n * np.where(y[order], (precision - ap) / y.sum() + of_positive, of_negative)

@@ -26,7 +26,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def explained(source: Source) -> str:
     """What is said of the error that reading the source ends in."""
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever Polars raises
+    with pytest.raises(Exception) as caught:  # noqa: PT011
         source.frame.select(pl.all().max()).collect()
     fault = explain_polars_error(caught.value, source)
     assert isinstance(fault, DataError)

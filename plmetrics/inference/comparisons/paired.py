@@ -85,7 +85,8 @@ def paired_difference(
     for found, sure in ((half, 0.0), (p, 1.0), (std_error, 0.0)):
         found[ok & equal] = sure
     half[none], p[none] = np.nan, np.nan
-    method = np.where(none, None, np.full(none.shape, "t", dtype=object))
+    method = np.full(none.shape, "t", dtype=object)
+    method[none] = None
     ends = difference - half, difference + half
     return Difference(difference, *ends, std_error, p, blocks, method, interval_status, status)
 

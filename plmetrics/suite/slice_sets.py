@@ -1,0 +1,142 @@
+"""The slice sets of a suite: shorthands written out, bins and predicates checked."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.names import RESERVED_SLICE_SETS, did_you_mean
+from plmetrics.core.rowsql import RowExpressionError, compile_row
+from plmetrics.suite.findings import shown
+from plmetrics.suite.model import SliceSet
+
+if TYPE_CHECKING:
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.findings import Findings
+
+
+def read_slices(value: Any, found: Findings) -> dict[str, SliceSet]:
+    """The slice sets by name."""
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        value = [value]
+    if isinstance(value, (list, tuple)):
+        value = {item if isinstance(item, str) else "_".join(map(str, item)): item for item in value}
+    if not isinstance(value, Mapping):
+        found.add(f"slices must be a mapping of names to columns, not {shown(value)}", ("slices",))
+        return {}
+    out: dict[str, SliceSet] = {}
+    for name, spec in value.items():
+        path: SuitePath = ("slices", name)
+        if not is_label(name, "a slice set's name", path, found):
+            continue
+        if name in RESERVED_SLICE_SETS:
+            found.add(f"'{name}' is reserved and cannot name a slice set", path)
+            continue
+        made = _slice_set(spec, path, found)
+        if made is not None:
+            out[name] = made
+    return out
+
+
+def _slice_set(spec: Any, path: SuitePath, found: Findings) -> SliceSet | None:
+    if isinstance(spec, str):
+        spec = {"columns": [spec]}
+    elif isinstance(spec, (list, tuple)):
+        spec = {"columns": list(spec)}
+    if not isinstance(spec, Mapping):
+        found.add(f"a slice set is a column, a list of columns or a mapping, not {shown(spec)}", path)
+        return None
+    given = dict(spec)
+    if "column" in given:
+        if "columns" in given:
+            found.add("column and columns exclude each other", path)
+        given["columns"] = [given.pop("column")]
+    unknown = [key for key in given if key not in {"columns", "bins", "where"}]
+    for key in unknown:
+        later = {"top", "quantiles", "tags"}
+        hint = (
+            "not available yet"
+            if key in later
+            else did_you_mean(str(key), ["column", "columns", "bins", "where"])
+        )
+        found.add(f"unknown key '{key}'", (*path, key), hint)
+    if unknown:
+        return None
+    if "bins" in given:
+        given["bins"] = _bins(given["bins"], (*path, "bins"), found)
+    made = found.model(SliceSet, given, path)
+    return made if made is not None and _sensible(made, path, found) else None
+
+
+def _sensible(made: SliceSet, path: SuitePath, found: Findings) -> bool:
+    before = len(found.problems)
+    if made.where is not None:
+        if made.columns or made.bins is not None:
+            found.add("where stands alone: it excludes columns and bins", path)
+        check_predicate(made.where, (*path, "where"), found)
+    elif not made.columns:
+        found.add("a slice set needs a column, columns or where", path)
+    elif made.bins is not None and len(made.columns) != 1:
+        found.add("bins need exactly one column", path)
+    if len(set(made.columns)) < len(made.columns):
+        found.add("a column stands twice in this slice set", path)
+    return len(found.problems) == before
+
+
+def _bins(value: Any, path: SuitePath, found: Findings) -> Any:
+    """Edges as numbers or dates, ascending."""
+    if not isinstance(value, (list, tuple)) or not value:
+        found.add(f"bins must be a list of edges, not {shown(value)}", path, "write bins: [25, 40, 65]")
+        return None
+    edges = [_date(edge) if isinstance(edge, str) else edge for edge in value]
+    numeric = all(isinstance(edge, (int, float)) and not isinstance(edge, bool) for edge in edges)
+    temporal = all(isinstance(edge, datetime.date) for edge in edges)
+    if not numeric and not temporal:
+        found.add("bins must be numbers, or dates such as 2024-01-31", path)
+        return None
+    if any(not low < high for low, high in pairwise(edges)):
+        found.add(f"bins must ascend, not {shown(value)}", path)
+        return None
+    if numeric and not all(math.isfinite(edge) for edge in edges):
+        found.add("bins must be finite; the first and the last bin are open anyway", path)
+        return None
+    return edges
+
+
+def _date(text: str) -> Any:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        pass
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return text
+
+
+def check_predicate(text: Any, path: SuitePath, found: Findings) -> None:
+    """Note what is wrong with a row condition, as far as its text says."""
+    if not isinstance(text, str):
+        return
+    try:
+        row = compile_row(text)
+    except RowExpressionError as error:
+        found.add(f"'{text}': {error}", path, error.hint)
+        return
+    if row.kind not in {"condition", "unknown"}:
+        found.add(f"'{text}' is not a condition: it is neither true nor false", path)
+
+
+def is_label(value: Any, what: str, path: SuitePath, found: Findings) -> bool:
+    """Whether a text can name a model or a slice set in results; a problem is noted if not."""
+    plain = isinstance(value, str) and value.strip() and not any(ord(c) < 32 or c in "/\\|" for c in value)
+    if not plain:
+        found.add(
+            f"{what} must be a text without slashes, bars and control characters, not {shown(value)}", path
+        )
+    return bool(plain)
