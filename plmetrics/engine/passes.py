@@ -64,7 +64,9 @@ def aggregate(prepared: Prepared) -> Aggregated:
     frames = [_side_by_side([next(parts) for _ in group]) for group in plans]
     _refuse_bad(prepared, frames[0])
     keys, units = _block_keys(prepared, frames[0])
-    states = tuple(_state(cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True))
+    states = tuple(
+        _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
+    )
     return Aggregated(states, rows, keys, units, _conserve(prepared, states[0]))
 
 
@@ -94,7 +96,7 @@ def sum_plans(prepared: Prepared) -> list[list[pl.LazyFrame]]:
 def rows_plan(prepared: Prepared) -> pl.LazyFrame:
     """Scores, class, weight, cell and block of every row: what one sort per model works on."""
     request = prepared.request
-    columns = [pl.col(score_column(model)) for model in request.models]
+    columns = [_unsigned_zero(score_column(model)) for model in request.models]
     columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
     if request.roles.weight is not None:
         columns.append(pl.col(WEIGHT))
@@ -107,6 +109,11 @@ def rows_plan(prepared: Prepared) -> pl.LazyFrame:
     if prepared.blocks is not None:
         columns.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
     return prepared.table.frame.select(columns)
+
+
+def _unsigned_zero(name: str) -> pl.Expr:
+    """-0.0 as 0.0: equal scores must have equal bits before they are sorted."""
+    return pl.when(pl.col(name) == 0).then(0.0).otherwise(pl.col(name)).alias(name)
 
 
 def cell_column(index: int) -> str:
@@ -127,7 +134,8 @@ def _aggregates(prepared: Prepared) -> list[pl.Expr]:
         score = pl.col(score_column(model))
         rows = Rows(pl.col(LABEL), score, pl.col(LABEL) == 1, prepared.centre)
         for atom in atoms(request.sums).values():
-            out.append(atom.aggregate(rows, weight, valid).alias(f"{model}|{atom.key}"))
+            if weight is not None or atom.rest_of is None:
+                out.append(atom.aggregate(rows, weight, valid).alias(f"{model}|{atom.key}"))
     for model, baseline in request.pairs:
         differs = pl.col(score_column(model)) != pl.col(score_column(baseline))
         if apart:
@@ -140,8 +148,10 @@ def _aggregates(prepared: Prepared) -> list[pl.Expr]:
 
 
 def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
-    """The different atoms of some metrics, by key."""
-    return {atom.key: atom for metric in metrics for atom in metric.atoms().values()}
+    """The different atoms of some metrics, by key, and those that others are the rest of."""
+    own = [atom for metric in metrics for atom in metric.atoms().values()]
+    others = [atom.rest_of[1] for atom in own if atom.rest_of is not None]
+    return {atom.key: atom for atom in (*own, *others)}
 
 
 def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binary: bool) -> list[pl.Expr]:
@@ -206,7 +216,7 @@ def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uin
     return counted[BLOCK].to_numpy(), counted["n"].cast(pl.Int64).to_numpy()
 
 
-def _state(cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
+def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
     cell = frame.select(cube.cell().alias("cell"))["cell"].to_numpy()
     if len(cell) != frame.height:
         cell = np.zeros(frame.height, dtype=np.int64)
@@ -219,6 +229,7 @@ def _state(cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsSta
         if name not in {*cube.columns, BLOCK}
     }
     _derive(held)
+    _complete(prepared, held)
     return SumsState(cell, block, held, len(keys))
 
 
@@ -230,6 +241,15 @@ def _derive(held: dict[str, NDArray[np.float64]]) -> None:
             held[f"{prefix}weight"] = held[name]
         if f"{prefix}positives" in held and f"{prefix}negatives" not in held:
             held[f"{prefix}negatives"] = held[name] - held[f"{prefix}positives"]
+
+
+def _complete(prepared: Prepared, held: dict[str, NDArray[np.float64]]) -> None:
+    """Without weights: counts that are what is left of a total."""
+    for model, prefix in prepared.populations().items():
+        for atom in atoms(prepared.request.sums).values():
+            if atom.rest_of is not None and f"{model}|{atom.key}" not in held:
+                whole, other = atom.rest_of
+                held[f"{model}|{atom.key}"] = held[f"{prefix}{whole}"] - held[f"{model}|{other.key}"]
 
 
 def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:
@@ -250,11 +270,9 @@ def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:
     return used
 
 
-def ordered_rows(prepared: Prepared, rows: pl.DataFrame, model: str) -> pl.DataFrame:
-    """The rows of one model ascending by score."""
-    score = score_column(model)
-    plan = rows.lazy()
+def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str) -> pl.DataFrame:
+    """The rows of one model, in any order."""
     if prepared.request.suite.data.missing == "drop_per_model":
-        plan = plan.filter(valid_column(model))
+        rows = rows.filter(pl.col(valid_column(model)))
     others = [name for name in rows.columns if not name.startswith(("@score|", "@valid|"))]
-    return plan.select(score, *others).sort(score).collect()
+    return rows.select(score_column(model), *others)

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
-from plmetrics.table.roles import RoleColumns, require
+from plmetrics.table.roles import RoleColumns, prediction_table, require
 from plmetrics.table.slices import SliceKey, SliceSet, bin_index
 from plmetrics.table.units import OWN_BLOCK_LIMIT, unit_hash
 
@@ -94,6 +94,7 @@ def bind(suite: Suite, source: Source) -> Request:
         suite, source, raw, _roles(suite, source, tuple(named.values()), by_row=by_row), tuple(sets)
     )
     _extra_columns(request)
+    prediction_table(request.raw, request.schema, request.roles)
     return request
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, ordered_rows
-from plmetrics.states.scores import OrderedRows
+from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, model_rows
+from plmetrics.states.scores import OrderedRows, packed, sorted_slices
 from plmetrics.table.roles import WEIGHT, score_column
 
 if TYPE_CHECKING:
@@ -29,24 +29,34 @@ def models_in_order(
     if aggregated.rows is None:
         return
     for model in prepared.request.models:
-        frame = ordered_rows(prepared, aggregated.rows, model)
-        yield model, _cutter(prepared, frame, _ordered(frame, model, aggregated))
+        frame = model_rows(prepared, aggregated.rows, model)
+        packable = BLOCK not in frame.columns and WEIGHT not in frame.columns
+        if packable and frame[score_column(model)].to_numpy().min(initial=0.0) >= 0:
+            yield model, _packed_cutter(prepared, frame, model)
+        else:
+            ordered = frame.lazy().sort(score_column(model)).collect()
+            yield model, _cutter(prepared, ordered, _ordered(ordered, model, aggregated))
+
+
+def _packed_cutter(prepared: Prepared, frame: pl.DataFrame, model: str) -> Callable[[int], SlicedRows]:
+    """Without weights and blocks score and class fit into one integer, which sorts several times faster."""
+    keys = packed(frame[score_column(model)].to_numpy(), frame[POSITIVE].to_numpy())
+    return lambda index: sorted_slices(keys, _codes(prepared, frame, index), len(prepared.slices[index]))
 
 
 def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: OrderedRows) -> Callable[[int], SlicedRows]:
     coarse = rows.coarse_edges() if rows.block is not None else np.zeros(0)
+    return lambda index: rows.regroup(_codes(prepared, frame, index), len(prepared.slices[index]), coarse)
 
-    def cut(index: int) -> SlicedRows:
-        slices = prepared.slices[index]
-        number = prepared.cube_of(slices)
-        if not slices.slice_set.keys:
-            codes = np.zeros(frame.height, dtype=np.int64)
-        else:
-            cells = frame[cell_column(number)].to_numpy().astype(np.int64)
-            codes = prepared.cubes[number].slice_codes(slices, cells)
-        return rows.regroup(codes, len(slices), coarse)
 
-    return cut
+def _codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
+    """The slice of each row in a set, -1 for none; None for the one slice of all rows."""
+    slices = prepared.slices[index]
+    if not slices.slice_set.keys:
+        return None
+    number = prepared.cube_of(slices)
+    cells = frame[cell_column(number)].to_numpy().astype(np.int64)
+    return prepared.cubes[number].slice_codes(slices, cells)
 
 
 def _ordered(frame: pl.DataFrame, model: str, aggregated: Aggregated) -> OrderedRows:

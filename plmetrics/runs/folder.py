@@ -200,10 +200,11 @@ def resolve_output(folder: Path, directory: str, name: str, override: str | Path
     """
     check_name(name)
     chosen = folder / directory if override is None else Path(override)
-    path = ("output", "directory")
+    path = ("output", "directory") if override is None else ()
     standing = next(place for place in (chosen / name, *(chosen / name).parents) if place.exists())
     if not standing.is_dir():
-        raise ConfigError(Problem(f"{standing} is a file, not a directory", path=path))
+        subject = "" if override is None else "output: "
+        raise ConfigError(Problem(f"{subject}{standing} is a file, not a directory", path=path))
     if override is not None:
         return chosen
     root = folder.resolve()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.runs.files import plain
-from plmetrics.runs.fingerprint import canonical, fingerprint, masked
+from plmetrics.runs.fingerprint import as_said, fingerprint, masked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
     return {
         "name": suite.name,
         "verdict": verdict,
-        "suite": canonical(suite),
+        "suite": as_said(suite),
         "fingerprint": fingerprint(suite),
         "versions": versions(),
         "constants": {},

@@ -8,6 +8,7 @@ in both. Rows come in sorted once per model; every slice set is a stable regroup
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -88,21 +89,21 @@ class OrderedRows:
         """Balanced edges of the coarse bins."""
         return balanced_edges(self.score, self.score[self.positive], COARSE_BINS)
 
-    def regroup(self, codes: Codes, slices: int, coarse: Array) -> SlicedRows:
-        """The rows slice by slice, each ascending by score; rows of code -1 are left out."""
-        if slices == 1 and codes.min(initial=0) == 0:
-            return SlicedRows(self, np.array([0, len(codes)]), coarse)
-        small = np.uint16 if slices < (1 << 16) - 1 else np.uint32
-        order = np.argsort((codes + 1).astype(small), kind="stable")
-        sizes = np.bincount(codes + 1, minlength=slices + 1)
-        order = order[sizes[0] :]
+    def regroup(self, codes: Codes | None, slices: int, coarse: Array) -> SlicedRows:
+        """The rows slice by slice, each ascending by score; rows of code -1 are left out.
+
+        `codes` is None where all rows are one slice.
+        """
+        if codes is None:
+            return SlicedRows(self, np.array([0, len(self.score)]), coarse)
+        order, offsets = _grouped(codes, slices)
         rows = OrderedRows(
             self.score[order],
             self.positive[order],
             None if self.weight is None else self.weight[order],
             None if self.block is None else self.block[order],
         )
-        return SlicedRows(rows, np.concatenate(([0], np.cumsum(sizes[1:]))), coarse)
+        return SlicedRows(rows, offsets, coarse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +270,37 @@ class SlicedRows:
                 _count(key, score if own is None else score * own, shape),
             )
             yield first, last, np.stack(channels, axis=-1)
+
+
+def packed(score: Array, positive: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Score and class as one integer that sorts as the score does: bits of the score, then the class.
+
+    Only for scores that are not negative: their bits sort as unsigned integers and leave the highest one free.
+    """
+    key: NDArray[np.uint64] = (score.view(np.uint64) << np.uint64(1)) | positive
+    return key
+
+
+def sorted_slices(keys: NDArray[np.uint64], codes: Codes | None, slices: int) -> SlicedRows:
+    """Packed rows slice by slice, each sorted on its own; `codes` is None where there is but one slice."""
+    if codes is None:
+        offsets = np.array([0, len(keys)])
+        keys = np.sort(keys)
+    else:
+        order, offsets = _grouped(codes, slices)
+        keys = keys[order]
+        for first, last in pairwise(offsets.tolist()):
+            keys[first:last].sort()
+    score, positive = (keys >> np.uint64(1)).view(np.float64), (keys & np.uint64(1)).astype(np.bool_)
+    return SlicedRows(OrderedRows(score, positive, None, None), offsets, np.zeros(0))
+
+
+def _grouped(codes: Codes, slices: int) -> tuple[Codes, Codes]:
+    """The order that brings rows together slice by slice, stably, and the slices' boundaries in it."""
+    small = np.uint16 if slices < (1 << 16) - 1 else np.uint32
+    order = np.argsort((codes + 1).astype(small), kind="stable")
+    sizes = np.bincount(codes + 1, minlength=slices + 1)
+    return order[sizes[0] :], np.concatenate(([0], np.cumsum(sizes[1:])))
 
 
 def merge_points(one: dict[str, Segments], other: dict[str, Segments]) -> dict[str, Segments]:

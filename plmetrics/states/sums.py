@@ -41,13 +41,15 @@ class Atom:
     """One sum over rows: `key` is its identity, `build` the row expression.
 
     A Boolean row expression (`counts=True`) is counted, or its weights summed; a Float64 one is summed times
-    weight. With `weighted=False` a Boolean one is counted also under weights: rows of weight above 0.
+    weight. With `weighted=False` a Boolean one is counted also under weights: rows of weight above 0. `rest_of`
+    names a total and the atom that, without weights, this one completes it with: whole counts need no second sum.
     """
 
     key: str
     build: Callable[[Rows], pl.Expr]
     counts: bool = False
     weighted: bool = True
+    rest_of: tuple[str, Atom] | None = None
 
     def aggregate(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
         """The aggregation of this atom over the rows where `valid` holds."""

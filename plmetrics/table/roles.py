@@ -138,7 +138,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
             score = _hard_prediction(schema, roles, model, name)
         else:
             score = _number(schema, name, f"score of model '{model}'", ("models", model))
-        columns[score_column(model)] = pl.when(score == 0).then(0.0).otherwise(score)
+        columns[score_column(model)] = score
     if roles.unit is not None:
         columns[UNIT] = roles.unit
     for key in roles.keys:

@@ -45,8 +45,10 @@ def _quadrant(name: str, threshold: float) -> Atom:
     if name == "fp":
         return Atom(key, lambda rows: ~rows.positive & (rows.score >= threshold), counts=True)
     if name == "fn":
-        return Atom(key, lambda rows: rows.positive & (rows.score < threshold), counts=True)
-    return Atom(key, lambda rows: ~rows.positive & (rows.score < threshold), counts=True)
+        rest = ("positives", _quadrant("tp", threshold))
+        return Atom(key, lambda rows: rows.positive & (rows.score < threshold), counts=True, rest_of=rest)
+    rest = ("negatives", _quadrant("fp", threshold))
+    return Atom(key, lambda rows: ~rows.positive & (rows.score < threshold), counts=True, rest_of=rest)
 
 
 def both_classes(state: Any) -> Undefined:

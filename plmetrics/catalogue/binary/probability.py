@@ -89,8 +89,8 @@ class LogLoss(MeanScore):
         clip = self.clip
 
         def row(rows: Rows) -> pl.Expr:
-            held = rows.score.clip(clip, 1.0 - clip)
-            return -pl.when(rows.positive).then(held).otherwise(1.0 - held).log()
+            given = pl.when(rows.positive).then(rows.score).otherwise(1.0 - rows.score)
+            return -given.clip(clip, 1.0 - clip).log()
 
         return Atom(f"log_loss(clip={number_text(clip)})", row)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -72,7 +73,7 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
     fitting = table(columns, [[row[i] for i in used] for row in grid], width, least=longest)
     if fitting is not None:
         return fitting
-    return [line for outcome, *rest in cells for line in _block(outcome, rest, longest, width)]
+    return [line for group in _by_gate(cells) for line in _block(group, longest, width)]
 
 
 def _cells(row: Row) -> list[Text]:
@@ -91,11 +92,26 @@ def _cells(row: Row) -> list[Text]:
     ]
 
 
-def _block(outcome: Text, rest: list[Text], longest: int, width: int) -> list[Text]:
+def _by_gate(cells: list[list[Text]]) -> list[list[list[Text]]]:
+    """Neighbours of the same outcome, gate and rule together."""
+    groups = groupby(cells, key=lambda row: [cell.plain for cell in row[:3]])
+    return [list(group) for _, group in groups]
+
+
+def _block(group: list[list[Text]], longest: int, width: int) -> list[Text]:
     """The outcome in the margin; beside it the gate and its rule, and below them what was observed."""
     margin = INDENT + longest + GAP
-    lines = flow(rest[:2], width, indent=margin) + flow(rest[2:], width, indent=margin)
+    outcome, *gate = group[0][:3]
+    lines = flow(gate, width, indent=margin)
     lines[0] = Text(" " * INDENT) + outcome + lines[0][INDENT + outcome.cell_len :]
+    seen = [row[3:] for row in group]
+    widths = [max(cells.cell_len for cells in column) for column in zip(*seen, strict=True)]
+    fits = margin + sum(widths) + GAP * (sum(map(bool, widths)) - 1) <= width
+    for pieces in seen:
+        for piece, cells in zip(pieces, widths, strict=True):
+            piece.append(" " * (cells - piece.cell_len if fits else 0))
+        joined = Text(" " * GAP).join(piece for piece in pieces if piece.plain)
+        lines += [Text(" " * margin) + joined] if fits else flow(pieces, width, indent=margin)
     return lines
 
 

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.suite.arguments import suite_from_arguments
+from plmetrics.suite.model import Suite
+from plmetrics.suite.problems import metric_from_text
+from plmetrics.suite.yaml import load_suite
+
+DEFAULTS: dict[str, Any] = {
+    "task": "binary", "weight": None, "query": None, "unit": None, "treatment": None, "positive": None,
+    "fold": None, "where": None, "missing": "error", "metrics": None, "slices": None, "min_rows": 0,
+    "max_slices": 10_000, "uncertainty": None, "compare": None, "gates": (), "curves": (), "exact": None,
+    "memory": None, "seed": 0, "name": None,
+}  # fmt: skip
+
+
+def suite(**arguments: Any) -> Suite:
+    made = suite_from_arguments(**{**DEFAULTS, "label": "y", "models": {"a": "p", "b": "q"}, **arguments})
+    assert isinstance(made, Suite)
+    return made
+
+
+def problems(**arguments: Any) -> tuple[Problem, ...]:
+    with pytest.raises(ConfigError) as caught:
+        suite(**arguments)
+    return caught.value.problems
+
+
+def test_the_arguments_of_evaluate_are_a_suite() -> None:
+    made = suite(
+        weight="w", unit="u", fold="f", query="q", treatment="t", positive="yes", where="p > 0", missing="drop",
+        metrics=["f1", metric_from_text("binary", "fbeta(beta=2)"), {"recall": {"threshold": 0.3}}],
+        slices={"r": ("r", "s"), "d": {"column": "d", "bins": (dt.date(2024, 1, 1), dt.date(2024, 2, 1))}},
+        compare="a", gates=({"metric": "f1", "at_least": 0.5},), curves=("roc", {"curve": "pr", "slices": ("r",)}),
+        min_rows=5, max_slices=7, exact=False, memory="1GB", name="mine",
+    )  # fmt: skip
+    assert made.columns.model_dump() == {
+        "label": "y", "weight": "w", "unit": "u", "fold": "f", "query": "q", "treatment": "t",
+    }  # fmt: skip
+    assert (made.data.path, made.data.where, made.data.missing) == (None, "p > 0", "drop")
+    assert [metric.text for metric in made.metrics] == ["f1", "fbeta(beta=2)", "recall(threshold=0.3)"]
+    assert made.slices["r"].columns == ("r", "s")
+    assert made.slices["d"].bins == (dt.date(2024, 1, 1), dt.date(2024, 2, 1))
+    assert made.compare is not None
+    assert made.compare.baseline == "a"
+    assert made.curves[1].slices == ("r",)
+    assert (made.min_rows, made.max_slices, made.exact, made.memory) == (5, 7, False, 10**9)
+    assert made.name == "mine"
+
+
+def test_defaults_are_those_of_the_suite() -> None:
+    made = suite()
+    for name in (
+        "min_rows",
+        "max_slices",
+        "uncertainty",
+        "compare",
+        "gates",
+        "curves",
+        "exact",
+        "memory",
+        "slices",
+    ):
+        assert getattr(made, name) == Suite.model_fields[name].get_default(call_default_factory=True), name
+
+
+@pytest.mark.parametrize(
+    ("uncertainty", "seed"),
+    [(True, 3), ({}, 3), ({"replicates": 10}, 3), ({"seed": 9}, 9), ({"seed": 0}, 0)],
+)
+def test_the_seed_goes_into_uncertainty_unless_that_names_one(uncertainty: Any, seed: int) -> None:
+    made = suite(uncertainty=uncertainty, seed=3)
+    assert made.uncertainty is not None
+    assert made.uncertainty.seed == seed
+
+
+@pytest.mark.parametrize("nothing", [None, False])
+def test_no_uncertainty_whatever_the_seed(nothing: Any) -> None:
+    assert suite(uncertainty=nothing, seed=3).uncertainty is None
+
+
+@pytest.mark.parametrize(("models", "names"), [("p", ["p"]), (["q", "p"], ["q", "p"]), (("p",), ["p"])])
+def test_a_column_is_a_model_of_its_name(models: Any, names: list[str]) -> None:
+    assert list(suite(models=models).models) == names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path", "words"),
+    [
+        ({"label": ""}, ("label",), "label must be"),
+        ({"label": 3}, ("label",), "not 3"),
+        ({"weight": 3}, ("weight",), "not 3"),
+        ({"where": "p >"}, ("where",), "something is missing"),
+        ({"missing": "dorp"}, ("missing",), "drop_per_model"),
+        ({"task": "binray"}, ("task",), "did you mean 'binary'?"),
+        ({"metrics": ["roc_acu"]}, ("metrics", 0), "did you mean 'roc_auc'?"),
+        ({"metrics": [metric_from_text("regression", "mae")]}, ("metrics", 0), "task 'regression'"),
+        ({"models": {}}, ("models",), "models must be"),
+        ({"models": {"a": {"scor": "p"}}}, ("models", "a", "scor"), "did you mean 'score'?"),
+        ({"models": {3: "p"}}, ("models", 3), "a model's name"),
+        ({"slices": {"all": "r"}}, ("slices", "all"), "reserved"),
+        ({"slices": {"x": {"where": "1 + 1"}}}, ("slices", "x", "where"), "not a condition"),
+        ({"uncertainty": {"level": 3}}, ("uncertainty", "level"), "less than 1"),
+        ({"uncertainty": {"levle": 3}}, ("uncertainty", "levle"), "did you mean 'level'?"),
+        ({"compare": "z"}, ("compare", "baseline"), "known: a, b"),
+        ({"gates": [{"metric": "f1", "at_leest": 1}]}, ("gates", 0, "at_leest"), "did you mean 'at_least'?"),
+        ({"gates": [{"metric": "brier", "at_least": 1}]}, ("gates", 0, "metric"), "not in metrics"),
+        ({"curves": ["rok"]}, ("curves", 0), "roc"),
+        ({"min_rows": -1}, ("min_rows",), "-1"),
+        ({"max_slices": 0}, ("max_slices",), "not 0"),
+        ({"memory": "lots"}, ("memory",), "4GB"),
+        ({"exact": "no"}, ("exact",), "'no'"),
+        ({"name": "a/b"}, ("name",), "folder"),
+    ],
+)
+def test_problems_name_the_argument(arguments: dict[str, Any], path: tuple[Any, ...], words: str) -> None:
+    found = problems(**arguments)
+    assert any(problem.path[: len(path)] == path and words in str(problem) for problem in found), found
+    assert all(problem.where is None for problem in found)
+
+
+def test_all_arguments_are_checked_at_once() -> None:
+    found = problems(
+        label=3, missing="dorp", metrics=["roc_acu"], slices={"all": "r"}, min_rows=-1, memory="x"
+    )
+    assert {problem.path[0] for problem in found} == {
+        "label",
+        "missing",
+        "metrics",
+        "slices",
+        "min_rows",
+        "memory",
+    }
+
+
+def test_a_file_and_arguments_make_the_same_suite(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(
+        "name: x\ndata: {path: d.parquet, where: p > 0}\ncolumns: {label: y, unit: u}\nmodels: {a: p, b: q}\n"
+        "metrics: [f1, 'fbeta(beta=2, threshold=0.3)']\nslices: {r: [r, s], age: {column: age, bins: [1, 2]}}\n"
+        "uncertainty: {replicates: 50, seed: 4}\ncompare: a\ngates: [{metric: f1, at_least: 0.5}]\ncurves: [roc]\n"
+    )
+    made = suite(
+        name="x", path="d.parquet", where="p > 0", unit="u", metrics=["f1", "fbeta(beta=2, threshold=0.3)"],
+        slices={"r": ["r", "s"], "age": {"column": "age", "bins": [1, 2]}}, uncertainty={"replicates": 50}, seed=4,
+        compare={"baseline": "a"}, gates=[{"metric": "f1", "at_least": 0.5}], curves=["roc"],
+    )  # fmt: skip
+    assert made == load_suite(file).suite
+
+
+_names = [name for name in DEFAULTS if name not in {"seed", "name"}] + ["label", "models"]
+_words = st.sampled_from(
+    ["a", "b", "y", "r", "f1", "roc", "all", "metric", "column", "where", "bins", "at_least", ""]
+)
+_anything = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 10**20) | st.floats() | _words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_words, inner, max_size=3),
+    max_leaves=8,
+).filter(lambda value: "slices" not in str(value))
+
+
+@given(st.dictionaries(st.sampled_from([name for name in _names if name != "slices"]), _anything, max_size=3))
+def test_any_arguments_are_a_suite_or_a_config_error(arguments: dict[str, Any]) -> None:
+    try:
+        made = suite(**arguments)
+    except ConfigError as error:
+        assert error.problems  # noqa: PT017
+    else:
+        assert made.models
