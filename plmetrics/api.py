@@ -216,11 +216,16 @@ def run(
         EnvironmentFault: the folder cannot be written.
     """
     from plmetrics.runs.folder import RunFolder, output_directory
+    from plmetrics.runs.refused import record_refusal
     from plmetrics.suite.yaml import load_suite
     from plmetrics.table.source import open_source
 
-    loaded = load_suite(Path(path), set or {})
-    directory = output_directory(loaded, output)
+    try:
+        loaded = load_suite(Path(path), set or {})
+        directory = output_directory(loaded, output)
+    except PlmetricsError as error:
+        record_refusal(Path(path), error, output, set)
+        raise
     with RunFolder.start(directory, loaded.suite.name) as folder:
         with located(loaded):
             source = open_source(loaded.suite.data.path, loaded.folder)
@@ -241,10 +246,12 @@ def located(loaded: Any) -> Iterator[None]:
 def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Any:  # noqa: A002
     """Check a suite against its data on zero rows: names, columns and types, without a scan."""
     from plmetrics.engine.request import bind
+    from plmetrics.runs.folder import output_directory
     from plmetrics.suite.yaml import load_suite
     from plmetrics.table.source import open_source
 
     loaded = load_suite(Path(path), set or {})
+    output_directory(loaded)
     with located(loaded):
         return bind(loaded.suite, open_source(loaded.suite.data.path, loaded.folder))
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 BLOCK = "@block"
 POSITIVE = "@positive"
+NUMBER = "@number"
 AGGREGATES_PER_NODE = 400
 
 
@@ -191,15 +192,18 @@ def second_look(prepared: Prepared) -> dict[str, object]:
     request = prepared.request
     checks = prepared.table.checks
     named = dict.fromkeys(check.column for check in checks)
-    raw = request.raw.with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
-    frame = unchecked_table(raw, request.schema, request.roles, keep=[f"@raw|{name}" for name in named])
+    raw = request.raw.with_row_index(NUMBER).with_columns(
+        pl.col(name).alias(f"@raw|{name}") for name in named
+    )
+    keep = [NUMBER, *(f"@raw|{name}" for name in named)]
+    frame = unchecked_table(raw, request.schema, request.roles, keep)
     present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)
     summary: list[pl.Expr] = []
     for index, check in enumerate(checks):
         bad = pl.col(check.column_name) & present
         summary += [
             bad.sum().cast(pl.Int64).alias(f"{index}|count"),
-            bad.arg_max().cast(pl.Int64).alias(f"{index}|row"),
+            pl.col(NUMBER).filter(bad).min().cast(pl.Int64).alias(f"{index}|row"),
             pl.col(f"@raw|{check.column}").filter(bad).first().alias(f"{index}|value"),
         ]
     return frame.select(summary).collect().row(0, named=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, model_rows
-from plmetrics.states.scores import OrderedRows, packed, sorted_slices
+from plmetrics.states.packed import PackedRows
+from plmetrics.states.scores import COARSE_BINS, EXACT_REPLICATES, OrderedRows, balanced_edges
 from plmetrics.table.roles import WEIGHT, score_column
 
 if TYPE_CHECKING:
@@ -18,30 +19,46 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
-    from plmetrics.states.scores import SlicedRows
+    from plmetrics.states.packed import SlicedPacked
+    from plmetrics.states.scores import SlicedRows, SlicedScores
     from plmetrics.states.sums import SlicedSums
 
 
 def models_in_order(
     prepared: Prepared, aggregated: Aggregated
-) -> Iterator[tuple[str, Callable[[int], SlicedRows]]]:
+) -> Iterator[tuple[str, Callable[[int], SlicedScores]]]:
     """Each model's rows ascending by score, as a function that cuts them into the slices of a set."""
     if aggregated.rows is None:
         return
     for model in prepared.request.models:
         frame = model_rows(prepared, aggregated.rows, model)
-        packable = BLOCK not in frame.columns and WEIGHT not in frame.columns
-        if packable and frame[score_column(model)].to_numpy().min(initial=0.0) >= 0:
-            yield model, _packed_cutter(prepared, frame, model)
+        block = _blocks(frame, aggregated)
+        score = frame[score_column(model)].to_numpy()
+        if _packs(prepared, frame) and PackedRows.fits(score):
+            positive = frame[POSITIVE].to_numpy()
+            coarse = np.zeros(0) if block is None else balanced_edges(score, score[positive], COARSE_BINS)
+            yield model, _packed_cutter(prepared, frame, PackedRows(score, positive, block, coarse))
         else:
             ordered = frame.lazy().sort(score_column(model)).collect()
             yield model, _cutter(prepared, ordered, _ordered(ordered, model, aggregated))
 
 
-def _packed_cutter(prepared: Prepared, frame: pl.DataFrame, model: str) -> Callable[[int], SlicedRows]:
-    """Without weights and blocks score and class fit into one integer, which sorts several times faster."""
-    keys = packed(frame[score_column(model)].to_numpy(), frame[POSITIVE].to_numpy())
-    return lambda index: sorted_slices(keys, _codes(prepared, frame, index), len(prepared.slices[index]))
+def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
+    """Whether a packed sort serves: rows count once, and no replicate needs the sorted rows' blocks."""
+    uncertainty = prepared.request.suite.uncertainty
+    if WEIGHT in frame.columns:
+        return False
+    if uncertainty is None:
+        return True
+    binnings = [metric.binning() for metric in prepared.request.scores]
+    by_quantile = any(binning is not None and binning.strategy == "quantile" for binning in binnings)
+    return not by_quantile and frame.height * uncertainty.replicates > EXACT_REPLICATES
+
+
+def _packed_cutter(
+    prepared: Prepared, frame: pl.DataFrame, rows: PackedRows
+) -> Callable[[int], SlicedPacked]:
+    return lambda index: rows.regroup(_codes(prepared, frame, index), len(prepared.slices[index]))
 
 
 def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: OrderedRows) -> Callable[[int], SlicedRows]:
@@ -60,15 +77,18 @@ def _codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.in
 
 
 def _ordered(frame: pl.DataFrame, model: str, aggregated: Aggregated) -> OrderedRows:
-    block = None
-    if BLOCK in frame.columns:
-        block = block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys)
     return OrderedRows(
         frame[score_column(model)].to_numpy(),
         frame[POSITIVE].to_numpy(),
         frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
-        block,
+        _blocks(frame, aggregated),
     )
+
+
+def _blocks(frame: pl.DataFrame, aggregated: Aggregated) -> NDArray[np.int32] | None:
+    if BLOCK not in frame.columns:
+        return None
+    return block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys)
 
 
 def block_numbers(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.int32]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.states.scores import resample
+from plmetrics.states.scores import EXACT_REPLICATES, resample
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-EXACT_REPLICATES = 20_000_000
 _SLICES_AT_ONCE = 16
 
 

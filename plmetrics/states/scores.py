@@ -8,7 +8,6 @@ in both. Rows come in sorted once per model; every slice set is a stable regroup
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -23,7 +22,10 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 COARSE_BINS = 128
-_DENSE_LIMIT = 1 << 24
+EXACT_REPLICATES = 20_000_000
+"""Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
+
+DENSE_LIMIT = 1 << 24
 _REPLICATE_LIMIT = 1 << 22
 _TIE = 1e-12
 
@@ -96,7 +98,7 @@ class OrderedRows:
         """
         if codes is None:
             return SlicedRows(self, np.array([0, len(self.score)]), coarse)
-        order, offsets = _grouped(codes, slices)
+        order, offsets = grouped(codes, slices)
         rows = OrderedRows(
             self.score[order],
             self.positive[order],
@@ -214,7 +216,7 @@ class SlicedRows:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
         assert self.ordered.block is not None
         bins = len(self.coarse) + 1
-        step = max(1, _DENSE_LIMIT // (blocks * bins * 2))
+        step = max(1, DENSE_LIMIT // (blocks * bins * 2))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             part = slice(self.offsets[first], self.offsets[last])
@@ -223,7 +225,7 @@ class SlicedRows:
             key = key * 2 + self.ordered.positive[part]
             weight = None if self.ordered.weight is None else self.ordered.weight[part]
             shape = (last - first, blocks, bins, 2)
-            yield first, last, _count(key, weight, shape)
+            yield first, last, count(key, weight, shape)
 
     def quantile_edges(self, bins: int) -> Array:
         """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""
@@ -248,7 +250,7 @@ class SlicedRows:
         """`[slice, block, bin, 3]` for a few slices at a time: weight, positive weight, weight times score."""
         uniform = binning.uniform_edges()
         edges = self.quantile_edges(binning.bins) if binning.strategy == "quantile" else None
-        step = max(1, _DENSE_LIMIT // (blocks * binning.bins * 3))
+        step = max(1, DENSE_LIMIT // (blocks * binning.bins * 3))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             part = slice(self.offsets[first], self.offsets[last])
@@ -265,37 +267,14 @@ class SlicedRows:
             own = None if self.ordered.weight is None else self.ordered.weight[part]
             member = self.ordered.positive[part]
             channels = (
-                _count(key, own, shape),
-                _count(key[member], None if own is None else own[member], shape),
-                _count(key, score if own is None else score * own, shape),
+                count(key, own, shape),
+                count(key[member], None if own is None else own[member], shape),
+                count(key, score if own is None else score * own, shape),
             )
             yield first, last, np.stack(channels, axis=-1)
 
 
-def packed(score: Array, positive: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Score and class as one integer that sorts as the score does: bits of the score, then the class.
-
-    Only for scores that are not negative: their bits sort as unsigned integers and leave the highest one free.
-    """
-    key: NDArray[np.uint64] = (score.view(np.uint64) << np.uint64(1)) | positive
-    return key
-
-
-def sorted_slices(keys: NDArray[np.uint64], codes: Codes | None, slices: int) -> SlicedRows:
-    """Packed rows slice by slice, each sorted on its own; `codes` is None where there is but one slice."""
-    if codes is None:
-        offsets = np.array([0, len(keys)])
-        keys = np.sort(keys)
-    else:
-        order, offsets = _grouped(codes, slices)
-        keys = keys[order]
-        for first, last in pairwise(offsets.tolist()):
-            keys[first:last].sort()
-    score, positive = (keys >> np.uint64(1)).view(np.float64), (keys & np.uint64(1)).astype(np.bool_)
-    return SlicedRows(OrderedRows(score, positive, None, None), offsets, np.zeros(0))
-
-
-def _grouped(codes: Codes, slices: int) -> tuple[Codes, Codes]:
+def grouped(codes: Codes, slices: int) -> tuple[Codes, Codes]:
     """The order that brings rows together slice by slice, stably, and the slices' boundaries in it."""
     small = np.uint16 if slices < (1 << 16) - 1 else np.uint32
     order = np.argsort((codes + 1).astype(small), kind="stable")
@@ -344,6 +323,7 @@ def _reduce(values: Array, starts: Codes) -> Array:
     return np.add.reduceat(values, starts, axis=-1)
 
 
-def _count(key: Codes, weight: Array | None, shape: tuple[int, ...]) -> Array:
+def count(key: Codes, weight: Array | None, shape: tuple[int, ...]) -> Array:
+    """Rows, or sums of weights, by integer key, as a dense array."""
     size = int(np.prod(shape))
     return np.bincount(key, weights=weight, minlength=size).astype(np.float64, copy=False).reshape(shape)
