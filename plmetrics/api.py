@@ -284,7 +284,12 @@ def metrics(task: str | None = None) -> pl.DataFrame:
     words = ("use_when", "beware", "formula", "reference")
     return pl.DataFrame(
         [
-            {"task": cls.task, "name": cls.name, "aliases": list(cls.aliases), "family": cls.family}
+            {
+                "task": cls.task,
+                "name": cls.name,
+                "aliases": [*cls.aliases, *cls.presets],
+                "family": cls.family,
+            }
             | {fact: getattr(cls, fact) for fact in (*facts, *words)}
             | {"range": list(cls.range)}
             for cls in registry.classes(task)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
+from plmetrics.engine.request import INDEX
 from plmetrics.states.sums import Rows, SumsState
 from plmetrics.table.checks import data_error, findings
 from plmetrics.table.roles import (
@@ -192,18 +193,16 @@ def second_look(prepared: Prepared) -> dict[str, object]:
     request = prepared.request
     checks = prepared.table.checks
     named = dict.fromkeys(check.column for check in checks)
-    raw = request.raw.with_row_index(NUMBER).with_columns(
-        pl.col(name).alias(f"@raw|{name}") for name in named
-    )
-    keep = [NUMBER, *(f"@raw|{name}" for name in named)]
-    frame = unchecked_table(raw, request.schema, request.roles, keep)
+    raw = request.numbered().with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
+    keep = [INDEX, *(f"@raw|{name}" for name in named)]
+    frame = unchecked_table(raw, request.schema, request.roles, keep=keep)
     present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)
     summary: list[pl.Expr] = []
     for index, check in enumerate(checks):
         bad = pl.col(check.column_name) & present
         summary += [
             bad.sum().cast(pl.Int64).alias(f"{index}|count"),
-            pl.col(NUMBER).filter(bad).min().cast(pl.Int64).alias(f"{index}|row"),
+            pl.col(INDEX).filter(bad).first().cast(pl.Int64).alias(f"{index}|row"),
             pl.col(f"@raw|{check.column}").filter(bad).first().alias(f"{index}|value"),
         ]
     return frame.select(summary).collect().row(0, named=True)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
 
 OVERALL = SliceSet("overall", ())
+INDEX = "@number"
+"""The number of a row in its table, in the second look at bad rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,12 @@ class Request:
     raw: pl.LazyFrame
     roles: RoleColumns
     sets: tuple[SliceSet, ...]
+    where: pl.Expr | None
+
+    def numbered(self) -> pl.LazyFrame:
+        """The raw rows in file order with their numbers, for a look at some of them."""
+        frame = self.source.frame.with_row_index(INDEX).with_columns(pl.lit(0, dtype=pl.UInt64).alias("@row"))
+        return frame if self.where is None else frame.filter(self.where)
 
     @property
     def schema(self) -> pl.Schema:
@@ -81,8 +89,10 @@ def bind(suite: Suite, source: Source) -> Request:
     resampled = suite.uncertainty is not None
     by_row = resampled and suite.columns.unit is None
     raw = source.with_row_key() if by_row else source.frame
+    where = None
     if suite.data.where is not None:
-        raw = raw.filter(_predicate(suite.data.where, source.schema, ("data", "where")))
+        where = _predicate(suite.data.where, source.schema, ("data", "where"))
+        raw = raw.filter(where)
     keys: dict[str, SliceKey] = {}
     sets = [OVERALL]
     for name, spec in suite.slices.items():
@@ -90,9 +100,8 @@ def bind(suite: Suite, source: Source) -> Request:
         own = [keys.setdefault(_identity(key), key) for key in members]
         sets.append(SliceSet(name, tuple(own)))
     named = {key.column: key for key in keys.values()}
-    request = Request(
-        suite, source, raw, _roles(suite, source, tuple(named.values()), by_row=by_row), tuple(sets)
-    )
+    roles = _roles(suite, source, tuple(named.values()), by_row=by_row)
+    request = Request(suite, source, raw, roles, tuple(sets), where)
     _extra_columns(request)
     prediction_table(request.raw, request.schema, request.roles)
     return request
@@ -136,7 +145,7 @@ def _keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[SliceKey]:
     if spec.where is not None:
         path = ("slices", name, "where")
         holds = _predicate(spec.where, schema, path).fill_null(value=False)
-        return [SliceKey(f"@slice|{name}", name, holds, "predicate")]
+        return [SliceKey(f"@where|{name}", name, holds, "predicate")]
     return [_column_key(name, column, spec, schema) for column in spec.columns]
 
 
@@ -153,13 +162,13 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
             value = value.cast(pl.String)
         return SliceKey(f"@slice|{column}", column, value, "column")
-    numeric = all(isinstance(edge, (int, float)) for edge in spec.bins)
-    if (numeric and not dtype.is_numeric()) or (not numeric and not dtype.is_temporal()):
-        kind = "numbers" if numeric else "dates"
-        msg = f"slice set '{name}': column '{column}' is of type {dtype}, but its bins are {kind}"
-        raise DataError(Problem(msg, path))
     edges = tuple(spec.bins)
-    return SliceKey(f"@bins|{column}|{edges}", column, bin_index(value, edges), "bins", edges)
+    try:
+        index = bin_index(value, dtype, edges)
+    except ValueError as error:
+        msg = f"slice set '{name}': column '{column}' is of type {dtype}, but its bins are {error}"
+        raise DataError(Problem(msg, path)) from None
+    return SliceKey(f"@bins|{column}|{edges}", column, index, "bins", edges)
 
 
 def _predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...]) -> pl.Expr:

@@ -127,7 +127,8 @@ def tables(
                             level=uncertainty.level,
                             form=uncertainty.interval,
                         )
-                    columns = metric_columns(model, metric, found[model], made)
+                    hard = analysis.suite.task == "binary" and analysis.suite.models[model].score is None
+                    columns = metric_columns(model, metric, found[model], made, hard=hard)
                     metric_table.add((place, index, number), listed, columns, chunk.first)
                 for place, pair in enumerate(analysis.pairs):
                     columns = _comparison(analysis, chunk, metric, found, pair)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Batch = dict[str, Any]
 
+FEW_UNITS = 30
+"""With fewer independent units than this a row's note says so."""
+
 
 class Rows:
     """Result rows collected as arrays, one batch per metric, model and chunk of slices; a frame at the end."""
@@ -96,8 +99,10 @@ def _picked(values: Any, index: Any) -> Any:
     return np.asarray(values)[index]
 
 
-def metric_columns(model: str, metric: Metric, found: Found, interval: Interval | None) -> dict[str, Any]:
-    """The columns of `metrics` for one batch."""
+def metric_columns(
+    model: str, metric: Metric, found: Found, interval: Interval | None, *, hard: bool
+) -> dict[str, Any]:
+    """The columns of `metrics` for one batch. `hard` predictions were made at a threshold that is not known."""
     columns: dict[str, Any] = {
         "model": model,
         "metric": metric.text,
@@ -107,11 +112,12 @@ def metric_columns(model: str, metric: Metric, found: Found, interval: Interval 
         "status": found.estimate.status,
         "note": found.note,
         "bound": found.bound,
-        "threshold": getattr(metric, "threshold", None),
+        "threshold": None if hard else getattr(metric, "threshold", None),
         "interval_status": "not_requested",
     }
     if interval is not None:
         columns |= {
+            "note": _with_few_units(found.note, found.estimate.blocks, interval),
             "lower": interval.lower,
             "upper": interval.upper,
             "std_error": interval.std_error,
@@ -121,6 +127,15 @@ def metric_columns(model: str, metric: Metric, found: Found, interval: Interval 
             "undefined_replicates": interval.undefined_replicates,
         }
     return columns
+
+
+def _with_few_units(notes: Any, blocks: Any, interval: Interval) -> Any:
+    """The notes, with a word of caution where an interval rests on few independent units."""
+    few = (interval.status == "ok") & (blocks < FEW_UNITS) & (notes == None)  # noqa: E711 (element by element)
+    out = notes.copy()
+    for index in np.flatnonzero(few):
+        out[index] = f"the interval rests on {blocks[index]} independent units"
+    return out
 
 
 def comparison_columns(

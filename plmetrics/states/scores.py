@@ -313,7 +313,8 @@ def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
 
 def resample(weights: Array, counts: Array) -> Array:
     """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
-    product: Array = np.matmul(weights, counts.reshape(*counts.shape[:2], -1))
+    flat = counts.reshape(*counts.shape[:2], -1).astype(np.float32)
+    product: Array = np.matmul(weights.astype(np.float32), flat)
     return product.reshape(counts.shape[0], len(weights), *counts.shape[2:])
 
 

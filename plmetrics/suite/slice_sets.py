@@ -99,6 +99,9 @@ def _bins(value: Any, path: SuitePath, found: Findings) -> Any:
     if not numeric and not temporal:
         found.add("bins must be numbers, or dates such as 2024-01-31", path)
         return None
+    if temporal and not _comparable(edges):
+        found.add("bins must be dates, or times that all have a time zone, or none", path)
+        return None
     if any(not low < high for low, high in pairwise(edges)):
         found.add(f"bins must ascend, not {shown(value)}", path)
         return None
@@ -106,6 +109,12 @@ def _bins(value: Any, path: SuitePath, found: Findings) -> Any:
         found.add("bins must be finite; the first and the last bin are open anyway", path)
         return None
     return edges
+
+
+def _comparable(edges: list[Any]) -> bool:
+    """Whether all are dates, or all times of one kind."""
+    kinds = {isinstance(edge, datetime.datetime) and (edge.tzinfo is not None, "time") for edge in edges}
+    return len(kinds) == 1
 
 
 def _date(text: str) -> Any:

@@ -2,12 +2,14 @@
 
 A *key* is one expression a row is grouped by: a column, the bin of a column, or a predicate. A *slice set* crosses
 keys. A *cube* is a group of keys numbered in mixed radix, so that one integer per row, its cell, serves every set
-whose keys the cube holds.
+whose keys the cube holds. Where the crossing is too wide for an integer, cells are the slices of its widest set.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
+import zoneinfo
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 Codes = NDArray[np.int64]
 
 _WIDEST_SPAN = 1 << 16
+_WIDEST_NUMBER = 1 << 62
 _LOOKUP_CELLS = 1 << 22
 
 
@@ -87,8 +90,20 @@ class Slices:
                 {"column": key.label, "value": key.text(value)}
                 for key, value in zip(self.slice_set.keys, row, strict=True)
             ]
-            for row in self.values.iter_rows()
+            for row in zip(*map(_plain_values, self.values), strict=True)
         ]
+
+
+def _plain_values(column: pl.Series) -> list[Any]:
+    """Values as Python objects whose text tells them apart, which those finer than a microsecond have not."""
+    if column.dtype == pl.Float32:
+        column = column.cast(pl.String).cast(pl.Float64)
+    elif column.dtype == pl.Duration:
+        column = column.dt.to_string("iso")
+    elif column.dtype == pl.Time or getattr(column.dtype, "time_unit", None) == "ns":
+        fine = (column.to_physical() % 1000 != 0).any()
+        column = column.dt.to_string("iso").str.replace(" ", "T") if fine else column
+    return column.to_list()
 
 
 def value_text(value: Any) -> str:
@@ -117,10 +132,38 @@ def bin_text(edges: Sequence[Any], index: int) -> str:
     return f"{lower}, {upper})"
 
 
-def bin_index(column: pl.Expr, edges: Sequence[Any]) -> pl.Expr:
-    """Number of edges at or below the value, null where the value is null."""
+def bin_index(column: pl.Expr, dtype: pl.DataType, edges: Sequence[Any]) -> pl.Expr:
+    """Number of edges at or below the value, null where the value is null.
+
+    A date among times is its midnight, and an edge without a time zone is in the column's.
+
+    Raises:
+        ValueError: the edges cannot be compared with the column; the text says what they are.
+    """
+    if isinstance(edges[0], datetime.date):
+        edges = [_moment(edge, dtype) for edge in edges]
+    elif not dtype.is_numeric():
+        msg = "numbers"
+        raise ValueError(msg)
     passed = [(column >= edge).cast(pl.UInt32) for edge in edges]
     return pl.sum_horizontal(passed, ignore_nulls=False)
+
+
+def _moment(edge: datetime.date, dtype: pl.DataType) -> datetime.date:
+    """A date or time that compares with a column of dates or times."""
+    zoned = isinstance(edge, datetime.datetime) and edge.tzinfo is not None
+    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    if not isinstance(dtype, (pl.Date, pl.Datetime)) or (zoned and zone is None):
+        msg = "times with a time zone" if zoned else "dates"
+        raise ValueError(msg)
+    if not isinstance(dtype, pl.Datetime):
+        return edge
+    if not isinstance(edge, datetime.datetime):
+        edge = datetime.datetime.combine(edge, datetime.time())
+    if zone is None:
+        return edge
+    own = zoneinfo.ZoneInfo(zone)
+    return edge.astimezone(own) if zoned else edge.replace(tzinfo=own)
 
 
 def order(values: pl.DataFrame) -> pl.DataFrame:
@@ -140,11 +183,12 @@ class KeyCodes:
     def of(cls, key: SliceKey, values: pl.Series) -> KeyCodes:
         """Choose the cheapest code for the values that occur: an offset for integers and dates, else a look-up."""
         values = values.drop_nulls().unique().sort()
-        if values.dtype.is_integer() or values.dtype == pl.Date:
+        if values.dtype.is_integer() or values.dtype.is_temporal():
             physical = values.to_physical()
             low, high = physical.min(), physical.max()
             if isinstance(low, int) and isinstance(high, int) and high - low < _WIDEST_SPAN:
-                return cls(key, values, low)
+                fits = low >= -(1 << 63) and high < 1 << 63
+                return cls(key, values, low if fits else None)
         return cls(key, values)
 
     @property
@@ -164,14 +208,20 @@ class KeyCodes:
         elif self.values.dtype == pl.Boolean:
             code = column.cast(pl.Int64) - (0 if self.values.is_empty() or not self.values[0] else 1)
         else:
-            names = self.values.cast(pl.String)
-            code = column.cast(pl.String).cast(pl.Enum(names), strict=False).to_physical().cast(pl.Int64)
+            temporal = self.values.dtype.is_temporal()
+            names = (self.values.to_physical() if temporal else self.values).cast(pl.String)
+            code = _place_in(names, (column.to_physical() if temporal else column).cast(pl.String))
         return code.fill_null(self.size - 1)
+
+
+def _place_in(names: pl.Series, text: pl.Expr) -> pl.Expr:
+    """The number of each text among the names, null where it is none of them."""
+    return text.cast(pl.Enum(names), strict=False).to_physical().cast(pl.Int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Cube:
-    """Keys numbered together. `sets` are the slice sets it serves."""
+    """Keys numbered together. `sets` are the slice sets it serves, the widest first."""
 
     codes: tuple[KeyCodes, ...]
     sets: tuple[Slices, ...]
@@ -184,10 +234,23 @@ class Cube:
     @property
     def cells(self) -> int:
         """Number of cells, occupied or not."""
-        return int(np.prod([part.size for part in self.codes], dtype=object)) if self.codes else 1
+        return len(self.sets[0]) + 1 if self._listed else self._crossings
+
+    @property
+    def _crossings(self) -> int:
+        return math.prod(part.size for part in self.codes)
+
+    @property
+    def _listed(self) -> bool:
+        """Whether cells are those of the widest set, and one more for rows of none of them."""
+        return self._crossings > _WIDEST_NUMBER
 
     def cell(self) -> pl.Expr:
-        """The cell of each row: the codes of the keys as digits in mixed radix."""
+        """The cell of each row: the codes of the keys as digits in mixed radix, or the number in a list."""
+        if self._listed:
+            digits = pl.concat_str([part.expression() for part in self.codes], separator="|")
+            names = self.sets[0].values.select(digits.alias("name"))["name"]
+            return _place_in(names, digits).fill_null(len(names))
         cell = pl.lit(0, dtype=pl.Int64)
         for part in self.codes:
             cell = cell * part.size + part.expression()
@@ -197,12 +260,21 @@ class Cube:
         """For each row's cell the number of its slice in the set, -1 where it belongs to none."""
         if not slices.slice_set.keys:
             return np.zeros(len(cells), dtype=np.int64)
+        if self._listed:
+            return self._listed_codes(slices)[cells]
         known = self._set_cells(slices, slices.values)
         position = np.argsort(known, kind="stable")
         if self.cells <= max(_LOOKUP_CELLS, 4 * len(cells)):
             table = self._find(known, position, self._project(slices, np.arange(self.cells)))
             return table[cells]
         return self._find(known, position, self._project(slices, cells))
+
+    def _listed_codes(self, slices: Slices) -> Codes:
+        keys = slices.values.columns
+        numbered = slices.values.with_row_index("@code")
+        listed = self.sets[0].values.select(keys)
+        found = listed.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        return np.append(found["@code"].cast(pl.Int64).fill_null(-1).to_numpy(), -1)
 
     @staticmethod
     def _find(known: Codes, position: Codes, wanted: Codes) -> Codes:
@@ -253,4 +325,4 @@ def plan_cubes(sets: Sequence[Slices], codes: dict[str, KeyCodes], blocks: int, 
 
 
 def _cells(columns: Sequence[str], codes: dict[str, KeyCodes]) -> int:
-    return int(np.prod([codes[column].size for column in columns], dtype=object)) if columns else 1
+    return math.prod(codes[column].size for column in columns)

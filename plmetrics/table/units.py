@@ -7,6 +7,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import BLOCK_SALT, mix_expr
 
+_WIDE = (pl.Int128, pl.UInt128)
 OWN_BLOCK_LIMIT = 4000
 """Up to so many units, each is its own block."""
 
@@ -14,10 +15,10 @@ OWN_BLOCK_LIMIT = 4000
 def unit_hash(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """The hash of a unit key, null where the key is null.
 
-    Integers, booleans and dates use the project's own hash of their 64-bit value, so that it is the same in every
-    version; other keys use Polars' hash of their text.
+    Integers of up to 64 bits, booleans and dates use the project's own hash of their value, so that it is the same
+    in every version; other keys use Polars' hash of their text.
     """
-    if dtype.is_integer() or dtype == pl.Boolean or dtype.is_temporal():
+    if (dtype.is_integer() and dtype not in _WIDE) or dtype == pl.Boolean or dtype.is_temporal():
         physical = column.to_physical() if dtype.is_temporal() else column
         word = physical if dtype == pl.UInt64 else physical.cast(pl.Int64).reinterpret(signed=False)
     elif dtype.is_nested() or dtype == pl.Binary or dtype.is_float():

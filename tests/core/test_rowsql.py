@@ -223,6 +223,22 @@ def test_types_that_do_not_fit_are_an_error_not_a_number(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["i IN (day * day, 1)", "CAST(-day = day AS VARCHAR) = 'x'", "day * day > 1"]
+)
+def test_what_does_not_fit_twice_is_an_error_not_a_panic(text: str) -> None:
+    with pytest.raises(
+        pl.exceptions.InvalidOperationError, match=r"a number is needed, and 'day' is of type Date"
+    ):
+        run(text)
+
+
+def test_a_row_expression_serialises_the_same_each_time() -> None:
+    text = "i + j > 1 AND flag AND day >= '2024-01-01' AND CAST(x AS BIGINT) = 1"
+    assert compile_row(text).expr.meta.serialize() == compile_row(text).expr.meta.serialize()
+    assert compile_row(text).expr.meta.serialize() != compile_row(text + " OR flag").expr.meta.serialize()
+
+
+@pytest.mark.parametrize(
     ("text", "words", "position", "hint"),
     [
         ("", "is empty", None, "balance > 1000"),

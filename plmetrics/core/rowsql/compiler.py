@@ -11,7 +11,6 @@ from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced
 from plmetrics.core.rowsql.parts import (
     Builder,
-    Kind,
     Node,
     Part,
     RowExpressionError,
@@ -23,6 +22,8 @@ from plmetrics.core.rowsql.parts import (
 if TYPE_CHECKING:
     import polars as pl
     from sqlglot.dialects.dialect import Dialect
+
+    from plmetrics.core.rowsql.dtypes import Kind
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 20

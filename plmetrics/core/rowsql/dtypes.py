@@ -6,16 +6,14 @@ These functions run when Polars resolves the plan, with the type at hand.
 from __future__ import annotations
 
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
-
-from plmetrics.core.rowsql.parts import iso_date
 
 if TYPE_CHECKING:
     from polars.datatypes import DataType
 
-    from plmetrics.core.rowsql.parts import Kind
+Kind: TypeAlias = Literal["condition", "number", "text", "date", "null", "unknown"]
 
 # SQL's names for the types a value may be cast to.
 TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
@@ -27,8 +25,44 @@ TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), ("date", pl.Datetime("us"))),
 }
 
+_WIDE = {pl.Int64, pl.Int128, pl.Float64}
 _TRUE = ["true", "t", "1"]
 _FALSE = ["false", "f", "0"]
+
+
+def as_condition(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """A Boolean as it is.
+
+    Raises:
+        InvalidOperationError: it is of another type.
+    """
+    if dtype in {pl.Boolean, pl.Null}:
+        return value.cast(pl.Boolean)
+    raise _unfit(value, dtype, "a condition")
+
+
+def as_number(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """A number in 64 bits or more: small integers would wrap.
+
+    Raises:
+        InvalidOperationError: it is no number.
+    """
+    if dtype == pl.Null:
+        return value.cast(pl.Float64)
+    if not dtype.is_numeric():
+        raise _unfit(value, dtype, "a number")
+    if dtype in _WIDE or dtype.is_decimal():
+        return value
+    if dtype.is_float():
+        return value.cast(pl.Float64)
+    return value.cast(pl.Int128 if dtype in {pl.UInt64, pl.UInt128} else pl.Int64)
+
+
+def _unfit(value: pl.Expr, dtype: DataType, wanted: str) -> pl.exceptions.InvalidOperationError:
+    names = ", ".join(f"'{name}'" for name in dict.fromkeys(value.meta.root_names()))
+    return pl.exceptions.InvalidOperationError(
+        f"{wanted} is needed, and {names or 'this'} is of type {dtype}"
+    )
 
 
 def constant_like(column: pl.Expr, dtype: DataType, *, value: str | bool | date) -> pl.Expr:
@@ -77,3 +111,11 @@ def _cast_text(value: pl.Expr, target: pl.DataType, *, strict: bool) -> pl.Expr:
         full = value.str.replace("T", " ", literal=True).str.replace(r"^(\d{4}-\d{2}-\d{2})$", "$1 00:00:00")
         return full.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=strict)
     return value.cast(target, strict=strict)
+
+
+def iso_date(value: str) -> date | None:
+    """The date or time of an ISO text, None if it is none."""
+    try:
+        return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
+    except ValueError:
+        return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import TARGETS, cast
+from plmetrics.core.rowsql.dtypes import TARGETS, cast, iso_date
 from plmetrics.core.rowsql.parts import (
     Builder,
     Node,
@@ -17,7 +17,6 @@ from plmetrics.core.rowsql.parts import (
     comparable,
     condition,
     derived,
-    iso_date,
     number,
     refuse,
     text,

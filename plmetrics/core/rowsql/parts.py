@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import polars as pl
+
+from plmetrics.core.rowsql.dtypes import Kind, as_condition, as_number, iso_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Node: TypeAlias = Any  # of sqlglot's tree; its classes differ between versions
-Kind: TypeAlias = Literal["condition", "number", "text", "date", "null", "unknown"]
 
 _KINDS = {
     "condition": "a condition",
@@ -94,24 +95,24 @@ def derived(kind: Kind, expr: pl.Expr, *sources: Part, copies: int = 1) -> Part:
 
 
 def condition(part: Part, node: Node) -> pl.Expr:
-    """True, false or null per row. Polars refuses a column that is not Boolean."""
+    """True, false or null per row. A column that is not Boolean is refused when the plan is resolved."""
     if part.kind == "condition":
         return part.expr
     if part.kind == "null":
         return pl.lit(None, dtype=pl.Boolean)
     if part.kind == "unknown":
-        return part.expr & pl.lit(value=True)
+        return part.expr.pipe_with_dtype(as_condition)
     refuse(node, f"a condition is needed here, and this is {_KINDS[part.kind]}", "write a comparison")
 
 
 def number(part: Part, node: Node) -> pl.Expr:
-    """A 64-bit number per row: small integers would wrap. Polars refuses a column that is no number."""
+    """A 64-bit number per row. A column that is no number is refused when the plan is resolved."""
     if part.kind == "number":
         return part.expr
     if part.kind == "null":
         return pl.lit(None, dtype=pl.Float64)
     if part.kind == "unknown":
-        return part.expr * pl.lit(1, dtype=pl.Int64)
+        return part.expr.pipe_with_dtype(as_number)
     hint = "write CASE WHEN ... THEN 1 ELSE 0 END" if part.kind == "condition" else None
     refuse(node, f"a number is needed here, and this is {_KINDS[part.kind]}", hint)
 
@@ -152,13 +153,3 @@ def follows_column(part: Part) -> bool:
     if isinstance(part.literal, str):
         return iso_date(part.literal) is not None
     return isinstance(part.literal, (bool, date))
-
-
-def iso_date(value: str) -> date | None:
-    """The date or time of an ISO text, None if it is none."""
-    from datetime import datetime
-
-    try:
-        return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
-    except ValueError:
-        return None
