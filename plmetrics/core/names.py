@@ -20,7 +20,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     >>> nearest("roc_acu", ["roc_auc", "recall"])
     'roc_auc'
     """
-    matches = difflib.get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(str(name).lower(), sorted(known), n=1, cutoff=0.6)
     return matches[0] if matches else None
 
 

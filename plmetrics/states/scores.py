@@ -313,9 +313,17 @@ def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
 
 def resample(weights: Array, counts: Array) -> Array:
     """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
-    flat = counts.reshape(*counts.shape[:2], -1).astype(np.float32)
-    product: Array = np.matmul(weights.astype(np.float32), flat)
+    product: Array = np.matmul(weights, counts.reshape(*counts.shape[:2], -1))
     return product.reshape(counts.shape[0], len(weights), *counts.shape[2:])
+
+
+def resample_shares(weights: Array, counts: Array) -> Array:
+    """As `resample`, in half the time: in single precision, and up to a factor that shares of a total do not see.
+
+    The factor is a power of two, so that counts stay whole, and weights of any size keep their seven digits.
+    """
+    _, exponent = np.frexp(np.max(counts, initial=0.0))
+    return resample(weights.astype(np.float32), np.ldexp(counts, 24 - exponent).astype(np.float32))
 
 
 def _reduce(values: Array, starts: Codes) -> Array:

@@ -104,7 +104,7 @@ def _rule(gate: Gate, path: tuple[str | int, ...], add: Add) -> None:
         add("a model is not gated against itself", (*path, "against"))
 
 
-def _sets(names: Any, path: tuple[str | int, ...], known: Mapping[str, Any], add: Add) -> None:
+def _sets(names: Any, path: tuple[str | int, ...], known: Mapping[str, Any] | None, add: Add) -> None:
     for name in names:
-        if name not in known:
+        if known is not None and name not in known:
             add(f"'{name}' is not one of the slice sets", path, did_you_mean(name, known))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from plmetrics.core.errors import Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, number_text
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -29,29 +29,81 @@ class Findings:
     def model(self, kind: type[AnyModel], value: Any, path: SuitePath) -> AnyModel | None:
         """Validate one section; None, with the problems noted, if it is wrong."""
         if not isinstance(value, Mapping):
-            self.add(f"must be a mapping, not {shown(value)}", path)
+            self.add(f"{path[-1]} must be a mapping, not {shown(value)}", path)
             return None
         try:
             return kind.model_validate({key: frozen(item) for key, item in value.items()})
         except ValidationError as error:
-            for one in error.errors():
-                self.translate(one, kind, path)
+            self.translate(error.errors(), kind, value, path)
             return None
 
-    def translate(self, error: Any, kind: type[BaseModel], path: SuitePath) -> None:
-        """Note one of pydantic's errors."""
-        place = (*path, *error["loc"])
-        key = str(error["loc"][-1]) if error["loc"] else ""
-        if error["type"] == "extra_forbidden":
-            self.add(f"unknown key '{key}'", place, did_you_mean(key, kind.model_fields))
-        elif error["type"] == "missing":
-            self.add(f"'{key}' is missing", path)
-        elif error["type"] == "literal_error":
-            expected = error["ctx"]["expected"].replace("'", "")
-            self.add(f"{key} must be {expected}, not {shown(error['input'])}", place)
-        else:
-            words = error["msg"].removeprefix("Input should be ").replace("valid ", "")
-            self.add(f"{key} must be {words}, not {shown(error['input'])}", place)
+    def translate(self, errors: Sequence[Any], kind: type[BaseModel], value: Any, path: SuitePath) -> None:
+        """Note pydantic's errors about a value; what the branches of a union say becomes one problem."""
+        expected: dict[SuitePath, list[str]] = {}
+        inputs: dict[SuitePath, Any] = {}
+        for error in errors:
+            place = _within(error["loc"], value)
+            key = str(error["loc"][-1]) if error["loc"] else ""
+            if error["type"] == "frozen_instance":
+                continue
+            if error["type"] == "extra_forbidden":
+                self.add(f"unknown key '{key}'", (*path, *place), did_you_mean(key, kind.model_fields))
+            elif error["type"] == "missing":
+                self.add(f"'{key}' is missing", path)
+            else:
+                expected.setdefault(place, []).append(_expected(error))
+                inputs[place] = error["input"]
+        for place, words in expected.items():
+            name = next((str(step) for step in reversed(place) if isinstance(step, str)), "the value")
+            alternatives = " or ".join(dict.fromkeys(words))
+            self.add(f"{name} must be {alternatives}, not {shown(inputs[place])}", (*path, *place))
+
+
+_WORDS = {
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "date_type": "a date",
+    "datetime_type": "a date",
+    "is_instance_of": "a metric",
+}
+_LIMITS = {
+    "greater_than": ("greater than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+
+
+def _expected(error: Any) -> str:
+    kind = error["type"]
+    if kind in _LIMITS:
+        word, limit = _LIMITS[kind]
+        return f"{word} {number_text(error['ctx'][limit])}"
+    if kind == "literal_error":
+        return str(error["ctx"]["expected"]).replace("'", "")
+    return _WORDS.get(kind) or str(error["msg"]).removeprefix("Input should be ").lower()
+
+
+def _within(location: Sequence[Any], value: Any) -> SuitePath:
+    """The steps of a location that lead into the value: pydantic adds names of types behind them."""
+    place: list[str | int] = []
+    for step in location:
+        inside = isinstance(value, (Mapping, list, tuple)) and (
+            step in value if isinstance(value, Mapping) else isinstance(step, int) and step < len(value)
+        )
+        if not inside:
+            break
+        place.append(step)
+        value = value[step]
+    return tuple(place)
 
 
 def frozen(value: Any) -> Any:
@@ -65,5 +117,7 @@ def frozen(value: Any) -> Any:
 
 def shown(value: Any) -> str:
     """A value as it stands in a message, cut where it is long."""
-    text = repr(value)
+    if value is None or isinstance(value, bool):
+        return "nothing" if value is None else str(value).lower()
+    text = repr(list(value) if isinstance(value, tuple) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."

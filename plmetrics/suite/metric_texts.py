@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.metric import Metric, ParameterError
 from plmetrics.core.names import did_you_mean
-from plmetrics.core.text import TextError, join_torn, parse_call
+from plmetrics.core.text import Call, TextError, join_torn, parse_call
 from plmetrics.suite.findings import shown
 
 if TYPE_CHECKING:
@@ -18,31 +18,46 @@ if TYPE_CHECKING:
 _CUSTOM = ("mean", "sum", "ratio", "quantile", "std", "null_share", "formula", "over")
 
 
-def read_metrics(value: Any, task: str, found: Findings) -> tuple[Metric, ...] | None:
-    """The metrics asked for, each once; the task's default list for None."""
+def read_metrics(value: Any, task: str, found: Findings, *, scored: bool = True) -> tuple[Metric, ...] | None:
+    """The metrics asked for, each once; the task's default list for None. Nothing, if one of them is wrong.
+
+    `scored` says whether every model has scores: if not, defaults that need them are left out.
+    """
     if value is None:
-        return registry.default_metrics(task) if task else None
+        chosen = registry.default_metrics(task) if task else ()
+        return tuple(metric for metric in chosen if scored or not metric.needs_score) or None
     if isinstance(value, (str, Metric)):
         value = [value]
     if not isinstance(value, (list, tuple)) or not value:
         found.add(f"metrics must be a list with at least one metric, not {shown(value)}", ("metrics",))
         return None
     out: dict[str, Metric] = {}
+    before = len(found.problems)
     index = 0
     while index < len(value):
         path: SuitePath = ("metrics", index)
         torn = join_torn(value[index:]) if isinstance(value[index], str) else None
         if torn is not None:
             whole, pieces = torn
-            hint = f'write "{whole}", with the quotes'
-            found.add(f"YAML splits {whole} at its comma: it needs quotes inside [ ] and {{ }}", path, hint)
+            say_torn(whole, path, found)
             index += pieces
             continue
         metric = read_metric(value[index], task, path, found)
         if metric is not None:
             out.setdefault(metric.text, metric)
         index += 1
-    return tuple(out.values())
+    return tuple(out.values()) if len(found.problems) == before else None
+
+
+def is_torn(value: Any) -> bool:
+    """Whether a text is the first piece of a metric that YAML split at a comma."""
+    return isinstance(value, str) and value.count("(") > value.count(")")
+
+
+def say_torn(whole: str, path: SuitePath, found: Findings) -> None:
+    """Note a metric's text that lacks quotes."""
+    hint = f'write "{whole}", with the quotes'
+    found.add(f"YAML splits {whole} at its comma: it needs quotes inside [ ] and {{ }}", path, hint)
 
 
 def read_metric(value: Any, task: str, path: SuitePath, found: Findings) -> Metric | None:
@@ -54,6 +69,10 @@ def read_metric(value: Any, task: str, path: SuitePath, found: Findings) -> Metr
     try:
         if isinstance(value, str):
             call = parse_call(value)
+            for parameter, given in call.parameters.items():
+                if isinstance(given, Call):
+                    found.add(f"{call.name}: {parameter}={given} is not available yet; give a number", path)
+                    return None
             return _known(task, call.name, dict(call.parameters))
         if isinstance(value, Mapping):
             return _from_mapping(value, task, path, found)

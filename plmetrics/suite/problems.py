@@ -13,7 +13,7 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite import crosschecks
 from plmetrics.suite.findings import Findings, shown
-from plmetrics.suite.metric_texts import read_metric, read_metrics
+from plmetrics.suite.metric_texts import is_torn, read_metric, read_metrics, say_torn
 from plmetrics.suite.model import (
     Columns,
     Compare,
@@ -62,7 +62,7 @@ def suite_from_mapping(
             found.add(f"unknown key '{key}'", (key,), hint)
     task = _task(raw.get("task", "binary"), found)
     fields: dict[str, Any] = {"name": _name(raw, name, found), "task": task}
-    fields["data"] = found.model(Data, raw.get("data", {}), ("data",))
+    fields["data"] = found.model(Data, _section(raw, "data"), ("data",))
     if "columns" in raw:
         fields["columns"] = found.model(Columns, raw["columns"], ("columns",))
     else:
@@ -70,18 +70,20 @@ def suite_from_mapping(
     if reads_files and fields["data"] is not None and fields["data"].path is None:
         found.add("'path' is missing: where the rows are", ("data",), "write data: {path: scores/*.parquet}")
     fields["models"] = _models(raw, found)
-    fields["metrics"] = read_metrics(raw.get("metrics"), task, found)
+    scored = all(model.score is not None for model in (fields["models"] or {}).values())
+    fields["metrics"] = read_metrics(raw.get("metrics"), task, found, scored=scored or task == "regression")
     fields["slices"] = read_slices(raw.get("slices"), found)
     fields["uncertainty"] = _uncertainty(raw.get("uncertainty"), found)
     fields["compare"] = _compare(raw.get("compare"), found)
     fields["gates"] = _gates(raw.get("gates"), task, found)
     fields["curves"] = _curves(raw.get("curves"), found)
     fields["memory"] = _memory(raw.get("memory"), found)
-    fields["output"] = found.model(Output, raw.get("output", {}), ("output",))
+    fields["output"] = found.model(Output, _section(raw, "output"), ("output",))
     for key in ("positive", "min_rows", "max_slices", "exact"):
         if key in raw:
             fields[key] = raw[key]
-    check_predicate(getattr(fields["data"], "where", None), ("data", "where"), found)
+    data = raw.get("data")
+    check_predicate(data.get("where") if isinstance(data, Mapping) else None, ("data", "where"), found)
     crosschecks.check(fields, found.add)
     suite = None if found.problems else found.model(Suite, _given(fields), ())
     if suite is not None:
@@ -103,6 +105,11 @@ def metric_from_text(task: str, text: str) -> Metric:
     return metric
 
 
+def _section(raw: Mapping[str, Any], key: str) -> Any:
+    """A section whose keys all have defaults: a key without a value is as good as none."""
+    return {} if raw.get(key) is None else raw[key]
+
+
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
@@ -110,13 +117,12 @@ def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _scalars(fields: Mapping[str, Any], found: Findings) -> None:
     """Top-level numbers and flags are checked also when a section is wrong."""
     for key in ("positive", "min_rows", "max_slices", "exact"):
-        if key in fields:
+        if fields.get(key) is not None:
             try:
                 Suite.__pydantic_validator__.validate_assignment(Suite.model_construct(), key, fields[key])
             except ValidationError as error:
-                for one in error.errors():
-                    if one["loc"] and one["loc"][0] == key and one["type"] != "frozen_instance":
-                        found.translate(one, Suite, ())
+                own = [one for one in error.errors() if one["loc"] and one["loc"][0] == key]
+                found.translate(own, Suite, {key: fields[key]}, ())
 
 
 def _task(value: Any, found: Findings) -> str:
@@ -162,10 +168,13 @@ def _models(raw: Mapping[str, Any], found: Findings) -> dict[str, ModelColumns] 
         if not is_label(name, "a model's name", path, found):
             continue
         given = {"score": spec} if isinstance(spec, str) else spec
+        if not isinstance(given, Mapping):
+            found.add(f"a model is a column or a mapping such as {{score: p}}, not {shown(spec)}", path)
+            continue
         model = found.model(ModelColumns, given, path)
         if model is not None and _one_column(model, path, found):
             out[name] = model
-    return out
+    return out if len(out) == len(value) else None
 
 
 def _one_column(model: ModelColumns, path: SuitePath, found: Findings) -> bool:
@@ -209,6 +218,10 @@ def _gates(value: Any, task: str, found: Findings) -> tuple[Gate, ...]:
         if "between" in given:
             found.add("gates between slices are not available yet", (*path, "between"))
             continue
+        if is_torn(given.get("metric")):
+            rest = [str(key) for key, item in given.items() if item is None]
+            say_torn(", ".join([given["metric"], *rest]), (*path, "metric"), found)
+            continue
         if "metric" in given:
             given["metric"] = read_metric(given["metric"], task, (*path, "metric"), found)
             if given["metric"] is None:
@@ -225,7 +238,10 @@ def _curves(value: Any, found: Findings) -> tuple[Curve, ...]:
     out = []
     for index, spec in enumerate(value):
         given = {"curve": spec} if isinstance(spec, str) else spec
-        if isinstance(given, Mapping) and isinstance(given.get("slices"), str):
+        if not isinstance(given, Mapping):
+            found.add(f"a curve is a name such as roc, or a mapping, not {shown(spec)}", ("curves", index))
+            continue
+        if isinstance(given.get("slices"), str):
             given = {**given, "slices": [given["slices"]]}
         out.append(found.model(Curve, given, ("curves", index)))
     return tuple(curve for curve in out if curve is not None)

@@ -11,6 +11,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 Schema = dict[str, Any]
 
+_SIZE = r"^[0-9.]+ *[kKmMgGtT]?i?[bB]?$"
+
 
 def json_schema() -> Schema:
     """The schema of a YAML suite.
@@ -22,18 +24,22 @@ def json_schema() -> Schema:
     properties: Schema = schema["properties"]
     definitions: Schema = schema["$defs"]
     properties["task"]["enum"] = list(registry.tasks())
-    properties["metrics"] = _metrics()
-    properties["models"] = _models(_reference("ModelColumns"))
-    properties["slices"] = _slices(definitions)
-    properties["uncertainty"] = _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]})
-    properties["compare"] = _one_of(
-        _reference("Compare"), _text("Name of the baseline model."), {"type": "null"}
-    )
-    curve = definitions["Curve"]["properties"]
-    properties["curves"] = {"type": "array", "items": _one_of(_reference("Curve"), curve["curve"])}
-    properties["memory"] = _one_of(
-        {"type": "integer", "minimum": 1}, {"type": "string", "pattern": r"^[0-9.]+ *[kKmMgGtT]?i?[bB]?$"}
-    )
+    curve = definitions["Curve"]["properties"]["curve"]
+    baseline = _text("Name of the baseline model.")
+    written = {
+        "columns": _reference("Columns"),
+        "data": _reference("Data"),
+        "output": _reference("Output"),
+        "metrics": _metrics(),
+        "models": _models(_reference("ModelColumns")),
+        "slices": _slices(definitions),
+        "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
+        "compare": _one_of(_reference("Compare"), baseline, {"type": "null"}),
+        "curves": {"type": "array", "items": _one_of(_reference("Curve"), curve)},
+        "memory": _one_of({"type": "integer", "minimum": 1}, {"type": "string", "pattern": _SIZE}),
+    }
+    for name, shape in written.items():
+        properties[name] = {"description": Suite.model_fields[name].description, **shape}
     definitions["Gate"]["properties"]["metric"] = _text("Text of a metric of the suite.")
     return {
         "$schema": DIALECT,
@@ -50,21 +56,17 @@ def _metrics() -> Schema:
     return {
         "type": "array",
         "minItems": 1,
-        "description": "Metrics, such as precision(threshold=0.3); the task's list if not given.",
         "items": _one_of(text, mapping),
     }
 
 
 def _models(columns: Schema) -> Schema:
     column = _text("The score column.")
-    return {
-        "description": "Score columns by model name.",
-        **_one_of(
-            {"type": "object", "minProperties": 1, "additionalProperties": _one_of(column, columns)},
-            {"type": "array", "minItems": 1, "items": column},
-            column,
-        ),
-    }
+    return _one_of(
+        {"type": "object", "minProperties": 1, "additionalProperties": _one_of(column, columns)},
+        {"type": "array", "minItems": 1, "items": column},
+        column,
+    )
 
 
 def _slices(definitions: Schema) -> Schema:
@@ -72,13 +74,11 @@ def _slices(definitions: Schema) -> Schema:
     spec["properties"]["column"] = _text("One column.")
     column = _text("A column, or columns that are crossed.")
     several = {"type": "array", "minItems": 1, "items": column}
-    return {
-        "description": "Slice sets by name.",
-        **_one_of(
-            {"type": "object", "additionalProperties": _one_of(column, several, _reference("SliceSet"))},
-            {"type": "array", "items": _one_of(column, several)},
-        ),
-    }
+    return _one_of(
+        {"type": "object", "additionalProperties": _one_of(column, several, _reference("SliceSet"))},
+        {"type": "array", "items": _one_of(column, several)},
+        column,
+    )
 
 
 def _one_of(*options: Schema) -> Schema:

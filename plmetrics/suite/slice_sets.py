@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import math
+import sys
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from plmetrics.suite.findings import Findings
 
 
-def read_slices(value: Any, found: Findings) -> dict[str, SliceSet]:
-    """The slice sets by name."""
+def read_slices(value: Any, found: Findings) -> dict[str, SliceSet] | None:
+    """The slice sets by name; None, with the problems noted, if one of them is wrong."""
+    before = len(found.problems)
     if value is None:
         return {}
     if isinstance(value, str):
         value = [value]
     if isinstance(value, (list, tuple)):
-        value = {item if isinstance(item, str) else "_".join(map(str, item)): item for item in value}
+        value = _named(value, found)
     if not isinstance(value, Mapping):
         found.add(f"slices must be a mapping of names to columns, not {shown(value)}", ("slices",))
-        return {}
+        return None
     out: dict[str, SliceSet] = {}
     for name, spec in value.items():
         path: SuitePath = ("slices", name)
@@ -40,6 +41,21 @@ def read_slices(value: Any, found: Findings) -> dict[str, SliceSet]:
         made = _slice_set(spec, path, found)
         if made is not None:
             out[name] = made
+    return out if len(found.problems) == before else None
+
+
+def _named(listed: list[Any] | tuple[Any, ...], found: Findings) -> dict[str, Any]:
+    """A list of columns, and of lists that are crossed, as slice sets named after them."""
+    out: dict[str, Any] = {}
+    for index, item in enumerate(listed):
+        columns = [item] if isinstance(item, str) else item
+        if not isinstance(columns, (list, tuple)) or not all(isinstance(column, str) for column in columns):
+            hint = "write slices: {name: {...}} for anything else"
+            found.add(f"a list of slices holds columns, not {shown(item)}", ("slices", index), hint)
+        elif "_".join(columns) in out:
+            found.add(f"the slice set '{'_'.join(columns)}' stands here a second time", ("slices", index))
+        else:
+            out["_".join(columns)] = item
     return out
 
 
@@ -105,7 +121,7 @@ def _bins(value: Any, path: SuitePath, found: Findings) -> Any:
     if any(not low < high for low, high in pairwise(edges)):
         found.add(f"bins must ascend, not {shown(value)}", path)
         return None
-    if numeric and not all(math.isfinite(edge) for edge in edges):
+    if numeric and not all(abs(edge) <= sys.float_info.max for edge in edges):
         found.add("bins must be finite; the first and the last bin are open anyway", path)
         return None
     return edges

@@ -223,6 +223,9 @@ class _Builder:
             raise ConfigError(
                 Problem(f"the suite has more than {MAX_NODES:,} values: its anchors multiply", where=where)
             )
+        if len(path) > MAX_DEPTH:
+            where = _location(self._file, node.start_mark)
+            raise ConfigError(Problem(f"anchors nest values deeper than {MAX_DEPTH} levels", where=where))
         self.places.setdefault(path, _location(self._file, node.start_mark))
         if isinstance(node, yaml.MappingNode):
             return dict(self._pairs(node, path))

@@ -428,20 +428,15 @@ KNOWN_GAPS = {
 }
 
 
-@pytest.mark.xfail(reason="an exception of Python escapes", raises=(TypeError, OverflowError))
 @pytest.mark.parametrize("text", KNOWN_GAPS.values(), ids=KNOWN_GAPS.keys())
 def test_gaps_that_escape(refuse: Any, text: str) -> None:
     assert refuse(text)
 
 
-@pytest.mark.xfail(
-    reason="the default list holds metrics that hard predictions cannot have", raises=ConfigError
-)
 def test_the_defaults_of_hard_predictions_need_no_scores(load: Any) -> None:
     assert not any(metric.needs_score for metric in load("", head=HARD).suite.metrics)
 
 
-@pytest.mark.xfail(reason="only lists are looked at for torn texts", raises=AssertionError)
 @pytest.mark.parametrize(
     "text",
     [
@@ -454,15 +449,11 @@ def test_torn_texts_in_mappings_are_recognised(refuse: Any, text: str) -> None:
     assert any("quotes inside [ ] and { }" in one_line(problem) for problem in problems)
 
 
-@pytest.mark.xfail(reason="a list's duplicates collapse silently")
 @pytest.mark.parametrize("text", ["slices: [r, r]\n", "slices: [{column: a}]\n"])
 def test_lists_of_names_hold_each_name_once(refuse: Any, text: str) -> None:
     assert refuse(text)
 
 
-@pytest.mark.xfail(
-    reason="data.where is looked at only where the rest of data is right", raises=AssertionError
-)
 def test_a_broken_section_does_not_hide_its_sql(refuse: Any) -> None:
     problems = refuse(
         "data: {path: x, missing: dorp, where: 'a >'}\ncolumns: {label: y}\nmodels: p\n", head=""
@@ -470,7 +461,6 @@ def test_a_broken_section_does_not_hide_its_sql(refuse: Any) -> None:
     assert any("something is missing" in problem.message for problem in problems)
 
 
-@pytest.mark.xfail(reason="the words of pydantic and Python show through", raises=AssertionError)
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [

@@ -99,10 +99,7 @@ def test_it_is_json_of_the_current_dialect() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        pytest.param(
-            Suite, marks=pytest.mark.xfail(reason="keys with shorthands have lost their descriptions")
-        ),
-        *(Data, Columns, ModelColumns, Uncertainty, Compare, Gate, Curve, Output),
+        *(Suite, Data, Columns, ModelColumns, Uncertainty, Compare, Gate, Curve, Output),
     ],
 )
 def test_every_key_is_described_with_its_default(model: Any) -> None:
@@ -124,7 +121,7 @@ def test_every_key_is_described_with_its_default(model: Any) -> None:
         "models: [p, q]",
         "models: {a: {score: p}, b: {prediction: q}}",
         "metrics: [roc_auc, precision(threshold=0.3), {fbeta: {beta: 2}}, {f1: null}]",
-        pytest.param("slices: region", marks=pytest.mark.xfail(reason="the schema lacks the shape")),
+        "slices: region",
         "slices: [sex, race]",
         "slices: {r: region, x: [a, b], y: {columns: [a, b]}, b: {column: age, bins: [1, 2.5]}, w: {where: a > 1}}",
         "slices: {d: {column: day, bins: ['2024-01-31']}}",

@@ -160,7 +160,7 @@ def bomb(levels: int) -> str:
     ("text", "words"),
     [
         (bomb(9), "50,000"),
-        ("k0: &k0 [x]\n" + "\n".join(f"k{i}: &k{i} [*k{i - 1}]" for i in range(1, 1500)), "50,000"),
+        ("k0: &k0 [x]\n" + "\n".join(f"k{i}: &k{i} [*k{i - 1}]" for i in range(1, 1500)), "50 levels"),
         ("[" * 10_000, "50 levels"),
         ("{a: " * 10_000, "50 levels"),
         ("- " * 10_000, "50 levels"),
@@ -179,7 +179,6 @@ def test_anchors_are_fine_in_moderation(load: Any) -> None:
     assert suite.slices["s"].columns == ("region",)
 
 
-@pytest.mark.xfail(reason="an anchor that contains itself recurses", raises=RecursionError)
 @pytest.mark.parametrize("text", ["metrics: &a [*a]\n", "gates: &a {b: *a}\n"])
 def test_an_anchor_that_contains_itself_is_refused(refuse: Any, text: str) -> None:
     assert only(refuse(text)).where is not None
