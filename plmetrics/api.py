@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,6 +178,8 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
 
 
 def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> dict[str, Any]:
+    from plmetrics.engine.doubts import doubts
+
     return {
         "constants": prepared.constants(int(aggregated.units.sum())),
         "files": [
@@ -190,6 +192,7 @@ def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> d
             "dropped": dict(prepared.rows.dropped),
         },
         "timings": dict(watch.seconds),
+        "warnings": doubts(prepared, aggregated),
     }
 
 
@@ -236,9 +239,12 @@ def run(
 
 @contextmanager
 def located(loaded: Any) -> Iterator[None]:
-    """Give problems that name a place in the suite their place in the file."""
+    """Give problems their place in the suite's file; what is wrong with data files stands at `data.path`."""
     try:
         yield
+    except (DataError, EnvironmentFault) as error:
+        problems = [replace(problem, path=problem.path or ("data", "path")) for problem in error.problems]
+        raise loaded.locate(type(error)(problems)) from error
     except PlmetricsError as error:
         raise loaded.locate(error) from error
 

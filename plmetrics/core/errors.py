@@ -8,11 +8,12 @@ PlmetricsError            1  the root; raised as itself only for a bug of ours
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from plmetrics.core.names import SuitePath
 
@@ -87,3 +88,42 @@ class EnvironmentFault(PlmetricsError):  # noqa: N818
         return cls(
             Problem(f"{needed_for} needs the extra '{extra}'", hint=f"pip install 'plmetrics[{extra}]'")
         )
+
+
+class Collected:
+    """Errors of steps that do not depend on each other, raised as one.
+
+    >>> collected = Collected()
+    >>> with collected.step():
+    ...     raise DataError("column 'y' is absent")
+    >>> with collected.step():
+    ...     raise DataError("column 'p' is absent")
+    >>> collected.settle()
+    Traceback (most recent call last):
+        ...
+    plmetrics.core.errors.DataError: column 'y' is absent
+    column 'p' is absent
+    """
+
+    def __init__(self) -> None:
+        self._errors: list[ConfigError | DataError] = []
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Keep what goes wrong inside; what the step would have made is then missing."""
+        try:
+            yield
+        except (ConfigError, DataError) as error:
+            self._errors.append(error)
+
+    def settle(self) -> None:
+        """Raise what was kept.
+
+        Raises:
+            DataError: the data are to blame for some of it.
+            ConfigError: the suite is to blame for all of it.
+        """
+        problems = dict.fromkeys(problem for error in self._errors for problem in error.problems)
+        if problems:
+            kind = DataError if any(isinstance(error, DataError) for error in self._errors) else ConfigError
+            raise kind(list(problems))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,15 +95,16 @@ def sum_plans(prepared: Prepared) -> list[list[pl.LazyFrame]]:
     ]
 
 
-def rows_plan(prepared: Prepared) -> pl.LazyFrame:
+def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.LazyFrame:
     """Scores, class, weight, cell and block of every row: what one sort per model works on."""
     request = prepared.request
-    columns = [_unsigned_zero(score_column(model)) for model in request.models]
+    models = request.models if models is None else models
+    columns = [_unsigned_zero(score_column(model)) for model in models]
     columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
     if request.roles.weight is not None:
         columns.append(pl.col(WEIGHT))
     if request.suite.data.missing == "drop_per_model":
-        columns += [pl.col(valid_column(model)) for model in request.models]
+        columns += [pl.col(valid_column(model)) for model in models]
     for index, cube in enumerate(prepared.cubes):
         if cube.codes:
             dtype = pl.UInt32 if cube.cells < 1 << 32 else pl.Int64
@@ -144,6 +145,8 @@ def _aggregates(prepared: Prepared) -> list[pl.Expr]:
             same_rows = pl.col(valid_column(model)) == pl.col(valid_column(baseline))
             differs = ~same_rows | (differs & pl.col(valid_column(model)))
         out.append(differs.sum().cast(pl.Int64).alias(f"{model}|differs|{baseline}"))
+    if apart:
+        out.append(pl.len().cast(pl.Int64).alias("rows"))
     if request.suite.data.missing == "error":
         out.append((~pl.col(VALID)).sum().cast(pl.Int64).alias("bad"))
     return out
@@ -185,7 +188,12 @@ def _side_by_side(parts: list[pl.DataFrame]) -> pl.DataFrame:
 def _refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
     if "bad" not in frame.columns or not frame["bad"].sum():
         return
-    raise data_error(findings(prepared.table.checks, second_look(prepared)), rows=prepared.rows.read)
+    raise _bad_values(prepared)
+
+
+def _bad_values(prepared: Prepared) -> DataError:
+    found = findings(prepared.table.checks, second_look(prepared))
+    return data_error(found, rows=prepared.rows.read, place=prepared.request.source.place)
 
 
 def second_look(prepared: Prepared) -> dict[str, object]:
@@ -214,9 +222,9 @@ def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uin
         return np.zeros(1, dtype=np.uint64), np.ones(1, dtype=np.int64)
     if blocks.keys is not None and blocks.units is not None:
         return blocks.keys, blocks.units
-    rows = pl.len() if "n" not in frame.columns else pl.col("n").sum()
+    rows = pl.col("n" if "n" in frame.columns else "rows").sum()
     counted = frame.lazy().group_by(BLOCK).agg(rows.alias("n")).sort(BLOCK).collect()
-    return counted[BLOCK].to_numpy(), counted["n"].cast(pl.Int64).to_numpy()
+    return counted[BLOCK].to_numpy(), counted["n"].to_numpy()
 
 
 def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
@@ -268,9 +276,18 @@ def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:
             )
             raise PlmetricsError(msg)
     if not any(used.values()):
-        msg = "no rows are left: all were dropped, or have weight 0"
-        raise DataError(Problem(msg, ("data", "missing")))
+        raise _nothing_left(prepared)
     return used
+
+
+def _nothing_left(prepared: Prepared) -> DataError:
+    rows = prepared.rows
+    if rows.zero_weight == rows.read:
+        msg = f"no rows are left: all {rows.read:,} have weight 0"
+        return DataError(Problem(msg, ("columns", "weight")))
+    msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
+    found = _bad_values(prepared).problems
+    return DataError([Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in found)])
 
 
 def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str) -> pl.DataFrame:

@@ -105,7 +105,7 @@ def prepare(request: Request) -> Prepared:
             columns = [key.column for key in slice_set.keys]
             limit = request.suite.max_slices + 1
             plans[f"slices|{slice_set.name}"] = table.frame.select(columns).unique().head(limit)
-    if request.roles.unit is not None and not request.unit_rows:
+    if request.suite.uncertainty is not None and not request.unit_rows:
         units = table.frame.select(pl.col(UNIT)).drop_nulls().unique()
         modulus = request.suite.uncertainty.blocks if request.suite.uncertainty else 1
         plans["units"] = units.head(OWN_BLOCK_LIMIT + 1)
@@ -199,7 +199,10 @@ def _blocks(request: Request, rows: Accounting, found: dict[str, pl.DataFrame]) 
     if uncertainty is None:
         return None
     if request.unit_rows:
-        return Blocks(None if rows.read - rows.zero_weight <= OWN_BLOCK_LIMIT else uncertainty.blocks)
+        left = rows.read - rows.zero_weight
+        if request.suite.data.missing == "drop":
+            left -= min(rows.dropped.values())
+        return Blocks(None if left <= OWN_BLOCK_LIMIT else uncertainty.blocks)
     units = found["units"][UNIT]
     if len(units) <= OWN_BLOCK_LIMIT:
         keys = units.sort().to_numpy()

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
+from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row
 from plmetrics.table.roles import RoleColumns, prediction_table, require
 from plmetrics.table.slices import SliceKey, SliceSet, bin_index
+from plmetrics.table.source import ROW_NUMBER
 from plmetrics.table.units import OWN_BLOCK_LIMIT, unit_hash
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.table.source import Source
 
 OVERALL = SliceSet("overall", ())
-INDEX = "@number"
+INDEX = ROW_NUMBER
 """The number of a row in its table, in the second look at bad rows."""
 
 
@@ -83,37 +85,48 @@ def bind(suite: Suite, source: Source) -> Request:
     """Resolve columns, predicates and types against the source, on zero rows.
 
     Raises:
-        DataError: a column is absent or of a type its role cannot take.
+        DataError: there are no rows, or columns are absent or of a type their role cannot take; all are named.
         ConfigError: an expression does not fit the columns' types.
     """
-    resampled = suite.uncertainty is not None
-    by_row = resampled and suite.columns.unit is None
+    if source.rows == 0:
+        raise DataError(Problem("the table has no rows", ("data", "path")))
+    collected = Collected()
+    by_row = suite.uncertainty is not None and suite.columns.unit is None
     raw = source.with_row_key() if by_row else source.frame
-    where = None
-    if suite.data.where is not None:
-        where = _predicate(suite.data.where, source.schema, ("data", "where"))
-        raw = raw.filter(where)
+    where, unit = None, pl.col("@row") if by_row else None
+    with collected.step():
+        if suite.data.where is not None:
+            where = _predicate(suite.data.where, source.schema, ("data", "where"))
+            raw = raw.filter(where)
+    with collected.step():
+        _extra_columns(suite, source.schema)
+    with collected.step():
+        unit = unit if by_row else _unit(suite, source.schema)
     keys: dict[str, SliceKey] = {}
     sets = [OVERALL]
     for name, spec in suite.slices.items():
-        members = _keys(name, spec, source.schema)
-        own = [keys.setdefault(_identity(key), key) for key in members]
-        sets.append(SliceSet(name, tuple(own)))
+        with collected.step():
+            members = _keys(name, spec, source.schema)
+            own = [keys.setdefault(_identity(key), key) for key in members]
+            sets.append(SliceSet(name, tuple(own)))
     named = {key.column: key for key in keys.values()}
-    roles = _roles(suite, source, tuple(named.values()), by_row=by_row)
-    request = Request(suite, source, raw, roles, tuple(sets), where)
-    _extra_columns(request)
-    prediction_table(request.raw, request.schema, request.roles)
-    return request
+    roles = _roles(suite, tuple(named.values()), unit)
+    with collected.step():
+        prediction_table(raw, source.schema, roles)
+    collected.settle()
+    return Request(suite, source, raw, roles, tuple(sets), where)
 
 
-def _roles(suite: Suite, source: Source, keys: tuple[SliceKey, ...], *, by_row: bool) -> RoleColumns:
-    unit: pl.Expr | None = None
-    if by_row:
-        unit = pl.col("@row")
-    elif suite.uncertainty is not None and suite.columns.unit is not None:
-        dtype = require(source.schema, suite.columns.unit, "unit", ("columns", "unit"))
-        unit = unit_hash(pl.col(suite.columns.unit), dtype)
+def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
+    """What tells units apart; without intervals only whether there is one, for a row must not count by that."""
+    name = suite.columns.unit
+    if name is None:
+        return None
+    hashed = unit_hash(pl.col(name), require(schema, name, "unit", ("columns", "unit")))
+    return pl.col(name) if suite.uncertainty is None else hashed
+
+
+def _roles(suite: Suite, keys: tuple[SliceKey, ...], unit: pl.Expr | None) -> RoleColumns:
     probability = any(metric.probability for metric in suite.metrics) or any(
         curve.curve == "reliability" for curve in suite.curves
     )
@@ -174,15 +187,29 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
 def _predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...]) -> pl.Expr:
     """A row predicate, checked on zero rows of the source."""
     row = compile_row(text)
-    for column in row.columns:
-        require(schema, column, f"in '{text}'", path)
+    _require_all(row.columns, schema, path)
     empty = pl.LazyFrame(schema=schema)
     problem = zero_rows_problem(empty.select(row.expr.alias("holds")))
     if problem is not None:
-        raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path))
+        types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)
+        dates = any(schema[column].is_temporal() for column in row.columns)
+        hint = f"{types}; write dates as '2024-01-31'" if dates else types
+        raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path, hint))
     if empty.select(row.expr.alias("holds")).collect_schema()["holds"] != pl.Boolean:
         raise ConfigError(Problem(f"'{text}' is not a condition: it is neither true nor false", path))
     return row.expr
+
+
+def _require_all(columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...]) -> None:
+    problems = []
+    for column in columns:
+        if column not in schema:
+            nearest = did_you_mean(column, schema, limit=0)
+            quoted = f"a text stands in single quotes: '{column}'"
+            hint = f"{nearest} Otherwise, {quoted}" if nearest else quoted
+            problems.append(Problem(f"column '{column}' (in where) is not in the data", path, hint))
+    if problems:
+        raise DataError(problems)
 
 
 def zero_rows_problem(frame: pl.LazyFrame) -> str | None:
@@ -190,16 +217,19 @@ def zero_rows_problem(frame: pl.LazyFrame) -> str | None:
     try:
         frame.collect()
     except pl.exceptions.PolarsError as error:
-        return str(error).strip().split("\n")[0]
+        return str(error).strip().split("\n")[0].split(" (create native")[0]
     return None
 
 
-def _extra_columns(request: Request) -> None:
+def _extra_columns(suite: Suite, schema: pl.Schema) -> None:
     """Columns of roles that nothing needs in this run must exist all the same."""
-    columns: dict[str, Any] = request.suite.columns.model_dump()
+    collected = Collected()
+    columns: dict[str, Any] = suite.columns.model_dump()
     for role, name in columns.items():
-        if name is not None:
-            require(request.schema, name, role, ("columns", role))
+        with collected.step():
+            if name is not None:
+                require(schema, name, role, ("columns", role))
+    collected.settle()
 
 
 __all__ = ["OVERALL", "OWN_BLOCK_LIMIT", "Request", "bind", "zero_rows_problem"]

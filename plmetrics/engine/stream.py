@@ -1,67 +1,186 @@
-"""The fourth stage where the rows do not fit into memory: count scores on a fine grid, batch by batch."""
+"""The fourth stage where the rows do not fit into memory: count scores on a grid, batch by batch.
+
+Counts by slice, block and bin may not fit into memory either. They are then cut into parts of a few slices, and
+each pass over the rows makes as many parts as fit.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, rows_plan
+from plmetrics.engine.budget import memory_budget
+from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, needs_rows, rows_plan
 from plmetrics.engine.rows import block_numbers
-from plmetrics.states.grid import Batch, Grid, GridEdges
+from plmetrics.states.grid import FINE_BINS, Batch, GridEdges, SlicedGrid, Tally
 from plmetrics.states.scores import Binning
 from plmetrics.table.roles import LABEL, WEIGHT, score_column, valid_column
+from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
+
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
-    from plmetrics.states.grid import SlicedGrid
+    from plmetrics.states.grid import Bins
+    from plmetrics.states.scores import Array, Codes
 
 SAMPLE_ROWS = 400_000
 BATCH_ROWS = 500_000
 RELIABILITY = Binning(15)
+_LEAST_BINS = 256
+_FINE_SHARE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Counts that one pass can make: of one model, of some slices of a set, on bins of one kind."""
+
+    model: str
+    index: int
+    bins: Bins
+    first: int
+    last: int
 
 
 def models_on_grids(
     prepared: Prepared, aggregated: Aggregated
 ) -> Iterator[tuple[str, Callable[[int], SlicedGrid]]]:
-    """Each model's scores on its grid, as a function that adds up the cells of a set's slices."""
-    grids = _empty_grids(prepared, aggregated)
-    for batch in rows_plan(prepared).collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
-        block = None
-        if BLOCK in batch.columns:
-            block = block_numbers(batch[BLOCK].to_numpy(), aggregated.block_keys)
-        for (model, cube), grid in grids.items():
-            grid.add(_batch(batch, model, cube, block))
+    """Each model's scores on its grid, as a function that gives those of a slice set."""
+    if not needs_rows(prepared):
+        return
+    passes = Passes(prepared, aggregated)
     for model in prepared.request.models:
-        yield model, _adder(prepared, {cube: grid for (name, cube), grid in grids.items() if name == model})
+        yield model, passes.of_model(model)
 
 
-def _empty_grids(prepared: Prepared, aggregated: Aggregated) -> dict[tuple[str, int], Grid]:
-    suite = prepared.request.suite
-    wanted = [metric.binning() for metric in prepared.request.scores]
-    if any(curve.curve == "reliability" for curve in suite.curves):
-        wanted.append(RELIABILITY)
-    binnings = tuple(dict.fromkeys(binning for binning in wanted if binning is not None))
-    edges = _edges(prepared)
-    return {
-        (model, index): Grid(
-            edges[model],
-            cube.cells,
-            1 if prepared.blocks is None else len(aggregated.block_keys),
-            binnings,
-            weighted=suite.columns.weight is not None,
-        )
-        for model in prepared.request.models
-        for index, cube in enumerate(prepared.cubes)
-    }
+class Passes:
+    """The parts of a run in the order of their use, and the counts of those that the last pass made."""
+
+    def __init__(self, prepared: Prepared, aggregated: Aggregated) -> None:
+        self._prepared = prepared
+        self._known = aggregated.block_keys
+        self._room = memory_budget(prepared.request) // 2
+        self._edges = _edges(prepared, self._room)
+        self._parts = [part for model in prepared.request.models for part in self._parts_of(model)]
+        self._made: dict[Part, Tally] = {}
+        self._lookups: dict[int, Codes] = {}
+
+    def of_model(self, model: str) -> Callable[[int], SlicedGrid]:
+        """The grids of one model by slice set."""
+        fine = {part.index: self._counts(part)[:, 0] for part in self._select(model, "fine")}
+
+        def cut(index: int) -> SlicedGrid:
+            def parts(bins: Bins) -> Iterator[tuple[int, int, Array]]:
+                for part in self._select(model, bins, index):
+                    yield part.first, part.last, self._counts(part)
+
+            weighted = self._prepared.request.suite.columns.weight is not None
+            slices = len(self._prepared.slices[index])
+            return SlicedGrid(self._edges[model], slices, fine.get(index, np.zeros(0)), parts, weighted)
+
+        return cut
+
+    def _select(self, model: str, bins: Bins, index: int | None = None) -> list[Part]:
+        return [
+            part
+            for part in self._parts
+            if part.model == model and part.bins == bins and index in {None, part.index}
+        ]
+
+    def _counts(self, part: Part) -> Array:
+        if part not in self._made:
+            self._run(self._parts.index(part))
+        return self._made[part].counts
+
+    def _run(self, first: int) -> None:
+        """Make a part, and as many of those that are needed after it as there is room for."""
+        room = self._room
+        tallies: dict[Part, Tally] = {}
+        self._made = tallies
+        for part in self._parts[first:]:
+            room -= self._bytes(part.model, part.bins) * (part.last - part.first)
+            if room < 0 and tallies:
+                break
+            blocks = self._blocks(part.bins)
+            tallies[part] = Tally(self._edges[part.model], part.bins, part.first, part.last, blocks)
+        by_model: dict[str, dict[Part, Tally]] = {}
+        for part, tally in tallies.items():
+            by_model.setdefault(part.model, {})[part] = tally
+        plan = rows_plan(self._prepared, list(by_model))
+        for frame in plan.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
+            for model, own in by_model.items():
+                self._add(frame, model, own)
+
+    def _add(self, frame: pl.DataFrame, model: str, tallies: dict[Part, Tally]) -> None:
+        if valid_column(model) in frame.columns:
+            frame = frame.filter(pl.col(valid_column(model)))
+        block = block_numbers(frame[BLOCK].to_numpy(), self._known) if BLOCK in frame.columns else None
+        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
+        score, positive = frame[score_column(model)].to_numpy(), frame[POSITIVE].to_numpy()
+        batch = Batch(self._edges[model], score, positive, weight, block)
+        codes: dict[int, Codes] = {}
+        for part, tally in tallies.items():
+            if part.index not in codes:
+                codes[part.index] = self._codes(frame, part.index)
+            tally.add(batch, codes[part.index])
+
+    def _codes(self, frame: pl.DataFrame, index: int) -> Codes:
+        """The slice of each row in a set."""
+        slices = self._prepared.slices[index]
+        number = self._prepared.cube_of(slices)
+        if not slices.slice_set.keys:
+            return np.zeros(frame.height, dtype=np.int64)
+        cube = self._prepared.cubes[number]
+        cells: NDArray[np.int64] = frame[cell_column(number)].to_numpy().astype(np.int64)
+        if cube.cells > LOOKUP_CELLS:
+            return cube.slice_codes(slices, cells)
+        if index not in self._lookups:
+            self._lookups[index] = cube.slice_codes(slices, np.arange(cube.cells))
+        return self._lookups[index][cells]
+
+    def _blocks(self, bins: Bins) -> int:
+        return 1 if bins == "fine" or self._prepared.blocks is None else len(self._known)
+
+    def _bytes(self, model: str, bins: Bins) -> int:
+        """How much memory a slice takes."""
+        return self._blocks(bins) * int(np.prod(self._edges[model].shape(bins))) * 8
+
+    def _parts_of(self, model: str) -> Iterator[Part]:
+        wanted = _wanted_bins(self._prepared)
+        sets = [len(slices) for slices in self._prepared.slices]
+        if "fine" in wanted:
+            yield from (Part(model, index, "fine", 0, size) for index, size in enumerate(sets))
+        for index, size in enumerate(sets):
+            for bins in wanted[1:] if "fine" in wanted else wanted:
+                step = max(1, self._room // self._bytes(model, bins))
+                for first in range(0, size, step):
+                    yield Part(model, index, bins, first, min(first + step, size))
 
 
-def _edges(prepared: Prepared) -> dict[str, GridEdges]:
-    """Edges from every k-th row of the table."""
+def _wanted_bins(prepared: Prepared) -> list[Bins]:
+    """The kinds of bins that metrics and curves read, fine bins first."""
+    asked = [metric.binning() for metric in prepared.request.scores]
+    drawn = [curve.curve for curve in prepared.request.suite.curves]
+    wanted: list[Bins] = []
+    if None in asked or any(curve != "reliability" for curve in drawn):
+        wanted.append("fine")
+    if None in asked and prepared.blocks is not None:
+        wanted.append("coarse")
+    binnings = [binning for binning in asked if binning is not None]
+    binnings += [RELIABILITY] if "reliability" in drawn else []
+    return [*wanted, *dict.fromkeys(binnings)]
+
+
+def _edges(prepared: Prepared, room: int) -> dict[str, GridEdges]:
+    """Edges from every k-th row of the table; fewer where there are so many slices that bins would not fit."""
+    slices = sum(len(part) for part in prepared.slices)
+    bins = max(_LEAST_BINS, min(FINE_BINS, room // (_FINE_SHARE * 16 * slices)))
     step = max(1, prepared.rows.read // SAMPLE_ROWS)
     scores = [score_column(model) for model in prepared.request.models]
     chosen = prepared.table.frame.with_row_index("@row").filter(pl.col("@row") % step == 0)
@@ -71,35 +190,5 @@ def _edges(prepared: Prepared) -> dict[str, GridEdges]:
     for model, column in zip(prepared.request.models, scores, strict=True):
         values = sample[column].to_numpy()
         sound = np.isfinite(values)
-        found[model] = GridEdges.of(values[sound], values[sound & member])
+        found[model] = GridEdges.of(values[sound], values[sound & member], bins)
     return found
-
-
-def _batch(
-    frame: pl.DataFrame, model: str, cube: int, block: np.ndarray[tuple[int], np.dtype[np.int32]] | None
-) -> Batch:
-    if valid_column(model) in frame.columns:
-        keep = frame[valid_column(model)].to_numpy()
-        frame = frame.filter(pl.col(valid_column(model)))
-        block = None if block is None else block[keep]
-    cell = cell_column(cube)
-    return Batch(
-        frame[score_column(model)].to_numpy(),
-        frame[POSITIVE].to_numpy(),
-        frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
-        frame[cell].to_numpy().astype(np.int64)
-        if cell in frame.columns
-        else np.zeros(frame.height, dtype=np.int64),
-        block,
-    )
-
-
-def _adder(prepared: Prepared, grids: dict[int, Grid]) -> Callable[[int], SlicedGrid]:
-    def add(index: int) -> SlicedGrid:
-        slices = prepared.slices[index]
-        number = prepared.cube_of(slices)
-        cube = prepared.cubes[number]
-        codes = cube.slice_codes(slices, np.arange(cube.cells))
-        return grids[number].regroup(codes, len(slices))
-
-    return add

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.estimate import Estimate, effective_blocks
-from plmetrics.inference.ordered import OrderedValues, defined, finalised, ordered_values
+from plmetrics.inference.ordered import OrderedValues, conditions, defined, finalised, ordered_values
 from plmetrics.inference.summed import ModelSums
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def estimate(
             deviations = ordered.deviations[:, part]
     else:
         value = finalised(metric, totals)
-        reasons = [(status, np.asarray(condition)) for status, condition in metric.undefined(totals)]
+        reasons = conditions(metric, totals)
         if weights is not None:
             replicates = defined(metric, chunk.sums.replicates(metric, model, prefix))
             if metric.additive:

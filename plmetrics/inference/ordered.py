@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.states.scores import EXACT_REPLICATES, resample
+from plmetrics.states.scores import EXACT_REPLICATES, resample, resample_shares
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _by_points(
 ) -> dict[str, OrderedValues]:
     point = score_view(sliced.point_state())
     values = {metric.text: finalised(metric, point) for metric in metrics}
-    reasons = {metric.text: _reasons(metric, point) for metric in metrics}
+    reasons = {metric.text: conditions(metric, point) for metric in metrics}
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     if weights is not None:
@@ -109,8 +109,8 @@ def _coarse_replicates(
     for first, last, counts in sliced.block_counts(weights.shape[1]):
         for low, high in _steps(first, last):
             part = counts[low - first : high - first]
-            coarse = _class_view(part.sum(axis=1)[:, None])
-            replicate = _class_view(resample(weights, part))
+            coarse = _class_view(part.sum(axis=1, dtype=np.float64)[:, None])
+            replicate = _class_view(resample_shares(weights, part))
             for metric in metrics:
                 shift = values[metric.text][low:high, None] - finalised(metric, coarse)
                 shifted = defined(metric, replicate) + shift
@@ -132,7 +132,7 @@ def _by_bins(metric: Metric, sliced: SlicedScores, weights: Array | None) -> Ord
             part = counts[low - first : high - first]
             point = bin_view(part.sum(axis=1))
             values.append(finalised(metric, point))
-            reasons.append(_reasons(metric, point))
+            reasons.append(conditions(metric, point))
             if weights is None:
                 continue
             replicate = bin_view(resample(weights, part))
@@ -161,7 +161,7 @@ def finalised(metric: Metric, view: View) -> Array:
 def defined(metric: Metric, view: View) -> Array:
     """The metric's value, NaN where it is undefined."""
     value = finalised(metric, view)
-    for _, condition in metric.undefined(view):
+    for _, condition in conditions(metric, view):
         value = np.where(condition, np.nan, value)
     return value
 
@@ -193,8 +193,10 @@ def _class_view(counts: Array) -> View:
     return score_view({"negative": counts[..., 0], "positive": counts[..., 1]})
 
 
-def _reasons(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:
-    return [(status, np.asarray(condition)) for status, condition in metric.undefined(view)]
+def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Why the metric's value may be undefined, and where it is, without warnings."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return [(status, np.asarray(condition)) for status, condition in metric.undefined(view)]
 
 
 def _steps(first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -184,11 +184,12 @@ def output_directory(loaded: Loaded, override: str | Path | None = None) -> Path
 
     Raises:
         ConfigError: located in the suite's file; see `resolve_output`.
+        EnvironmentFault: likewise.
     """
     suite = loaded.suite
     try:
         return resolve_output(loaded.folder, suite.output.directory, suite.name, override)
-    except ConfigError as error:
+    except (ConfigError, EnvironmentFault) as error:
         raise loaded.locate(error) from error
 
 
@@ -196,15 +197,17 @@ def resolve_output(folder: Path, directory: str, name: str, override: str | Path
     """`directory`, relative to the suite's `folder` and under it with links followed, or `override`.
 
     Raises:
-        ConfigError: the directory leads out of the suite's folder or is a file, or the name is refused.
+        ConfigError: the directory leads out of the suite's folder, or the name is refused.
+        EnvironmentFault: a file stands where a directory must be.
     """
     check_name(name)
-    chosen = folder / directory if override is None else Path(override)
+    chosen = (folder / _home(directory)) if override is None else _home(override)
     path = ("output", "directory") if override is None else ()
     standing = next(place for place in (chosen / name, *(chosen / name).parents) if place.exists())
     if not standing.is_dir():
-        subject = "" if override is None else "output: "
-        raise ConfigError(Problem(f"{subject}{standing} is a file, not a directory", path=path))
+        subject = "" if override is None else "--output: "
+        hint = "name another directory, or move the file away"
+        raise EnvironmentFault(Problem(f"{subject}{standing} is a file, not a directory", path, hint))
     if override is not None:
         return chosen
     root = folder.resolve()
@@ -214,6 +217,13 @@ def resolve_output(folder: Path, directory: str, name: str, override: str | Path
             message = f"the directory {directory!r} leads out of the suite's folder, to {place}"
             raise ConfigError(Problem(message, path=path, hint=hint))
     return chosen.resolve()
+
+
+def _home(path: str | Path) -> Path:
+    """A path in which `~` stands for the home directory, if there is one."""
+    with suppress(RuntimeError):
+        return Path(path).expanduser()
+    return Path(path)
 
 
 def _claim(home: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ def versions() -> dict[str, str | int]:
     }
 
 
+@cache
 def _version(package: str) -> str:
     try:
         return version(package)

@@ -1,4 +1,4 @@
-"""Scores counted on a fine grid: what stands in for the sorted rows where these do not fit into memory.
+"""Scores counted on a grid: what stands in for the sorted rows where these do not fit into memory.
 
 Edges are constants of the run. A grid answers as sorted rows do, so that ordered metrics cannot tell which they
 read; only their `bound` can: bins that hold several distinct scores leave their order open.
@@ -7,7 +7,8 @@ read; only their `bound` can: bins that hold several distinct scores leave their
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,11 +16,12 @@ from plmetrics.core.segments import Segments
 from plmetrics.states.scores import COARSE_BINS, Array, Binning, Codes, balanced_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
 FINE_BINS = 4096
+Bins = Literal["fine", "coarse"] | Binning
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,89 +32,88 @@ class GridEdges:
     coarse: Codes
 
     @classmethod
-    def of(cls, score: Array, positives: Array) -> GridEdges:
+    def of(cls, score: Array, positives: Array, bins: int = FINE_BINS) -> GridEdges:
         """Balanced edges from a sample of all scores and the positives' among them."""
-        fine = balanced_edges(score, positives, FINE_BINS)
+        fine = balanced_edges(score, positives, bins)
         every = max(1, (len(fine) + 1) // COARSE_BINS)
         return cls(fine, np.arange(len(fine) + 1) // every)
 
-    @property
-    def bins(self) -> int:
-        """Number of fine bins."""
-        return len(self.fine) + 1
-
-    @property
-    def coarse_bins(self) -> int:
-        """Number of coarse bins."""
-        return int(self.coarse[-1]) + 1
+    def shape(self, bins: Bins) -> tuple[int, int]:
+        """Number of bins of a kind, and of what is counted in each."""
+        if isinstance(bins, Binning):
+            return bins.bins, 3
+        return (len(self.fine) + 1 if bins == "fine" else int(self.coarse[-1]) + 1), 2
 
 
-@dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of one model, in any order."""
-
-    score: Array
-    positive: NDArray[np.bool_]
-    weight: Array | None
-    cell: Codes
-    block: NDArray[np.int32] | None
-
-
-class Grid:
-    """Counts of one model on one cube: by cell on fine bins, by cell and block on coarse and on fixed bins."""
+    """Some rows of one model, in any order; what bin each lies in is found once."""
 
     def __init__(
-        self, edges: GridEdges, cells: int, blocks: int, binnings: tuple[Binning, ...], *, weighted: bool
+        self,
+        edges: GridEdges,
+        score: Array,
+        positive: NDArray[np.bool_],
+        weight: Array | None,
+        block: NDArray[np.int32] | None,
     ) -> None:
         self.edges = edges
-        self.weighted = weighted
-        self.fine = np.zeros((cells, edges.bins, 2))
-        self.blocks = np.zeros((cells, blocks, edges.coarse_bins, 2)) if blocks > 1 else None
-        self.fixed = {binning: np.zeros((cells, blocks, binning.bins, 3)) for binning in binnings}
+        self.score = score
+        self.positive = positive.astype(np.int64)
+        self.weight = weight
+        self.block = block
 
-    def add(self, batch: Batch) -> None:
-        """Count some rows."""
-        own = 1.0 if batch.weight is None else batch.weight
-        fine = np.searchsorted(self.edges.fine, batch.score)
-        member = batch.positive.astype(np.int64)
-        np.add.at(self.fine.reshape(-1), (batch.cell * self.edges.bins + fine) * 2 + member, own)
-        place = batch.cell
-        if self.blocks is not None and batch.block is not None:
-            place = batch.cell * self.blocks.shape[1] + batch.block
-            key = (place * self.edges.coarse_bins + self.edges.coarse[fine]) * 2 + member
-            np.add.at(self.blocks.reshape(-1), key, own)
-        for binning, counts in self.fixed.items():
-            key = (place * binning.bins + np.searchsorted(binning.uniform_edges(), batch.score)) * 3
-            flat = counts.reshape(-1)
-            np.add.at(flat, key, own)
-            np.add.at(flat, key + 1, own * member)
-            np.add.at(flat, key + 2, own * batch.score)
+    @cached_property
+    def fine(self) -> Codes:
+        """The fine bin of each row."""
+        return np.searchsorted(self.edges.fine, self.score)
 
-    def regroup(self, codes: Codes, slices: int) -> SlicedGrid:
-        """The counts of each slice: its cells added. `codes` is the slice of each cell, -1 for none."""
-        return SlicedGrid(
-            self.edges,
-            _added(self.fine, codes, slices),
-            None if self.blocks is None else _added(self.blocks, codes, slices),
-            {binning: _added(counts, codes, slices) for binning, counts in self.fixed.items()},
-            self.weighted,
-        )
+    def bin_of(self, bins: Bins) -> Codes:
+        """The bin of each row."""
+        if isinstance(bins, Binning):
+            return np.searchsorted(bins.uniform_edges(), self.score)
+        return self.fine if bins == "fine" else self.edges.coarse[self.fine]
+
+
+class Tally:
+    """Counts of the slices from `first` up to `last`: `[slice, block, bin, channel]`.
+
+    On fine and coarse bins the channels are the weights of the negatives and of the positives; on fixed bins the
+    weight, the positives' weight, and weight times score.
+    """
+
+    def __init__(self, edges: GridEdges, bins: Bins, first: int, last: int, blocks: int) -> None:
+        self.bins = bins
+        self.first = first
+        self.counts = np.zeros((last - first, blocks, *edges.shape(bins)))
+
+    def add(self, batch: Batch, code: Codes) -> None:
+        """Count some rows; `code` is the slice of each, -1 for none."""
+        slices, blocks, bins, channels = self.counts.shape
+        place = code - self.first
+        key = place * blocks if batch.block is None or blocks == 1 else place * blocks + batch.block
+        key = (key * bins + batch.bin_of(self.bins)) * channels
+        own = np.ones(len(code)) if batch.weight is None else batch.weight
+        masses = [own]
+        if isinstance(self.bins, Binning):
+            masses += [own * batch.positive, own * batch.score]
+        else:
+            key += batch.positive
+        held = (place >= 0) & (place < slices)
+        if not held.all():
+            key, masses = key[held], [mass[held] for mass in masses]
+        for channel, mass in enumerate(masses):
+            np.add.at(self.counts.reshape(-1), key + channel, mass)
 
 
 @dataclass(frozen=True, slots=True)
 class SlicedGrid:
-    """A grid by slice."""
+    """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them."""
 
     edges: GridEdges
+    slices: int
     fine: Array
-    blocks: Array | None
-    fixed: Mapping[Binning, Array]
+    parts: Callable[[Bins], Iterator[tuple[int, int, Array]]]
     weighted: bool
-
-    @property
-    def slices(self) -> int:
-        """Number of slices."""
-        return len(self.fine)
 
     @property
     def rows(self) -> None:
@@ -126,8 +127,7 @@ class SlicedGrid:
 
     def point_state(self) -> dict[str, Segments]:
         """The fine bins of each slice, each at its upper edge."""
-        bins = self.edges.bins
-        offsets = np.arange(self.slices + 1) * bins
+        offsets = np.arange(self.slices + 1) * (len(self.edges.fine) + 1)
         upper = np.append(self.edges.fine, np.inf)
         return {
             "score": Segments(np.tile(upper, self.slices), offsets),
@@ -141,18 +141,10 @@ class SlicedGrid:
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block."""
-        assert self.blocks is not None
-        assert self.blocks.shape[1] == blocks
-        yield 0, self.slices, self.blocks
+        del blocks  # a grid is counted for one number of blocks
+        return self.parts("coarse")
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight, positive weight and weight times score on fixed bins by block."""
-        counts = self.fixed[binning]
-        yield 0, self.slices, counts if blocks > 1 else counts.sum(axis=1, keepdims=True)
-
-
-def _added(counts: Array, codes: Codes, slices: int) -> Array:
-    out = np.zeros((slices, *counts.shape[1:]))
-    held = codes >= 0
-    np.add.at(out, codes[held], counts[held])
-    return out
+        del blocks
+        return self.parts(binning)

@@ -6,6 +6,8 @@ of each row looked up once.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
     from plmetrics.core.segments import Segments
 
+
+_ROWS_A_THREAD = 250_000
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -60,7 +64,12 @@ class PackedRows:
         """The bin of each row: the number of edges below its score."""
         name = edges.tobytes()
         if name not in self._bins:
-            self._bins[name] = np.searchsorted(edges, self.score).astype(np.int32)
+            with ThreadPoolExecutor() as pool:
+                parts = np.array_split(
+                    self.score, max(1, min(os.cpu_count() or 1, len(self.score) // _ROWS_A_THREAD))
+                )
+                found = list(pool.map(lambda part: np.searchsorted(edges, part).astype(np.int32), parts))
+            self._bins[name] = np.concatenate(found)
         return self._bins[name]
 
     def regroup(self, codes: Codes | None, slices: int) -> SlicedPacked:

@@ -8,7 +8,7 @@ in both. Rows come in sorted once per model; every slice set is a stable regroup
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ EXACT_REPLICATES = 20_000_000
 
 DENSE_LIMIT = 1 << 24
 _REPLICATE_LIMIT = 1 << 22
+_EXACT_IN_SINGLE = 1 << 24
 _TIE = 1e-12
 
 
@@ -160,10 +161,8 @@ class SlicedRows:
         offsets = np.searchsorted(starts, self.offsets)
         weight, member = self.ordered.weight, self.ordered.positive
         if weight is None:
-            edges = np.append(starts, len(member))
-            counted = np.concatenate(([0], np.cumsum(member)))[edges]
-            positive = np.diff(counted).astype(np.float64)
-            negative = np.diff(edges) - positive
+            positive = _reduce(member, starts)
+            negative = np.diff(starts, append=len(member)) - positive
         else:
             positive = _reduce(np.where(member, weight, 0.0), starts)
             negative = _reduce(np.where(member, 0.0, weight), starts)
@@ -322,17 +321,19 @@ def resample_shares(weights: Array, counts: Array) -> Array:
 
     The factor is a power of two, so that counts stay whole, and weights of any size keep their seven digits.
     """
-    _, exponent = np.frexp(np.max(counts, initial=0.0))
-    return resample(weights.astype(np.float32), np.ldexp(counts, 24 - exponent).astype(np.float32))
+    largest = np.max(counts, initial=0)
+    if not np.issubdtype(counts.dtype, np.integer) or largest >= _EXACT_IN_SINGLE:
+        _, exponent = np.frexp(float(largest))
+        counts = np.ldexp(counts, 24 - exponent)
+    return resample(weights.astype(np.float32), counts.astype(np.float32))
 
 
-def _reduce(values: Array, starts: Codes) -> Array:
+def _reduce(values: NDArray[Any], starts: Codes) -> Array:
     if len(starts) == 0:
         return np.zeros((*values.shape[:-1], 0))
-    return np.add.reduceat(values, starts, axis=-1)
+    return np.add.reduceat(values, starts, axis=-1, dtype=np.float64)
 
 
-def count(key: Codes, weight: Array | None, shape: tuple[int, ...]) -> Array:
+def count(key: Codes, weight: Array | None, shape: tuple[int, ...]) -> NDArray[Any]:
     """Rows, or sums of weights, by integer key, as a dense array."""
-    size = int(np.prod(shape))
-    return np.bincount(key, weights=weight, minlength=size).astype(np.float64, copy=False).reshape(shape)
+    return np.bincount(key, weights=weight, minlength=int(np.prod(shape))).reshape(shape)

@@ -1,11 +1,12 @@
 """Checks between the sections of a suite: what names something must name something that is there.
 
-A section that is itself wrong is None here; what depends on it is then left unchecked.
+A section that is itself wrong is None here; what depends on its content is then left unchecked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import did_you_mean
@@ -16,33 +17,52 @@ if TYPE_CHECKING:
 Add = Callable[..., None]
 
 
-def check(fields: Mapping[str, Any], add: Add) -> None:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a suite speaks of, be it wrong in itself: names of models and slice sets, and intervals."""
+
+    models: tuple[str, ...]
+    slices: tuple[str, ...]
+    intervals: bool
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Written:
+        """Find the names in plain values."""
+        intervals = raw.get("uncertainty") not in (None, False)
+        return cls(_names(raw.get("models")), _names(raw.get("slices")), intervals)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, (list, tuple)):
+        return tuple(
+            "_".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item) for item in value
+        )
+    return (
+        (value,) if isinstance(value, str) else tuple(map(str, value if isinstance(value, Mapping) else ()))
+    )
+
+
+def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     """Note what does not fit together."""
-    models = fields.get("models")
-    if models:
-        _compare(fields, models, add)
-        _hard_predictions(fields, models, add)
+    _compare(fields, written, add)
+    _hard_predictions(fields, add)
     for index, gate in enumerate(fields["gates"]):
-        _gate(index, gate, fields, add)
+        _gate(index, gate, fields, written, add)
     for index, curve in enumerate(fields["curves"]):
-        _sets(curve.slices, ("curves", index), fields["slices"], add)
+        _sets(curve.slices, ("curves", index), written, add)
         if fields["task"] == "regression":
             add(f"curve '{curve.curve}' belongs to task 'binary'", ("curves", index))
     if fields["task"] == "regression" and fields.get("positive") is not None:
         add("positive belongs to task 'binary'", ("positive",))
 
 
-def _compare(fields: Mapping[str, Any], models: Mapping[str, Any], add: Add) -> None:
-    compare = fields.get("compare")
+def _compare(fields: Mapping[str, Any], written: Written, add: Add) -> None:
+    compare, models = fields.get("compare"), written.models
     if compare is None:
         return
-    if compare.baseline not in models:
-        path = ("compare", "baseline")
-        add(
-            f"baseline '{compare.baseline}' is not one of the models",
-            path,
-            did_you_mean(compare.baseline, models),
-        )
+    if models and compare.baseline not in models:
+        hint = did_you_mean(compare.baseline, models)
+        add(f"baseline '{compare.baseline}' is not one of the models", ("compare", "baseline"), hint)
     uncertainty = fields.get("uncertainty")
     if compare.p_value == "percentile" and compare.correction != "none" and uncertainty is not None:
         rows = len(fields.get("metrics") or ()) * max(len(models) - 1, 1)
@@ -52,7 +72,8 @@ def _compare(fields: Mapping[str, Any], models: Mapping[str, Any], add: Add) -> 
             add(msg, ("compare", "p_value"), hint)
 
 
-def _hard_predictions(fields: Mapping[str, Any], models: Mapping[str, Any], add: Add) -> None:
+def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
+    models = fields.get("models") or {}
     hard = [name for name, model in models.items() if model.prediction is not None]
     if fields["task"] != "binary" or not hard:
         return
@@ -68,9 +89,9 @@ def _hard_predictions(fields: Mapping[str, Any], models: Mapping[str, Any], add:
         )
 
 
-def _gate(index: int, gate: Gate, fields: Mapping[str, Any], add: Add) -> None:
+def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, add: Add) -> None:
     path = ("gates", index)
-    metrics, models = fields.get("metrics"), fields.get("models")
+    metrics, models = fields.get("metrics"), written.models
     if metrics is not None and gate.metric.text not in {metric.text for metric in metrics}:
         hint = did_you_mean(gate.metric.text, [metric.text for metric in metrics])
         add(f"the gate's metric '{gate.metric.text}' is not in metrics", (*path, "metric"), hint)
@@ -79,11 +100,9 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], add: Add) -> None:
         if models and name is not None and name not in models:
             add(f"{key} '{name}' is not one of the models", (*path, key), did_you_mean(name, models))
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    _sets(
-        [name for name in named if name not in {"overall", "all"}], (*path, "slices"), fields["slices"], add
-    )
+    _sets([name for name in named if name not in {"overall", "all"}], (*path, "slices"), written, add)
     _rule(gate, path, add)
-    if gate.using == "interval" and fields.get("uncertainty") is None:
+    if gate.using == "interval" and not written.intervals:
         add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")
 
 
@@ -104,7 +123,7 @@ def _rule(gate: Gate, path: tuple[str | int, ...], add: Add) -> None:
         add("a model is not gated against itself", (*path, "against"))
 
 
-def _sets(names: Any, path: tuple[str | int, ...], known: Mapping[str, Any] | None, add: Add) -> None:
+def _sets(names: Any, path: tuple[str | int, ...], written: Written, add: Add) -> None:
     for name in names:
-        if known is not None and name not in known:
-            add(f"'{name}' is not one of the slice sets", path, did_you_mean(name, known))
+        if name not in written.slices:
+            add(f"'{name}' is not one of the slice sets", path, did_you_mean(name, written.slices))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -56,7 +57,8 @@ class Findings:
         for place, words in expected.items():
             name = next((str(step) for step in reversed(place) if isinstance(step, str)), "the value")
             alternatives = " or ".join(dict.fromkeys(words))
-            self.add(f"{name} must be {alternatives}, not {shown(inputs[place])}", (*path, *place))
+            message = f"{name} must be {alternatives}, not {shown(inputs[place])}"
+            self.add(message, (*path, *place), _quotes(words, inputs[place]))
 
 
 _WORDS = {
@@ -69,6 +71,7 @@ _WORDS = {
     "finite_number": "a finite number",
     "bool_type": "true or false",
     "tuple_type": "a list",
+    "too_short": "a list that is not empty",
     "dict_type": "a mapping",
     "date_type": "a date",
     "datetime_type": "a date",
@@ -90,6 +93,15 @@ def _expected(error: Any) -> str:
     if kind == "literal_error":
         return str(error["ctx"]["expected"]).replace("'", "")
     return _WORDS.get(kind) or str(error["msg"]).removeprefix("Input should be ").lower()
+
+
+def _quotes(expected: Sequence[str], value: Any) -> str | None:
+    """What to do where quotes make the difference between a text and a number."""
+    if isinstance(value, (int, float)) and "a text" in expected:
+        return f"put it in quotes: '{shown(value)}'"
+    if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", value.strip()):
+        return "write it without quotes"
+    return None
 
 
 def _within(location: Sequence[Any], value: Any) -> SuitePath:

@@ -32,7 +32,7 @@ class Strict(BaseModel):
 class Data(Strict):
     """Where the rows are. `path` is None when a frame was handed over."""
 
-    path: Column | tuple[Column, ...] | None = Field(
+    path: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
         default=None,
         description="File, folder or glob, or a list of them, relative to this file. ${VAR} is replaced.",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -22,6 +23,7 @@ from plmetrics.suite.model import (
     Gate,
     ModelColumns,
     Output,
+    Strict,
     Suite,
     Uncertainty,
 )
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
 
 SUITE_KEYS = tuple(Suite.model_fields)
+_SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
+    {"data": Data, "columns": Columns, "uncertainty": Uncertainty, "compare": Compare, "output": Output}
+)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -54,12 +59,7 @@ def suite_from_mapping(
     found = Findings()
     for key in raw:
         if key not in SUITE_KEYS:
-            hint = (
-                "a file of defaults is not supported yet"
-                if key == "defaults"
-                else did_you_mean(str(key), SUITE_KEYS)
-            )
-            found.add(f"unknown key '{key}'", (key,), hint)
+            found.add(f"unknown key '{key}'", (key,), _place_of(str(key)))
     task = _task(raw.get("task", "binary"), found)
     fields: dict[str, Any] = {"name": _name(raw, name, found), "task": task}
     fields["data"] = found.model(Data, _section(raw, "data"), ("data",))
@@ -84,7 +84,7 @@ def suite_from_mapping(
             fields[key] = raw[key]
     data = raw.get("data")
     check_predicate(data.get("where") if isinstance(data, Mapping) else None, ("data", "where"), found)
-    crosschecks.check(fields, found.add)
+    crosschecks.check(fields, crosschecks.Written.of(raw), found.add)
     suite = None if found.problems else found.model(Suite, _given(fields), ())
     if suite is not None:
         return suite
@@ -103,6 +103,16 @@ def metric_from_text(task: str, text: str) -> Metric:
     if metric is None:
         raise ConfigError(found.problems)
     return metric
+
+
+def _place_of(key: str) -> str | None:
+    """Where a key belongs that the suite itself does not have."""
+    if key == "defaults":
+        return "a file of defaults is not supported yet"
+    for section, kind in _SECTIONS.items():
+        if key in kind.model_fields:
+            return f"it stands under {section}:"
+    return did_you_mean(key, SUITE_KEYS)
 
 
 def _section(raw: Mapping[str, Any], key: str) -> Any:
@@ -144,6 +154,8 @@ def _name(raw: Mapping[str, Any], default: str | None, found: Findings) -> str:
         return "evaluation"
     if not isinstance(value, str) or not _NAME.fullmatch(value) or len(value) > 100:
         hint = "it names a folder: use letters, digits, dots, hyphens and underscores"
+        if "name" not in raw:
+            hint = "this is the name of the suite's file; add name: some-name"
         found.add(f"name must be usable as a folder's name, not {shown(value)}", ("name",), hint)
         return "evaluation"
     return value

@@ -146,7 +146,7 @@ def _date(text: str) -> Any:
 
 def check_predicate(text: Any, path: SuitePath, found: Findings) -> None:
     """Note what is wrong with a row condition, as far as its text says."""
-    if not isinstance(text, str):
+    if not isinstance(text, str) or not text:
         return
     try:
         row = compile_row(text)

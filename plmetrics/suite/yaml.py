@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,17 +40,29 @@ _WORDS: dict[str, Any] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
+_QUOTES = "text that starts with one of & * ! | > % @ ` [ { or holds ': ' or ' #' needs quotes"
+_SYNTAX_HINTS = (
+    ("'\\t'", "write blanks in place of the tab"),
+    ("<block end>", "the keys of one mapping, and the items of one list, start in the same column"),
+    (
+        "mapping values are not allowed",
+        "a key needs a blank behind its colon; text that holds ': ' needs quotes",
+    ),
+    ("<stream end>", "something is not closed: a [, a { or a quote"),
+    ("flow", "text that holds one of [ ] { } , or ': ' needs quotes inside [ ] and { }"),
+)
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _EXPANDED = (("data", "path"), ("output", "directory"))
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSuite:
-    """A suite with the file it came from, and the place of each of its keys and values there."""
+    """A suite with the file it came from, the place of each of its keys and values there, and what replaced some."""
 
     suite: Suite
     file: Path
     places: Mapping[SuitePath, Location]
+    overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -59,7 +71,7 @@ class LoadedSuite:
 
     def locate(self, error: AnyError) -> AnyError:
         """The same error, its problems with their place in the file."""
-        return located(error, self.places)
+        return located(error, self.places, self.overrides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +99,13 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
     try:
         value = document.value
         for key, given in (overrides or {}).items():
-            value = _override(value, key, given)
+            value = _override(value, tuple(key.split(".")), given)
         value = _expand(value)
         suite = suite_from_mapping(value, name=file.stem, reads_files=True)
     except ConfigError as error:
-        raise located(error, document.places, replaced=overrides or {}) from error
-    return LoadedSuite(suite, file, document.places)
+        problems = located(error, document.places, overrides).problems
+        raise ConfigError(sorted(problems, key=_line)) from error
+    return LoadedSuite(suite, file, document.places, overrides or {})
 
 
 def read(file: Path) -> Document:
@@ -115,8 +128,8 @@ def read(file: Path) -> Document:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        where = Location(str(file), line, 1)
+        before = raw[: error.start]
+        where = Location(str(file), before.count(b"\n") + 1, error.start - before.rfind(b"\n"))
         raise ConfigError(Problem("this is not UTF-8 text", where=where)) from error
     return parse(text, str(file))
 
@@ -132,8 +145,11 @@ def parse(text: str, file: str) -> Document:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         raise ConfigError(_syntax(error, file)) from error
-    except yaml.YAMLError as error:
-        raise ConfigError(Problem(f"this is no YAML: {error}", where=Location(file, 1, 1))) from error
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        where = Location(file, before.count("\n") + 1, error.position - before.rfind("\n"))
+        msg = f"this is no YAML: the character {chr(error.character)!r} cannot stand in it"
+        raise ConfigError(Problem(msg, where=where)) from error
     builder = _Builder(file)
     if not isinstance(node, yaml.MappingNode):
         where = Location(file, 1, 1) if node is None else _location(file, node.start_mark)
@@ -164,10 +180,19 @@ def located(
     error: AnyError, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any] | None = None
 ) -> AnyError:
     """An error whose problems have a place: that of the value, or of the nearest thing around it."""
-    problems = [_placed(problem, places, replaced or {}) for problem in error.problems]
+    problems = [
+        problem
+        if not problem.path and not isinstance(error, ConfigError)
+        else _placed(problem, places, replaced or {})
+        for problem in error.problems
+    ]
     fresh = type(error)(problems)
     fresh.__cause__ = error.__cause__
     return fresh
+
+
+def _line(problem: Problem) -> tuple[int, int]:
+    return (problem.where.line, problem.where.column) if problem.where else (0, 0)
 
 
 def _placed(problem: Problem, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any]) -> Problem:
@@ -176,7 +201,7 @@ def _placed(problem: Problem, places: Mapping[SuitePath, Location], replaced: Ma
     for key in replaced:
         if dotted == key or dotted.startswith(f"{key}."):
             return replace(problem, message=f"--set {key}: {problem.message}", path=())
-    if problem.where is not None or not path:
+    if problem.where is not None:
         return problem
     while path and path not in places:
         path = path[:-1]
@@ -203,7 +228,8 @@ def _check_events(text: str, file: str) -> None:
         tag = getattr(event, "tag", None)
         if tag is not None:
             where = _location(file, event.start_mark)
-            raise ConfigError(Problem(f"tags such as {tag} are not allowed in a suite", where=where))
+            written = tag.replace("tag:yaml.org,2002:", "!!")
+            raise ConfigError(Problem(f"tags such as {written} are not allowed in a suite", where=where))
 
 
 class _Builder:
@@ -242,6 +268,10 @@ class _Builder:
                 self.problems.append(Problem("a key must be a word, not a list or a mapping", where=where))
                 continue
             key = key_node.value
+            if key == "<<":
+                msg = "merge keys (<<) are not supported"
+                self.problems.append(Problem(msg, hint="write the keys out", where=where))
+                continue
             if key in seen:
                 msg = f"the key '{key}' stands here a second time, the first is in line {seen[key].line}"
                 self.problems.append(Problem(msg, where=where))
@@ -259,30 +289,33 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     where = Location(file, 1, 1) if mark is None else _location(file, mark)
     words = ", ".join(part for part in (error.context, error.problem) if part)
-    hint = "text with : { } [ ] , & * # ? | - < > = ! % @ or ` at its start needs quotes"
+    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in words), _QUOTES)
     return Problem(f"this is no YAML: {words}", hint=hint, where=where)
 
 
-def _override(value: dict[str, Any], dotted: str, given: Any) -> dict[str, Any]:
-    """A copy with one dotted key replaced."""
-    head, _, rest = dotted.partition(".")
+def _override(
+    value: dict[str, Any], steps: tuple[str, ...], given: Any, above: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """A copy with one key, or a key below it, replaced."""
+    head, *rest = steps
     if not rest:
-        plain = _flow(given) if isinstance(given, str) else given
-        return {**value, head: plain}
+        return {**value, head: _flow(given, (*above, head)) if isinstance(given, str) else given}
     inner = value.get(head) or {}
     if not isinstance(inner, dict):
         known = [key for key in SUITE_KEYS if isinstance(value.get(key), dict)]
-        raise ConfigError(
-            Problem(f"--set {dotted}: '{head}' is not a mapping", hint=did_you_mean(head, known))
-        )
-    return {**value, head: _override(inner, rest, given)}
+        hint = did_you_mean(head, known) if not above else None
+        raise ConfigError(Problem(f"'{head}' is not a mapping", (*above, *steps), hint))
+    return {**value, head: _override(inner, tuple(rest), given, (*above, head))}
 
 
-def _flow(text: str) -> Any:
+def _flow(text: str, path: SuitePath) -> Any:
     """The value of `--set`: a YAML scalar, list or mapping."""
     if not text.lstrip().startswith(("[", "{", '"', "'")):
         return scalar(text.strip())
-    return parse(f"value: {text}", "--set").value["value"]
+    try:
+        return parse(f"value: {text}", "--set").value["value"]
+    except ConfigError as error:
+        raise ConfigError([replace(problem, path=path, where=None) for problem in error.problems]) from error
 
 
 def _expand(value: dict[str, Any]) -> dict[str, Any]:

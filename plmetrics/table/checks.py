@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import DataError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
@@ -42,17 +42,18 @@ class Finding:
     value: Any
 
 
-def data_error(findings: Sequence[Finding], *, rows: int) -> DataError:
-    """All findings in one error, each with column, count and an example row."""
-    return DataError([_problem(finding, rows) for finding in findings])
+def data_error(findings: Sequence[Finding], *, rows: int, place: Callable[[int], str]) -> DataError:
+    """All findings in one error, each with column, count and an example row; `place` names a row."""
+    return DataError([_problem(finding, rows, place(finding.row)) for finding in findings])
 
 
-def _problem(finding: Finding, rows: int) -> Problem:
+def _problem(finding: Finding, rows: int, place: str) -> Problem:
     check = finding.check
-    noun = "value is" if finding.count == 1 else "values are"
+    verb = "is" if finding.count == 1 else "are"
+    first = ", the first" if finding.value is None else f"; the first is {finding.value!r}"
     message = (
-        f"column '{check.column}' ({check.role}): {finding.count:,} of {rows:,} {noun} {check.problem}; "
-        f"the first is {finding.value!r} in row {finding.row:,} (counted from 0)"
+        f"column '{check.column}' ({check.role}): {finding.count:,} of {rows:,} values {verb} {check.problem}"
+        f"{first} in {place} (counted from 0)"
     )
     return Problem(message, check.path, _hints(check))
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _PARSE = r"could not parse `(?P<value>.*?)` as dtype `(?P<dtype>\w+)` at column '(?P<column>[^']*)'"
 _MISMATCH = r"mismatch for column (?P<column>.*?): incoming: (?P<found>.*?) != target: (?P<dtype>[^,]+)"
+_CAST = (
+    r"conversion from `\w+` to `(?P<dtype>\w+)` failed in column '(?P<column>[^']*)'.*?: \[(?P<value>[^\]]*)"
+)
 _AS_PARQUET = "write the column in one way in all rows, or convert the table to parquet: it states its types"
 _UPSTREAM = "write the file again"
 _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
@@ -24,6 +27,11 @@ _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         re.compile(_PARSE, re.DOTALL),
         "column '{column}': '{value}' is not {dtype}, as the rows that were looked at are",
         _AS_PARQUET,
+    ),
+    (
+        re.compile(_CAST, re.DOTALL),
+        "column '{column}': a CAST to {dtype} fails for {value}",
+        "TRY_CAST makes such values null",
     ),
     (
         re.compile(r"found more fields than defined"),

@@ -146,9 +146,12 @@ def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> t
     try:
         folder = stat.S_ISDIR(path.stat().st_mode)
     except FileNotFoundError:
-        if glob.has_magic(str(path)):
+        if path.is_symlink():
+            complaints.add(path, "is a link to a file that does not exist")
+        elif glob.has_magic(str(path)):
             return _expand_glob(path, complaints)
-        complaints.add(path, "no such file or folder", _nearest_file(path))
+        else:
+            complaints.add(path, "no such file or folder", _nearest_file(path))
         return path.parent, []
     except OSError as error:
         complaints.fault(path, error)
@@ -235,6 +238,8 @@ def _refuse_twice(files: Sequence[Path]) -> None:
 
 
 def _nearest_file(path: Path) -> str | None:
+    if "\\" in path.name:
+        return "write / between folders, on every system"
     try:
         match = nearest(path.name, [entry.name for entry in path.parent.iterdir()])
     except OSError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.table.checks import Check
 
@@ -20,6 +20,8 @@ LABEL = "@label"
 WEIGHT = "@weight"
 UNIT = "@unit"
 VALID = "@valid"
+
+_AS_NUMBERS = "store it as numbers; in a csv file one value such as n/a makes the whole column text"
 
 
 def score_column(model: str) -> str:
@@ -76,7 +78,7 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     `@valid` says whether the row passed all checks, for the aggregation to count those that did not.
 
     Raises:
-        DataError: a column is absent or of a type that its role cannot take.
+        DataError: columns are absent or of a type that their role cannot take.
     """
     columns = _casts(schema, roles)
     checks = _checks(roles)
@@ -130,15 +132,21 @@ def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
 
 
 def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
-    columns = {LABEL: _label(schema, roles)}
-    if roles.weight is not None:
-        columns[WEIGHT] = _number(schema, roles.weight, "weight", ("columns", "weight"))
+    columns: dict[str, pl.Expr] = {}
+    collected = Collected()
+    with collected.step():
+        columns[LABEL] = _label(schema, roles)
+    with collected.step():
+        if roles.weight is not None:
+            columns[WEIGHT] = _number(schema, roles.weight, "weight", ("columns", "weight"))
     for model, name in roles.models.items():
-        if model in roles.hard:
-            score = _hard_prediction(schema, roles, model, name)
-        else:
-            score = _number(schema, name, f"score of model '{model}'", ("models", model))
-        columns[score_column(model)] = score
+        with collected.step():
+            if model in roles.hard:
+                score = _hard_prediction(schema, roles, model, name)
+            else:
+                score = _number(schema, name, f"score of model '{model}'", ("models", model))
+            columns[score_column(model)] = score
+    collected.settle()
     if roles.unit is not None:
         columns[UNIT] = roles.unit
     for key in roles.keys:
@@ -163,7 +171,7 @@ def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
     dtype = require(schema, name, role, path)
     if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}):
         msg = f"column '{name}' ({role}) is of type {dtype}, but must hold numbers"
-        raise DataError(Problem(msg, path))
+        raise DataError(Problem(msg, path, _AS_NUMBERS if dtype == pl.String else None))
     return pl.col(name).cast(pl.Float64)
 
 
@@ -183,20 +191,19 @@ def _class(
     dtype = require(schema, name, role, path)
     positive = roles.positive
     if positive is None:
-        if dtype.is_numeric() or dtype == pl.Boolean:
+        if dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}:
             return pl.col(name).cast(pl.Float64)
         msg = f"column '{name}' ({role}) is of type {dtype}, but must hold 0 and 1 or booleans"
         raise DataError(Problem(msg, path, "name the class that counts as positive, e.g. positive: 'yes'"))
-    comparable = (
-        dtype == pl.Boolean
-        if isinstance(positive, bool)
-        else dtype in {pl.String, pl.Categorical} or isinstance(dtype, pl.Enum)
-        if isinstance(positive, str)
-        else dtype.is_numeric()
-    )
-    if not comparable:
+    textual = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+    if isinstance(positive, bool):
+        comparable = dtype == pl.Boolean
+    else:
+        comparable = textual if isinstance(positive, str) else dtype.is_numeric()
+    if not comparable and dtype != pl.Null:
         msg = f"column '{name}' ({role}) is of type {dtype}, which cannot equal positive: {positive!r}"
-        raise DataError(Problem(msg, ("positive",)))
+        example = "'yes', in quotes if it is a number" if textual else "true" if dtype == pl.Boolean else "1"
+        raise DataError(Problem(msg, ("positive",), f"write a value that stands there: positive: {example}"))
     column = pl.col(name).cast(pl.String) if isinstance(positive, str) else pl.col(name)
     if dtype.is_float():
         column = column.fill_nan(None)
@@ -206,7 +213,8 @@ def _class(
 def _checks(roles: RoleColumns) -> tuple[Check, ...]:
     label = pl.col(LABEL)
     label_path = ("columns", "label")
-    checks = [Check("label", roles.label, "null", label.is_null(), label_path)]
+    null = "null or NaN" if isinstance(roles.positive, (int, float)) else "null"
+    checks = [Check("label", roles.label, null, label.is_null(), label_path)]
     if roles.binary and roles.positive is None:
         outside = (label != 0) & (label != 1)
         checks.append(Check("label", roles.label, "neither 0 nor 1", outside, label_path))

@@ -26,7 +26,7 @@ Codes = NDArray[np.int64]
 
 _WIDEST_SPAN = 1 << 16
 _WIDEST_NUMBER = 1 << 62
-_LOOKUP_CELLS = 1 << 22
+LOOKUP_CELLS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ class Cube:
             return self._listed_codes(slices)[cells]
         known = self._set_cells(slices, slices.values)
         position = np.argsort(known, kind="stable")
-        if self.cells <= max(_LOOKUP_CELLS, 4 * len(cells)):
+        if self.cells <= max(LOOKUP_CELLS, 4 * len(cells)):
             table = self._find(known, position, self._project(slices, np.arange(self.cells)))
             return table[cells]
         return self._find(known, position, self._project(slices, cells))

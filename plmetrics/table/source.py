@@ -14,7 +14,7 @@ from polars.exceptions import PolarsError
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import mix_expr
-from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, listed
+from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, listed, shown_path
 from plmetrics.table.formats import csv, parquet
 from plmetrics.table.formats.hive import FILE_PATH, Partitions, find_partitions
 from plmetrics.table.frames import as_frame
@@ -22,12 +22,13 @@ from plmetrics.table.frames import as_frame
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ROW_KEY", "Source", "SourceFile", "open_source"]
+__all__ = ["ROW_KEY", "ROW_NUMBER", "Source", "SourceFile", "open_source"]
 
 ROW_KEY = "@row"
+ROW_NUMBER = "@number"
 
 _SHIFT = "@shift"
-_RESERVED = (ROW_KEY, FILE_PATH, _SHIFT)
+_RESERVED = (ROW_KEY, ROW_NUMBER, FILE_PATH, _SHIFT)
 _WORD = 1 << 64
 _ACCEPTED = (
     "accepted: a Polars DataFrame or LazyFrame; a path, glob or folder of parquet or csv files, or a list of "
@@ -128,6 +129,17 @@ class Source:
             rows = self.reader.numbered_rows()
         key = mix_expr(_row_number() + pl.col(_SHIFT))
         return rows.select(*self.schema, key.alias(ROW_KEY))
+
+    def place(self, row: int) -> str:
+        """Where the row of a number stands: the number in its file, if there are several with known lengths."""
+        start = 0
+        for file in self.files if len(self.files) > 1 else ():
+            if file.rows is None:
+                break
+            if row < start + file.rows:
+                return f"row {row - start:,} of {shown_path(file.path)}"
+            start += file.rows
+        return f"row {row:,}"
 
 
 def open_source(data: object, base: Path | None = None) -> Source:

@@ -10,6 +10,7 @@ needs; `suite`, `files` and the columns of `tables` are laid over those of the b
     types       Polars types by column, where lists do not tell
     files       by file name the text or the bytes
     cut         by file name how many bytes of it are left
+    spoil       by file name where 16 bytes of it are overwritten
     links       by name where a symbolic link leads
     variables   environment variables
     command     words of the command line [run suite.yaml]
@@ -28,8 +29,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,23 +45,17 @@ from plmetrics.core.results import TABLES
 HERE = Path(__file__).parent
 FINISHED = {0, 3}
 PLACE = {"model", "slice_set", "slice", "metric"}
+KEYS = {"name", *re.findall(r"(?m)^    ([a-z]+) {2,}", str(__doc__))}
 
 
 def load_cases() -> list[Any]:
-    found = []
+    cases = []
     for file in sorted(HERE.glob("*.yaml")):
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
         for case in content["cases"]:
-            unknown = set(case) - set(KEYS)
-            assert not unknown, f"{file.name}, {case['name']}: unknown keys {unknown}"
-            found.append(pytest.param({**content["base"], **combined(content["base"], case)}, id=f"{file.stem}: {case['name']}"))
-    return found
-
-
-KEYS = (
-    *("name", "suite", "change", "append", "tables", "types", "files", "cut", "links", "variables", "command"),
-    *("process", "code", "stderr", "stdout", "absent", "slices", "rows", "gates"),
-)
+            assert set(case) <= KEYS, f"{file.name}, {case['name']}: unknown keys {set(case) - KEYS}"
+            cases.append(pytest.param(combined(content["base"], case), id=f"{file.stem}: {case['name']}"))
+    return cases
 
 
 def combined(base: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
@@ -95,12 +92,19 @@ def write(case: dict[str, Any], folder: Path) -> None:
         (folder / name).symlink_to(target)
     for name, size in case.get("cut", {}).items():
         os.truncate(folder / name, size)
+    for name, start in case.get("spoil", {}).items():
+        content = (folder / name).read_bytes()
+        place = start % len(content)
+        (folder / name).write_bytes(content[:place] + bytes(16) + content[place + 16 :])
 
 
 def write_table(file: Path, columns: dict[str, list[Any]], types: dict[str, str]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     frame = pl.DataFrame(
-        [pl.Series(name, values, polars_type(types.get(name)), strict=False) for name, values in columns.items()]
+        [
+            pl.Series(name, values, polars_type(types.get(name)), strict=False)
+            for name, values in columns.items()
+        ]
     )
     if file.suffix == ".csv":
         frame.write_csv(file)
@@ -113,17 +117,25 @@ def polars_type(name: str | list[str] | None) -> Any:
     return pl.Enum(name) if isinstance(name, list) else name and getattr(pl, name)
 
 
-def call(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfd: Any) -> tuple[int, str, str]:
+@cache
+def command_line() -> Any:
+    """The command line, put together once for all cases."""
+    from typer.main import get_command
+
+    from plmetrics.cli.app import app
+
+    return get_command(app)
+
+
+def call(case: dict[str, Any], capfd: Any) -> tuple[int, str, str]:
     command = case.get("command", ["run", "suite.yaml"])
     if case.get("process"):
         words = [sys.executable, "-m", "plmetrics", *command]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        environment = {**os.environ, "PYTHONPATH": str(HERE.parent.parent)}
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
         return done.returncode, done.stdout, done.stderr
-    from plmetrics.cli.app import main
-
-    monkeypatch.setattr(sys, "argv", ["plmetrics", *command])
     with pytest.raises(SystemExit) as stopped:
-        main()
+        command_line()(command, prog_name="plmetrics")
     captured = capfd.readouterr()
     return int(stopped.value.code or 0), captured.out, captured.err
 
@@ -147,10 +159,11 @@ def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write(case, folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(os, "fsync", lambda _: None)
     for name, value in case.get("variables", {}).items():
         monkeypatch.setenv(name, value)
     before = everything(tmp_path)
-    code, out, err = call(case, monkeypatch, capfd)
+    code, out, err = call(case, capfd)
     said = f"\n--- stdout\n{out}\n--- stderr\n{err}"
     assert code == case.get("code", 0), said
     assert in_order(case.get("stderr", []), err) is None, f"not there: {in_order(case['stderr'], err)}{said}"
@@ -209,9 +222,25 @@ def check_tables(case: dict[str, Any], tables: dict[str, pl.DataFrame]) -> None:
         assert (ends == (frame["interval_status"] == "ok")).all()
         assert not any(column.is_nan().any() for column in frame.select(pl.col(pl.Float64)))
     for name, texts in case.get("slices", {}).items():
-        assert metrics.filter(slice_set=name)["slice"].unique(maintain_order=True).to_list() == texts
+        one = metrics.filter(slice_set=name, model=metrics["model"][0], metric=metrics["metric"][0])
+        assert one["slice"].to_list() == texts
     for row in case.get("rows", []):
         (found,) = metrics.filter(**{key: value for key, value in row.items() if key in PLACE}).to_dicts()
         assert {key: found[key] for key in row} == pytest.approx(row)
     if "gates" in case:
         assert tables["gates"]["verdict"].to_list() == case["gates"]
+
+
+def test_every_run_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    content = yaml.safe_load((HERE / "output.yaml").read_text(encoding="utf-8"))
+    write(combined(content["base"], {"name": "twice"}), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    seen: list[Path] = []
+    for command, expected in (([], 0), ([], 0), (["--set", "columns.label=lable"], 4), ([], 0)):
+        code, _, _ = call({"command": ["run", "suite.yaml", *command]}, capfd)
+        assert code == expected
+        (new,) = {path.parent for path in tmp_path.glob("runs/logic/*/run.json")} - set(seen)
+        seen.append(new)
+        latest = json.loads((tmp_path / "runs/logic/latest.json").read_text(encoding="utf-8"))
+        assert (latest["folder"], latest["exit_code"]) == (new.name, expected)
+    assert [len(list(folder.iterdir())) for folder in seen] == [5, 5, 1, 5]

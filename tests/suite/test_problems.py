@@ -188,7 +188,7 @@ def test_a_gate_may_name_its_metric_by_an_alias(load: Any) -> None:
         ("{a: {proba: {x: c}}}", ["proba", "not available yet"]),
         ("{a: {mean: m, sd: s}}", ["mean, sd", "not available yet"]),
         ("{a: {scor: p}}", ["unknown key 'scor'", "did you mean 'score'?"]),
-        ("{a: 3}", ["must be a mapping"]),
+        ("{a: 3}", ["a column or a mapping"]),
         ("{'': p}", ["a model's name"]),
         ("{x/y: p}", ["a model's name", "x/y"]),
         ('{"x\\ny": p}', ["a model's name"]),

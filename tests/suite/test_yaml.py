@@ -98,7 +98,7 @@ def test_scalars_are_those_of_yaml_1_2(load: Any, text: str, value: Any) -> None
         ("name: ! x\n", "tags", (4, 7)),
         ("name: !local x\n", "tags", (4, 7)),
         ("metrics: *x\n", "alias", (4, 10)),
-        ("<<: {name: z}\n", "unknown key '<<'", (4, 1)),
+        ("<<: {name: z}\n", "merge keys (<<)", (4, 1)),
         ("[a]: x\n", "key", (4, 1)),
         ("---\nname: x\n", "second", (4, 1)),
         ("metrics: [f1\n", "expected ',' or ']'", (5, 1)),

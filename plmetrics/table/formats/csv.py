@@ -11,6 +11,7 @@ import csv
 import re
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,7 +63,7 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
         if file is first or _same_columns(file, names, first, headers[first], complaints):
             _widen(schema, _types(file, names, rows, complaints), file, complaints)
     known = {name: pl.String() if dtype == _UNKNOWN else dtype for name, dtype in schema.items()}
-    return list(headers), pl.Schema(known)
+    return [_counted(file) for file in headers], pl.Schema(known)
 
 
 def scan(
@@ -79,6 +80,13 @@ def scan(
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not partitions.native else None,
     )
+
+
+def _counted(file: SourceFile) -> SourceFile:
+    """The file with its number of rows, which shows without reading it only where there is none."""
+    with Path(file.path).open("rb") as stream:
+        stream.readline()
+        return file if stream.read(1) else replace(file, rows=0)
 
 
 def _inferred_rows(files: Sequence[SourceFile]) -> int | None:

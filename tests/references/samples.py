@@ -1,0 +1,64 @@
+"""Small random tables for laws that hold on any table, and comparisons of whole results."""
+
+import numpy as np
+import polars as pl
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+KEYS = ["model", "slice_set", "slice", "metric"]
+VALUES = [*KEYS, "value", "n", "weight", "status"]
+INTERVALS = [
+    *VALUES,
+    "lower",
+    "upper",
+    "std_error",
+    "method",
+    "interval_status",
+    "blocks",
+    "undefined_replicates",
+]
+QUANTILE_ECE = "ece(bins=4, strategy=quantile, norm=l2)"
+BINARY = ["tp", "n", "accuracy", "mcc", "log_loss", "roc_auc", "average_precision", "ks", "ece", QUANTILE_ECE]
+REGRESSION = ["mae", "rmse", "mean_error", "r2", "mape(zeros=drop)", "quantile_loss(tau=0.75)"]
+FAST = {"replicates": 12, "seed": 3}
+
+
+def sample(rows, seed, ties=True, classes=2):
+    """A table with two scores, weights that may be 0, attributes with nulls, and few units."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(rows) < 0.4 if classes == 2 else np.full(rows, classes == 1)
+    score, other = rng.random((2, rows))
+    if ties:
+        score, other = np.round(score * 8) / 8, np.round(other * 4) / 4
+    weight = rng.integers(0, 4, rows).astype(float)
+    weight[rng.integers(rows)] = 2.0
+    group = rng.choice(np.array(["a", "b, c", "x=1", None], dtype=object), rows)
+    number = [None if v == 3 else int(v) for v in rng.integers(-3, 4, rows)]
+    return pl.DataFrame(
+        {
+            "y": positive,
+            "p": score,
+            "q": other,
+            "w": weight,
+            "g": group.tolist(),
+            "h": number,
+            "u": rng.integers(0, 9, rows),
+            "target": np.round(rng.normal(2, 2, rows) * 4) / 4,
+        },
+        schema_overrides={"g": pl.String, "h": pl.Int64},
+    )
+
+
+samples = st.builds(
+    sample,
+    rows=st.integers(1, 60),
+    seed=st.integers(0, 2**20),
+    ties=st.booleans(),
+    classes=st.sampled_from([2, 2, 2, 2, 1, 0]),
+)
+
+
+def assert_same(found, wanted, columns=INTERVALS, drop=()):
+    """Equal results, floats up to the rounding of sums in another order."""
+    names = [name for name in columns if name not in drop and name in found.columns]
+    assert_frame_equal(found.select(names), wanted.select(names), rel_tol=1e-9, abs_tol=1e-11)
