@@ -1,4 +1,8 @@
+import os
+
 from hypothesis import settings
 
-settings.register_profile("plmetrics", deadline=None, derandomize=True)
+THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
+
+settings.register_profile("plmetrics", deadline=None, derandomize=True, max_examples=200 if THOROUGH else 15)
 settings.load_profile("plmetrics")

@@ -15,7 +15,7 @@ from plmetrics.core.errors import DataError
 
 # Tables are small anyway: a failing law is shown at once, not shrunk for minutes.
 quick = settings(phases=(Phase.explicit, Phase.generate))
-few = settings(quick, max_examples=60)
+few = settings(quick, max_examples=3)
 SLICES = {
     "g": "g",
     "cross": ["h", "g"],
@@ -261,7 +261,7 @@ def test_drop_per_model_equals_each_model_alone_on_its_rows(table, seed):
         assert_same(found.filter(listed, model=model), wanted, VALUES)
 
 
-@settings(quick, max_examples=10)
+@settings(quick, max_examples=2)
 @given(table=samples)
 def test_all_sources_give_the_same(tmp_path_factory, table):
     folder = tmp_path_factory.mktemp("sources")
@@ -318,7 +318,7 @@ def turned(names):
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@settings(quick, max_examples=100)
+@settings(quick, max_examples=8)
 @given(table=samples, names=st.sets(st.sampled_from(sorted(KNOBS)), min_size=1))
 def test_how_work_is_cut_up_changes_nothing(exact, table, names):
     metrics = [metric for metric in BINARY if exact or "quantile" not in metric]
