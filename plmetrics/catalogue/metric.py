@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import polars as pl
 
 from plmetrics.core import ops
+from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import number_text
 from plmetrics.states.expressions import point_expression, sum_expressions
 
@@ -163,7 +164,7 @@ class Metric:
             value = point_expression(self._or_null, labels, scores, weights)
         else:
             msg = f"{self.name} has no expression form; use plmetrics.evaluate"
-            raise NotImplementedError(msg)
+            raise ConfigError(msg)
         return value.alias(self.text)
 
     def _or_null(self, state: Any) -> pl.Expr:

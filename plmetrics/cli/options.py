@@ -13,7 +13,9 @@ from plmetrics.core.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SuiteFile: TypeAlias = Annotated[Path, typer.Argument(metavar="SUITE", help="The suite, a YAML file.")]
+SuiteFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="SUITE", help="The suite, a YAML file.", readable=False)
+]
 Settings: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

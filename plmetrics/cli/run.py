@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated
@@ -31,7 +32,9 @@ def run(
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write run folders here instead of `output.directory`; may be anywhere."
+            metavar="DIR",
+            readable=False,
+            help="Write run folders here instead of `output.directory`; may be anywhere.",
         ),
     ] = None,
     settings: Settings = None,
@@ -80,6 +83,8 @@ def _warn(result: Result, form: Format) -> None:
         say(printable(f"warning: {warning}"))
     if form is Format.text:
         return
-    for gate, level, verdict in result.gates.select("gate", "level", "verdict").rows():
+    counted = Counter(result.gates.select("gate", "level", "verdict").rows())
+    for (gate, level, verdict), checks in counted.items():
         if verdict == "inconclusive" or (verdict == "fail" and level == "warn"):
-            say(printable(f"warning: gate {gate}: {verdict}"))
+            times = f" ({checks} checks)" if checks > 1 else ""
+            say(printable(f"warning: gate {gate}: {verdict}{times}"))

@@ -8,7 +8,7 @@ import numpy as np
 
 from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, model_rows
 from plmetrics.states.packed import PackedRows
-from plmetrics.states.scores import COARSE_BINS, EXACT_REPLICATES, OrderedRows, balanced_edges
+from plmetrics.states.scores import EXACT_REPLICATES, OrderedRows
 from plmetrics.table.roles import WEIGHT, score_column
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
-    from plmetrics.states.packed import SlicedPacked
-    from plmetrics.states.scores import SlicedRows, SlicedScores
+    from plmetrics.states.scores import SlicedScores
     from plmetrics.states.sums import SlicedSums
 
 
@@ -36,8 +35,7 @@ def models_in_order(
         score = frame[score_column(model)].to_numpy()
         if _packs(prepared, frame) and PackedRows.fits(score):
             positive = frame[POSITIVE].to_numpy()
-            coarse = np.zeros(0) if block is None else balanced_edges(score, score[positive], COARSE_BINS)
-            yield model, _packed_cutter(prepared, frame, PackedRows(score, positive, block, coarse))
+            yield model, _cutter(prepared, frame, PackedRows(score, positive, block))
         else:
             ordered = frame.lazy().sort(score_column(model)).collect()
             yield model, _cutter(prepared, ordered, _ordered(ordered, model, aggregated))
@@ -55,15 +53,10 @@ def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
     return not by_quantile and frame.height * uncertainty.replicates > EXACT_REPLICATES
 
 
-def _packed_cutter(
-    prepared: Prepared, frame: pl.DataFrame, rows: PackedRows
-) -> Callable[[int], SlicedPacked]:
+def _cutter(
+    prepared: Prepared, frame: pl.DataFrame, rows: PackedRows | OrderedRows
+) -> Callable[[int], SlicedScores]:
     return lambda index: rows.regroup(_codes(prepared, frame, index), len(prepared.slices[index]))
-
-
-def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: OrderedRows) -> Callable[[int], SlicedRows]:
-    coarse = rows.coarse_edges() if rows.block is not None else np.zeros(0)
-    return lambda index: rows.regroup(_codes(prepared, frame, index), len(prepared.slices[index]), coarse)
 
 
 def _codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:

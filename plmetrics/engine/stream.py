@@ -1,11 +1,12 @@
 """The fourth stage where the rows do not fit into memory: count scores on a grid, batch by batch.
 
-Counts by slice, block and bin may not fit into memory either. They are then cut into parts of a few slices, and
-each pass over the rows makes as many parts as fit.
+A first pass counts on fine bins. The others count by block, on coarse bins that follow from the fine ones; where that
+does not fit into memory, it is cut into parts of a few slices, and each pass makes as many parts as fit.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,9 @@ import polars as pl
 from plmetrics.engine.budget import memory_budget
 from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, needs_rows, rows_plan
 from plmetrics.engine.rows import block_numbers
-from plmetrics.states.grid import FINE_BINS, Batch, GridEdges, SlicedGrid, Tally
-from plmetrics.states.scores import Binning
+from plmetrics.states.coarse import coarse_of_fine
+from plmetrics.states.grid import FINE_BINS, Batch, SlicedGrid, Tally, shape
+from plmetrics.states.scores import Binning, balanced_edges
 from plmetrics.table.roles import LABEL, WEIGHT, score_column, valid_column
 from plmetrics.table.slices import LOOKUP_CELLS
 
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
+    from plmetrics.states.coarse import Array, Codes
     from plmetrics.states.grid import Bins
-    from plmetrics.states.scores import Array, Codes
 
 SAMPLE_ROWS = 400_000
 BATCH_ROWS = 500_000
@@ -60,25 +62,28 @@ def models_on_grids(
 
 
 class Passes:
-    """The parts of a run in the order of their use, and the counts of those that the last pass made."""
+    """The counts of a run on fine bins, and those by block of the parts that the last pass made."""
 
     def __init__(self, prepared: Prepared, aggregated: Aggregated) -> None:
         self._prepared = prepared
         self._known = aggregated.block_keys
         self._room = memory_budget(prepared.request) // 2
         self._edges = _edges(prepared, self._room)
-        self._parts = [part for model in prepared.request.models for part in self._parts_of(model)]
-        self._made: dict[Part, Tally] = {}
         self._lookups: dict[int, Codes] = {}
+        self._made: dict[Part, Tally] = {}
+        bins = _wanted_bins(prepared)
+        self._fine = self._count(list(self._parts_on(["fine"]))) if "fine" in bins else {}
+        self._parts = list(self._parts_on([kind for kind in bins if kind != "fine"]))
 
     def of_model(self, model: str) -> Callable[[int], SlicedGrid]:
         """The grids of one model by slice set."""
-        fine = {part.index: self._counts(part)[:, 0] for part in self._select(model, "fine")}
+        fine = {part.index: tally.counts[:, 0] for part, tally in self._fine.items() if part.model == model}
 
         def cut(index: int) -> SlicedGrid:
             def parts(bins: Bins) -> Iterator[tuple[int, int, Array]]:
-                for part in self._select(model, bins, index):
-                    yield part.first, part.last, self._counts(part)
+                for part in self._parts:
+                    if (part.model, part.index, part.bins) == (model, index, bins):
+                        yield part.first, part.last, self._counts(part)
 
             weighted = self._prepared.request.suite.columns.weight is not None
             slices = len(self._prepared.slices[index])
@@ -86,29 +91,23 @@ class Passes:
 
         return cut
 
-    def _select(self, model: str, bins: Bins, index: int | None = None) -> list[Part]:
-        return [
-            part
-            for part in self._parts
-            if part.model == model and part.bins == bins and index in {None, part.index}
-        ]
-
     def _counts(self, part: Part) -> Array:
+        """The counts of a part, made together with as many of those that are needed after it as there is room for."""
         if part not in self._made:
-            self._run(self._parts.index(part))
+            self._made = {}
+            room = self._room
+            together: list[Part] = []
+            for other in self._parts[self._parts.index(part) :]:
+                room -= self._bytes(other.model, other.bins) * (other.last - other.first)
+                if room < 0 and together:
+                    break
+                together.append(other)
+            self._made = self._count(together)
         return self._made[part].counts
 
-    def _run(self, first: int) -> None:
-        """Make a part, and as many of those that are needed after it as there is room for."""
-        room = self._room
-        tallies: dict[Part, Tally] = {}
-        self._made = tallies
-        for part in self._parts[first:]:
-            room -= self._bytes(part.model, part.bins) * (part.last - part.first)
-            if room < 0 and tallies:
-                break
-            blocks = self._blocks(part.bins)
-            tallies[part] = Tally(self._edges[part.model], part.bins, part.first, part.last, blocks)
+    def _count(self, parts: list[Part]) -> dict[Part, Tally]:
+        """Make some parts in one pass over the rows."""
+        tallies = {part: self._tally(part) for part in parts}
         by_model: dict[str, dict[Part, Tally]] = {}
         for part, tally in tallies.items():
             by_model.setdefault(part.model, {})[part] = tally
@@ -116,6 +115,15 @@ class Passes:
         for frame in plan.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
             for model, own in by_model.items():
                 self._add(frame, model, own)
+        return tallies
+
+    def _tally(self, part: Part) -> Tally:
+        size = (part.last - part.first, self._blocks(part.bins), *shape(part.bins, self._edges[part.model]))
+        coarse = None
+        if part.bins == "coarse":
+            whole = Part(part.model, part.index, "fine", 0, len(self._prepared.slices[part.index]))
+            coarse = coarse_of_fine(self._fine[whole].counts[part.first : part.last, 0])
+        return Tally(part.bins, part.first, size, coarse)
 
     def _add(self, frame: pl.DataFrame, model: str, tallies: dict[Part, Tally]) -> None:
         if valid_column(model) in frame.columns:
@@ -149,22 +157,21 @@ class Passes:
 
     def _bytes(self, model: str, bins: Bins) -> int:
         """How much memory a slice takes."""
-        return self._blocks(bins) * int(np.prod(self._edges[model].shape(bins))) * 8
+        return self._blocks(bins) * math.prod(shape(bins, self._edges[model])) * 8
 
-    def _parts_of(self, model: str) -> Iterator[Part]:
-        wanted = _wanted_bins(self._prepared)
-        sets = [len(slices) for slices in self._prepared.slices]
-        if "fine" in wanted:
-            yield from (Part(model, index, "fine", 0, size) for index, size in enumerate(sets))
-        for index, size in enumerate(sets):
-            for bins in wanted[1:] if "fine" in wanted else wanted:
-                step = max(1, self._room // self._bytes(model, bins))
-                for first in range(0, size, step):
-                    yield Part(model, index, bins, first, min(first + step, size))
+    def _parts_on(self, wanted: list[Bins]) -> Iterator[Part]:
+        """The parts in the order of their use; fine bins are never parted."""
+        for model in self._prepared.request.models:
+            for index, slices in enumerate(self._prepared.slices):
+                for bins in wanted:
+                    room = len(slices) if bins == "fine" else self._room // self._bytes(model, bins)
+                    step = max(1, room)
+                    for first in range(0, len(slices), step):
+                        yield Part(model, index, bins, first, min(first + step, len(slices)))
 
 
 def _wanted_bins(prepared: Prepared) -> list[Bins]:
-    """The kinds of bins that metrics and curves read, fine bins first."""
+    """The kinds of bins that metrics and curves read."""
     asked = [metric.binning() for metric in prepared.request.scores]
     drawn = [curve.curve for curve in prepared.request.suite.curves]
     wanted: list[Bins] = []
@@ -177,18 +184,18 @@ def _wanted_bins(prepared: Prepared) -> list[Bins]:
     return [*wanted, *dict.fromkeys(binnings)]
 
 
-def _edges(prepared: Prepared, room: int) -> dict[str, GridEdges]:
-    """Edges from every k-th row of the table; fewer where there are so many slices that bins would not fit."""
-    slices = sum(len(part) for part in prepared.slices)
+def _edges(prepared: Prepared, room: int) -> dict[str, Array]:
+    """Edges of fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
+    slices = sum(len(part) for part in prepared.slices) * len(prepared.request.models)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (_FINE_SHARE * 16 * slices)))
     step = max(1, prepared.rows.read // SAMPLE_ROWS)
     scores = [score_column(model) for model in prepared.request.models]
     chosen = prepared.table.frame.with_row_index("@row").filter(pl.col("@row") % step == 0)
     sample = chosen.select(*scores, (pl.col(LABEL) == 1).alias(POSITIVE)).collect()
     member = sample[POSITIVE].to_numpy()
-    found: dict[str, GridEdges] = {}
+    found: dict[str, Array] = {}
     for model, column in zip(prepared.request.models, scores, strict=True):
         values = sample[column].to_numpy()
         sound = np.isfinite(values)
-        found[model] = GridEdges.of(values[sound], values[sound & member], bins)
+        found[model] = balanced_edges(values[sound], values[sound & member], bins)
     return found

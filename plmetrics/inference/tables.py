@@ -132,10 +132,7 @@ def metric_columns(
 def _with_few_units(notes: Any, blocks: Any, interval: Interval) -> Any:
     """The notes, with a word of caution where an interval rests on few independent units."""
     few = (interval.status == "ok") & (blocks < FEW_UNITS) & (notes == None)  # noqa: E711 (element by element)
-    out = notes.copy()
-    for index in np.flatnonzero(few):
-        out[index] = f"the interval rests on {blocks[index]} independent units"
-    return out
+    return np.where(few, f"the interval rests on fewer than {FEW_UNITS} independent units", notes)
 
 
 def comparison_columns(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from plmetrics.core.segments import Segments
-from plmetrics.states.scores import COARSE_BINS, Array, Binning, Codes, balanced_edges
+from plmetrics.states.coarse import COARSE_BINS, Array, Codes
+from plmetrics.states.scores import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,33 +25,19 @@ FINE_BINS = 4096
 Bins = Literal["fine", "coarse"] | Binning
 
 
-@dataclass(frozen=True, slots=True)
-class GridEdges:
-    """Edges of the fine bins of one model, and the coarse bin of each."""
-
-    fine: Array
-    coarse: Codes
-
-    @classmethod
-    def of(cls, score: Array, positives: Array, bins: int = FINE_BINS) -> GridEdges:
-        """Balanced edges from a sample of all scores and the positives' among them."""
-        fine = balanced_edges(score, positives, bins)
-        every = max(1, (len(fine) + 1) // COARSE_BINS)
-        return cls(fine, np.arange(len(fine) + 1) // every)
-
-    def shape(self, bins: Bins) -> tuple[int, int]:
-        """Number of bins of a kind, and of what is counted in each."""
-        if isinstance(bins, Binning):
-            return bins.bins, 3
-        return (len(self.fine) + 1 if bins == "fine" else int(self.coarse[-1]) + 1), 2
+def shape(bins: Bins, edges: Array) -> tuple[int, int]:
+    """Number of bins of a kind, and of what is counted in each; `edges` are those of the fine bins."""
+    if isinstance(bins, Binning):
+        return bins.bins, 3
+    return (len(edges) + 1 if bins == "fine" else COARSE_BINS), 2
 
 
 class Batch:
-    """Some rows of one model, in any order; what bin each lies in is found once."""
+    """Some rows of one model, in any order; what fine bin each lies in is found once."""
 
     def __init__(
         self,
-        edges: GridEdges,
+        edges: Array,
         score: Array,
         positive: NDArray[np.bool_],
         weight: Array | None,
@@ -65,33 +52,35 @@ class Batch:
     @cached_property
     def fine(self) -> Codes:
         """The fine bin of each row."""
-        return np.searchsorted(self.edges.fine, self.score)
-
-    def bin_of(self, bins: Bins) -> Codes:
-        """The bin of each row."""
-        if isinstance(bins, Binning):
-            return np.searchsorted(bins.uniform_edges(), self.score)
-        return self.fine if bins == "fine" else self.edges.coarse[self.fine]
+        return np.searchsorted(self.edges, self.score)
 
 
 class Tally:
     """Counts of the slices from `first` up to `last`: `[slice, block, bin, channel]`.
 
     On fine and coarse bins the channels are the weights of the negatives and of the positives; on fixed bins the
-    weight, the positives' weight, and weight times score.
+    weight, the positives' weight, and weight times score. `coarse` is the coarse bin of each fine one, for each of the
+    slices.
     """
 
-    def __init__(self, edges: GridEdges, bins: Bins, first: int, last: int, blocks: int) -> None:
+    def __init__(
+        self,
+        bins: Bins,
+        first: int,
+        size: tuple[int, int, int, int],
+        coarse: NDArray[np.uint8] | None = None,
+    ) -> None:
         self.bins = bins
         self.first = first
-        self.counts = np.zeros((last - first, blocks, *edges.shape(bins)))
+        self.counts = np.zeros(size)
+        self._coarse = coarse
 
     def add(self, batch: Batch, code: Codes) -> None:
         """Count some rows; `code` is the slice of each, -1 for none."""
         slices, blocks, bins, channels = self.counts.shape
         place = code - self.first
         key = place * blocks if batch.block is None or blocks == 1 else place * blocks + batch.block
-        key = (key * bins + batch.bin_of(self.bins)) * channels
+        key = (key * bins + self._bin_of(batch, code)) * channels
         own = np.ones(len(code)) if batch.weight is None else batch.weight
         masses = [own]
         if isinstance(self.bins, Binning):
@@ -104,12 +93,19 @@ class Tally:
         for channel, mass in enumerate(masses):
             np.add.at(self.counts.reshape(-1), key + channel, mass)
 
+    def _bin_of(self, batch: Batch, code: Codes) -> Codes | NDArray[np.uint8]:
+        if isinstance(self.bins, Binning):
+            return np.searchsorted(self.bins.uniform_edges(), batch.score)
+        if self._coarse is None:
+            return batch.fine
+        return self._coarse[np.clip(code - self.first, 0, len(self._coarse) - 1), batch.fine]
+
 
 @dataclass(frozen=True, slots=True)
 class SlicedGrid:
     """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them."""
 
-    edges: GridEdges
+    edges: Array
     slices: int
     fine: Array
     parts: Callable[[Bins], Iterator[tuple[int, int, Array]]]
@@ -127,8 +123,8 @@ class SlicedGrid:
 
     def point_state(self) -> dict[str, Segments]:
         """The fine bins of each slice, each at its upper edge."""
-        offsets = np.arange(self.slices + 1) * (len(self.edges.fine) + 1)
-        upper = np.append(self.edges.fine, np.inf)
+        offsets = np.arange(self.slices + 1) * (len(self.edges) + 1)
+        upper = np.append(self.edges, np.inf)
         return {
             "score": Segments(np.tile(upper, self.slices), offsets),
             "negative": Segments(self.fine[..., 0].reshape(-1), offsets),

@@ -1,7 +1,7 @@
 """Rows without weights: score and class in one integer, which sorts several times faster than columns do.
 
-Sorted slices give the exact values. Counts by block need no order: they are taken from the rows as they came, the bin
-of each row looked up once.
+Sorted slices give the exact values, and the edges of their coarse bins. Counts by block need no order: they are taken
+from the rows as they came.
 """
 
 from __future__ import annotations
@@ -9,24 +9,17 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from plmetrics.states.scores import (
-    DENSE_LIMIT,
-    Array,
-    Binning,
-    Codes,
-    OrderedRows,
-    SlicedRows,
-    count,
-    grouped,
-)
+from plmetrics.states.coarse import COARSE_BINS, Array, Codes, coarse_edges
+from plmetrics.states.scores import DENSE_LIMIT, Binning, OrderedRows, SlicedRows, count, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -34,6 +27,8 @@ if TYPE_CHECKING:
 
 
 _ROWS_A_THREAD = 250_000
+_CLASS = np.uint64(1)
+"""The lowest bit of a key is the class, the others are the score."""
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -41,18 +36,11 @@ Number = TypeVar("Number", bound=np.generic)
 class PackedRows:
     """One model's rows in any order. `block` is None without intervals; bins of rows are kept once looked up."""
 
-    def __init__(
-        self,
-        score: Array,
-        positive: NDArray[np.bool_],
-        block: NDArray[np.int32] | None,
-        coarse: Array,
-    ) -> None:
+    def __init__(self, score: Array, positive: NDArray[np.bool_], block: NDArray[np.int32] | None) -> None:
         self.score = score
         self.positive = positive
         self.block = block
-        self.coarse = coarse
-        self.keys = (score.view(np.uint64) << np.uint64(1)) | positive
+        self.keys = (score.view(np.uint64) << _CLASS) | positive
         self._bins: dict[bytes, NDArray[np.int32]] = {}
 
     @staticmethod
@@ -64,36 +52,39 @@ class PackedRows:
         """The bin of each row: the number of edges below its score."""
         name = edges.tobytes()
         if name not in self._bins:
-            with ThreadPoolExecutor() as pool:
-                parts = np.array_split(
-                    self.score, max(1, min(os.cpu_count() or 1, len(self.score) // _ROWS_A_THREAD))
-                )
-                found = list(pool.map(lambda part: np.searchsorted(edges, part).astype(np.int32), parts))
-            self._bins[name] = np.concatenate(found)
+            self._bins[name] = _in_threads(
+                lambda part: np.searchsorted(edges, part).astype(np.int32), self.score
+            )
         return self._bins[name]
 
     def regroup(self, codes: Codes | None, slices: int) -> SlicedPacked:
         """The rows of a slice set; `codes` is None where all rows are one slice, -1 for rows of none."""
         if codes is None:
             offsets = np.array([0, len(self.keys)])
-            keys = np.sort(self.keys)
+            keys, block = self.keys, self.block
         else:
             order, offsets = grouped(codes, slices)
-            keys = self.keys[order]
-            for first, last in pairwise(offsets.tolist()):
-                keys[first:last].sort()
-        score, member = (keys >> np.uint64(1)).view(np.float64), (keys & np.uint64(1)).astype(np.bool_)
-        ordered = SlicedRows(OrderedRows(score, member, None, None), offsets, self.coarse)
-        return SlicedPacked(self, ordered, codes)
+            keys, block = self.keys[order], None if self.block is None else self.block[order]
+        ascending = keys.copy()
+        for first, last in pairwise(offsets.tolist()):
+            ascending[first:last].sort()
+        score, member = (ascending >> _CLASS).view(np.float64), (ascending & _CLASS).astype(np.bool_)
+        ordered = SlicedRows(OrderedRows(score, member, None, None), offsets, len(self.keys))
+        return SlicedPacked(self, ordered, codes, keys, block)
 
 
 @dataclass(frozen=True, slots=True)
 class SlicedPacked:
-    """Packed rows by slice: `ordered` for values, `source` and `codes` for counts by block."""
+    """Packed rows by slice: `ordered` for values, `source` and `codes` for counts by block on fixed bins.
+
+    `keys` and `block` are for counts on coarse bins: slice after slice, and there in any order.
+    """
 
     source: PackedRows
     ordered: SlicedRows
     codes: Codes | None
+    keys: NDArray[np.uint64]
+    block: NDArray[np.int32] | None
 
     @property
     def slices(self) -> int:
@@ -125,19 +116,25 @@ class SlicedPacked:
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Rows per class on coarse bins by block."""
-        bins = len(self.source.coarse) + 1
-        inner = self.source.bins(self.source.coarse) * 2 + self.source.positive
-        step = max(1, DENSE_LIMIT // (blocks * bins * 2))
+        assert self.block is not None
+        inner = _coarse_places(self.keys, self.ordered)
+        step = max(1, DENSE_LIMIT // (blocks * COARSE_BINS * 2))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
-            key, keep = self._places(first, last, blocks, bins * 2)
-            yield first, last, count(key + _kept(inner, keep), None, (last - first, blocks, bins, 2))
+            part = slice(self.ordered.offsets[first], self.ordered.offsets[last])
+            key = self.block[part].astype(np.int64)
+            if last - first > 1:
+                key += self.ordered.code(first, last) * blocks
+            key = key * (COARSE_BINS * 2) + inner[part]
+            yield first, last, count(key, None, (last - first, blocks, COARSE_BINS, 2))
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Rows, positives and sum of scores on fixed bins by block."""
-        if self.source.block is None or binning.strategy == "quantile":
-            yield from self.ordered.bin_counts(binning, blocks)
+        if blocks == 1 or self.source.block is None:
+            yield from self.ordered.bin_counts(binning, 1)
             return
+        if binning.strategy == "quantile":
+            raise NotImplementedError
         bin_of = self.source.bins(binning.uniform_edges())
         step = max(1, DENSE_LIMIT // (blocks * binning.bins * 3))
         for first in range(0, self.slices, step):
@@ -163,6 +160,30 @@ class SlicedPacked:
         kept = None if keep.all() else keep
         code, block = _kept(self.codes, kept), _kept(self.source.block, kept)
         return ((code - first) * blocks + block) * inner, kept
+
+
+def _coarse_places(keys: NDArray[np.uint64], ordered: SlicedRows) -> NDArray[np.uint8]:
+    """Coarse bin and class of packed rows that lie slice after slice."""
+    rows = ordered.ordered
+    edges = coarse_edges(rows.score, rows.positive, ordered.offsets).view(np.uint64) << _CLASS
+    out = np.empty(len(keys), dtype=np.uint8)
+    for own, (first, last) in zip(edges, pairwise(ordered.offsets.tolist()), strict=True):
+        out[first:last] = _in_threads(partial(_coarse_place, own), keys[first:last])
+    return out
+
+
+def _coarse_place(edges: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    bins = np.searchsorted(edges, keys, side="right").astype(np.uint8)
+    return bins * np.uint8(2) + (keys & _CLASS).astype(np.uint8)
+
+
+def _in_threads(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDArray[Any]) -> NDArray[Number]:
+    """An element-wise function over an array, in pieces where it is long."""
+    pieces = min(os.cpu_count() or 1, len(values) // _ROWS_A_THREAD)
+    if pieces <= 1:
+        return function(values)
+    with ThreadPoolExecutor() as pool:
+        return np.concatenate(list(pool.map(function, np.array_split(values, pieces))))
 
 
 def _kept(values: NDArray[Number], keep: NDArray[np.bool_] | None) -> NDArray[Number]:

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core.segments import Segments
+from plmetrics.states.coarse import COARSE_BINS, Array, Codes, coarse_bins, coarse_edges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int64]
+    from numpy.typing import NDArray
 
-COARSE_BINS = 128
 EXACT_REPLICATES = 20_000_000
 """Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
 
@@ -46,8 +44,8 @@ class Binning:
 class SlicedScores(Protocol):
     """Scores of a slice set, as ordered metrics read them: sorted rows, or a grid.
 
-    `rows` is the number of rows there are to resample one by one, None where only counts are left; `binned` says
-    whether a point may hold several distinct scores.
+    `rows` is the number of the model's rows, which says whether to resample them one by one, None where that cannot
+    be done; `binned` says whether a point may hold several distinct scores.
     """
 
     @property
@@ -56,7 +54,7 @@ class SlicedScores(Protocol):
 
     @property
     def rows(self) -> int | None:
-        """Number of sorted rows."""
+        """Number of the model's rows."""
 
     @property
     def binned(self) -> bool:
@@ -88,17 +86,13 @@ class OrderedRows:
     weight: Array | None
     block: NDArray[np.int32] | None
 
-    def coarse_edges(self) -> Array:
-        """Balanced edges of the coarse bins."""
-        return balanced_edges(self.score, self.score[self.positive], COARSE_BINS)
-
-    def regroup(self, codes: Codes | None, slices: int, coarse: Array) -> SlicedRows:
+    def regroup(self, codes: Codes | None, slices: int) -> SlicedRows:
         """The rows slice by slice, each ascending by score; rows of code -1 are left out.
 
         `codes` is None where all rows are one slice.
         """
         if codes is None:
-            return SlicedRows(self, np.array([0, len(self.score)]), coarse)
+            return SlicedRows(self, np.array([0, len(self.score)]), len(self.score))
         order, offsets = grouped(codes, slices)
         rows = OrderedRows(
             self.score[order],
@@ -106,24 +100,19 @@ class OrderedRows:
             None if self.weight is None else self.weight[order],
             None if self.block is None else self.block[order],
         )
-        return SlicedRows(rows, offsets, coarse)
+        return SlicedRows(rows, offsets, len(self.score))
 
 
 @dataclass(frozen=True, slots=True)
 class SlicedRows:
     """Rows of a slice set: slice after slice, each ascending by score.
 
-    `offsets` are the slices' boundaries, `coarse` the edges of the bins that block counts use.
+    `offsets` are the slices' boundaries, `rows` counts all rows of the model, in any slice or none.
     """
 
     ordered: OrderedRows
     offsets: Codes
-    coarse: Array
-
-    @property
-    def rows(self) -> int:
-        """Number of rows in the set."""
-        return len(self.ordered.score)
+    rows: int
 
     @property
     def binned(self) -> bool:
@@ -214,17 +203,16 @@ class SlicedRows:
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
         assert self.ordered.block is not None
-        bins = len(self.coarse) + 1
-        step = max(1, DENSE_LIMIT // (blocks * bins * 2))
+        edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
+        bin_of = coarse_bins(self.ordered.score, self.offsets, edges)
+        step = max(1, DENSE_LIMIT // (blocks * COARSE_BINS * 2))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             part = slice(self.offsets[first], self.offsets[last])
             key = self.code(first, last) * blocks + self.ordered.block[part]
-            key = key * bins + np.searchsorted(self.coarse, self.ordered.score[part])
-            key = key * 2 + self.ordered.positive[part]
+            key = (key * COARSE_BINS + bin_of[part]) * 2 + self.ordered.positive[part]
             weight = None if self.ordered.weight is None else self.ordered.weight[part]
-            shape = (last - first, blocks, bins, 2)
-            yield first, last, count(key, weight, shape)
+            yield first, last, count(key, weight, (last - first, blocks, COARSE_BINS, 2))
 
     def quantile_edges(self, bins: int) -> Array:
         """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""

@@ -120,7 +120,7 @@ def read(file: Path) -> Document:
     except IsADirectoryError:
         raise ConfigError(Problem(f"{file}: this is a folder, not a suite")) from None
     except OSError as error:
-        raise EnvironmentFault(Problem(f"{file}: cannot be read: {error.strerror}")) from error
+        raise EnvironmentFault(Problem(f"{file}: cannot be read: {str(error.strerror).lower()}")) from error
     if len(raw) > MAX_BYTES:
         raise ConfigError(
             Problem(f"{file}: a suite may have {MAX_BYTES:,} bytes, this file has {len(raw):,}")

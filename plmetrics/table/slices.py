@@ -135,12 +135,15 @@ def bin_text(edges: Sequence[Any], index: int) -> str:
 def bin_index(column: pl.Expr, dtype: pl.DataType, edges: Sequence[Any]) -> pl.Expr:
     """Number of edges at or below the value, null where the value is null.
 
-    A date among times is its midnight, and an edge without a time zone is in the column's.
+    A date among times is its midnight, and an edge without a time zone is in the column's. Text is read as ISO dates,
+    as csv files hold them; what is none counts as null.
 
     Raises:
         ValueError: the edges cannot be compared with the column; the text says what they are.
     """
     if isinstance(edges[0], datetime.date):
+        if dtype == pl.String and not any(isinstance(edge, datetime.datetime) for edge in edges):
+            column, dtype = column.str.head(10).str.to_date("%Y-%m-%d", strict=False), pl.Date()
         edges = [_moment(edge, dtype) for edge in edges]
     elif not dtype.is_numeric():
         msg = "numbers"

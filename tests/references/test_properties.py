@@ -24,6 +24,31 @@ SLICES = {
 }
 
 
+KNOBS = {
+    "cubes": {"engine.prepare.MAX_CELLS": 1},
+    "lists": {"engine.prepare.MAX_CELLS": 1, "table.slices._WIDEST_NUMBER": 4},
+    "spans": {"table.slices._WIDEST_SPAN": 1},
+    "lookups": {"table.slices.LOOKUP_CELLS": 0},
+    "aggregates": {"engine.passes.AGGREGATES_PER_NODE": 3},
+    "slices": {"inference.estimates._SLICES_AT_ONCE": 1, "inference.ordered._SLICES_AT_ONCE": 1},
+    "dense": {"states.scores.DENSE_LIMIT": 1},
+    "coarse": {"engine.rows.EXACT_REPLICATES": 0, "inference.ordered.EXACT_REPLICATES": 0},
+    "replicates": {"states.scores._REPLICATE_LIMIT": 1},
+}
+
+
+@contextlib.contextmanager
+def turned(names):
+    with pytest.MonkeyPatch.context() as patch:
+        for name in names:
+            for place, value in KNOBS[name].items():
+                patch.setattr(f"plmetrics.{place}", value)
+        yield
+
+
+many_rows = pytest.mark.parametrize("knobs", [(), ("coarse",)], ids=["few_rows", "many_rows"])
+
+
 def evaluate(data, **arguments):
     arguments = {"label": "y", "models": {"m": "p", "b": "q"}, "metrics": BINARY, **arguments}
     return plm.evaluate(data, **arguments)
@@ -51,12 +76,14 @@ def value_of(table, metric, **where):
     return table.filter(pl.col("metric") == metric, **where)["value"].item()
 
 
+@many_rows
 @few
-@given(samples, st.randoms(use_true_random=False))
-def test_row_order_changes_nothing_when_units_are_named(table, random):
+@given(table=samples, random=st.randoms(use_true_random=False))
+def test_row_order_changes_nothing_when_units_are_named(knobs, table, random):
     order = list(range(table.height))
     random.shuffle(order)
-    assert_same_results(with_units(table[order]), with_units(table))
+    with turned(knobs):
+        assert_same_results(with_units(table[order]), with_units(table))
     kept = {"unit": "u", "slices": SLICES, "uncertainty": FAST}
     assert_same_results(regression(table[order], **kept), regression(table, **kept))
 
@@ -71,14 +98,17 @@ def test_file_partition_changes_nothing_when_units_are_named(tmp_path_factory, t
     assert_same_results(with_units(str(folder)), with_units(table))
 
 
+@many_rows
 @few
-@given(samples)
-def test_a_model_does_not_feel_the_others(table):
-    columns = {"m": "p", "b": "q", "u": "u_score"}
-    table = table.with_columns(u_score=pl.col("u") / 8)
-    together = with_units(table, models=columns)
-    alone = with_units(table, models={"b": "q"}, compare=None)
-    backwards = with_units(table, models=dict(reversed(columns.items())))
+@given(table=samples)
+def test_a_model_does_not_feel_the_others(knobs, table):
+    columns = {"m": "p", "b": "q", "below": "negative"}
+    table = table.with_columns(negative=-pl.col("u") / 8)
+    ordered = {"metrics": ["accuracy", "roc_auc", "average_precision", "ks"], "weight": None}
+    with turned(knobs):
+        together = with_units(table, models=columns, **ordered)
+        alone = with_units(table, models={"b": "q"}, compare=None, **ordered)
+        backwards = with_units(table, models=dict(reversed(columns.items())), **ordered)
     assert_same(rows_of(together, model="b"), rows_of(alone, model="b"))
     for model in columns:
         assert_same(rows_of(together, model=model), rows_of(backwards, model=model))
@@ -86,13 +116,15 @@ def test_a_model_does_not_feel_the_others(table):
         assert_same(ours, theirs, ours.columns)
 
 
+@many_rows
 @few
-@given(samples, st.booleans())
-def test_a_new_slice_set_or_metric_changes_no_other_number(table, by_unit):
-    unit = "u" if by_unit else None
+@given(table=samples, unit=st.sampled_from([None, "u"]), weight=st.sampled_from([None, "w"]))
+def test_a_new_slice_set_or_metric_changes_no_other_number(knobs, table, unit, weight):
     metrics = ["accuracy", "roc_auc", "ece"]
-    small = with_units(table, unit=unit, slices={"g": "g"}, metrics=metrics).metrics
-    large = with_units(table, unit=unit, metrics=[*metrics, *BINARY]).metrics
+    roles = {"unit": unit, "weight": weight}
+    with turned(knobs):
+        small = with_units(table, **roles, slices={"g": "g"}, metrics=metrics).metrics
+        large = with_units(table, **roles, metrics=[*metrics, *BINARY]).metrics
     kept = large.filter(pl.col("slice_set").is_in(["overall", "g"]), pl.col("metric").is_in(metrics))
     assert_same(kept, small)
 
@@ -296,30 +328,9 @@ def test_equal_models_differ_by_exactly_nothing(table):
     assert (ok["p_value"] == 1).all()
 
 
-KNOBS = {
-    "cubes": {"engine.prepare.MAX_CELLS": 1},
-    "lists": {"engine.prepare.MAX_CELLS": 1, "table.slices._WIDEST_NUMBER": 4},
-    "spans": {"table.slices._WIDEST_SPAN": 1},
-    "lookups": {"table.slices.LOOKUP_CELLS": 0},
-    "aggregates": {"engine.passes.AGGREGATES_PER_NODE": 3},
-    "slices": {"inference.estimates._SLICES_AT_ONCE": 1, "inference.ordered._SLICES_AT_ONCE": 1},
-    "dense": {"states.scores.DENSE_LIMIT": 1},
-    "replicates": {"states.scores._REPLICATE_LIMIT": 1},
-}
-
-
-@contextlib.contextmanager
-def turned(names):
-    with pytest.MonkeyPatch.context() as patch:
-        for name in names:
-            for place, value in KNOBS[name].items():
-                patch.setattr(f"plmetrics.{place}", value)
-        yield
-
-
 @pytest.mark.parametrize("exact", [True, False])
 @settings(quick, max_examples=8)
-@given(table=samples, names=st.sets(st.sampled_from(sorted(KNOBS)), min_size=1))
+@given(table=samples, names=st.sets(st.sampled_from(sorted({*KNOBS} - {"coarse"})), min_size=1))
 def test_how_work_is_cut_up_changes_nothing(exact, table, names):
     metrics = [metric for metric in BINARY if exact or "quantile" not in metric]
     whole = with_units(table, exact=exact, metrics=metrics)

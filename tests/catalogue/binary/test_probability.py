@@ -7,6 +7,7 @@ from sklearn import metrics as sk
 from plmetrics.catalogue.metric import ParameterError
 from plmetrics.catalogue.registry import create
 from plmetrics.core import ops
+from plmetrics.core.errors import ConfigError
 from plmetrics.states.sums import View
 
 EPSILON = 2.220446049250313e-16
@@ -234,7 +235,7 @@ def test_ece_asks_for_its_bins_and_has_no_expression():
     metric = create("binary", "ece", {"bins": 20, "strategy": "quantile", "debias": True})
     assert metric.text == "ece(bins=20, strategy=quantile, debias=true)"
     assert (metric.binning().bins, metric.binning().strategy) == (20, "quantile")
-    with pytest.raises(NotImplementedError, match="evaluate"):
+    with pytest.raises(ConfigError, match="evaluate"):
         metric.expr("y", "p")
 
 

@@ -1,0 +1,180 @@
+"""Grids: values within their bound of exact ones, counts that hold every row, work cut up in any way."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from references.samples import FAST, KEYS, assert_same, sample
+
+import plmetrics as plm
+from plmetrics.core.segments import Segments
+from plmetrics.inference.ordered import ordered_values, score_view
+from plmetrics.states.grid import Batch, SlicedGrid, Tally, shape
+from plmetrics.states.scores import Binning, OrderedRows, balanced_edges
+
+few = settings(phases=(Phase.explicit, Phase.generate), max_examples=30)
+METRICS = [plm.metric(name) for name in ("roc_auc", "gini", "average_precision", "ks")]
+SLICES = 3
+
+
+def rows(size, seed, ties, weighted, positives=0.4):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(size) < positives
+    score = rng.normal(size=size) + positive
+    score = np.round(score * 3) / 3 if ties else score
+    weight = rng.integers(1, 9, size) / 4 if weighted else None
+    return score, positive, weight, rng.integers(-1, SLICES, size)
+
+
+def exact(score, positive, weight, code):
+    order = np.argsort(score, kind="stable")
+    mass = None if weight is None else weight[order]
+    return OrderedRows(score[order], positive[order], mass, None).regroup(code[order], SLICES)
+
+
+def on_grid(edges, score, positive, weight, code, pieces=1):
+    tally = Tally("fine", 0, (SLICES, 1, *shape("fine", edges)))
+    for part in np.array_split(np.arange(len(score)), pieces):
+        mass = None if weight is None else weight[part]
+        tally.add(Batch(edges, score[part], positive[part], mass, None), code[part])
+    return SlicedGrid(edges, SLICES, tally.counts[:, 0], lambda _: iter(()), weight is not None)
+
+
+tables = st.builds(
+    rows,
+    size=st.integers(1, 200),
+    seed=st.integers(0, 2**20),
+    ties=st.booleans(),
+    weighted=st.booleans(),
+    positives=st.sampled_from([0.02, 0.4, 0.95]),
+)
+
+
+@few
+@given(tables, st.sampled_from([2, 8, 24, 512]), st.integers(1, 4))
+def test_bounds_hold(table, bins, pieces):
+    score, positive, _, _ = table
+    edges = balanced_edges(score, score[positive], bins)
+    near, true = (
+        ordered_values(METRICS, on_grid(edges, *table, pieces), None),
+        ordered_values(METRICS, exact(*table), None),
+    )
+    for metric in METRICS:
+        found, wanted = near[metric.text], true[metric.text]
+        for (status, where), (name, there) in zip(found.reasons, wanted.reasons, strict=True):
+            assert status == name
+            np.testing.assert_array_equal(where, there)
+        off = np.abs(found.value - wanted.value)
+        assert not (off > found.bound + 1e-12).any(), (metric.text, off, found.bound)
+        if bins == 512:
+            np.testing.assert_allclose(found.value, wanted.value, rtol=1e-12, atol=1e-12)
+            assert (
+                np.nanmax(found.bound, initial=0.0)
+                <= np.nanmax(_tie_bound(metric, *table), initial=0.0) + 1e-12
+            )
+
+
+def _tie_bound(metric, *table):
+    """The bound where each point is a distinct score: what tied rows of both classes leave open."""
+    return np.asarray(metric.bound(score_view(exact(*table).point_state())))
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+def test_a_bound_is_reached_by_the_worst_order_inside_bins(metric):
+    """One bin for all rows: separated classes are as far from the tied value as can be."""
+    wanted = {"roc_auc": 0.5, "gini": 1.0, "average_precision": 0.5, "ks": 1.0}
+    state = {"negative": np.array([4.0]), "positive": np.array([4.0]), "score": np.array([1.0])}
+    points = {name: Segments(mass, np.array([0, 1])) for name, mass in state.items()}
+    assert np.asarray(metric.bound(score_view(points))).item() == pytest.approx(wanted[metric.name])
+
+
+def test_tallies_add_up_over_batches_and_slices():
+    score, positive, weight, code = rows(300, 3, ties=True, weighted=True)
+    block = np.random.default_rng(0).integers(0, 5, 300).astype(np.int32)
+    edges = balanced_edges(score, score[positive], 16)
+    for bins in ("fine", Binning(4)):
+        whole = Tally(bins, 0, (SLICES, 5, *shape(bins, edges)))
+        whole.add(Batch(edges, score, positive, weight, block), code)
+        held = code >= 0
+        assert whole.counts[..., 0].sum() == weight[held if bins != "fine" else held & ~positive].sum()
+        parts = [Tally(bins, first, (1, 5, *shape(bins, edges))) for first in range(SLICES)]
+        for part in np.array_split(np.arange(300), 7):
+            batch = Batch(edges, score[part], positive[part], weight[part], block[part])
+            for tally in parts:
+                tally.add(batch, code[part])
+        np.testing.assert_allclose(
+            np.concatenate([tally.counts for tally in parts]), whole.counts, rtol=1e-12
+        )
+
+
+ORDERED = ["roc_auc", "gini", "average_precision", "ks", "ece", "accuracy"]
+
+
+def evaluated(table, **arguments):
+    given = {
+        "label": "y",
+        "models": {"m": "p", "b": "q"},
+        "metrics": ORDERED,
+        "slices": {"g": "g", "high": {"where": "h > 0"}},
+    }
+    return plm.evaluate(table, **{**given, "weight": "w", **arguments})
+
+
+@settings(few, max_examples=8)
+@given(
+    st.builds(sample, rows=st.integers(1, 60), seed=st.integers(0, 2**20), ties=st.booleans()),
+    st.sampled_from([2, 6, 4096]),
+)
+def test_exact_false_is_within_the_bounds_it_reports(table, bins):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("plmetrics.engine.stream.FINE_BINS", bins)
+        patch.setattr("plmetrics.engine.stream._LEAST_BINS", bins)
+        near = evaluated(table, exact=False).metrics
+    true = evaluated(table).metrics
+    assert_same(near, true, [*KEYS, "status", "n", "weight"])
+    off = (near["value"] - true["value"]).abs()
+    assert (off <= near["bound"].fill_null(0.0) + 1e-12).fill_null(value=True).all()
+    assert true["bound"].is_null().all()
+    binned = pl.col("metric").is_in(["ece", "accuracy"])
+    assert near.filter(binned)["bound"].is_null().all()
+    assert near.filter(~binned, status="ok")["bound"].is_not_null().all()
+
+
+@pytest.mark.parametrize("missing", ["error", "drop_per_model"])
+@pytest.mark.parametrize("room", [1, 30_000, 10**9])
+def test_counts_made_in_many_passes_are_those_of_one(monkeypatch, room, missing):
+    """Standard errors of the grid equal those of sorted rows where every score has a bin of its own."""
+    table = sample(400, 5)
+    if missing == "drop_per_model":
+        table = table.with_columns(pl.when(pl.int_range(pl.len()) % 9 > 0).then("q").alias("q"))
+    settings = {"unit": "u", "uncertainty": FAST, "missing": missing, "compare": "b", "weight": None}
+    monkeypatch.setattr("plmetrics.inference.ordered.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.engine.rows.EXACT_REPLICATES", 0)
+    wanted = evaluated(table, **settings)
+    monkeypatch.setattr("plmetrics.engine.stream.memory_budget", lambda request: 2 * room)
+    monkeypatch.setattr("plmetrics.engine.stream.BATCH_ROWS", 64)
+    found = evaluated(table, exact=False, **settings)
+    assert_same(found.metrics, wanted.metrics)
+    assert_same(found.comparisons, wanted.comparisons, wanted.comparisons.columns)
+
+
+def test_grids_do_not_grow_with_the_product_of_slice_columns():
+    """Three columns of 60 values make 216,000 cells, which on a grid of 4,096 bins would be 14 GB."""
+    rng = np.random.default_rng(1)
+    columns = {name: rng.integers(0, 60, 5_000) for name in "abc"}
+    table = pl.DataFrame({"y": rng.random(5_000) < 0.3, "p": rng.random(5_000), **columns})
+    found = plm.evaluate(
+        table, label="y", models="p", metrics=["roc_auc"], slices=["a", "b", "c"], exact=False
+    )
+    assert found.metrics.height == 181
+    assert found.metrics["bound"].max() < 0.01
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_grid_of_one_block_has_no_intervals(rows):
+    table = pl.DataFrame({"y": [True, False][:rows], "p": [0.8, 0.3][:rows], "u": [1] * rows})
+    found = plm.evaluate(
+        table, label="y", models="p", metrics=["roc_auc", "ece"], unit="u", exact=False, uncertainty=FAST
+    )
+    assert set(found.metrics["interval_status"]) <= {"too_few_units", "undefined_value"}
