@@ -32,7 +32,7 @@ def record_refusal(
         section = value.get("output")
         directory = section.get("directory") if isinstance(section, dict) else None
         directory = value.get("output.directory", Output().directory if directory is None else directory)
-        name = value.get("name", file.stem)
+        name = value.get("name") or file.stem
         if not isinstance(name, str) or not isinstance(directory, str) or "${" in directory:
             return None
         failure = failure_of(error)

@@ -149,12 +149,12 @@ def _task(value: Any, found: Findings) -> str:
 
 
 def _name(raw: Mapping[str, Any], default: str | None, found: Findings) -> str:
-    value = raw.get("name", default)
+    value = default if raw.get("name") is None else raw["name"]
     if value is None:
         return "evaluation"
     if not isinstance(value, str) or not _NAME.fullmatch(value) or len(value) > 100:
         hint = "it names a folder: use letters, digits, dots, hyphens and underscores"
-        if "name" not in raw:
+        if raw.get("name") is None:
             hint = "this is the name of the suite's file; add name: some-name"
         found.add(f"name must be usable as a folder's name, not {shown(value)}", ("name",), hint)
         return "evaluation"

@@ -170,6 +170,8 @@ def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert in_order(case.get("stdout", []), out) is None, f"not there: {in_order(case['stdout'], out)}{said}"
     for word in ("Traceback", "\x1b", *case.get("absent", [])):
         assert word not in out + err, said
+    if "json" in case.get("command", ()) and code in FINISHED:
+        json.loads(out)
     if code not in FINISHED:
         assert out == "", said
         assert err.startswith(("error: ", "Usage: ")), said
