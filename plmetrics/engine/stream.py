@@ -98,7 +98,7 @@ class Passes:
             room = self._room
             together: list[Part] = []
             for other in self._parts[self._parts.index(part) :]:
-                room -= self._bytes(other.model, other.bins) * (other.last - other.first)
+                room -= self._bytes(other.model, other.index, other.bins) * (other.last - other.first)
                 if room < 0 and together:
                     break
                 together.append(other)
@@ -118,11 +118,13 @@ class Passes:
         return tallies
 
     def _tally(self, part: Part) -> Tally:
-        size = (part.last - part.first, self._blocks(part.bins), *shape(part.bins, self._edges[part.model]))
+        slices = len(self._prepared.slices[part.index])
+        bins = shape(part.bins, self._edges[part.model], slices)
         coarse = None
         if part.bins == "coarse":
-            whole = Part(part.model, part.index, "fine", 0, len(self._prepared.slices[part.index]))
-            coarse = coarse_of_fine(self._fine[whole].counts[part.first : part.last, 0])
+            whole = self._fine[Part(part.model, part.index, "fine", 0, slices)]
+            coarse = coarse_of_fine(whole.counts[part.first : part.last, 0], slices)
+        size = (part.last - part.first, self._blocks(part.bins), *bins)
         return Tally(part.bins, part.first, size, coarse)
 
     def _add(self, frame: pl.DataFrame, model: str, tallies: dict[Part, Tally]) -> None:
@@ -155,16 +157,17 @@ class Passes:
     def _blocks(self, bins: Bins) -> int:
         return 1 if bins == "fine" or self._prepared.blocks is None else len(self._known)
 
-    def _bytes(self, model: str, bins: Bins) -> int:
-        """How much memory a slice takes."""
-        return self._blocks(bins) * math.prod(shape(bins, self._edges[model])) * 8
+    def _bytes(self, model: str, index: int, bins: Bins) -> int:
+        """How much memory a slice of a set takes."""
+        slices = len(self._prepared.slices[index])
+        return self._blocks(bins) * math.prod(shape(bins, self._edges[model], slices)) * 8
 
     def _parts_on(self, wanted: list[Bins]) -> Iterator[Part]:
         """The parts in the order of their use; fine bins are never parted."""
         for model in self._prepared.request.models:
             for index, slices in enumerate(self._prepared.slices):
                 for bins in wanted:
-                    room = len(slices) if bins == "fine" else self._room // self._bytes(model, bins)
+                    room = len(slices) if bins == "fine" else self._room // self._bytes(model, index, bins)
                     step = max(1, room)
                     for first in range(0, len(slices), step):
                         yield Part(model, index, bins, first, min(first + step, len(slices)))

@@ -44,13 +44,14 @@ def curve_frames(
 def _one(state: Mapping[str, Segments], index: int) -> tuple[Array, Array, Array]:
     low, high = state["score"].offsets[index : index + 2]
     score, positive, negative = (state[name].values[low:high] for name in ("score", "positive", "negative"))
-    return score, positive, negative
+    held = positive + negative > 0
+    return score[held], positive[held], negative[held]
 
 
 def _from_points(curve: str, score: Array, positive: Array, negative: Array) -> dict[str, Any]:
     """Operating points at every distinct score, highest threshold first."""
     hits, alarms = np.cumsum(positive[::-1]), np.cumsum(negative[::-1])
-    threshold = score[::-1]
+    threshold = np.where(np.isfinite(score), score, np.nan)[::-1]
     if len(score) == 0 or hits[-1] == 0 or (curve == "roc" and alarms[-1] == 0):
         return {}
     recall = hits / hits[-1]

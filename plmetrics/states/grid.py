@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from plmetrics.core.segments import Segments
-from plmetrics.states.coarse import COARSE_BINS, Array, Codes
+from plmetrics.states.coarse import Array, Codes, coarse_number
 from plmetrics.states.scores import Binning
 
 if TYPE_CHECKING:
@@ -25,11 +25,14 @@ FINE_BINS = 4096
 Bins = Literal["fine", "coarse"] | Binning
 
 
-def shape(bins: Bins, edges: Array) -> tuple[int, int]:
-    """Number of bins of a kind, and of what is counted in each; `edges` are those of the fine bins."""
+def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
+    """Number of bins of a kind in a set of so many slices, and of what is counted in each.
+
+    `edges` are those of the fine bins.
+    """
     if isinstance(bins, Binning):
         return bins.bins, 3
-    return (len(edges) + 1 if bins == "fine" else COARSE_BINS), 2
+    return (len(edges) + 1 if bins == "fine" else coarse_number(slices)), 2
 
 
 class Batch:
@@ -68,7 +71,7 @@ class Tally:
         bins: Bins,
         first: int,
         size: tuple[int, int, int, int],
-        coarse: NDArray[np.uint8] | None = None,
+        coarse: NDArray[np.uint16] | None = None,
     ) -> None:
         self.bins = bins
         self.first = first
@@ -93,7 +96,7 @@ class Tally:
         for channel, mass in enumerate(masses):
             np.add.at(self.counts.reshape(-1), key + channel, mass)
 
-    def _bin_of(self, batch: Batch, code: Codes) -> Codes | NDArray[np.uint8]:
+    def _bin_of(self, batch: Batch, code: Codes) -> Codes | NDArray[np.uint16]:
         if isinstance(self.bins, Binning):
             return np.searchsorted(self.bins.uniform_edges(), batch.score)
         if self._coarse is None:
@@ -122,11 +125,11 @@ class SlicedGrid:
         return True
 
     def point_state(self) -> dict[str, Segments]:
-        """The fine bins of each slice, each at its upper edge."""
+        """The fine bins of each slice, each at the lowest score that it can hold."""
         offsets = np.arange(self.slices + 1) * (len(self.edges) + 1)
-        upper = np.append(self.edges, np.inf)
+        lowest = np.append(-np.inf, np.nextafter(self.edges, np.inf))
         return {
-            "score": Segments(np.tile(upper, self.slices), offsets),
+            "score": Segments(np.tile(lowest, self.slices), offsets),
             "negative": Segments(self.fine[..., 0].reshape(-1), offsets),
             "positive": Segments(self.fine[..., 1].reshape(-1), offsets),
         }

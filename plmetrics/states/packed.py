@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from plmetrics.states.coarse import COARSE_BINS, Array, Codes, coarse_edges
+from plmetrics.states.coarse import Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores import DENSE_LIMIT, Binning, OrderedRows, SlicedRows, count, grouped
 
 if TYPE_CHECKING:
@@ -118,15 +118,16 @@ class SlicedPacked:
         """Rows per class on coarse bins by block."""
         assert self.block is not None
         inner = _coarse_places(self.keys, self.ordered)
-        step = max(1, DENSE_LIMIT // (blocks * COARSE_BINS * 2))
+        bins = coarse_number(self.slices)
+        step = max(1, DENSE_LIMIT // (blocks * bins * 2))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             part = slice(self.ordered.offsets[first], self.ordered.offsets[last])
             key = self.block[part].astype(np.int64)
             if last - first > 1:
                 key += self.ordered.code(first, last) * blocks
-            key = key * (COARSE_BINS * 2) + inner[part]
-            yield first, last, count(key, None, (last - first, blocks, COARSE_BINS, 2))
+            key = key * (bins * 2) + inner[part]
+            yield first, last, count(key, None, (last - first, blocks, bins, 2))
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Rows, positives and sum of scores on fixed bins by block."""
@@ -162,19 +163,19 @@ class SlicedPacked:
         return ((code - first) * blocks + block) * inner, kept
 
 
-def _coarse_places(keys: NDArray[np.uint64], ordered: SlicedRows) -> NDArray[np.uint8]:
+def _coarse_places(keys: NDArray[np.uint64], ordered: SlicedRows) -> NDArray[np.uint16]:
     """Coarse bin and class of packed rows that lie slice after slice."""
     rows = ordered.ordered
     edges = coarse_edges(rows.score, rows.positive, ordered.offsets).view(np.uint64) << _CLASS
-    out = np.empty(len(keys), dtype=np.uint8)
+    out = np.empty(len(keys), dtype=np.uint16)
     for own, (first, last) in zip(edges, pairwise(ordered.offsets.tolist()), strict=True):
         out[first:last] = _in_threads(partial(_coarse_place, own), keys[first:last])
     return out
 
 
-def _coarse_place(edges: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    bins = np.searchsorted(edges, keys, side="right").astype(np.uint8)
-    return bins * np.uint8(2) + (keys & _CLASS).astype(np.uint8)
+def _coarse_place(edges: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    bins = np.searchsorted(edges, keys, side="right").astype(np.uint16)
+    return bins * np.uint16(2) + (keys & _CLASS).astype(np.uint16)
 
 
 def _in_threads(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDArray[Any]) -> NDArray[Number]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from plmetrics.core.segments import Segments
-from plmetrics.states.coarse import COARSE_BINS, Array, Codes, coarse_bins, coarse_edges
+from plmetrics.states.coarse import Array, Codes, coarse_bins, coarse_edges, coarse_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,14 +205,15 @@ class SlicedRows:
         assert self.ordered.block is not None
         edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
         bin_of = coarse_bins(self.ordered.score, self.offsets, edges)
-        step = max(1, DENSE_LIMIT // (blocks * COARSE_BINS * 2))
+        bins = coarse_number(self.slices)
+        step = max(1, DENSE_LIMIT // (blocks * bins * 2))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             part = slice(self.offsets[first], self.offsets[last])
             key = self.code(first, last) * blocks + self.ordered.block[part]
-            key = (key * COARSE_BINS + bin_of[part]) * 2 + self.ordered.positive[part]
+            key = (key * bins + bin_of[part]) * 2 + self.ordered.positive[part]
             weight = None if self.ordered.weight is None else self.ordered.weight[part]
-            yield first, last, count(key, weight, (last - first, blocks, COARSE_BINS, 2))
+            yield first, last, count(key, weight, (last - first, blocks, bins, 2))
 
     def quantile_edges(self, bins: int) -> Array:
         """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""

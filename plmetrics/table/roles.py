@@ -164,6 +164,9 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
         raise DataError(
             Problem(f"column '{name}' ({role}) is not in the data", path, did_you_mean(name, schema))
         )
+    if name == "*" or (name.startswith("^") and name.endswith("$")):
+        msg = f"column '{name}' ({role}): Polars takes such a name for a pattern of names"
+        raise DataError(Problem(msg, path, "rename the column"))
     return schema[name]
 
 

@@ -34,7 +34,7 @@ def exact(score, positive, weight, code):
 
 
 def on_grid(edges, score, positive, weight, code, pieces=1):
-    tally = Tally("fine", 0, (SLICES, 1, *shape("fine", edges)))
+    tally = Tally("fine", 0, (SLICES, 1, *shape("fine", edges, SLICES)))
     for part in np.array_split(np.arange(len(score)), pieces):
         mass = None if weight is None else weight[part]
         tally.add(Batch(edges, score[part], positive[part], mass, None), code[part])
@@ -94,11 +94,11 @@ def test_tallies_add_up_over_batches_and_slices():
     block = np.random.default_rng(0).integers(0, 5, 300).astype(np.int32)
     edges = balanced_edges(score, score[positive], 16)
     for bins in ("fine", Binning(4)):
-        whole = Tally(bins, 0, (SLICES, 5, *shape(bins, edges)))
+        whole = Tally(bins, 0, (SLICES, 5, *shape(bins, edges, SLICES)))
         whole.add(Batch(edges, score, positive, weight, block), code)
         held = code >= 0
         assert whole.counts[..., 0].sum() == weight[held if bins != "fine" else held & ~positive].sum()
-        parts = [Tally(bins, first, (1, 5, *shape(bins, edges))) for first in range(SLICES)]
+        parts = [Tally(bins, first, (1, 5, *shape(bins, edges, SLICES))) for first in range(SLICES)]
         for part in np.array_split(np.arange(300), 7):
             batch = Batch(edges, score[part], positive[part], weight[part], block[part])
             for tally in parts:

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
 from plmetrics.inference.ordered import defined, ordered_values, score_view
-from plmetrics.states.coarse import COARSE_BINS, coarse_bins, coarse_edges, coarse_of_fine
+from plmetrics.states.coarse import coarse_bins, coarse_edges, coarse_number, coarse_of_fine
 from plmetrics.states.packed import PackedRows
 from plmetrics.states.scores import Binning, OrderedRows, merge_points
 
@@ -104,7 +104,7 @@ def test_counts_by_block_hold_every_row_once(table):
     place = (table.code[held], table.block[held], table.positive[held].astype(int))
     np.add.at(dense, place, table.mass[held])
     for first, last, counts in table.sliced().block_counts(BLOCKS):
-        assert counts.shape == (last - first, BLOCKS, COARSE_BINS, 2)
+        assert counts.shape == (last - first, BLOCKS, coarse_number(SLICES), 2)
         np.testing.assert_array_equal(counts.sum(axis=2), dense[first:last])
 
 
@@ -178,8 +178,8 @@ def test_coarse_bins_are_small_by_rows_and_by_positives(table):
         for number in np.unique(own):
             here = own == number
             if len(np.unique(score[here])) > 1:
-                assert here.sum() <= np.ceil((high - low) / 32)
-                assert member[here].sum() <= np.ceil(member.sum() / 32)
+                assert here.sum() <= np.ceil((high - low) / 48)
+                assert member[here].sum() <= np.ceil(member.sum() / 48)
 
 
 @few
@@ -195,7 +195,7 @@ def test_coarse_bins_of_a_grid_of_single_scores_are_those_of_rows(rows, seed, ti
     point = np.unique(ordered.score, return_inverse=True)[1]
     fine = np.zeros((1, point[-1] + 1, 2))
     np.add.at(fine, (0, point, ordered.positive.astype(int)), 1.0)
-    np.testing.assert_array_equal(coarse_of_fine(fine)[0][point], bins)
+    np.testing.assert_array_equal(coarse_of_fine(fine, 1)[0][point], bins)
 
 
 class OutOfReach:
