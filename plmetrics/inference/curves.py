@@ -9,6 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import CURVES_SCHEMA
+from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.intervals.percentile import quantiles
 from plmetrics.inference.intervals.wilson import wilson
 from plmetrics.states.scores import Binning, resample
 
@@ -97,8 +99,9 @@ def _bins(part: Array, weights: Array | None, level: float, *, weighted: bool) -
         drawn = resample(weights, part[None, :, held])[0]
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = drawn[..., 1] / drawn[..., 0]
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        out["lower"], out["upper"] = np.nanquantile(rates, tails, axis=0)
+        alone = effective_blocks((part[:, held, 0].T,)) < 2
+        ends = quantiles(rates, ((1 - level) / 2, (1 + level) / 2))
+        out["lower"], out["upper"] = np.where(alone, np.nan, ends)
     return out
 
 
