@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.states.scores import Binning
-    from plmetrics.states.sums import Atom
+    from plmetrics.states.sums import Atom, RowValue
 
 Family = Literal["sums", "scores"]
 Direction = Literal["higher", "lower", "zero", "none"]
@@ -66,7 +66,6 @@ class Metric:
     direction: ClassVar[Direction]
     kind: ClassVar[Kind] = "other"
     additive: ClassVar[bool] = False
-    centred: ClassVar[bool] = False
     probability: ClassVar[bool] = False
     needs_score: ClassVar[bool] = False
     threshold_free: ClassVar[bool] = True
@@ -115,6 +114,14 @@ class Metric:
         """The sums this metric reads, by the name `finalise` uses for each. Family sums only."""
         return {}
 
+    def centres(self) -> tuple[RowValue, ...]:
+        """The numbers of a row whose moments it takes around a constant, which prepare finds. Family sums only."""
+        return ()
+
+    def values(self) -> RowValue | None:
+        """The number that rows are ordered by, or None for the model's score. Family scores only."""
+        return None
+
     def binning(self) -> Binning | None:
         """The fixed bins this metric reads, or None for the distinct scores. Family scores only."""
         return None
@@ -134,6 +141,10 @@ class Metric:
     def bound(self, state: Any) -> Any:  # noqa: ARG002
         """Largest possible error of the value on binned scores, given the counts."""
         return 0.0
+
+    def cut(self, state: Any) -> Any:  # noqa: ARG002
+        """The threshold at which the value was read, NaN where there is none; None for metrics without one."""
+        return None
 
     def note(self, state: Any) -> Any:  # noqa: ARG002
         """What the note behind an undefined value counts, as (words, counts), or None."""
@@ -159,7 +170,7 @@ class Metric:
         labels, scores = (pl.col(part) if isinstance(part, str) else part for part in (label, score))
         weights = pl.col(weight) if isinstance(weight, str) else weight
         if self.family == "sums":
-            value = self._or_null(sum_expressions(self.atoms(), self.task, labels, scores, weights))
+            value = self._or_null(sum_expressions(self, labels, scores, weights))
         elif self.binning() is None:
             value = point_expression(self._or_null, labels, scores, weights)
         else:

@@ -12,7 +12,7 @@ from plmetrics.catalogue.metric import Metric, ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction, Undefined
     from plmetrics.states.sums import Rows
 
+LABEL = RowValue("label", lambda rows: rows.label)
 _INFINITY = float("inf")
 _ERROR = Atom("error", lambda rows: rows.error)
 _ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
@@ -169,7 +170,6 @@ class RSquared(Metric):
     family = "sums"
     range = (-_INFINITY, 1.0)
     direction = "higher"
-    centred = True
     formula = "1 - sum of w (prediction - label)^2 / sum of w (label - mean label)^2"
     use_when = (
         "You compare models on the same rows on a scale where 0 is the mean of the labels and 1 is perfect."
@@ -177,12 +177,16 @@ class RSquared(Metric):
     beware = "It depends on how much the labels vary: a narrow slice gets a low value from the same errors."
     reference = "Kvalseth (1985), Cautionary note about R2, The American Statistician 39(4)"
 
+    def centres(self) -> tuple[RowValue, ...]:
+        """The labels."""
+        return (LABEL,)
+
     def atoms(self) -> Mapping[str, Atom]:
         """Squared errors, and the first two moments of the label around the centre."""
         return {
             "squared_error": _SQUARED_ERROR,
-            "label_sum": Atom("label_centred", lambda rows: rows.label - rows.centre),
-            "label_square_sum": Atom("label_centred_squared", lambda rows: (rows.label - rows.centre) ** 2),
+            "label_sum": Atom("label_centred", lambda rows: rows.centred(LABEL)),
+            "label_square_sum": Atom("label_centred_squared", lambda rows: rows.centred(LABEL) ** 2),
         }
 
     def finalise(self, state: Any) -> Any:

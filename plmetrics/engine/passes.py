@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.engine.request import INDEX
-from plmetrics.states.sums import Rows, SumsState
+from plmetrics.states.sums import SumsState
 from plmetrics.table.checks import data_error, findings
 from plmetrics.table.roles import (
     LABEL,
@@ -134,8 +134,7 @@ def _aggregates(prepared: Prepared) -> list[pl.Expr]:
         out += _counts(prefix, valid, weight, binary=request.roles.binary)
     for model in request.models:
         valid = pl.col(valid_column(model)) if apart else None
-        score = pl.col(score_column(model))
-        rows = Rows(pl.col(LABEL), score, pl.col(LABEL) == 1, prepared.centre)
+        rows = prepared.row_of(model)
         for atom in atoms(request.sums).values():
             if weight is not None or atom.rest_of is None:
                 out.append(atom.aggregate(rows, weight, valid).alias(f"{model}|{atom.key}"))

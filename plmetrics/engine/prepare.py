@@ -5,7 +5,7 @@ Slice values, the number of units and rows, a centre for the labels. What nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,8 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.budget import sorts_in_memory
-from plmetrics.table.roles import LABEL, UNIT, WEIGHT, prediction_table, unchecked_table
+from plmetrics.states.sums import Rows
+from plmetrics.table.roles import LABEL, UNIT, WEIGHT, prediction_table, score_column, unchecked_table
 from plmetrics.table.slices import Cube, KeyCodes, Slices, order, plan_cubes
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.request import Request
+    from plmetrics.states.sums import RowValue
     from plmetrics.table.roles import PredictionTable
     from plmetrics.table.slices import SliceSet
 
@@ -62,8 +64,12 @@ class Prepared:
     cubes: tuple[Cube, ...]
     rows: Accounting
     blocks: Blocks | None
-    centre: float
+    centres: Mapping[str, Mapping[str, float]]
     exact: bool
+
+    def row_of(self, model: str) -> Rows:
+        """The roles of a model's rows, with the constants that its metrics read."""
+        return replace(rows_of(model), centres=self.centres[model])
 
     def populations(self) -> dict[str, str]:
         """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
@@ -77,7 +83,7 @@ class Prepared:
             blocks = {"modulus": self.blocks.modulus, "units": units, "hash_version": HASH_VERSION}
         return {
             "slices": {part.slice_set.name: part.texts() for part in self.slices},
-            "label_centre": self.centre,
+            "centres": {model: dict(values) for model, values in self.centres.items()},
             "ordered_metrics": "exact" if self.exact else "binned",
             "blocks": blocks,
         }
@@ -85,6 +91,11 @@ class Prepared:
     def cube_of(self, slices: Slices) -> int:
         """The number of the cube that serves a slice set."""
         return next(i for i, cube in enumerate(self.cubes) if any(part is slices for part in cube.sets))
+
+
+def rows_of(model: str) -> Rows:
+    """The roles of a model's rows on the canonical columns."""
+    return Rows(pl.col(LABEL), pl.col(score_column(model)), pl.col(LABEL) == 1)
 
 
 def prepare(request: Request) -> Prepared:
@@ -98,8 +109,9 @@ def prepare(request: Request) -> Prepared:
     plans: dict[str, pl.LazyFrame] = {}
     if _needs_count(request):
         plans["rows"] = _count_plan(request)
-    if any(getattr(metric, "centred", False) for metric in request.suite.metrics):
-        plans["centre"] = table.frame.select(pl.col(LABEL).filter(pl.col(LABEL).is_finite()).mean())
+    centred = {value.key: value for metric in request.sums for value in metric.centres()}
+    if centred:
+        plans["centres"] = _centre_plan(table, tuple(centred.values()))
     for slice_set in request.sets:
         if slice_set.keys and not slice_set.is_predicate:
             columns = [key.column for key in slice_set.keys]
@@ -117,9 +129,27 @@ def prepare(request: Request) -> Prepared:
     blocks = _blocks(request, rows, found)
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
     cubes = plan_cubes(slices, _codes(request, slices), count, MAX_CELLS)
-    centre = found["centre"].item() if "centre" in found else None
     exact = sorts_in_memory(request, rows.read, len(cubes))
-    return Prepared(request, table, slices, tuple(cubes), rows, blocks, float(centre or 0.0), exact)
+    centres = _by_model(request, found.get("centres"))
+    return Prepared(request, table, slices, tuple(cubes), rows, blocks, centres, exact)
+
+
+def _centre_plan(table: PredictionTable, values: tuple[RowValue, ...]) -> pl.LazyFrame:
+    means = []
+    for model in table.models:
+        for value in values:
+            number = value.build(rows_of(model))
+            means.append(number.filter(number.is_finite()).mean().alias(f"{model}|{value.key}"))
+    return table.frame.select(means)
+
+
+def _by_model(request: Request, found: pl.DataFrame | None) -> dict[str, dict[str, float]]:
+    """Constants by model and key, from one row whose columns are named `model|key`."""
+    held: dict[str, dict[str, float]] = {model: {} for model in request.models}
+    for name, value in ({} if found is None else found.row(0, named=True)).items():
+        model, key = name.split("|", 1)
+        held[model][key] = float(value or 0.0)
+    return held
 
 
 def _needs_count(request: Request) -> bool:

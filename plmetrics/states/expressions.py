@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -11,16 +12,29 @@ from plmetrics.states.sums import Rows, View
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from plmetrics.states.sums import Atom
+    from plmetrics.states.sums import Atom, RowValue
 
 
-def sum_expressions(
-    atoms: Mapping[str, Atom], task: str, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None
-) -> View:
+class Summed(Protocol):
+    """What is asked of a metric of the family sums."""
+
+    @property
+    def task(self) -> str:
+        """The task, which says whether labels are classes."""
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sums it reads."""
+
+    def centres(self) -> tuple[RowValue, ...]:
+        """What it takes moments of."""
+
+
+def sum_expressions(metric: Summed, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> View:
     """The atoms of a metric as aggregations, ready for `finalise`."""
     rows, weight = _canonical(label, score, weight)
-    arrays: dict[str, Any] = _totals(rows, weight, binary=task == "binary")
-    for name, atom in atoms.items():
+    rows = replace(rows, centres={value.key: value.build(rows).mean() for value in metric.centres()})
+    arrays: dict[str, Any] = _totals(rows, weight, binary=metric.task == "binary")
+    for name, atom in metric.atoms().items():
         arrays[name] = atom.aggregate(rows, weight).cast(pl.Float64)
     return View(arrays)
 
@@ -57,7 +71,7 @@ def _canonical(label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> tuple[
     label = label.cast(pl.Float64)
     score = score.cast(pl.Float64)
     score = pl.when(score == 0).then(0.0).otherwise(score)
-    rows = Rows(label=label, score=score, positive=label == 1, centre=label.mean())
+    rows = Rows(label=label, score=score, positive=label == 1)
     return rows, None if weight is None else weight.cast(pl.Float64)
 
 

@@ -6,7 +6,7 @@ plan; metrics that need the same atom share it, because an atom's key is its ide
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,19 +21,33 @@ if TYPE_CHECKING:
 class Rows:
     """The roles of one model's rows as expressions, cast and clean.
 
-    `label` and `score` are Float64; `positive` is Boolean (binary tasks only). `centre` is a constant near the
-    labels, found in prepare: second moments are taken around it, so that a large offset costs no digits.
+    `label` and `score` are Float64; `positive` is Boolean (binary tasks only). `centres` are constants near the
+    values of that key, found in prepare: second moments are taken around them, so that a large offset costs no
+    digits. `thresholds` are those that were chosen from data, by the text of their rule.
     """
 
     label: pl.Expr
     score: pl.Expr
     positive: pl.Expr
-    centre: float | pl.Expr = 0.0
+    centres: Mapping[str, float | pl.Expr] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def error(self) -> pl.Expr:
         """Prediction minus label."""
         return self.score - self.label
+
+    def centred(self, value: RowValue) -> pl.Expr:
+        """A number of each row, less the constant near it."""
+        return value.build(self) - self.centres.get(value.key, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RowValue:
+    """A number of each row: `key` is its identity, `build` the row expression. A row where it is null has none."""
+
+    key: str
+    build: Callable[[Rows], pl.Expr]
 
 
 @dataclass(frozen=True, slots=True)

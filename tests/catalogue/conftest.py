@@ -139,7 +139,7 @@ def _holds(metric: Metric, rows: pl.DataFrame, index: int) -> bool:
         return metric.undefined(state)[index][1]
 
     if metric.family == "sums":
-        return rows.select(reason(sum_expressions(metric.atoms(), metric.task, *roles))).item()
+        return rows.select(reason(sum_expressions(metric, *roles))).item()
     return rows.select(point_expression(reason, *roles)).item()
 
 
