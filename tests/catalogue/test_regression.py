@@ -72,7 +72,7 @@ def test_a_large_offset_costs_r2_no_digits():
     metric = create("regression", "r2", {})
     assert rows.select(metric.expr("y", "p")).item() == pytest.approx(exact, rel=1e-9)
     assert around(metric, rows, centre=1e9 + 0.7) == pytest.approx(exact, rel=1e-9)
-    assert metric.centred
+    assert [value.key for value in metric.centres()] == ["label"]
 
 
 def around(metric, rows, centre):
@@ -83,7 +83,7 @@ def around(metric, rows, centre):
 
 
 def sums_around(metric, rows, centre):
-    roles = Rows(pl.col("y"), pl.col("p"), pl.lit(value=False), centre)
+    roles = Rows(pl.col("y"), pl.col("p"), pl.lit(value=False), {"label": centre})
     sums = [atom.aggregate(roles, None).alias(name) for name, atom in metric.atoms().items()]
     found = rows.lazy().group_by(pl.lit(1)).agg(*sums, weight=pl.len().cast(pl.Float64)).collect()
     return View({name: float(found[name].item()) for name in found.columns[1:]} | {"n": float(rows.height)})
