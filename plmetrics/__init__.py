@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plmetrics.api import Result, evaluate, metric, metrics, run, validate
+    from plmetrics.api import Result, diff, evaluate, metric, metrics, run, validate
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.registry import register
     from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError
@@ -26,6 +26,7 @@ __all__ = [
     "Metric",
     "PlmetricsError",
     "Result",
+    "diff",
     "evaluate",
     "metric",
     "metrics",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "plmetrics.api": ("Result", "evaluate", "metric", "metrics", "run", "validate"),
+    "plmetrics.api": ("Result", "diff", "evaluate", "metric", "metrics", "run", "validate"),
     "plmetrics.catalogue.metric": ("Metric",),
     "plmetrics.catalogue.registry": ("register",),
     "plmetrics.core.errors": ("ConfigError", "DataError", "EnvironmentFault", "PlmetricsError"),

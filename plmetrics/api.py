@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.runs.diff import Diff
+    from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
@@ -165,7 +167,7 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
         sets = [SetStates(part, total) for part, total in zip(prepared.slices, sums, strict=True)]
         independent = suite.columns.unit is None and suite.columns.weight is None
         weights = resampling(suite, aggregated.units)
-        population = Population(prepared.populations(), independent)
+        population = Population(prepared.populations(), independent, prepared.thresholds)
         analysis = Analysis(suite, sets, population, request.pairs, weights)
         scores = models_in_order if prepared.exact else models_on_grids
         ordered, curves = ordered_stage(analysis, scores(prepared, aggregated))
@@ -192,7 +194,7 @@ def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> d
             "dropped": dict(prepared.rows.dropped),
         },
         "timings": dict(watch.seconds),
-        "warnings": doubts(prepared, aggregated),
+        "warnings": [*prepared.warnings, *doubts(prepared, aggregated)],
     }
 
 
@@ -260,6 +262,40 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Any:  # 
     output_directory(loaded)
     with located(loaded):
         return bind(loaded.suite, open_source(loaded.suite.data.path, loaded.folder))
+
+
+def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:
+    """What changed from one run to another: every value, with the interval of its difference, and every gate.
+
+    Runs are taken as independent samples. With intervals in both, a value moved beyond its interval if 0 is outside
+    d - sqrt((b - b1)^2 + (a2 - a)^2) to d + sqrt((b2 - b)^2 + (a - a1)^2), d = b - a; without, it changed if it
+    differs by more than 1e-9 of its size. Rows that are new or gone and statuses and verdicts that differ are changes.
+
+    Args:
+        before: a run folder, its run.json, the folder of a suite's runs (then the latest), or a result.
+        after: likewise.
+
+    Returns:
+        Frames `metrics` and `gates`, a row per value and check of either run; `changed`; `notes` on what the runs do
+        not share, such as their suites.
+
+    Raises:
+        DataError: a folder is not a run that has ended with results.
+    """
+    from plmetrics.runs.diff import compare_runs
+
+    return compare_runs(*(side if isinstance(side, Result) else stored(side) for side in (before, after)))
+
+
+def stored(path: str | Path) -> StoredResult:
+    """The results of a run folder.
+
+    Raises:
+        DataError: it is not a run that has ended with results.
+    """
+    from plmetrics.runs.reading import read_run
+
+    return read_run(Path(path)).results()
 
 
 def metric(text: str, task: str = "binary") -> Metric:

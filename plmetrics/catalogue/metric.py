@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
 
+from plmetrics.catalogue.thresholds import ThresholdRule
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import number_text
@@ -22,12 +23,19 @@ if TYPE_CHECKING:
     from plmetrics.states.scores import Binning
     from plmetrics.states.sums import Atom, RowValue
 
-Family = Literal["sums", "scores"]
+Family = Literal["sums", "scores", "derived"]
 Direction = Literal["higher", "lower", "zero", "none"]
 Kind = Literal["proportion", "roc_area", "pr_area", "norm", "other"]
 Undefined = list[tuple[str, Any]]
 
-_TYPES: dict[str, type] = {"float": float, "int": int, "bool": bool, "str": str, "None": type(None)}
+_TYPES: dict[str, type] = {
+    "float": float,
+    "int": int,
+    "bool": bool,
+    "str": str,
+    "None": type(None),
+    "ThresholdRule": ThresholdRule,
+}
 _FLOAT_LIMIT = 1 << 1023
 _NO_PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
@@ -114,6 +122,26 @@ class Metric:
         """The sums this metric reads, by the name `finalise` uses for each. Family sums only."""
         return {}
 
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table, besides the roles, that its row expressions read (as `Rows.column`)."""
+        return ()
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The metrics that this one is made from. Family derived only."""
+        return ()
+
+    @property
+    def reads_probability(self) -> bool:
+        """Whether scores must lie between 0 and 1."""
+        rule = self.chosen_threshold
+        return self.probability or (rule is not None and rule.constant is not None)
+
+    @property
+    def chosen_threshold(self) -> ThresholdRule | None:
+        """The rule of its threshold, where that is not a number."""
+        threshold = getattr(self, "threshold", None)
+        return threshold if isinstance(threshold, ThresholdRule) else None
+
     def centres(self) -> tuple[RowValue, ...]:
         """The numbers of a row whose moments it takes around a constant, which prepare finds. Family sums only."""
         return ()
@@ -183,6 +211,13 @@ class Metric:
         for _, condition in self.undefined(state):
             value = ops.where(condition, pl.lit(None, dtype=pl.Float64), value)
         return value.fill_nan(None)
+
+
+def leaves(metric: Metric) -> tuple[Metric, ...]:
+    """The metrics of a state family that a metric is made from: itself, if it is none that others make up."""
+    if metric.family != "derived":
+        return (metric,)
+    return tuple(leaf for part in metric.parts() for leaf in leaves(part))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ import typer
 
 from plmetrics import __version__
 from plmetrics.cli.console import say, write_result
+from plmetrics.cli.diff import diff
 from plmetrics.cli.metrics import metrics
+from plmetrics.cli.report import report
 from plmetrics.cli.run import run
 from plmetrics.cli.schema import schema
 from plmetrics.cli.validate import validate
@@ -20,7 +22,7 @@ Exit codes:
   0   done; gates pass, only warn, or are inconclusive
   1   unexpected error: a bug in plmetrics
   2   the suite or the command line is not valid
-  3   a gate failed; results are written
+  3   a gate failed, results are written; or diff --fail-on found a change
   4   the data is not what the suite says
   6   the environment: permissions, storage, a missing extra
   130 interrupted
@@ -36,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, validate, metrics, schema):
+for command in (run, validate, metrics, diff, report, schema):
     app.command()(command)
 
 

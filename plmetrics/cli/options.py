@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -24,7 +25,18 @@ Settings: TypeAlias = Annotated[
         help="Replace a key of the suite, dotted: uncertainty.replicates=200. May be given several times.",
     ),
 ]
+RunPath: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run folder, or a folder with latest.json.", readable=False)
+]
 Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+class Format(StrEnum):
+    """How a result is printed."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
 
 
 def overrides(settings: Sequence[str] | None) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from enum import StrEnum
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,19 +11,11 @@ import typer
 
 from plmetrics.cli.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.options import Debug, Format, Settings, SuiteFile, overrides
 from plmetrics.cli.progress import Progress
 
 if TYPE_CHECKING:
     from plmetrics.api import Result
-
-
-class Format(StrEnum):
-    """How the result is printed."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
 
 
 def run(

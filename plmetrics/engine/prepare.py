@@ -6,6 +6,7 @@ Slice values, the number of units and rows, a centre for the labels. What nothin
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,9 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.budget import sorts_in_memory
+from plmetrics.engine.thresholds import choose_thresholds
 from plmetrics.states.sums import Rows
-from plmetrics.table.roles import LABEL, UNIT, WEIGHT, prediction_table, score_column, unchecked_table
+from plmetrics.table.roles import LABEL, PLAIN, UNIT, WEIGHT, prediction_table, score_column, unchecked_table
 from plmetrics.table.slices import Cube, KeyCodes, Slices, order, plan_cubes
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
@@ -65,11 +67,14 @@ class Prepared:
     rows: Accounting
     blocks: Blocks | None
     centres: Mapping[str, Mapping[str, float]]
+    thresholds: Mapping[str, Mapping[str, float]]
     exact: bool
+    warnings: tuple[str, ...] = ()
 
     def row_of(self, model: str) -> Rows:
         """The roles of a model's rows, with the constants that its metrics read."""
-        return replace(rows_of(model), centres=self.centres[model])
+        rows = rows_of(model, self.table.weight)
+        return replace(rows, centres=self.centres[model], thresholds=self.thresholds[model])
 
     def populations(self) -> dict[str, str]:
         """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
@@ -84,6 +89,10 @@ class Prepared:
         return {
             "slices": {part.slice_set.name: part.texts() for part in self.slices},
             "centres": {model: dict(values) for model, values in self.centres.items()},
+            "thresholds": {
+                model: {rule: value if isfinite(value) else None for rule, value in values.items()}
+                for model, values in self.thresholds.items()
+            },
             "ordered_metrics": "exact" if self.exact else "binned",
             "blocks": blocks,
         }
@@ -93,9 +102,10 @@ class Prepared:
         return next(i for i, cube in enumerate(self.cubes) if any(part is slices for part in cube.sets))
 
 
-def rows_of(model: str) -> Rows:
+def rows_of(model: str, weight: pl.Expr | None) -> Rows:
     """The roles of a model's rows on the canonical columns."""
-    return Rows(pl.col(LABEL), pl.col(score_column(model)), pl.col(LABEL) == 1)
+    score = pl.col(score_column(model))
+    return Rows(pl.col(LABEL), score, pl.col(LABEL) == 1, weight=weight, prefix=PLAIN)
 
 
 def prepare(request: Request) -> Prepared:
@@ -131,14 +141,17 @@ def prepare(request: Request) -> Prepared:
     cubes = plan_cubes(slices, _codes(request, slices), count, MAX_CELLS)
     exact = sorts_in_memory(request, rows.read, len(cubes))
     centres = _by_model(request, found.get("centres"))
-    return Prepared(request, table, slices, tuple(cubes), rows, blocks, centres, exact)
+    chosen = choose_thresholds(request)
+    return Prepared(
+        request, table, slices, tuple(cubes), rows, blocks, centres, chosen.values, exact, chosen.warnings
+    )
 
 
 def _centre_plan(table: PredictionTable, values: tuple[RowValue, ...]) -> pl.LazyFrame:
     means = []
     for model in table.models:
         for value in values:
-            number = value.build(rows_of(model))
+            number = value.build(rows_of(model, table.weight))
             means.append(number.filter(number.is_finite()).mean().alias(f"{model}|{value.key}"))
     return table.frame.select(means)
 

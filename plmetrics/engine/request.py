@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.catalogue.custom import ROLES, RowAggregate
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row
@@ -53,14 +54,19 @@ class Request:
         return tuple(self.suite.models)
 
     @property
+    def leaves(self) -> tuple[Metric, ...]:
+        """The metrics of a state family that the suite's are made from."""
+        return self.suite.needed("overall", *self.suite.slices)
+
+    @property
     def sums(self) -> tuple[Metric, ...]:
         """The metrics of the family sums."""
-        return tuple(metric for metric in self.suite.metrics if metric.family == "sums")
+        return tuple(metric for metric in self.leaves if metric.family == "sums")
 
     @property
     def scores(self) -> tuple[Metric, ...]:
         """The metrics of the family scores."""
-        return tuple(metric for metric in self.suite.metrics if metric.family == "scores")
+        return tuple(metric for metric in self.leaves if metric.family == "scores")
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -111,6 +117,10 @@ def bind(suite: Suite, source: Source) -> Request:
             sets.append(SliceSet(name, tuple(own)))
     named = {key.column: key for key in keys.values()}
     roles = _roles(suite, tuple(named.values()), unit)
+    for metric in suite.needed("overall", *suite.slices):
+        if isinstance(metric, RowAggregate):
+            with collected.step():
+                _check_expressions(metric, source.schema)
     with collected.step():
         prediction_table(raw, source.schema, roles)
     collected.settle()
@@ -127,7 +137,8 @@ def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
 
 
 def _roles(suite: Suite, keys: tuple[SliceKey, ...], unit: pl.Expr | None) -> RoleColumns:
-    probability = any(metric.probability for metric in suite.metrics) or any(
+    needed = suite.needed("overall", *suite.slices)
+    probability = any(metric.reads_probability for metric in needed) or any(
         curve.curve == "reliability" for curve in suite.curves
     )
     hard = frozenset(
@@ -147,6 +158,7 @@ def _roles(suite: Suite, keys: tuple[SliceKey, ...], unit: pl.Expr | None) -> Ro
         hard=hard,
         missing=suite.data.missing,
         keys=keys,
+        columns=tuple(dict.fromkeys(name for metric in needed for name in metric.columns())),
     )
 
 
@@ -200,14 +212,36 @@ def _predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...]) -> pl.
     return row.expr
 
 
-def _require_all(columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...]) -> None:
+def _check_expressions(metric: RowAggregate, schema: pl.Schema) -> None:
+    """Check the row expressions of a metric on zero rows of the source."""
+    empty = pl.LazyFrame(schema=schema)
+    for key, text in metric.expressions().items():
+        path = (
+            (*metric.path, metric.aggregate, key)
+            if metric.aggregate == "ratio" != key
+            else (*metric.path, key)
+        )
+        row = compile_row(text, dict.fromkeys(ROLES, pl.lit(0.0)))
+        _require_all(row.columns, schema, path, f"metric '{metric.name}'")
+        wanted = row.expr if metric.aggregate == "null_share" else row.expr.cast(pl.Float64)
+        problem = zero_rows_problem(empty.select(wanted.alias("value")))
+        if problem is not None:
+            types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)
+            raise ConfigError(
+                Problem(f"'{text}' does not fit the columns' types: {problem}", path, types or None)
+            )
+
+
+def _require_all(
+    columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...], where: str = "where"
+) -> None:
     problems = []
     for column in columns:
         if column not in schema:
             nearest = did_you_mean(column, schema, limit=0)
             quoted = f"a text stands in single quotes: '{column}'"
             hint = f"{nearest} Otherwise, {quoted}" if nearest else quoted
-            problems.append(Problem(f"column '{column}' (in where) is not in the data", path, hint))
+            problems.append(Problem(f"column '{column}' (in {where}) is not in the data", path, hint))
     if problems:
         raise DataError(problems)
 

@@ -90,7 +90,10 @@ def _places(gate: Gate, suite: Suite) -> pl.DataFrame:
         models = [model for model in suite.models if model != gate.against] or [None]
     order = {name: place for place, name in enumerate(("overall", *suite.slices))}
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    sets = sorted(order if "all" in named else set(named), key=lambda name: order.get(name, len(order)))
+    own = suite.sets_of(gate.metric)
+    if "all" in named or (named == ("overall",) and "overall" not in own):
+        named = own
+    sets = sorted(set(named), key=lambda name: order.get(name, len(order)))
     by_model = pl.DataFrame({"model": models}, schema={"model": pl.String})
     return by_model.join(pl.DataFrame({"slice_set": sets}), how="cross", maintain_order="left_right")
 

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.custom import Formula
 from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.inference.comparisons.paired import paired_difference
 from plmetrics.inference.curves import curve_frames
+from plmetrics.inference.derived import by_formula, over_slices
 from plmetrics.inference.estimates import Chunk, Found, Population, chunks, estimate, ordered_values
 from plmetrics.inference.intervals.ladder import interval
 from plmetrics.inference.tables import (
+    WHOLE,
     comparison_columns,
     comparison_rows,
     correct,
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.catalogue.custom import OverSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.ordered import OrderedValues
     from plmetrics.inference.weights import ResamplingWeights
@@ -68,6 +72,90 @@ class Analysis:
 OrderedByPlace = dict[tuple[int, str, str], "OrderedValues"]
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A metric's estimates in some slices of a set, by model; where pairs of models are equal, and who is listed."""
+
+    found: Mapping[str, Found]
+    equal: Mapping[tuple[str, str], NDArray[np.bool_]]
+    listed: NDArray[np.bool_]
+    first: int
+
+
+class Estimates:
+    """The estimates of every model in a chunk of slices, each made once."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        index: int,
+        chunk: Chunk,
+        ordered: Mapping[tuple[int, str, str], OrderedValues],
+    ) -> None:
+        self._analysis = analysis
+        self._index = index
+        self._chunk = chunk
+        self._ordered = ordered
+        self._made: dict[str, dict[str, Found]] = {}
+
+    def of(self, metric: Metric) -> dict[str, Found]:
+        """One metric of every model."""
+        if metric.text not in self._made:
+            self._made[metric.text] = {model: self._make(metric, model) for model in self._analysis.models}
+        return self._made[metric.text]
+
+    def _make(self, metric: Metric, model: str) -> Found:
+        if isinstance(metric, Formula):
+            return by_formula(metric, {part.text: self.of(part)[model] for part in metric.parts()})
+        return estimate(
+            metric,
+            model,
+            self._chunk,
+            self._analysis.population,
+            self._analysis.weights,
+            self._ordered.get((self._index, model, metric.text)),
+            self._analysis.suite.min_rows if self._index else 0,
+        )
+
+
+class Whole:
+    """What is put together over all slices of a set, collected chunk by chunk."""
+
+    def __init__(self, analysis: Analysis, metrics: Sequence[OverSlices]) -> None:
+        self._analysis = analysis
+        self._metrics = metrics
+        self._found: dict[tuple[str, str], list[Found]] = {}
+        self._listed: list[NDArray[np.bool_]] = []
+        self._equal: list[Mapping[tuple[str, str], NDArray[np.bool_]]] = []
+
+    def add(
+        self,
+        estimates: Estimates,
+        listed: NDArray[np.bool_],
+        equal: Mapping[tuple[str, str], NDArray[np.bool_]],
+    ) -> None:
+        """Take in a chunk of slices."""
+        self._listed.append(listed)
+        self._equal.append(equal)
+        for metric in self._metrics:
+            for model, found in estimates.of(metric.parts()[0]).items():
+                self._found.setdefault((metric.text, model), []).append(found)
+
+    def part(self, metric: OverSlices) -> Part:
+        """The metric, as an estimate of the set as a whole."""
+        weights = self._analysis.weights
+        blocks = 0 if weights is None else weights.counts.shape[1]
+        listed = np.concatenate(self._listed)
+        found = {
+            model: over_slices(metric, self._found[metric.text, model], listed, blocks)
+            for model in self._analysis.models
+        }
+        equal = {
+            pair: np.array([all(part[pair].all() for part in self._equal)]) for pair in self._analysis.pairs
+        }
+        return Part(found, equal, np.array([True]), WHOLE)
+
+
 def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | None:
     """W of the run, None without intervals or where a single block leaves nothing to resample."""
     if suite.uncertainty is None:
@@ -83,12 +171,13 @@ def ordered_stage(
     Scores come model by model, as a function that gives those of a slice set by its number.
     """
     drawn = None if analysis.weights is None else analysis.weights.counts.astype(np.float64)
-    metrics = [metric for metric in analysis.suite.metrics if metric.family == "scores"]
     out: OrderedByPlace = {}
     curves: list[pl.DataFrame] = []
     for model, of_set in scores:
         for index, states in enumerate(analysis.sets):
             drawn_here = _curves_of(analysis, states.slices)
+            needed = analysis.suite.needed(states.slices.slice_set.name)
+            metrics = [metric for metric in needed if metric.family == "scores"]
             if not metrics and not drawn_here:
                 continue
             sliced = of_set(index)
@@ -111,28 +200,29 @@ def tables(
     """The tables `metrics` and `comparisons`; the latter has a row per pair, corrected within families."""
     slices = [states.slices for states in analysis.sets]
     metric_table, comparison_table = metrics_rows(slices), comparison_rows(slices)
-    uncertainty = analysis.suite.uncertainty
+    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.metrics)}
+
+    def write(index: int, metric: Metric, part: Part) -> None:
+        for place, model in enumerate(analysis.models):
+            columns = _metric_columns(analysis, model, metric, part.found[model])
+            metric_table.add((place, index, numbers[metric.text]), part.listed, columns, part.first)
+        for place, pair in enumerate(analysis.pairs):
+            columns = _comparison(analysis, metric, part, pair)
+            comparison_table.add((place, index, numbers[metric.text]), part.listed, columns, part.first)
+
     for index, states in enumerate(analysis.sets):
+        name = states.slices.slice_set.name
+        over = analysis.suite.over(name)
+        whole = Whole(analysis, over)
         for chunk in chunks(states.sums, analysis.weights):
             listed = _listed(analysis, states, chunk)
-            for number, metric in enumerate(analysis.suite.metrics):
-                found = _estimates(analysis, index, chunk, metric, ordered)
-                for place, model in enumerate(analysis.models):
-                    made = None
-                    if uncertainty is not None:
-                        made = interval(
-                            found[model].estimate,
-                            kind=metric.kind,
-                            bounds=metric.range,
-                            level=uncertainty.level,
-                            form=uncertainty.interval,
-                        )
-                    hard = analysis.suite.task == "binary" and analysis.suite.models[model].score is None
-                    columns = metric_columns(model, metric, found[model], made, hard=hard)
-                    metric_table.add((place, index, number), listed, columns, chunk.first)
-                for place, pair in enumerate(analysis.pairs):
-                    columns = _comparison(analysis, chunk, metric, found, pair)
-                    comparison_table.add((place, index, number), listed, columns, chunk.first)
+            estimates = Estimates(analysis, index, chunk, ordered)
+            equal = {pair: _equal(chunk, *pair) for pair in analysis.pairs}
+            for metric in analysis.suite.listed(name):
+                write(index, metric, Part(estimates.of(metric), equal, listed, chunk.first))
+            whole.add(estimates, listed, equal)
+        for metric in over:
+            write(index, metric, whole.part(metric))
     return metric_table.frame(), comparison_table.frame()
 
 
@@ -145,42 +235,41 @@ def corrected(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
     return correct(own, compare.correction, compare.family)
 
 
-def _estimates(
-    analysis: Analysis,
-    index: int,
-    chunk: Chunk,
-    metric: Metric,
-    ordered: Mapping[tuple[int, str, str], OrderedValues],
-) -> dict[str, Found]:
-    least = analysis.suite.min_rows if index else 0
-    return {
-        model: estimate(
-            metric,
-            model,
-            chunk,
-            analysis.population,
-            analysis.weights,
-            ordered.get((index, model, metric.text)),
-            least,
+def _metric_columns(analysis: Analysis, model: str, metric: Metric, found: Found) -> dict[str, object]:
+    uncertainty = analysis.suite.uncertainty
+    made = None
+    if uncertainty is not None:
+        made = interval(
+            found.estimate,
+            kind=metric.kind,
+            bounds=metric.range,
+            level=uncertainty.level,
+            form=uncertainty.interval,
         )
-        for model in analysis.models
-    }
+    hard = analysis.suite.task == "binary" and analysis.suite.models[model].score is None
+    return metric_columns(model, metric, found, made, hard=hard)
 
 
-def _comparison(
-    analysis: Analysis, chunk: Chunk, metric: Metric, found: Mapping[str, Found], pair: tuple[str, str]
-) -> dict[str, object]:
+def _comparison(analysis: Analysis, metric: Metric, part: Part, pair: tuple[str, str]) -> dict[str, object]:
     model, baseline = pair
+    found = part.found
     uncertainty, compare = analysis.suite.uncertainty, analysis.suite.compare
+    same = analysis.population.threshold(metric, model) == analysis.population.threshold(metric, baseline)
     difference = paired_difference(
         found[model].estimate,
         found[baseline].estimate,
-        equal=chunk.sums.total(f"{model}|differs|{baseline}") == 0,
+        equal=part.equal[pair] & same,
         level=analysis.level,
         p_value="t" if compare is None else compare.p_value,
     )
     n = np.minimum(found[model].n, found[baseline].n)
     return comparison_columns(model, baseline, metric, difference, n, intervals=uncertainty is not None)
+
+
+def _equal(chunk: Chunk, model: str, baseline: str) -> NDArray[np.bool_]:
+    """In which slices two models have the same score on every row."""
+    equal: NDArray[np.bool_] = chunk.sums.total(f"{model}|differs|{baseline}") == 0
+    return equal
 
 
 def _listed(analysis: Analysis, states: SetStates, chunk: Chunk) -> NDArray[np.bool_]:

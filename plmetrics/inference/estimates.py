@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,10 +27,21 @@ _SLICES_AT_ONCE = 512
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted."""
+    """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted.
+
+    `thresholds` are those that were chosen from rows, by model and text of the rule.
+    """
 
     models: Mapping[str, str]
     independent: bool
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def threshold(self, metric: Metric, model: str) -> float | None:
+        """The threshold that a metric's rule gave a model, NaN if none does what it asks; None without a rule."""
+        rule = metric.chosen_threshold
+        if rule is None:
+            return None
+        return self.thresholds[model][rule.text] if rule.constant is None else rule.constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +70,7 @@ class Found:
     weight: Array
     bound: Array | None
     note: Texts
+    threshold: Array | None = None
 
 
 def estimate(
@@ -91,6 +103,9 @@ def estimate(
             if metric.additive:
                 replicates = replicates * weights.scale[:, None]
     status = _status(reasons, totals.n, min_rows, value)
+    threshold = population.threshold(metric, model)
+    if threshold is not None and np.isnan(threshold):
+        status[status == "ok"] = "unreachable"
     masses = metric.denominators(chunk.sums.by_block(metric, model, prefix))
     blocks = effective_blocks(tuple(np.asarray(mass) for mass in masses))
     sizes = _sizes(metric, totals, masses, independent=population.independent)
@@ -99,7 +114,8 @@ def estimate(
     bound = None
     if ordered is not None and ordered.bound is not None:
         bound = np.where(status == "ok", ordered.bound[chunk.first : chunk.last], np.nan)
-    return Found(found, totals.n, totals.weight, bound, _notes(metric, totals, status))
+    cut = None if threshold is None else np.full(value.shape, threshold)
+    return Found(found, totals.n, totals.weight, bound, _notes(metric, totals, status), cut)
 
 
 def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: int, value: Array) -> Texts:

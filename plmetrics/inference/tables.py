@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Batch = dict[str, Any]
 
+WHOLE = -1
+"""The number, among a set's slices, of what is put together from all of them."""
+
 FEW_UNITS = 30
 """With fewer independent units than this a row's note says so."""
 
@@ -72,10 +75,10 @@ class Rows:
     def _slice_columns(self, sets: Any, numbers: Any) -> dict[str, pl.Series]:
         """Names and values of the slices, gathered from one list of all."""
         names = [part.slice_set.name for part in self._slices]
-        texts = [text for part in self._slices for text in part.texts()]
-        pairs = [pair for part in self._slices for pair in part.pairs()]
-        starts = np.concatenate(([0], np.cumsum([len(part) for part in self._slices])))
-        place = starts[sets] + numbers
+        texts = [text for part in self._slices for text in ("all", *part.texts())]
+        pairs = [pair for part in self._slices for pair in ([], *part.pairs())]
+        starts = np.concatenate(([0], np.cumsum([1 + len(part) for part in self._slices])))
+        place = starts[sets] + numbers - WHOLE
         return {
             "slice_set": pl.Series(names, dtype=pl.String).gather(sets),
             "slice": pl.Series(texts, dtype=pl.String).gather(place),
@@ -112,7 +115,7 @@ def metric_columns(
         "status": found.estimate.status,
         "note": found.note,
         "bound": found.bound,
-        "threshold": None if hard else getattr(metric, "threshold", None),
+        "threshold": _threshold(metric, found, hard=hard),
         "interval_status": "not_requested",
     }
     if interval is not None:
@@ -127,6 +130,13 @@ def metric_columns(
             "undefined_replicates": interval.undefined_replicates,
         }
     return columns
+
+
+def _threshold(metric: Metric, found: Found, *, hard: bool) -> Any:
+    """Where the value was read: at the metric's own threshold, or at one that was found."""
+    return (
+        None if hard else getattr(metric, "threshold", None) if found.threshold is None else found.threshold
+    )
 
 
 def _with_few_units(notes: Any, blocks: Any, interval: Interval) -> Any:

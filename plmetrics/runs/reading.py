@@ -9,10 +9,25 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.results import TABLES
 from plmetrics.runs.folder import LATEST, RECORD, table_file
+from plmetrics.runs.record import SCHEMA_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.model import Suite
+
+_KEYS = frozenset({"model", "slice_set", "slice", "metric", "gate", "verdict", "value", "status"})
+_WHERE = "name a run folder, its run.json, or the folder of a suite's runs (the one with latest.json)"
+
+
+class RunFault(DataError):  # noqa: N818
+    """A path is not a run that can be read, or the run has no results."""
+
+    title = "the run cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,46 +37,143 @@ class StoredRun:
     folder: Path
     record: dict[str, Any]
 
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return str(self.record.get("run_id", self.folder.name))
+
     def table(self, name: str) -> pl.DataFrame:
         """One result table; a failed run has none.
 
         Raises:
-            DataError: the table is absent or cannot be read.
+            RunFault: the table is absent or cannot be read.
         """
         path = self.folder / table_file(name)
         try:
             return pl.read_parquet(path)
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise DataError(Problem(f"{path} cannot be read: {error}")) from error
+            reason = str(error).strip().split("\n")[0]
+            raise RunFault(Problem(f"{path} cannot be read: {reason}")) from error
+
+    def results(self) -> StoredResult:
+        """All tables, in the columns of this version.
+
+        Raises:
+            RunFault: the run failed, or a table lacks what results cannot do without.
+        """
+        if self.record["status"] == "failed":
+            raise _failed(self)
+        notes = []
+        if self.record.get("schema_version", 0) > SCHEMA_VERSION:
+            made = self.record.get("versions", {}).get("plmetrics", "?")
+            notes.append(f"{self.run_id} was written by a newer plmetrics ({made}): what is new is not shown")
+        tables = {}
+        for name, schema in TABLES.items():
+            stored = self.table(name)
+            missing = [column for column in schema if column not in stored.columns]
+            if _KEYS & set(missing):
+                message = f"{self.folder / table_file(name)} has no column '{missing[0]}'"
+                raise RunFault(Problem(message, hint="run the suite again with this version"))
+            if missing:
+                notes.append(f"{self.run_id}: the table {name} has no {', '.join(missing)} (another version)")
+            tables[name] = _conformed(stored, schema)
+        verdict = str(self.record.get("verdict", "none"))
+        return StoredResult(
+            **tables, verdict=verdict, record=self.record, folder=self.folder, notes=tuple(notes)
+        )
 
 
-def read_run(folder: Path) -> StoredRun:
-    """Read a run folder, or the latest run of a suite's folder.
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """The results of a run as they were written. `notes` say what another version wrote in another way."""
+
+    metrics: pl.DataFrame
+    comparisons: pl.DataFrame
+    gates: pl.DataFrame
+    curves: pl.DataFrame
+    verdict: str
+    record: Mapping[str, Any]
+    folder: Path
+    notes: tuple[str, ...] = ()
+
+    @property
+    def suite(self) -> Suite:
+        """What was asked, as far as reports need it: unchecked, and without metrics that are not known any more."""
+        from plmetrics.suite.model import Compare, Suite, Uncertainty
+
+        said = self.record.get("suite", {})
+        uncertainty, compare = said.get("uncertainty"), said.get("compare")
+        asked: dict[str, Any] = {
+            "uncertainty": Uncertainty.model_construct(**uncertainty) if uncertainty is not None else None,
+            "compare": Compare.model_construct(**compare) if compare is not None else None,
+        }
+        name, task = self.record.get("name", self.folder.name), said.get("task", "binary")
+        metrics = _metrics(task, said.get("metrics", ()))
+        return Suite.model_construct(name=name, task=task, metrics=metrics, **asked)
+
+
+def read_run(path: Path) -> StoredRun:
+    """Read a run by its folder or its run.json, or the latest run of a suite's folder.
 
     A folder whose tables are not all there, of the size its record says, is refused.
 
     Raises:
-        DataError: it is not a run that has ended.
+        RunFault: it is not a run that has ended.
     """
+    folder = path.parent if path.name in {RECORD, LATEST} else path
+    if not folder.is_dir():
+        raise RunFault(Problem(f"{folder}: no such folder", hint=_WHERE))
     pointer = folder / LATEST
-    if pointer.is_file():
+    if path.name != RECORD and pointer.is_file():
         folder = folder / str(_json(pointer).get("folder"))
+    if not (folder / RECORD).is_file():
+        raise RunFault(Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_WHERE))
     record = _json(folder / RECORD)
     if record.get("status") not in {"complete", "failed"} or folder.name.endswith(".partial"):
         hint = "it is still running, or was killed"
-        raise DataError(Problem(f"{folder} is not a run that has ended", hint=hint))
+        raise RunFault(Problem(f"{folder} is not a run that has ended", hint=hint))
     for name, facts in record.get("tables", {}).items():
-        path = folder / table_file(name)
-        if not path.is_file() or path.stat().st_size != facts["bytes"]:
-            raise DataError(Problem(f"{path} is absent or not as it was written"))
+        table = folder / table_file(name)
+        if not table.is_file() or table.stat().st_size != facts["bytes"]:
+            raise RunFault(Problem(f"{table} is absent or not as it was written"))
     return StoredRun(folder, record)
+
+
+def _failed(run: StoredRun) -> RunFault:
+    code, message = run.record.get("exit_code"), run.record.get("message", "")
+    problems = [Problem(f"{run.folder} has no results: the run failed with exit code {code}", hint=message)]
+    for problem in run.record.get("problems", ()):
+        place = f"{problem['where']}: " if problem.get("where") else ""
+        problems.append(Problem(f"{place}{problem['message']}", hint=problem.get("hint")))
+    return RunFault(problems)
+
+
+def _conformed(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """The columns of a schema, null where the frame has none."""
+    return frame.select(
+        pl.col(name).cast(dtype, strict=False) if name in frame.columns else pl.lit(None, dtype).alias(name)
+        for name, dtype in schema.items()
+    )
+
+
+def _metrics(task: str, written: Sequence[Any]) -> tuple[Metric, ...]:
+    """The metrics of a record; where one of them is not known any more, the others of the catalogue."""
+    from plmetrics.suite.findings import Findings
+    from plmetrics.suite.metric_texts import MetricReader
+
+    whole = MetricReader(task, Findings()).read_all(list(written)).metrics
+    if whole is not None:
+        return whole
+    reader = MetricReader(task, Findings())
+    found = (reader.read(text, ()) for text in written if isinstance(text, str))
+    return tuple(metric for metric in found if metric is not None)
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(Problem(f"{path} cannot be read: {error}")) from error
+        raise RunFault(Problem(f"{path} cannot be read: {error}")) from error
     if not isinstance(content, dict):
-        raise DataError(Problem(f"{path} is not a record of a run"))
+        raise RunFault(Problem(f"{path} is not a record of a run"))
     return content

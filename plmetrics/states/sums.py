@@ -23,7 +23,8 @@ class Rows:
 
     `label` and `score` are Float64; `positive` is Boolean (binary tasks only). `centres` are constants near the
     values of that key, found in prepare: second moments are taken around them, so that a large offset costs no
-    digits. `thresholds` are those that were chosen from data, by the text of their rule.
+    digits. `thresholds` are those that were chosen from data, by the text of their rule. `prefix` is what the
+    canonical table puts before the names of columns without a role.
     """
 
     label: pl.Expr
@@ -31,11 +32,24 @@ class Rows:
     positive: pl.Expr
     centres: Mapping[str, float | pl.Expr] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    weight: pl.Expr | None = None
+    prefix: str = ""
 
     @property
     def error(self) -> pl.Expr:
         """Prediction minus label."""
         return self.score - self.label
+
+    def called(self, threshold: Any) -> pl.Expr:
+        """Whether the score is at least a threshold: a number, or a rule that chose one."""
+        if not isinstance(threshold, (int, float)):
+            constant = threshold.constant
+            threshold = self.thresholds[threshold.text] if constant is None else constant
+        return self.score >= pl.lit(float(threshold))
+
+    def column(self, name: str) -> pl.Expr:
+        """A column of the table that plays no role."""
+        return pl.col(f"{self.prefix}{name}")
 
     def centred(self, value: RowValue) -> pl.Expr:
         """A number of each row, less the constant near it."""

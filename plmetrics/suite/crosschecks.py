@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.catalogue.custom import OverSlices
 from plmetrics.core.names import did_you_mean
 
 if TYPE_CHECKING:
+    from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Gate
 
 Add = Callable[..., None]
@@ -46,6 +48,7 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     """Note what does not fit together."""
     _compare(fields, written, add)
     _hard_predictions(fields, add)
+    _metric_slices(fields, written, add)
     for index, gate in enumerate(fields["gates"]):
         _gate(index, gate, fields, written, add)
     for index, curve in enumerate(fields["curves"]):
@@ -54,6 +57,13 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
             add(f"curve '{curve.curve}' belongs to task 'binary'", ("curves", index))
     if fields["task"] == "regression" and fields.get("positive") is not None:
         add("positive belongs to task 'binary'", ("positive",))
+
+
+def _metric_slices(fields: Mapping[str, Any], written: Written, add: Add) -> None:
+    for index, metric in enumerate(fields.get("metrics") or ()):
+        _sets(fields["metric_slices"].get(metric.text, ()), ("metrics", index, "slices"), written, add)
+        if isinstance(metric, OverSlices):
+            _sets([metric.slice_set], (*metric.path, "over", "slice_set"), written, add)
 
 
 def _compare(fields: Mapping[str, Any], written: Written, add: Add) -> None:
@@ -101,9 +111,21 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, a
             add(f"{key} '{name}' is not one of the models", (*path, key), did_you_mean(name, models))
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
     _sets([name for name in named if name not in {"overall", "all"}], (*path, "slices"), written, add)
+    _within(gate, named, fields, (*path, "slices"), add)
     _rule(gate, path, add)
     if gate.using == "interval" and not written.intervals:
         add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")
+
+
+def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path: SuitePath, add: Add) -> None:
+    """A gate cannot judge a metric in a slice set that it is not asked for in."""
+    asked = fields["metric_slices"].get(gate.metric.text)
+    if isinstance(gate.metric, OverSlices):
+        asked = (gate.metric.slice_set,)
+    for name in named:
+        if asked is not None and name not in {"overall", "all", *asked}:
+            msg = f"'{gate.metric.text}' is not asked for in slice set '{name}'"
+            add(msg, path, "name the set in the metric's own slices")
 
 
 def _rule(gate: Gate, path: tuple[str | int, ...], add: Add) -> None:

@@ -1,52 +1,188 @@
-"""The metrics of a suite: texts and mappings as metric objects."""
+"""The metrics of a suite: texts and mappings as metric objects, and the slice sets that each is asked for."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.metric import Metric, ParameterError
+from plmetrics.catalogue.thresholds import RuleError, ThresholdRule, read_rule
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, TextError, join_torn, parse_call
+from plmetrics.suite.custom_metrics import Definitions, kind_of
 from plmetrics.suite.findings import shown
+from plmetrics.suite.slice_sets import check_predicate
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.findings import Findings
 
-_CUSTOM = ("mean", "sum", "ratio", "quantile", "std", "null_share", "formula", "over")
 
+@dataclass(slots=True)
+class Metrics:
+    """The metrics of a suite, each once; `slices` are the sets of those that are not asked for everywhere.
 
-def read_metrics(value: Any, task: str, found: Findings, *, scored: bool = True) -> tuple[Metric, ...] | None:
-    """The metrics asked for, each once; the task's default list for None. Nothing, if one of them is wrong.
-
-    `scored` says whether every model has scores: if not, defaults that need them are left out.
+    `metrics` is None where one of them is wrong.
     """
-    if value is None:
-        chosen = registry.default_metrics(task) if task else ()
-        return tuple(metric for metric in chosen if scored or not metric.needs_score) or None
-    if isinstance(value, (str, Metric)):
-        value = [value]
-    if not isinstance(value, (list, tuple)) or not value:
-        found.add(f"metrics must be a list with at least one metric, not {shown(value)}", ("metrics",))
+
+    metrics: tuple[Metric, ...] | None
+    slices: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class MetricReader:
+    """Reads the metrics of one suite: its own definitions are known by name."""
+
+    def __init__(self, task: str, found: Findings) -> None:
+        self._task = task
+        self._found = found
+        self._definitions = Definitions(task, found, self.read)
+
+    def read_all(self, value: Any, *, scored: bool = True) -> Metrics:
+        """The metrics asked for; the task's default list for None. None, if one of them is wrong.
+
+        `scored` says whether every model has scores: if not, defaults that need them are left out.
+        """
+        if value is None:
+            chosen = registry.default_metrics(self._task) if self._task else ()
+            return Metrics(tuple(metric for metric in chosen if scored or not metric.needs_score) or None)
+        if isinstance(value, (str, Metric)):
+            value = [value]
+        if not isinstance(value, (list, tuple)) or not value:
+            hint = f"metrics must be a list with at least one metric, not {shown(value)}"
+            self._found.add(hint, ("metrics",))
+            return Metrics(None)
+        self._definitions.gather(value)
+        before = len(self._found.problems)
+        out: dict[str, Metric] = {}
+        slices: dict[str, list[tuple[str, ...] | None]] = {}
+        for index, entry in self._whole(value):
+            path: SuitePath = ("metrics", index)
+            metric = self._entry(entry, path)
+            if metric is not None:
+                out.setdefault(metric.text, metric)
+                slices.setdefault(metric.text, []).append(self._slices(entry, path))
+        sound = len(self._found.problems) == before
+        return Metrics(tuple(out.values()) if sound else None, _restricted(slices))
+
+    def _whole(self, value: Any) -> Any:
+        """The entries with their numbers, without those that YAML split: these are said to lack quotes."""
+        index = 0
+        while index < len(value):
+            torn = join_torn(value[index:]) if isinstance(value[index], str) else None
+            if torn is None:
+                yield index, value[index]
+                index += 1
+            else:
+                say_torn(torn[0], ("metrics", index), self._found)
+                index += torn[1]
+
+    def _entry(self, entry: Any, path: SuitePath) -> Metric | None:
+        if kind_of(entry) is not None:
+            return self._definitions.of(entry)
+        if not isinstance(entry, Mapping):
+            return self.read(entry, path)
+        own = {key: item for key, item in entry.items() if key not in {"slices", "select_on"}}
+        metric = self.read(own["metric"] if set(own) == {"metric"} else own, path)
+        if metric is None or "select_on" not in entry:
+            return metric
+        return self._selected(metric, entry["select_on"], (*path, "select_on"))
+
+    def _slices(self, entry: Any, path: SuitePath) -> tuple[str, ...] | None:
+        """The slice sets of an entry, None for all."""
+        given = entry.get("slices", "all") if isinstance(entry, Mapping) else "all"
+        names = [given] if isinstance(given, str) else given
+        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+            msg = f"slices must be a slice set or a list of them, not {shown(given)}"
+            self._found.add(msg, (*path, "slices"))
+            return None
+        return None if "all" in names else tuple(name for name in names if name != "overall")
+
+    def _selected(self, metric: Metric, condition: Any, path: SuitePath) -> Metric | None:
+        """The metric with its threshold chosen on other rows."""
+        rule = metric.chosen_threshold
+        if rule is None or rule.constant is not None:
+            hint = "such as max(f1), min(expected_cost(cost_fp=1, cost_fn=5)) or at(recall=0.9)"
+            self._found.add("select_on needs a threshold that is chosen from rows", path, hint)
+            return None
+        if not isinstance(condition, str):
+            self._found.add(f"select_on must be an SQL condition, not {shown(condition)}", path)
+            return None
+        check_predicate(condition, path, self._found)
+        return dataclasses.replace(metric, threshold=dataclasses.replace(rule, select_on=condition))  # type: ignore[call-arg]
+
+    def read(self, value: Any, path: SuitePath) -> Metric | None:
+        """One metric; None, with the problem noted, if there is no such metric."""
+        if isinstance(value, Metric):
+            if self._task and value.task != self._task:
+                msg = f"'{value.text}' is a metric of task '{value.task}', not of '{self._task}'"
+                self._found.add(msg, path)
+            return value
+        try:
+            if isinstance(value, str):
+                if value.strip() in self._definitions:
+                    return self._definitions.get(value.strip())
+                call = parse_call(value)
+                return self._known(call.name, dict(call.parameters), path)
+            if isinstance(value, Mapping):
+                return self._from_mapping(value, path)
+            self._found.add(f"a metric is a text such as precision(threshold=0.3), not {shown(value)}", path)
+        except (TextError, RuleError, registry.UnknownMetricError) as error:
+            self._found.add(str(error), path, error.hint)
+        except ParameterError as error:
+            self._found.add(str(error), path)
         return None
-    out: dict[str, Metric] = {}
-    before = len(found.problems)
-    index = 0
-    while index < len(value):
-        path: SuitePath = ("metrics", index)
-        torn = join_torn(value[index:]) if isinstance(value[index], str) else None
-        if torn is not None:
-            whole, pieces = torn
-            say_torn(whole, path, found)
-            index += pieces
-            continue
-        metric = read_metric(value[index], task, path, found)
-        if metric is not None:
-            out.setdefault(metric.text, metric)
-        index += 1
-    return tuple(out.values()) if len(found.problems) == before else None
+
+    def _from_mapping(self, value: Mapping[str, Any], path: SuitePath) -> Metric | None:
+        if len(value) != 1:
+            hint = "write {recall_at_precision: {precision: 0.9}} or recall_at_precision(precision=0.9)"
+            self._found.add("a metric as a mapping has one key, its name", path, hint)
+            return None
+        ((name, parameters),) = value.items()
+        if parameters is not None and not isinstance(parameters, Mapping):
+            msg = f"the parameters of '{name}' must be a mapping, not {shown(parameters)}"
+            self._found.add(msg, (*path, name))
+            return None
+        given = dict(parameters or {})
+        condition = given.pop("select_on", None)
+        threshold = given.get("threshold")
+        if isinstance(threshold, str):
+            given["threshold"] = parse_call(threshold)
+        metric = self._known(str(name), given, path)
+        if metric is None or condition is None:
+            return metric
+        return self._selected(metric, condition, (*path, name, "select_on"))
+
+    def _known(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
+        """A metric; where the task itself is wrong, the name is looked up in all tasks."""
+        for key, given in parameters.items():
+            if isinstance(given, Call):
+                if key != "threshold":
+                    self._found.add(f"{name}: {key} cannot be {given}", path, "give a number or a word")
+                    return None
+                parameters[key] = self._rule(given, path)
+        return _create(self._task, name, parameters, tuple(self._definitions))
+
+    def _rule(self, call: Call, path: SuitePath) -> ThresholdRule:
+        def metric_of(named: Call) -> Metric:
+            return _create(self._task, named.name, dict(named.parameters), ())
+
+        rule = read_rule(call, metric_of)
+        if rule.select_on is not None:
+            check_predicate(rule.select_on, path, self._found)
+        return rule
+
+
+def _restricted(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:
+    """The sets of each metric that is not asked for everywhere; those of a metric named twice add up."""
+    out: dict[str, tuple[str, ...]] = {}
+    for text, parts in slices.items():
+        named = [part for part in parts if part is not None]
+        if len(named) == len(parts):
+            out[text] = tuple(dict.fromkeys(name for part in named for name in part))
+    return out
 
 
 def is_torn(value: Any) -> bool:
@@ -60,52 +196,14 @@ def say_torn(whole: str, path: SuitePath, found: Findings) -> None:
     found.add(f"YAML splits {whole} at its comma: it needs quotes inside [ ] and {{ }}", path, hint)
 
 
-def read_metric(value: Any, task: str, path: SuitePath, found: Findings) -> Metric | None:
-    """One metric; None, with the problem noted, if there is no such metric."""
-    if isinstance(value, Metric):
-        if task and value.task != task:
-            found.add(f"'{value.text}' is a metric of task '{value.task}', not of '{task}'", path)
-        return value
-    try:
-        if isinstance(value, str):
-            call = parse_call(value)
-            for parameter, given in call.parameters.items():
-                if isinstance(given, Call):
-                    found.add(f"{call.name}: {parameter}={given} is not available yet; give a number", path)
-                    return None
-            return _known(task, call.name, dict(call.parameters))
-        if isinstance(value, Mapping):
-            return _from_mapping(value, task, path, found)
-        found.add(f"a metric is a text such as precision(threshold=0.3), not {shown(value)}", path)
-    except TextError as error:
-        found.add(str(error), path, error.hint)
-    except registry.UnknownMetricError as error:
-        found.add(str(error), path, error.hint)
-    except ParameterError as error:
-        found.add(str(error), path)
-    return None
-
-
-def _from_mapping(value: Mapping[str, Any], task: str, path: SuitePath, found: Findings) -> Metric | None:
-    custom = [key for key in _CUSTOM if key in value]
-    if custom:
-        found.add(f"custom metrics ({custom[0]}:) are not available yet", path)
-    elif len(value) != 1:
-        hint = "write {recall_at_precision: {precision: 0.9}} or recall_at_precision(precision=0.9)"
-        found.add("a metric as a mapping has one key, its name", path, hint)
-    else:
-        ((name, parameters),) = value.items()
-        if parameters is not None and not isinstance(parameters, Mapping):
-            found.add(f"the parameters of '{name}' must be a mapping, not {shown(parameters)}", (*path, name))
-            return None
-        return _known(task, str(name), dict(parameters or {}))
-    return None
-
-
-def _known(task: str, name: str, parameters: dict[str, Any]) -> Metric | None:
-    """A metric; where the task itself is wrong, the name is looked up in all tasks."""
+def _create(task: str, name: str, parameters: dict[str, Any], customs: tuple[str, ...]) -> Metric:
     if task:
-        return registry.create(task, name, parameters)
+        try:
+            return registry.create(task, name, parameters)
+        except registry.UnknownMetricError as error:
+            if error.hint is None and customs:
+                raise registry.UnknownMetricError(str(error), did_you_mean(name, customs)) from None
+            raise
     for known in registry.tasks():
         try:
             registry.find(known, name)

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.custom import OverSlices
+from plmetrics.catalogue.metric import Metric, leaves
 
 Task = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]
 Missing = Literal["error", "drop", "drop_per_model"]
@@ -18,8 +19,15 @@ CurveName = Literal["roc", "pr", "reliability"]
 Column = Annotated[str, Field(min_length=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Edge = int | float | datetime | date
+
+
+def _written(metric: Metric) -> Any:
+    """A metric as a suite writes it: its text, or the definition of one that the suite makes up."""
+    return getattr(metric, "definition", metric.text)
+
+
 NamedMetric = Annotated[
-    Metric, PlainSerializer(str, return_type=str), WithJsonSchema({"type": "string", "minLength": 1})
+    Metric, PlainSerializer(_written, return_type=Any), WithJsonSchema({"type": "string", "minLength": 1})
 ]
 
 
@@ -180,6 +188,9 @@ class Suite(Strict):
     )
     models: dict[str, ModelColumns] = Field(description="The models and their columns.")
     metrics: tuple[NamedMetric, ...] = Field(description="The metrics; the task's default list if not given.")
+    metric_slices: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="Slice sets, besides overall, of metrics that are not in all."
+    )
     slices: dict[str, SliceSet] = Field(default_factory=dict, description="Slice sets by name.")
     min_rows: Annotated[int, Field(ge=0)] = Field(
         default=0, description="Slices with fewer rows are listed without values."
@@ -201,6 +212,32 @@ class Suite(Strict):
         default=None, description="Memory budget in bytes, or as 4GB."
     )
     output: Output = Field(default=Output(), description="Where results go.")
+
+    def listed(self, slice_set: str) -> tuple[Metric, ...]:
+        """The metrics that have rows for the slices of a set, or of `overall`."""
+        return tuple(
+            metric
+            for metric in self.metrics
+            if not isinstance(metric, OverSlices) and slice_set in self.sets_of(metric)
+        )
+
+    def sets_of(self, metric: Metric) -> tuple[str, ...]:
+        """Where a metric has rows: `overall` and slice sets in suite order; one over slices in its set alone."""
+        if isinstance(metric, OverSlices):
+            return (metric.slice_set,)
+        chosen = self.metric_slices.get(metric.text, tuple(self.slices))
+        return ("overall", *(name for name in self.slices if name in chosen))
+
+    def over(self, slice_set: str) -> tuple[OverSlices, ...]:
+        """The metrics that put together the slices of a set."""
+        return tuple(m for m in self.metrics if isinstance(m, OverSlices) and m.slice_set == slice_set)
+
+    def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
+        """The metrics of a state family that the results of some sets are made from, each once."""
+        found = [
+            leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
+        ]
+        return tuple({metric.text: metric for metric in found}.values())
 
 
 # Neither changes a number: names, where things lie, and how much memory there is.

@@ -14,7 +14,7 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite import crosschecks
 from plmetrics.suite.findings import Findings, shown
-from plmetrics.suite.metric_texts import is_torn, read_metric, read_metrics, say_torn
+from plmetrics.suite.metric_texts import MetricReader, is_torn, say_torn
 from plmetrics.suite.model import (
     Columns,
     Compare,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
 
-SUITE_KEYS = tuple(Suite.model_fields)
+SUITE_KEYS = tuple(key for key in Suite.model_fields if key != "metric_slices")
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
     {"data": Data, "columns": Columns, "uncertainty": Uncertainty, "compare": Compare, "output": Output}
 )
@@ -71,11 +71,13 @@ def suite_from_mapping(
         found.add("'path' is missing: where the rows are", ("data",), "write data: {path: scores/*.parquet}")
     fields["models"] = _models(raw, found)
     scored = all(model.score is not None for model in (fields["models"] or {}).values())
-    fields["metrics"] = read_metrics(raw.get("metrics"), task, found, scored=scored or task == "regression")
+    reader = MetricReader(task, found)
+    metrics = reader.read_all(raw.get("metrics"), scored=scored or task == "regression")
+    fields["metrics"], fields["metric_slices"] = metrics.metrics, metrics.slices
     fields["slices"] = read_slices(raw.get("slices"), found)
     fields["uncertainty"] = _uncertainty(raw.get("uncertainty"), found)
     fields["compare"] = _compare(raw.get("compare"), found)
-    fields["gates"] = _gates(raw.get("gates"), task, found)
+    fields["gates"] = _gates(raw.get("gates"), reader, found)
     fields["curves"] = _curves(raw.get("curves"), found)
     fields["memory"] = _memory(raw.get("memory"), found)
     fields["output"] = found.model(Output, _section(raw, "output"), ("output",))
@@ -99,7 +101,7 @@ def metric_from_text(task: str, text: str) -> Metric:
         ConfigError: no such metric, or a parameter is wrong.
     """
     found = Findings()
-    metric = read_metric(text, task, (), found)
+    metric = MetricReader(task, found).read(text, ())
     if metric is None:
         raise ConfigError(found.problems)
     return metric
@@ -215,7 +217,7 @@ def _compare(value: Any, found: Findings) -> Compare | None:
     return found.model(Compare, {"baseline": value} if isinstance(value, str) else value, ("compare",))
 
 
-def _gates(value: Any, task: str, found: Findings) -> tuple[Gate, ...]:
+def _gates(value: Any, reader: MetricReader, found: Findings) -> tuple[Gate, ...]:
     if not _list(value, "gates", found):
         return ()
     out: list[Gate] = []
@@ -235,7 +237,7 @@ def _gates(value: Any, task: str, found: Findings) -> tuple[Gate, ...]:
             say_torn(", ".join([given["metric"], *rest]), (*path, "metric"), found)
             continue
         if "metric" in given:
-            given["metric"] = read_metric(given["metric"], task, (*path, "metric"), found)
+            given["metric"] = reader.read(given["metric"], (*path, "metric"))
             if given["metric"] is None:
                 continue
         gate = found.model(Gate, given, path)

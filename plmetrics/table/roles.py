@@ -20,6 +20,7 @@ LABEL = "@label"
 WEIGHT = "@weight"
 UNIT = "@unit"
 VALID = "@valid"
+PLAIN = "@column|"
 
 _AS_NUMBERS = "store it as numbers; in a csv file one value such as n/a makes the whole column text"
 
@@ -34,12 +35,17 @@ def valid_column(model: str) -> str:
     return f"@valid|{model}"
 
 
+def plain_column(name: str) -> str:
+    """Where the canonical table has a column that plays no role."""
+    return f"{PLAIN}{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class RoleColumns:
     """Which raw columns play which role, free of any suite: what a prediction table is made of.
 
     `models` maps each model to its score column; `probability` are the models whose scores must lie in [0, 1].
-    `unit` is the hash expression, given when intervals are asked for.
+    `unit` is the hash expression, given when intervals are asked for. `columns` are others that row expressions read.
     """
 
     label: str
@@ -53,6 +59,7 @@ class RoleColumns:
     hard: frozenset[str] = frozenset()
     missing: str = "error"
     keys: Sequence[SliceKey] = field(default_factory=tuple)
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +158,8 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
         columns[UNIT] = roles.unit
     for key in roles.keys:
         columns[key.column] = key.expression
+    for name in roles.columns:
+        columns[plain_column(name)] = pl.col(name)
     return columns
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric, finite, parameter
 from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.thresholds import ThresholdRule, threshold_text
 from plmetrics.core import ops
-from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
@@ -29,26 +29,29 @@ INFINITY = float("inf")
 def threshold_parameter() -> Any:
     """The parameter `threshold`, the same for every metric that has it."""
     return parameter(
-        0.5, doc="rows with score >= threshold are called positive", check=finite, domain="a finite number"
+        0.5,
+        doc="rows with score >= threshold are called positive",
+        check=lambda value: isinstance(value, ThresholdRule) or finite(value),
+        domain="a finite number, or a rule such as max(f1)",
     )
 
 
-def quadrants(threshold: float, names: tuple[str, ...] = QUADRANTS) -> Mapping[str, Atom]:
+def quadrants(threshold: float | ThresholdRule, names: tuple[str, ...] = QUADRANTS) -> Mapping[str, Atom]:
     """The atoms of some cells of the confusion table; equal thresholds share them."""
     return {name: _quadrant(name, threshold) for name in names}
 
 
-def _quadrant(name: str, threshold: float) -> Atom:
-    key = f"{name}(threshold={number_text(threshold)})"
+def _quadrant(name: str, threshold: float | ThresholdRule) -> Atom:
+    key = f"{name}(threshold={threshold_text(threshold)})"
     if name == "tp":
-        return Atom(key, lambda rows: rows.positive & (rows.score >= threshold), counts=True)
+        return Atom(key, lambda rows: rows.positive & rows.called(threshold), counts=True)
     if name == "fp":
-        return Atom(key, lambda rows: ~rows.positive & (rows.score >= threshold), counts=True)
+        return Atom(key, lambda rows: ~rows.positive & rows.called(threshold), counts=True)
     if name == "fn":
         rest = ("positives", _quadrant("tp", threshold))
-        return Atom(key, lambda rows: rows.positive & (rows.score < threshold), counts=True, rest_of=rest)
+        return Atom(key, lambda rows: rows.positive & ~rows.called(threshold), counts=True, rest_of=rest)
     rest = ("negatives", _quadrant("fp", threshold))
-    return Atom(key, lambda rows: ~rows.positive & (rows.score < threshold), counts=True, rest_of=rest)
+    return Atom(key, lambda rows: ~rows.positive & ~rows.called(threshold), counts=True, rest_of=rest)
 
 
 def both_classes(state: Any) -> Undefined:
@@ -70,7 +73,7 @@ class Decision(Metric):
 class AtThreshold(Decision):
     """Base of the metrics that read the confusion table at a threshold and have no other parameter."""
 
-    threshold: float = threshold_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
 
     def atoms(self) -> Mapping[str, Atom]:
         """TP, FP, FN and TN."""

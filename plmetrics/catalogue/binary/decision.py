@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.thresholds import ThresholdRule
     from plmetrics.states.sums import Atom
 
 _LIKELIHOOD = "Deeks and Altman (2004), Diagnostic tests 4: likelihood ratios, BMJ 329"
@@ -174,7 +175,7 @@ class ExpectedCost(Decision):
         check=_observed_or_share,
         domain="'observed' or a number between 0 and 1",
     )
-    threshold: float = threshold_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
 
     def atoms(self) -> Mapping[str, Atom]:
         """TP, FP, FN and TN."""
@@ -225,7 +226,7 @@ class PpvAtPrevalence(Decision):
     prevalence: float = parameter(
         doc="share of positives to state the precision for", check=share, domain="between 0 and 1"
     )
-    threshold: float = threshold_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
 
     def atoms(self) -> Mapping[str, Atom]:
         """TP, FP, FN and TN."""

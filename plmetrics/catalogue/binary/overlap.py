@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.thresholds import ThresholdRule
     from plmetrics.states.sums import Atom
 
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
@@ -94,7 +95,7 @@ class FBeta(Decision):
     beta: float = parameter(
         doc="how many times recall matters as much as precision", check=positive, domain="above 0"
     )
-    threshold: float = threshold_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
 
     def atoms(self) -> Mapping[str, Atom]:
         """TP, FP and FN."""

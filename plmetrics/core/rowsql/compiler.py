@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced
@@ -20,7 +23,9 @@ from plmetrics.core.rowsql.parts import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
     from sqlglot.dialects.dialect import Dialect
 
     from plmetrics.core.rowsql.dtypes import Kind
@@ -69,9 +74,29 @@ class RowExpression:
     columns: tuple[str, ...]
     kind: Kind = "unknown"
 
+    def on_arrays(self, columns: Mapping[str, Any]) -> NDArray[np.float64]:
+        """Its values on arrays of any shapes that broadcast; NaN is null, in and out.
 
-def compile_row(text: str) -> RowExpression:
+        >>> compile_row("a / b").on_arrays({"a": np.array([[1.0], [3.0]]), "b": np.array([2.0, 0.0])})
+        array([[0.5, nan],
+               [1.5, nan]])
+        """
+        arrays = np.broadcast_arrays(*columns.values())
+        flat = {name: array.ravel() for name, array in zip(columns, arrays, strict=True)}
+        frame = pl.DataFrame(flat, nan_to_null=True)
+        values = frame.select(self.expr.cast(pl.Float64).alias("value"))["value"].fill_null(float("nan"))
+        return values.to_numpy().reshape(arrays[0].shape)
+
+
+def compile_row(
+    text: str, roles: Mapping[str, pl.Expr] | None = None, column: Callable[[str], pl.Expr] = pl.col
+) -> RowExpression:
     """Compile a row expression.
+
+    Args:
+        text: SQL.
+        roles: names that are no columns but stand for a number of their own.
+        column: where a column is found, by its name.
 
     >>> compile_row("balance > 1000 AND region <> 'north'").columns
     ('balance', 'region')
@@ -85,7 +110,7 @@ def compile_row(text: str) -> RowExpression:
     if not text.strip():
         msg = "a row expression is empty"
         raise RowExpressionError(msg, hint="write a condition such as balance > 1000")
-    builder = Builder(_build)
+    builder = Builder(_build, roles or {}, column)
     try:
         part = builder(_parse(text))
     except RecursionError:

@@ -41,8 +41,10 @@ def column(build: Builder, node: Node) -> Part:
     name = node.name
     if node.this.key != "identifier" or name == "*" or (name.startswith("^") and name.endswith("$")):
         refuse(node, f"'{name}' cannot be used as a column's name in a row expression")
+    if name in build.roles:
+        return Part(build.roles[name], "number")
     build.columns[name] = None
-    return Part(pl.col(name), "unknown")
+    return Part(build.column(name), "unknown")
 
 
 def constant(_: Builder, node: Node) -> Part:

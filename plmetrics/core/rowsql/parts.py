@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.rowsql.dtypes import Kind, as_condition, as_number, iso_date
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 Node: TypeAlias = Any  # of sqlglot's tree; its classes differ between versions
 
@@ -61,10 +61,20 @@ class Rule:
 
 
 class Builder:
-    """Builds the parts of one expression and collects the columns it reads."""
+    """Builds the parts of one expression and collects the columns it reads.
 
-    def __init__(self, build: Callable[[Builder, Node], Part]) -> None:
+    `roles` are names that stand for a number of their own, `column` says where any other column is found.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[Builder, Node], Part],
+        roles: Mapping[str, pl.Expr],
+        column: Callable[[str], pl.Expr],
+    ) -> None:
         self._build = build
+        self.roles = roles
+        self.column = column
         self.columns: dict[str, None] = {}
         self.depth = 0
 

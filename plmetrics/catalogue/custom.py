@@ -1,0 +1,423 @@
+"""Metrics that a suite defines: aggregates of row expressions, arithmetic over metrics, and metrics over slices.
+
+Row expressions are SQL over the table's columns and the roles `score`, `label`, `weight` and `prediction` (a binary
+score of at least 0.5, else the score). Rows where an expression is null have no value and do not count; a value that
+is not finite makes the metric undefined.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.core import ops
+from plmetrics.core.rowsql import RowExpression, compile_row
+from plmetrics.states.sums import Atom, RowValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Direction, Family, Kind, Undefined
+    from plmetrics.core.names import SuitePath
+    from plmetrics.states.sums import Rows
+
+ROLES = ("score", "label", "weight", "prediction")
+_EVERYTHING = (-float("inf"), float("inf"))
+_SHARE = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Custom(Metric):
+    """Base of the metrics that a suite defines. `definition` is how it does so; `path` is where.
+
+    Its facts belong to the metric, not to the class: two suites may call different things by one name.
+    """
+
+    name: str  # type: ignore[misc]
+    task: str  # type: ignore[misc]
+    direction: Direction = "none"  # type: ignore[misc]
+    path: SuitePath = field(default=(), compare=False)
+
+    use_when = "A suite defines it."
+    beware = "Nobody but its author has checked it."
+    formula = "as the suite defines it"
+    reference = "the suite"
+    proper = "no"
+
+    def __post_init__(self) -> None:
+        """Definitions are checked where a suite is read."""
+
+    @property
+    def text(self) -> str:
+        """Its name."""
+        return self.name
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The metric as a suite writes it."""
+        own = {"name": self.name} | self._defined()
+        return own if self.direction == "none" else own | {"direction": self.direction}
+
+    def _defined(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class RowAggregate(Custom):
+    """Base of the aggregates of one row expression over the rows where a condition holds."""
+
+    family: ClassVar[Family] = "sums"
+    aggregate: ClassVar[str]
+    sql: str = ""
+    where: str | None = None
+
+    def _defined(self) -> dict[str, Any]:
+        return {self.aggregate: self.sql} | ({} if self.where is None else {"where": self.where})
+
+    def expressions(self) -> Mapping[str, str]:
+        """Its row expressions by the key they stand at."""
+        return {self.aggregate: self.sql} | ({} if self.where is None else {"where": self.where})
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns that its row expressions read."""
+        names = [name for text in self.expressions().values() for name in read(text).columns]
+        return tuple(dict.fromkeys(names))
+
+    def undefined(self, state: Any) -> Undefined:
+        """No rows, values that are not finite, or no values."""
+        return [
+            *super().undefined(state),
+            ("not_finite", state.bad > 0),
+            ("zero_denominator", state.mass == 0),
+        ]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """The weight of the rows that have a value."""
+        return (state.mass,)
+
+    def note(self, state: Any) -> Any:
+        """How many values are not finite."""
+        return "values that are not finite", state.bad
+
+    def value_of(self, rows: Rows) -> pl.Expr:
+        """The row's value as a number; null where it has none."""
+        return self._only_where(rows, self._number(rows, self.sql))
+
+    def _number(self, rows: Rows, sql: str) -> pl.Expr:
+        """A row expression as a number; a condition counts 1 where it holds and 0 where not."""
+        return self._compiled(rows, sql).cast(pl.Float64)
+
+    def _compiled(self, rows: Rows, sql: str) -> pl.Expr:
+        return compile_row(sql, roles(rows, self.task), rows.column).expr
+
+    def _only_where(self, rows: Rows, value: pl.Expr) -> pl.Expr:
+        return value if self.where is None else pl.when(self._compiled(rows, self.where)).then(value)
+
+    @property
+    def yes_or_no(self) -> bool:
+        """Whether the expression is a condition, so that its mean is a share."""
+        return read(self.sql).kind == "condition"
+
+    def _counted(self) -> dict[str, Atom]:
+        """The weight of the rows with a value, and how many values are not finite."""
+        return {
+            "mass": Atom(
+                self._key("mass"),
+                lambda rows: self.value_of(rows).is_finite().fill_null(value=False),
+                counts=True,
+            ),
+            "bad": Atom(
+                self._key("bad"),
+                lambda rows: (~self.value_of(rows).is_finite()).fill_null(value=False),
+                counts=True,
+                weighted=False,
+            ),
+        }
+
+    def _summed(self, name: str, power: int = 1) -> Atom:
+        def row(rows: Rows) -> pl.Expr:
+            value = self.value_of(rows)
+            return pl.when(value.is_finite()).then(value**power if power > 1 else value).otherwise(0.0)
+
+        return Atom(self._key(name), row)
+
+    def _key(self, name: str) -> str:
+        return f"{name}[{self.sql}]where[{self.where or ''}]"
+
+
+@dataclass(frozen=True)
+class CustomMean(RowAggregate):
+    """Mean of a row expression: sum of w x / sum of w over the rows with a value; a share for a condition."""
+
+    aggregate = "mean"
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        """A proportion, for a condition."""
+        return "proportion" if self.yes_or_no else "other"
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """From 0 to 1, for a condition."""
+        return _SHARE if self.yes_or_no else _EVERYTHING
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sum, and what it is divided by."""
+        return {"total": self._summed("sum"), **self._counted()}
+
+    def finalise(self, state: Any) -> Any:
+        """Sum over weight."""
+        return ops.ratio(state.total, state.mass)
+
+
+@dataclass(frozen=True)
+class CustomSum(RowAggregate):
+    """Sum of a row expression: sum of w x over the rows with a value; 0 where there is none."""
+
+    aggregate = "sum"
+    additive = True
+    range = _EVERYTHING
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sum, and the weight behind it."""
+        return {"total": self._summed("sum"), **self._counted()}
+
+    def finalise(self, state: Any) -> Any:
+        """The sum itself."""
+        return state.total
+
+    def undefined(self, state: Any) -> Undefined:
+        """No rows, or values that are not finite."""
+        return super().undefined(state)[:-1]
+
+
+@dataclass(frozen=True)
+class NullShare(RowAggregate):
+    """Share of the rows, in weight, where a row expression is null."""
+
+    aggregate = "null_share"
+    kind = "proportion"
+    range = _SHARE
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The rows with and without a value."""
+        return {
+            "absent": Atom(
+                self._key("absent"), lambda rows: self._within(rows) & self._is_null(rows), counts=True
+            ),
+            "mass": Atom(self._key("rows"), self._within, counts=True),
+        }
+
+    def finalise(self, state: Any) -> Any:
+        """Absent over all."""
+        return ops.ratio(state.absent, state.mass)
+
+    def undefined(self, state: Any) -> Undefined:
+        """No rows where the condition holds."""
+        return [*Metric.undefined(self, state), ("zero_denominator", state.mass == 0)]
+
+    def note(self, state: Any) -> Any:  # noqa: ARG002
+        """Nothing to count."""
+        return None
+
+    def _is_null(self, rows: Rows) -> pl.Expr:
+        return self._compiled(rows, self.sql).is_null()
+
+    def _within(self, rows: Rows) -> pl.Expr:
+        if self.where is None:
+            return rows.score.is_not_null()
+        return self._compiled(rows, self.where).fill_null(value=False)
+
+
+@dataclass(frozen=True)
+class CustomDeviation(RowAggregate):
+    """Standard deviation of a row expression: root of the weighted mean squared distance from the mean (ddof 0)."""
+
+    aggregate = "std"
+    range = (0.0, float("inf"))
+
+    def centres(self) -> tuple[RowValue, ...]:
+        """The expression."""
+        return (self._value,)
+
+    @property
+    def _value(self) -> RowValue:
+        return RowValue(self._key("value"), self.value_of)
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The first two moments around the constant."""
+
+        def moment(power: int) -> Atom:
+            def row(rows: Rows) -> pl.Expr:
+                distance = rows.centred(self._value)
+                return pl.when(distance.is_finite()).then(distance**power).otherwise(0.0)
+
+            return Atom(self._key(f"moment {power}"), row)
+
+        return {"first": moment(1), "second": moment(2), **self._counted()}
+
+    def finalise(self, state: Any) -> Any:
+        """From sums that add."""
+        mean = ops.ratio(state.first, state.mass)
+        return ops.sqrt(ops.larger(ops.ratio(state.second, state.mass) - mean**2, 0.0))
+
+
+@dataclass(frozen=True)
+class CustomRatio(RowAggregate):
+    """Ratio of two sums: sum of w a / sum of w b over the rows that have both. `sql` is a, `divisor` is b."""
+
+    aggregate = "ratio"
+    range = _EVERYTHING
+    divisor: str = ""
+
+    def _defined(self) -> dict[str, Any]:
+        parts = {"ratio": {"numerator": self.sql, "denominator": self.divisor}}
+        return parts | ({} if self.where is None else {"where": self.where})
+
+    def expressions(self) -> Mapping[str, str]:
+        """Numerator, denominator and condition."""
+        parts = {"numerator": self.sql, "denominator": self.divisor}
+        return parts | ({} if self.where is None else {"where": self.where})
+
+    def value_of(self, rows: Rows) -> pl.Expr:
+        """The numerator, where there is a denominator as well."""
+        divisor = self._number(rows, self.divisor)
+        numerator = pl.when(divisor.is_not_null()).then(self._number(rows, self.sql))
+        whole = pl.when(divisor.is_finite() | divisor.is_null()).then(numerator).otherwise(float("nan"))
+        return self._only_where(rows, whole)
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """Both sums."""
+
+        def divisor(rows: Rows) -> pl.Expr:
+            return (
+                pl.when(self.value_of(rows).is_finite()).then(self._number(rows, self.divisor)).otherwise(0.0)
+            )
+
+        key = f"{self._key('denominator')}[{self.divisor}]"
+        return {"total": self._summed("sum"), "divisor": Atom(key, divisor), **self._counted()}
+
+    def _key(self, name: str) -> str:
+        return f"{super()._key(name)}over[{self.divisor}]"
+
+    def finalise(self, state: Any) -> Any:
+        """Sum over sum."""
+        return ops.ratio(state.total, state.divisor)
+
+    def undefined(self, state: Any) -> Undefined:
+        """A denominator of 0."""
+        return [*super().undefined(state), ("zero_denominator", state.divisor == 0)]
+
+
+@dataclass(frozen=True)
+class CustomQuantile(RowAggregate):
+    """Quantile of a row expression: its weighted averaged inverted distribution function at q."""
+
+    family: ClassVar[Family] = "scores"
+    aggregate = "quantile"
+    range = _EVERYTHING
+    q: float = 0.5
+
+    def _defined(self) -> dict[str, Any]:
+        return {**super()._defined(), "q": self.q}
+
+    def values(self) -> RowValue:
+        """The expression."""
+        return RowValue(self._key("value"), self.value_of)
+
+
+@dataclass(frozen=True)
+class Formula(Custom):
+    """Arithmetic over metrics, slice by slice and replicate by replicate: `50*fp + 2000*fn`.
+
+    An undefined metric is null in it: the result is undefined, unless the formula says otherwise (COALESCE).
+    `sql` is the formula with metrics as quoted column names.
+    """
+
+    family: ClassVar[Family] = "derived"
+    range = _EVERYTHING
+    expression: str = ""
+    sql: str = ""
+    operands: tuple[tuple[str, Metric], ...] = ()
+
+    def _defined(self) -> dict[str, Any]:
+        return {"formula": self.expression}
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The metrics it names."""
+        return tuple(metric for _, metric in self.operands)
+
+    def finalise(self, state: Any) -> Any:
+        """The formula over the metrics' values, NaN where undefined; `state` maps a metric's text to its values."""
+        written = {name: state[metric.text] for name, metric in self.operands}
+        return compile_row(self.sql).on_arrays(written)
+
+
+@dataclass(frozen=True)
+class OverSlices(Custom):
+    """A metric put together over the slices of a set: mean, sum, min, max or worst of its values.
+
+    Undefined slices are left out and counted in the note. It stands under its slice set, with slice `all`.
+    """
+
+    family: ClassVar[Family] = "derived"
+    slice_set: str = ""
+    metric: Metric | None = None
+    agg: str = "mean"
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """That of the metric, for all but sums."""
+        assert self.metric is not None
+        return _EVERYTHING if self.agg == "sum" else self.metric.range
+
+    def _defined(self) -> dict[str, Any]:
+        assert self.metric is not None
+        return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg}}
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The metric whose slices it puts together."""
+        assert self.metric is not None
+        return (self.metric,)
+
+    def finalise(self, state: Any) -> Any:
+        """Over the last axis, whose NaNs are left out; NaN where nothing is left."""
+        values = np.asarray(state, dtype=np.float64)
+        held = np.isfinite(values)
+        if self.agg in {"mean", "sum"}:
+            total = np.sum(values, axis=-1, where=held)
+            found = total if self.agg == "sum" else ops.ratio(total, held.sum(axis=-1))
+        else:
+            end = -np.inf if self._largest else np.inf
+            reach = np.max if self._largest else np.min
+            found = reach(np.where(held, values, end), axis=-1, initial=end)
+        return np.where(held.any(axis=-1), found, np.nan)
+
+    @property
+    def _largest(self) -> bool:
+        assert self.metric is not None
+        return self.agg == "max" or (self.agg == "worst" and self.metric.direction == "lower")
+
+
+AGGREGATES: Mapping[str, type[RowAggregate]] = {
+    kind.aggregate: kind for kind in (CustomMean, CustomSum, CustomRatio, CustomDeviation, NullShare)
+}
+OVER = ("mean", "sum", "min", "max", "worst")
+
+
+def roles(rows: Rows, task: str) -> dict[str, pl.Expr]:
+    """What the names of the roles stand for in a row expression."""
+    prediction = (rows.score >= 0.5).cast(pl.Float64) if task == "binary" else rows.score
+    weight = pl.lit(1.0) if rows.weight is None else rows.weight
+    return dict(zip(ROLES, (rows.score, rows.label, weight, prediction), strict=True))
+
+
+@lru_cache(maxsize=256)
+def read(sql: str) -> RowExpression:
+    """A row expression for a look at its columns and the kind of its value."""
+    return compile_row(sql, dict.fromkeys(ROLES, pl.lit(0.0)))

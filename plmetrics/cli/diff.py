@@ -1,0 +1,66 @@
+"""`plmetrics diff`: what changed between two runs."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plmetrics.cli.console import wants_color, width, write_result
+from plmetrics.cli.guard import guarded
+from plmetrics.cli.options import Debug, Format, RunPath  # noqa: TC001 (typer reads the annotations)
+
+if TYPE_CHECKING:
+    from plmetrics.runs.diff import Diff
+
+
+class FailOn(StrEnum):
+    """What makes the command fail."""
+
+    change = "change"
+
+
+def diff(
+    before: RunPath,
+    after: RunPath,
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option(
+            "--fail-on", help="Exit with 3 if a value, a status, a gate or the set of rows changed."
+        ),
+    ] = None,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="text for people, json for programs, csv for the table of values."),
+    ] = Format.text,
+    debug: Debug = False,
+) -> None:
+    """Say what changed from one run to another, and whether it is more than noise.
+
+    A run is its folder, its run.json, or the folder of a suite's runs: then the latest.
+
+    With intervals in both runs, a value has changed if the interval of the difference does not hold 0. Its half
+    width is the root of the summed squares of the two runs' half widths: runs count as independent samples. Without
+    intervals, a value has changed if it differs by more than 1e-9 of its size.
+    """
+    with guarded(debug=debug):
+        from plmetrics import api
+        from plmetrics.runs.failure import GATE_FAILED
+
+        found = api.diff(before, after)
+        write_result(_text(found, form))
+        if fail_on is FailOn.change and found.changed:
+            raise typer.Exit(GATE_FAILED)
+
+
+def _text(found: Diff, form: Format) -> str:
+    from plmetrics.report.diff import diff_csv, diff_json, diff_text
+
+    match form:
+        case Format.json:
+            return diff_json(found)
+        case Format.csv:
+            return diff_csv(found)
+    return diff_text(found, width(), color=wants_color(sys.stdout))

@@ -1,0 +1,53 @@
+"""`plmetrics report`: the report of a run that was written, again."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plmetrics.cli.console import say, shown_path, wants_color, width, write_result
+from plmetrics.cli.guard import guarded
+from plmetrics.cli.options import Debug, Format, RunPath  # noqa: TC001 (typer reads the annotations)
+
+if TYPE_CHECKING:
+    from plmetrics.runs.reading import StoredResult
+
+
+def report(
+    run: RunPath,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
+    ] = Format.text,
+    debug: Debug = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates.")] = False,
+) -> None:
+    """Print the report of a run folder again.
+
+    A run is its folder, its run.json, or the folder of a suite's runs: then the latest. The verdict of the gates is
+    shown, not enforced: the exit code is 0 also where a gate failed.
+    """
+    with guarded(debug=debug):
+        from plmetrics import api
+        from plmetrics.report.layout import printable
+
+        result = api.stored(run)
+        write_result(_text(result, form, quiet=quiet))
+        for note in (*result.notes, *result.record.get("warnings", ())):
+            say(printable(f"warning: {note}"))
+
+
+def _text(result: StoredResult, form: Format, *, quiet: bool) -> str:
+    from plmetrics.report.export import to_csv, to_json
+    from plmetrics.report.summary import summarise
+    from plmetrics.report.terminal import render
+
+    match form:
+        case Format.json:
+            return to_json(result, result.folder)
+        case Format.csv:
+            return to_csv(result)
+    place = shown_path(result.folder)
+    return render(summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet)

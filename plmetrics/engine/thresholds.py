@@ -1,0 +1,173 @@
+"""Thresholds that are chosen from rows, once per model and rule, before anything is counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.rowsql import compile_row
+from plmetrics.states.scores import OrderedRows
+from plmetrics.states.sums import View
+from plmetrics.table.roles import (
+    LABEL,
+    VALID,
+    WEIGHT,
+    prediction_table,
+    score_column,
+    valid_column,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.thresholds import ThresholdRule
+    from plmetrics.engine.request import Request
+    from plmetrics.table.roles import PredictionTable
+
+_BINS = 10
+_CALIBRATED = 0.05
+_POSITIVE = "@positive"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Thresholds by model and text of the rule, NaN where none does what the rule asks; and words of caution."""
+
+    values: Mapping[str, Mapping[str, float]]
+    warnings: tuple[str, ...]
+
+
+def choose_thresholds(request: Request) -> Chosen:
+    """Find the thresholds of a run.
+
+    Raises:
+        DataError: `select_on` holds for no row, or for rows with bad values where these are errors.
+    """
+    rules = {rule.text: rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None}
+    values: dict[str, dict[str, float]] = {model: {} for model in request.models}
+    warnings = _uncalibrated(request, rules)
+    open_rules = [rule for rule in rules.values() if rule.constant is None]
+    for condition in dict.fromkeys(rule.select_on for rule in open_rules):
+        own = [rule for rule in open_rules if rule.select_on == condition]
+        table = _selection(request, condition)
+        warnings += _optimism(request, condition, own)
+        for model in request.models:
+            points = _candidates(table, request, model)
+            for rule in own:
+                values[model][rule.text] = rule.choose(points)
+    return Chosen(values, tuple(warnings))
+
+
+def _selection(request: Request, condition: str | None) -> PredictionTable:
+    """The rows to choose on: those of the run, or those where a condition holds, whatever `where` says."""
+    frame = request.raw if condition is None else request.source.frame.filter(compile_row(condition).expr)
+    roles = replace(request.roles, unit=None, unit_name=None, keys=(), columns=())
+    return prediction_table(frame, request.schema, roles)
+
+
+def _candidates(table: PredictionTable, request: Request, model: str) -> View:
+    """The confusion table at each distinct score of a model, and at one above them all."""
+    frame = table.frame
+    if request.roles.missing == "drop_per_model":
+        frame = frame.filter(pl.col(valid_column(model)))
+    sound = [pl.col(VALID)] if request.roles.missing == "error" else []
+    weight = [pl.col(WEIGHT)] if table.weight is not None else []
+    score = pl.col(score_column(model))
+    columns = [score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound]
+    rows = frame.select(columns).sort("score").collect()
+    if sound:
+        _refuse_bad(rows, request)
+    if rows.height == 0:
+        msg = "there are no rows to choose a threshold on"
+        raise DataError(Problem(msg, ("metrics",), "does select_on hold for any row?"))
+    held = rows[WEIGHT].to_numpy() if weight else None
+    ordered = OrderedRows(rows["score"].to_numpy(), rows[_POSITIVE].to_numpy(), held, None)
+    state = ordered.regroup(None, 1).point_state()
+    points = {name: state[name].values for name in ("score", "positive", "negative")}
+    return _confusion(points["score"], points["positive"], points["negative"])
+
+
+def _refuse_bad(rows: pl.DataFrame, request: Request) -> None:
+    bad = int((~rows[VALID]).sum())
+    if bad:
+        msg = (
+            f"{bad:,} of the {rows.height:,} rows to choose a threshold on have a bad label, score or weight"
+        )
+        hint = "select_on is not narrowed by where: say it there as well, or write data: {missing: drop}"
+        raise DataError(
+            Problem(msg, ("columns", "label") if request.suite.columns.label else ("data",), hint)
+        )
+
+
+def _confusion(
+    score: NDArray[np.float64], positive: NDArray[np.float64], negative: NDArray[np.float64]
+) -> View:
+    def at_or_above(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+
+    tp, fp = at_or_above(positive), at_or_above(negative)
+    size = np.ones(len(tp))
+    return View(
+        {
+            "threshold": np.append(score, np.nextafter(score[-1], np.inf)),
+            "tp": tp,
+            "fp": fp,
+            "fn": tp[0] - tp,
+            "tn": fp[0] - fp,
+            "positives": tp[0] * size,
+            "negatives": fp[0] * size,
+            "weight": (tp[0] + fp[0]) * size,
+            "n": (tp[0] + fp[0]) * size,
+        }
+    )
+
+
+def _optimism(request: Request, condition: str | None, rules: list[ThresholdRule]) -> list[str]:
+    """A word where a threshold is chosen on rows that it is then judged on."""
+    named = ", ".join(rule.text for rule in rules)
+    advice = "their values look better than they are: choose on other rows (select_on)"
+    if condition is None:
+        return [f"chosen on the rows that are evaluated: {named}; {advice}"]
+    evaluated = pl.lit(value=True) if request.where is None else request.where
+    shared = request.source.frame.select((compile_row(condition).expr & evaluated).sum().alias("rows"))
+    rows = int(shared.collect().item() or 0)
+    return (
+        [f"{rows:,} rows to choose a threshold on are evaluated as well: {named}; {advice}"] if rows else []
+    )
+
+
+def _uncalibrated(request: Request, rules: Mapping[str, ThresholdRule]) -> list[str]:
+    """A word where a threshold follows from costs alone, and the scores are far from calibrated.
+
+    The rule: over ten bins of equal width, the mean distance of score and rate is above 0.05, and above twice what
+    noise gives a calibrated score.
+    """
+    if all(rule.constant is None for rule in rules.values()):
+        return []
+    table = _selection(request, None)
+    out = []
+    for model in request.models:
+        score, label = pl.col(score_column(model)), pl.col(LABEL)
+        sound = table.frame.filter(score.is_between(0, 1) & label.is_between(0, 1))
+        gap = score - label
+        if table.weight is not None:
+            gap, mass = gap * table.weight, table.weight.sum()
+        else:
+            mass = pl.len().cast(pl.Float64)
+        place = (score * _BINS).floor().clip(0, _BINS - 1)
+        bins = sound.group_by(place).agg(
+            gap.sum().abs().alias("gap"), mass.alias("mass"), pl.len().alias("n")
+        )
+        found = bins.select(pl.col("gap").sum() / pl.col("mass").sum(), pl.col("n").sum()).collect()
+        error, rows = found.row(0)
+        if error is not None and error > max(_CALIBRATED, 0.64 * (_BINS / max(rows, 1)) ** 0.5):
+            text = "threshold=optimal(...) assumes calibrated scores, and those of model "
+            text += f"'{model}' are off by {error:.3f} on average"
+            out.append(f"{text}: recalibrate them, or use threshold=min(expected_cost(...))")
+    return out

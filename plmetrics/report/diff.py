@@ -1,0 +1,166 @@
+"""What changed between two runs, as text, JSON or CSV."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.report.layout import (
+    FAINT,
+    Column,
+    aligned,
+    flow,
+    heading,
+    printable,
+    separated,
+    table_or_stack,
+    to_text,
+    wrapped,
+)
+from plmetrics.report.numbers import MISSING, estimate, number, plural
+from plmetrics.report.sections.overall import metric_label
+from plmetrics.report.terminal import NARROWEST
+
+if TYPE_CHECKING:
+    from plmetrics.runs.diff import Diff
+
+Row = dict[str, Any]
+_SHOWN = 30
+_WORDS = {
+    "status": "defined in one run only, or for another reason",
+    "beyond_interval": "beyond the interval of the difference",
+    "value": "different, without intervals to judge by",
+    "gone": "gone",
+    "new": "new",
+    "within_interval": "those that moved furthest within the interval of the difference",
+}
+_FURTHEST = 5
+
+
+def diff_text(diff: Diff, width: int = 100, *, color: bool = False) -> str:
+    """The changes in lines of at most `width` cells (40 at the least)."""
+    width = max(width, NARROWEST)
+    sections = [_head(diff, width), _notes(diff, width), _gates(diff, width), _values(diff, width)]
+    return to_text(separated([*sections, _rest(diff, width)]), width, color=color)
+
+
+def diff_json(diff: Diff) -> str:
+    """One JSON object: the runs, whether anything changed, notes, and the tables `metrics` and `gates`."""
+    floats = pl.col(pl.Float64)
+    finite = pl.when(floats.is_finite()).then(floats)
+    content = {
+        "before": diff.before,
+        "after": diff.after,
+        "changed": diff.changed,
+        "verdict": {"before": diff.verdicts[0], "after": diff.verdicts[1]},
+        "notes": list(diff.notes),
+        "metrics": diff.metrics.with_columns(finite).to_dicts(),
+        "gates": diff.gates.with_columns(finite).to_dicts(),
+    }
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def diff_csv(diff: Diff) -> str:
+    """The table `metrics`, undefined values empty."""
+    return diff.metrics.with_columns(pl.col(pl.Float64).fill_nan(None)).write_csv()
+
+
+def _head(diff: Diff, width: int) -> list[Text]:
+    word = Text("CHANGED", "bold yellow") if diff.changed else Text("UNCHANGED", "bold green")
+    runs = Text(f"{printable(diff.before)} -> {printable(diff.after)}:", "bold")
+    values, checks = (int(frame["changed"].sum()) for frame in (diff.metrics, diff.gates))
+    said = [f"{values} of {plural(diff.metrics.height, 'value')},"]
+    said.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
+    lines = flow([Text.assemble(word, "  ", runs), *map(Text, said)], width, indent=0, gap=1)
+    if diff.verdicts[0] != diff.verdicts[1]:
+        lines += wrapped(Text(f"verdict: {diff.verdicts[0]} -> {diff.verdicts[1]}"), width, indent=0)
+    return lines
+
+
+def _notes(diff: Diff, width: int) -> list[Text]:
+    return [
+        line
+        for note in diff.notes
+        for line in wrapped(Text(f"note: {printable(note)}", "yellow"), width, indent=0)
+    ]
+
+
+def _gates(diff: Diff, width: int) -> list[Text]:
+    rows = diff.gates.filter("changed").rows(named=True)
+    if not rows:
+        return []
+    cells = []
+    for row in rows[:_SHOWN]:
+        moved = Text(f"{row['before'] or MISSING} -> {row['after'] or MISSING}")
+        observed = f"{_number(row['before_observed'])} -> {_number(row['after_observed'])}"
+        cells.append([Text(printable(row["gate"])), *_place(row), moved, Text(observed, FAINT)])
+    columns = [Column("gate"), Column("model"), Column("slice"), Column("verdict"), Column("observed")]
+    return heading("Gates", width=width) + table_or_stack(columns, cells, width) + _more(len(rows), width)
+
+
+def _values(diff: Diff, width: int) -> list[Text]:
+    parts = []
+    for change, words in _WORDS.items():
+        rows = diff.metrics.filter(pl.col("change") == change).rows(named=True)
+        rows = rows[:_FURTHEST] if change == "within_interval" else rows
+        if rows:
+            title = heading(plural(len(rows), "value"), words, width)
+            parts.append(title + _lines(rows[:_SHOWN], change, width) + _more(len(rows), width))
+    return separated(parts)
+
+
+def _lines(rows: list[Row], change: str, width: int) -> list[Text]:
+    columns = [Column("metric"), Column("model"), Column("slice")]
+    places = [[Text(metric_label(row)), *_place(row)] for row in rows]
+    if change in {"gone", "new"}:
+        side = "before" if change == "gone" else "after"
+        cells = [[*place, Text(_value(row, side))] for place, row in zip(places, rows, strict=True)]
+        return table_or_stack([*columns, Column("value")], cells, width)
+    columns += [Column("before", "right"), Column("after", "right")]
+    sides = [[Text(_value(row, "before")), Text(_value(row, "after"))] for row in rows]
+    cells = [[*place, *side] for place, side in zip(places, sides, strict=True)]
+    if change != "status":
+        shown = [
+            estimate(row["difference"], row["lower"], row["upper"], interval_status=None, signed=True)
+            for row in rows
+        ]
+        cells = [[*row, difference] for row, difference in zip(cells, aligned(shown), strict=True)]
+        columns.append(Column("difference"))
+    return table_or_stack(columns, cells, width)
+
+
+def _rest(diff: Diff, width: int) -> list[Text]:
+    counts = Counter(diff.metrics["change"].to_list())
+    said = [
+        f"{plural(counts[change], 'value')} {words}"
+        for change, words in (("within_interval", "moved within the interval"), ("same", "the same"))
+        if counts[change]
+    ]
+    return wrapped(Text(", ".join(said), FAINT), width, indent=0) if said else []
+
+
+def _more(rows: int, width: int) -> list[Text]:
+    if rows <= _SHOWN:
+        return []
+    return wrapped(Text(f"and {rows - _SHOWN:,} more: --format csv lists all", FAINT), width)
+
+
+def _place(row: Row) -> list[Text]:
+    everywhere = row["slice_set"] == "overall"
+    return [
+        Text(printable(row["model"] or MISSING)),
+        Text("overall" if everywhere else printable(row["slice"])),
+    ]
+
+
+def _value(row: Row, side: str) -> str:
+    value = row[side]
+    return f"{MISSING} ({row[f'{side}_status']})" if value is None else number(value)
+
+
+def _number(value: float | None) -> str:
+    return MISSING if value is None else number(value)

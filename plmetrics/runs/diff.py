@@ -1,0 +1,246 @@
+"""What changed between two runs: values beyond their noise, statuses, verdicts, and rows that came or went.
+
+The rule. Runs are taken as independent samples. Where both values have intervals [a1, a2] around a and [b1, b2]
+around b, the interval of their difference d = b - a is
+
+    d - sqrt((b - b1)^2 + (a2 - a)^2)   to   d + sqrt((b2 - b)^2 + (a - a1)^2)
+
+which for symmetric intervals is d -+ z sqrt(se_a^2 + se_b^2). A value *moved beyond its interval* if that interval
+does not hold 0; it then has less than the chance of one interval (5 % at level 0.95) to be noise, each row by itself:
+among many rows some do. Without intervals, a value changed if it differs by more than 1e-9 of its size, which sums of
+floats in another order do not. Source: Newcombe 1998; Zou and Donner 2008 (recovery of variance estimates).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.runs.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.runs.outcome import Outcome
+
+SAME = 1e-9
+"""Relative difference up to which two values are the same."""
+
+METRIC_KEYS = ("model", "slice_set", "slice", "metric", "class")
+GATE_KEYS = ("gate", "metric", "model", "slice_set", "slice")
+_OCCURRENCE = "@occurrence"
+_COSMETIC = frozenset({"name", "output", "memory", "data"})
+_CHANGED = ("beyond_interval", "value", "status", "new", "gone")
+_ORDER = ("status", "beyond_interval", "value", "gone", "new", "within_interval", "same")
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What changed from one run to another.
+
+    `metrics` has a row per value of either run: the keys, `before` and `after`, their `difference` with the interval
+    `lower` to `upper`, `moved` (the difference in half widths of that interval; without intervals, relative to the
+    larger value), the statuses and numbers of rows, and `change`: beyond_interval, value (it differs, and has no
+    interval), status, new, gone, within_interval or same. The first five of these count as `changed`. Rows stand in
+    the order of how far they moved. `gates` has a row per check of either run. `notes` say what the runs do not share.
+    """
+
+    before: str
+    after: str
+    metrics: pl.DataFrame
+    gates: pl.DataFrame
+    verdicts: tuple[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything changed: a value, a status, a verdict, or which rows there are."""
+        return bool(self.metrics["changed"].any() or self.gates["changed"].any())
+
+    def __repr__(self) -> str:
+        rows, checks = (int(frame["changed"].sum()) for frame in (self.metrics, self.gates))
+        return f"Diff({self.before} -> {self.after}: {rows} of {self.metrics.height} values and {checks} gates changed)"
+
+
+def compare_runs(before: Outcome, after: Outcome) -> Diff:
+    """Compare two results, row by row."""
+    metrics = _metrics(before.metrics, after.metrics)
+    return Diff(
+        before=run_name(before),
+        after=run_name(after),
+        metrics=metrics,
+        gates=_gates(before.gates, after.gates),
+        verdicts=(before.verdict, after.verdict),
+        notes=(*_notes(before, after), *_shared_rows(before, after, metrics)),
+    )
+
+
+def run_name(result: Outcome) -> str:
+    """The id of a run, or the name of an evaluation that was not written."""
+    return str(result.record.get("run_id", result.suite.name))
+
+
+def _metrics(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    held = ("value", "lower", "upper", "n", "status")
+    old, new = (_keyed(frame, METRIC_KEYS, held) for frame in (before, after))
+    joined = _joined(old, new, METRIC_KEYS).with_columns(_difference())
+    measured = joined.with_columns(_measures()).with_columns(_change().alias("change"))
+    rank = pl.col("change").replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
+    rows = measured.sort(
+        rank, "moved", descending=[False, True], nulls_last=[True, False], maintain_order=True
+    )
+    return rows.select(
+        *METRIC_KEYS,
+        pl.col("value").alias("before"),
+        pl.col("value|b").alias("after"),
+        "difference",
+        pl.col("low").alias("lower"),
+        pl.col("high").alias("upper"),
+        "moved",
+        "change",
+        pl.col("change").is_in(_CHANGED).alias("changed"),
+        pl.col("status").alias("before_status"),
+        pl.col("status|b").alias("after_status"),
+        pl.col("n").alias("before_n"),
+        pl.col("n|b").alias("after_n"),
+    )
+
+
+def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    old, new = (_keyed(frame, GATE_KEYS, ("level", "verdict", "observed")) for frame in (before, after))
+    joined = _joined(old, new, GATE_KEYS)
+    present, other = pl.col("here").fill_null(value=False), pl.col("here|b").fill_null(value=False)
+    differs = pl.col("verdict").ne_missing(pl.col("verdict|b"))
+    change = pl.when(~present).then(pl.lit("new")).when(~other).then(pl.lit("gone"))
+    return joined.select(
+        *GATE_KEYS,
+        pl.coalesce("level|b", "level").alias("level"),
+        pl.col("verdict").alias("before"),
+        pl.col("verdict|b").alias("after"),
+        pl.col("observed").alias("before_observed"),
+        pl.col("observed|b").alias("after_observed"),
+        change.when(differs).then(pl.lit("verdict")).otherwise(pl.lit("same")).alias("change"),
+        (differs | ~present | ~other).alias("changed"),
+    )
+
+
+def _keyed(frame: pl.DataFrame, keys: Sequence[str], held: Sequence[str]) -> pl.DataFrame:
+    """Keys, and what is compared; rows of equal keys (texts of slices may agree) are numbered."""
+    number = pl.int_range(pl.len()).over(keys).alias(_OCCURRENCE)
+    return frame.select(*keys, *held, pl.lit(value=True).alias("here")).with_columns(number)
+
+
+def _joined(old: pl.DataFrame, new: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Rows of either run: those of the new one in its order, then those that are gone."""
+    on = [*keys, _OCCURRENCE]
+    own = [name for name in old.columns if name not in on]
+    renamed = new.rename({name: f"{name}|b" for name in own})
+    both = renamed.join(old, on=on, how="left", nulls_equal=True, maintain_order="left")
+    gone = old.join(renamed, on=on, how="anti", nulls_equal=True, maintain_order="left")
+    return pl.concat([both, gone], how="diagonal")
+
+
+def _difference() -> list[pl.Expr]:
+    """The difference and its interval."""
+
+    def distance(end: str, value: str) -> pl.Expr:
+        return (pl.col(end) - pl.col(value)).abs()
+
+    difference = pl.col("value|b") - pl.col("value")
+    down = (distance("lower|b", "value|b").pow(2) + distance("upper", "value").pow(2)).sqrt()
+    up = (distance("upper|b", "value|b").pow(2) + distance("lower", "value").pow(2)).sqrt()
+    return [
+        difference.alias("difference"),
+        (difference - down).alias("low"),
+        (difference + up).alias("high"),
+        pl.when(difference > 0).then(down).otherwise(up).alias("reach"),
+    ]
+
+
+def _measures() -> list[pl.Expr]:
+    size = pl.max_horizontal(pl.col("value").abs(), pl.col("value|b").abs())
+    step, reach = pl.col("difference").abs(), pl.col("reach")
+    relative = pl.when(step > 0).then(step / size).otherwise(0.0)
+    by_reach = pl.when(reach > 0).then(step / reach).when(step > SAME * size).then(None).otherwise(0.0)
+    return [
+        (step > SAME * size).alias("differs"),
+        pl.when(reach.is_not_null()).then(by_reach).otherwise(relative).alias("moved"),
+    ]
+
+
+def _change() -> pl.Expr:
+    present, other = pl.col("here").is_not_null(), pl.col("here|b").is_not_null()
+    status = pl.col("status").ne_missing(pl.col("status|b"))
+    known = pl.col("difference").is_not_null() & pl.col("differs")
+    far = pl.col("difference").abs() > pl.col("reach")
+    return (
+        pl.when(~present)
+        .then(pl.lit("new"))
+        .when(~other)
+        .then(pl.lit("gone"))
+        .when(status)
+        .then(pl.lit("status"))
+        .when(known & pl.col("reach").is_null())
+        .then(pl.lit("value"))
+        .when(known & far)
+        .then(pl.lit("beyond_interval"))
+        .when(known)
+        .then(pl.lit("within_interval"))
+        .otherwise(pl.lit("same"))
+    )
+
+
+def _notes(before: Outcome, after: Outcome) -> list[str]:
+    """What the runs do not share, or share and should not: words for the top of the report."""
+    notes = [note for result in (before, after) for note in getattr(result, "notes", ())]
+    prints = [_fingerprint(result) for result in (before, after)]
+    if prints[0] != prints[1]:
+        keys = _differing(_said(before), _said(after))
+        where = f": {', '.join(keys)}" if keys else ""
+        notes.append(f"the suites differ{where}; values of one name may mean different things")
+    levels = [result.suite.uncertainty.level for result in (before, after) if result.suite.uncertainty]
+    if len(set(levels)) > 1:
+        notes.append(f"the intervals are of different levels: {levels[0]:g} and {levels[1]:g}")
+    made = [result.record.get("versions", {}).get("plmetrics") for result in (before, after)]
+    if None not in made and made[0] != made[1]:
+        notes.append(f"the runs were made by different versions of plmetrics: {made[0]} and {made[1]}")
+    return notes
+
+
+def _shared_rows(before: Outcome, after: Outcome, metrics: pl.DataFrame) -> list[str]:
+    """A word where runs that are judged as independent are not."""
+    old, new = _files(before), _files(after)
+    judged = metrics["change"].is_in(["beyond_interval", "within_interval"]).any()
+    if not judged or not old & new:
+        return []
+    which = "the same files" if old == new else "some of the same files"
+    shared = "their values are not independent, and smaller differences than the intervals say may be real"
+    return [f"both runs read {which}: {shared}"]
+
+
+def _fingerprint(result: Outcome) -> str:
+    stored = result.record.get("fingerprint")
+    return fingerprint(result.suite) if stored is None else str(stored)
+
+
+def _said(result: Outcome) -> Mapping[str, Any]:
+    from plmetrics.runs.fingerprint import as_said
+
+    stored = result.record.get("suite")
+    return as_said(result.suite) if stored is None else stored
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    keys = [
+        key
+        for key in dict.fromkeys([*one, *other])
+        if key not in _COSMETIC and one.get(key) != other.get(key)
+    ]
+    data = [{k: v for k, v in said.get("data", {}).items() if k != "path"} for said in (one, other)]
+    return [*keys, *(["data"] if data[0] != data[1] else [])]
+
+
+def _files(result: Outcome) -> frozenset[tuple[str, int]]:
+    return frozenset((str(file["path"]), int(file["bytes"])) for file in result.record.get("files", ()))
