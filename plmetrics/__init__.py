@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.registry import register
     from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError
+    from plmetrics.states.sums import Atom
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Atom",
     "ConfigError",
     "DataError",
     "EnvironmentFault",
@@ -39,6 +41,7 @@ _HOMES = {
     "plmetrics.api": ("Result", "diff", "evaluate", "metric", "metrics", "run", "validate"),
     "plmetrics.catalogue.metric": ("Metric",),
     "plmetrics.catalogue.registry": ("register",),
+    "plmetrics.states.sums": ("Atom",),
     "plmetrics.core.errors": ("ConfigError", "DataError", "EnvironmentFault", "PlmetricsError"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.explain import Explanation
     from plmetrics.runs.diff import Diff
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
@@ -262,6 +263,27 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Any:  # 
     output_directory(loaded)
     with located(loaded):
         return bind(loaded.suite, open_source(loaded.suite.data.path, loaded.folder))
+
+
+def explain(
+    path: str | Path,
+    set: Mapping[str, Any] | None = None,  # noqa: A002
+    *,
+    data: bool = True,
+    progress: Progress | None = None,
+) -> Explanation:
+    """What a run of a suite would do, without doing it; `data` says whether its first stage may look at the data."""
+    from plmetrics.engine.explain import explain as explain_request
+    from plmetrics.engine.faults import reading
+    from plmetrics.engine.request import bind
+    from plmetrics.suite.yaml import load_suite
+    from plmetrics.table.source import open_source
+
+    loaded = load_suite(Path(path), set or {})
+    with located(loaded):
+        source = open_source(loaded.suite.data.path, loaded.folder)
+        with Stopwatch(progress).stage("prepare"), reading(source):
+            return explain_request(bind(loaded.suite, source), data=data)
 
 
 def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:

@@ -110,13 +110,13 @@ class RowAggregate(Custom):
 
     def _number(self, rows: Rows, sql: str) -> pl.Expr:
         """A row expression as a number; a condition counts 1 where it holds and 0 where not."""
-        return self._compiled(rows, sql).cast(pl.Float64)
+        return self._compiled(rows, sql).measure
 
-    def _compiled(self, rows: Rows, sql: str) -> pl.Expr:
-        return compile_row(sql, roles(rows, self.task), rows.column).expr
+    def _compiled(self, rows: Rows, sql: str) -> RowExpression:
+        return compile_row(sql, roles(rows, self.task), rows.column)
 
     def _only_where(self, rows: Rows, value: pl.Expr) -> pl.Expr:
-        return value if self.where is None else pl.when(self._compiled(rows, self.where)).then(value)
+        return value if self.where is None else pl.when(self._compiled(rows, self.where).expr).then(value)
 
     @property
     def yes_or_no(self) -> bool:
@@ -226,12 +226,12 @@ class NullShare(RowAggregate):
         return None
 
     def _is_null(self, rows: Rows) -> pl.Expr:
-        return self._compiled(rows, self.sql).is_null()
+        return self._compiled(rows, self.sql).expr.is_null()
 
     def _within(self, rows: Rows) -> pl.Expr:
         if self.where is None:
             return rows.score.is_not_null()
-        return self._compiled(rows, self.where).fill_null(value=False)
+        return self._compiled(rows, self.where).expr.fill_null(value=False)
 
 
 @dataclass(frozen=True)

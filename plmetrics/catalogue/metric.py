@@ -63,6 +63,23 @@ class Metric:
     page, and writes `finalise` and `undefined` in operators and `plmetrics.core.ops`, so that the same lines
     serve slices, replicates and Polars expressions. `presets` are aliases that stand for the metric with
     parameters set, such as `mce` for `ece(norm=max)`.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> class MeanAmountAtRisk(plm.Metric):
+    ...     name, task, family = "mean_amount_at_risk", "binary", "sums"
+    ...     range, direction = (0.0, float("inf")), "lower"
+    ...
+    ...     def columns(self):
+    ...         return ("amount",)
+    ...
+    ...     def atoms(self):
+    ...         return {"risk": plm.Atom("amount_at_risk", lambda rows: rows.column("amount") * rows.score)}
+    ...
+    ...     def finalise(self, state):
+    ...         return state.risk / state.weight
+    >>> frame = pl.DataFrame({"y": [1, 0], "p": [0.5, 0.25], "amount": [100, 40]})
+    >>> plm.evaluate(frame, label="y", models="p", metrics=[MeanAmountAtRisk()]).metrics["value"].item()
+    30.0
     """
 
     name: ClassVar[str]
@@ -80,10 +97,10 @@ class Metric:
     handles_imbalance: ClassVar[bool] = True
     proper: ClassVar[Literal["strictly", "no"]] = "no"
     interpretable: ClassVar[bool] = True
-    use_when: ClassVar[str]
-    beware: ClassVar[str]
-    formula: ClassVar[str]
-    reference: ClassVar[str]
+    use_when: ClassVar[str] = ""
+    beware: ClassVar[str] = ""
+    formula: ClassVar[str] = ""
+    reference: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

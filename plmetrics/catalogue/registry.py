@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.metric import Metric, ParameterError
+from plmetrics.core.errors import EnvironmentFault, Problem
 from plmetrics.core.names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+ENTRY_POINTS = "plmetrics.metrics"
+"""The group of entry points by which a package announces metric classes, or modules that register some."""
+
+FAMILIES = ("sums", "scores")
+DIRECTIONS = ("higher", "lower", "zero", "none")
+_FACTS = ("name", "task", "family", "range", "direction")
 _metrics: dict[tuple[str, str], type[Metric]] = {}
 _aliases: dict[tuple[str, str], str] = {}
 _MODULES = (
@@ -22,7 +31,10 @@ _MODULES = (
     "binary.decision",
     "binary.ordered",
     "binary.probability",
-    "regression",
+    "regression.errors",
+    "regression.explained",
+    "regression.relative",
+    "regression.losses",
 )
 _DEFAULTS = {
     "binary": (
@@ -52,8 +64,9 @@ def register(metric: type[Metric]) -> type[Metric]:
     """Class decorator: make a metric known under its task, name and aliases. A name can be taken once.
 
     Raises:
-        ValueError: the name or an alias is taken.
+        ValueError: the name or an alias is taken, or the class does not say what it must.
     """
+    check(metric)
     for name in (metric.name, *metric.aliases, *metric.presets):
         if (metric.task, name) in _metrics or (metric.task, name) in _aliases:
             msg = f"the name {name!r} is taken for task {metric.task!r}"
@@ -62,6 +75,22 @@ def register(metric: type[Metric]) -> type[Metric]:
     for alias in (*metric.aliases, *metric.presets):
         _aliases[metric.task, alias] = metric.name
     return metric
+
+
+def check(metric: type[Metric]) -> None:
+    """See that a metric class says what it must.
+
+    Raises:
+        ValueError: a fact is missing, or its family or direction is none.
+    """
+    missing = [fact for fact in _FACTS if not hasattr(metric, fact)]
+    if missing:
+        msg = f"the metric class {metric.__name__} does not say its {', '.join(missing)}"
+        raise ValueError(msg)
+    for fact, known in (("family", FAMILIES), ("direction", DIRECTIONS)):
+        if getattr(metric, fact) not in known:
+            msg = f"{fact} of the metric class {metric.__name__} must be one of {', '.join(known)}"
+            raise ValueError(msg)
 
 
 def tasks() -> tuple[str, ...]:
@@ -142,7 +171,19 @@ def default_metrics(task: str) -> tuple[Metric, ...]:
     return tuple(create(task, name, {}) for name in _DEFAULTS.get(task, ()))
 
 
+@cache
 def _load() -> None:
-    """Import the modules that register the built-in metrics."""
+    """Import the modules that register the built-in metrics, then those that other packages announce."""
     for module in _MODULES:
         import_module(f"plmetrics.catalogue.{module}")
+    for entry in entry_points(group=ENTRY_POINTS):
+        package = entry.dist.name if entry.dist is not None else entry.value
+        try:
+            found = entry.load()
+            if isinstance(found, type) and issubclass(found, Metric) and found not in _metrics.values():
+                register(found)
+        except Exception as error:
+            msg = (
+                f"the metrics of package '{package}' ({entry.name} = {entry.value}) cannot be loaded: {error}"
+            )
+            raise EnvironmentFault(Problem(msg, hint="repair, upgrade or uninstall the package")) from error

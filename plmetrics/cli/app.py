@@ -10,6 +10,7 @@ import typer
 from plmetrics import __version__
 from plmetrics.cli.console import say, write_result
 from plmetrics.cli.diff import diff
+from plmetrics.cli.explain import explain
 from plmetrics.cli.metrics import metrics
 from plmetrics.cli.report import report
 from plmetrics.cli.run import run
@@ -38,7 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, validate, metrics, diff, report, schema):
+for command in (run, validate, explain, metrics, diff, report, schema):
     app.command()(command)
 
 

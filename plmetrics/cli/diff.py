@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from plmetrics.cli.console import wants_color, width, write_result
 from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Format, RunPath  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options import Debug, Format
 
 if TYPE_CHECKING:
     from plmetrics.runs.diff import Diff
@@ -23,8 +24,13 @@ class FailOn(StrEnum):
 
 
 def diff(
-    before: RunPath,
-    after: RunPath,
+    before: Annotated[
+        Path,
+        typer.Argument(metavar="BEFORE", help="A run folder, or a folder with latest.json.", readable=False),
+    ],
+    after: Annotated[
+        Path, typer.Argument(metavar="AFTER", help="The run to compare with it.", readable=False)
+    ],
     fail_on: Annotated[
         FailOn | None,
         typer.Option(
@@ -37,7 +43,7 @@ def diff(
     ] = Format.text,
     debug: Debug = False,
 ) -> None:
-    """Say what changed from one run to another, and whether it is more than noise.
+    """Say what changed from one run to another.
 
     A run is its folder, its run.json, or the folder of a suite's runs: then the latest.
 

@@ -23,12 +23,15 @@ class Format(StrEnum):
 
     text = "text"
     json = "json"
+    markdown = "markdown"
 
 
 def metrics(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show the card of this metric.")] = None,
     task: Annotated[str | None, typer.Option(help="Only metrics of this task.")] = None,
-    form: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.text,
+    form: Annotated[
+        Format, typer.Option("--format", help="text, json, or markdown: the table of the README.")
+    ] = Format.text,
     debug: Debug = False,
 ) -> None:
     """List the metrics, or show all that is known of one."""
@@ -41,7 +44,7 @@ def metrics(
             chosen = registry.classes(task)
         else:
             chosen = _named(name.partition("(")[0].strip(), registry.classes(task))
-        write_result(_json(chosen) if form is Format.json else _text(chosen, card=name is not None))
+        write_result(_shown(chosen, form, card=name is not None))
 
 
 def _named(name: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
@@ -50,6 +53,17 @@ def _named(name: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ..
         names = [known for metric in classes for known in (metric.name, *metric.aliases)]
         raise UsageError.unknown(name, names, "metric")
     return chosen
+
+
+def _shown(chosen: Sequence[type[Metric]], form: Format, *, card: bool) -> str:
+    from plmetrics.report.catalogue import markdown_text
+
+    match form:
+        case Format.json:
+            return _json(chosen)
+        case Format.markdown:
+            return markdown_text(chosen)
+    return _text(chosen, card=card)
 
 
 def _text(chosen: Sequence[type[Metric]], *, card: bool) -> str:

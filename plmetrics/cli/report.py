@@ -9,7 +9,7 @@ import typer
 
 from plmetrics.cli.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Format, RunPath  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options import Debug, Format, RunPath
 
 if TYPE_CHECKING:
     from plmetrics.runs.reading import StoredResult

@@ -118,9 +118,11 @@ def bind(suite: Suite, source: Source) -> Request:
     named = {key.column: key for key in keys.values()}
     roles = _roles(suite, tuple(named.values()), unit)
     for metric in suite.needed("overall", *suite.slices):
-        if isinstance(metric, RowAggregate):
-            with collected.step():
+        with collected.step():
+            if isinstance(metric, RowAggregate):
                 _check_expressions(metric, source.schema)
+            elif metric.chosen_threshold is not None and metric.chosen_threshold.select_on is not None:
+                _predicate(metric.chosen_threshold.select_on, source.schema, ("metrics",), "select_on")
     with collected.step():
         prediction_table(raw, source.schema, roles)
     collected.settle()
@@ -196,10 +198,10 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
     return SliceKey(f"@bins|{column}|{edges}", column, index, "bins", edges)
 
 
-def _predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...]) -> pl.Expr:
+def _predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:
     """A row predicate, checked on zero rows of the source."""
     row = compile_row(text)
-    _require_all(row.columns, schema, path)
+    _require_all(row.columns, schema, path, where)
     empty = pl.LazyFrame(schema=schema)
     problem = zero_rows_problem(empty.select(row.expr.alias("holds")))
     if problem is not None:
@@ -223,7 +225,7 @@ def _check_expressions(metric: RowAggregate, schema: pl.Schema) -> None:
         )
         row = compile_row(text, dict.fromkeys(ROLES, pl.lit(0.0)))
         _require_all(row.columns, schema, path, f"metric '{metric.name}'")
-        wanted = row.expr if metric.aggregate == "null_share" else row.expr.cast(pl.Float64)
+        wanted = row.measure if key not in {"where", "null_share"} else row.expr
         problem = zero_rows_problem(empty.select(wanted.alias("value")))
         if problem is not None:
             types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)

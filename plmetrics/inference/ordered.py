@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core import ops
-from plmetrics.states.scores import EXACT_REPLICATES, resample, resample_shares
+from plmetrics.states.scores import BIN_CHANNELS, EXACT_REPLICATES, resample, resample_shares
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.scores import SlicedScores
+    from plmetrics.states.scores import Binning, SlicedScores
 
 Array = NDArray[np.float64]
 
@@ -53,10 +53,19 @@ def ordered_values(
     out: dict[str, OrderedValues] = {}
     if by_points:
         out |= _by_points(by_points, sliced, weights)
-    for metric in metrics:
-        if metric.binning() is not None:
-            out[metric.text] = _by_bins(metric, sliced, weights)
+    for binning, sharing in _sharing_bins(metrics).items():
+        out |= _by_bins(sharing, binning, sliced, weights)
     return out
+
+
+def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
+    """The metrics that read each kind of fixed bins: what they read is counted and resampled once."""
+    found: dict[Binning, list[Metric]] = {}
+    for metric in metrics:
+        binning = metric.binning()
+        if binning is not None:
+            found.setdefault(binning, []).append(metric)
+    return found
 
 
 def _by_points(
@@ -120,34 +129,44 @@ def _coarse_replicates(
     return _stacked(found, axis=1), _stacked(moved, axis=1)
 
 
-def _by_bins(metric: Metric, sliced: SlicedScores, weights: Array | None) -> OrderedValues:
-    binning = metric.binning()
-    assert binning is not None
-    values: list[Array] = []
-    reasons: list[list[tuple[str, NDArray[np.bool_]]]] = []
-    found: list[Array] = []
-    moved: list[Array] = []
+def _by_bins(
+    metrics: Sequence[Metric], binning: Binning, sliced: SlicedScores, weights: Array | None
+) -> dict[str, OrderedValues]:
+    found: dict[str, list[OrderedValues]] = {metric.text: [] for metric in metrics}
     for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
         for low, high in _steps(first, last):
             part = counts[low - first : high - first]
-            point = bin_view(part.sum(axis=1))
-            values.append(finalised(metric, point))
-            reasons.append(conditions(metric, point))
-            if weights is None:
-                continue
-            replicate = bin_view(resample(weights, part))
-            found.append(defined(metric, replicate).T)
-            if metric.kind == "norm":
-                moved.append(metric.deviation(replicate, bin_view(part.sum(axis=1)[:, None])).T)
-    together = [
-        (status, np.concatenate([part[index][1] for part in reasons]))
-        for index, (status, _) in enumerate(reasons[0])
+            whole = part.sum(axis=1)
+            replicate = None if weights is None else bin_view(resample(weights, part))
+            for metric in metrics:
+                found[metric.text].append(_on_bins(metric, whole, replicate))
+    return {text: _end_to_end(parts) for text, parts in found.items()}
+
+
+def _on_bins(metric: Metric, whole: Array, replicate: View | None) -> OrderedValues:
+    """Values of a few slices from their bins, all blocks together and resampled."""
+    point = bin_view(whole)
+    replicates = None if replicate is None else defined(metric, replicate).T
+    deviations = None
+    if replicate is not None and metric.kind == "norm":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            deviations = metric.deviation(replicate, bin_view(whole[:, None])).T
+    return OrderedValues(finalised(metric, point), conditions(metric, point), replicates, deviations)
+
+
+def _end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
+    """The values of consecutive slices as one."""
+    replicates = [part.replicates for part in parts if part.replicates is not None]
+    deviations = [part.deviations for part in parts if part.deviations is not None]
+    reasons = [
+        (status, np.concatenate([part.reasons[index][1] for part in parts]))
+        for index, (status, _) in enumerate(parts[0].reasons)
     ]
     return OrderedValues(
-        np.concatenate(values),
-        together,
-        np.concatenate(found, axis=1) if found else None,
-        np.concatenate(moved, axis=1) if moved else None,
+        np.concatenate([part.value for part in parts]),
+        reasons,
+        np.concatenate(replicates, axis=1) if replicates else None,
+        np.concatenate(deviations, axis=1) if deviations else None,
     )
 
 
@@ -174,13 +193,12 @@ def score_view(state: Mapping[str, Any]) -> View:
 
 
 def bin_view(counts: Array) -> View:
-    """Bins `[..., bin, 3]` as a metric reads them."""
+    """Bins `[..., bin, channel]` as a metric reads them."""
     weight, positive = counts[..., 0].sum(axis=-1), counts[..., 1].sum(axis=-1)
+    channels = dict(zip(BIN_CHANNELS, np.moveaxis(counts, -1, 0), strict=False))
     return View(
         {
-            "bin_weight": counts[..., 0],
-            "bin_positive": counts[..., 1],
-            "bin_score": counts[..., 2],
+            **channels,
             "weight": weight,
             "n": weight,
             "positives": positive,

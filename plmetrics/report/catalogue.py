@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -21,6 +22,7 @@ MetricClass = type["Metric"]
 _NAME = 36
 _BESIDE = 40
 _WORDS = {"higher": "higher", "lower": "lower", "zero": "near 0", "none": "-"}
+_COLUMNS = ("metric", "also", "formula", "undefined", "range", "better", "use when")
 
 
 def describe(metric: MetricClass) -> dict[str, Any]:
@@ -28,7 +30,7 @@ def describe(metric: MetricClass) -> dict[str, Any]:
     return {
         "task": metric.task,
         "name": metric.name,
-        "aliases": list(metric.aliases),
+        "aliases": [*metric.aliases, *metric.presets],
         "family": metric.family,
         "parameters": [_parameter(field) for field in dataclasses.fields(metric)],
         "range": [end if abs(end) < float("inf") else None for end in metric.range],
@@ -65,7 +67,8 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
     lines += wrapped(Text(_description(metric)), width)
     facts = [
         ("formula", metric.formula),
-        ("aliases", ", ".join(metric.aliases)),
+        ("aliases", ", ".join(_aliases(metric))),
+        ("undefined", ", ".join(undefined_statuses(metric))),
         ("range", _range(metric)),
         ("better", _WORDS[metric.direction]),
         ("threshold-free", _yes(metric.threshold_free)),
@@ -80,6 +83,60 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
     if parameters:
         parts.append(heading("Parameters", width=width) + _listed(parameters, width))
     return to_text(separated([*parts, _listed(words, width)]), width, color=color)
+
+
+def markdown_text(metrics: Sequence[MetricClass]) -> str:
+    """A Markdown table for each task, a row a metric: what the README shows."""
+    blocks = []
+    for task in dict.fromkeys(metric.task for metric in metrics):
+        rows = [_COLUMNS, ["---"] * len(_COLUMNS)]
+        rows += [_markdown_row(metric) for metric in metrics if metric.task == task]
+        table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+        blocks.append(f"Task `{task}`:\n\n{table}\n")
+    return "\n".join(blocks)
+
+
+def undefined_statuses(metric: MetricClass) -> tuple[str, ...]:
+    """The statuses that may stand in place of a value, besides those that every metric can have."""
+    example = object.__new__(metric)
+    for field in dataclasses.fields(metric):
+        given = 0.5 if field.default is dataclasses.MISSING else field.default
+        object.__setattr__(example, field.name, given)
+    with np.errstate(all="ignore"):
+        statuses = [status for status, _ in example.undefined(_AnyState())]
+    return tuple(status for status in dict.fromkeys(statuses) if status != "no_rows")
+
+
+class _AnyState:
+    """A state whose every array is ones: what can be undefined is asked for by name, not by value."""
+
+    def __getattr__(self, name: str) -> Any:
+        return np.ones(3)
+
+
+def _markdown_row(metric: MetricClass) -> list[str]:
+    cells = [
+        f"`{_signature(metric)}`",
+        ", ".join(f"`{alias}`" for alias in _aliases(metric)),
+        f"`{metric.formula}`",
+        ", ".join(f"`{status}`" for status in undefined_statuses(metric)),
+        _range(metric),
+        _WORDS[metric.direction],
+        metric.use_when,
+    ]
+    return [cell.replace("|", "\\|") for cell in cells]
+
+
+def _aliases(metric: MetricClass) -> list[str]:
+    """Other names; one that sets parameters says so."""
+    presets = metric.presets.items()
+    return [
+        *metric.aliases,
+        *(
+            f"{name} ({', '.join(f'{key}={_value(value)}' for key, value in given.items())})"
+            for name, given in presets
+        ),
+    ]
 
 
 def _entry(metric: MetricClass, column: int, width: int) -> list[Text]:

@@ -31,7 +31,7 @@ def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
     `edges` are those of the fine bins.
     """
     if isinstance(bins, Binning):
-        return bins.bins, 3
+        return bins.bins, bins.channels
     return (len(edges) + 1 if bins == "fine" else coarse_number(slices)), 2
 
 
@@ -61,9 +61,8 @@ class Batch:
 class Tally:
     """Counts of the slices from `first` up to `last`: `[slice, block, bin, channel]`.
 
-    On fine and coarse bins the channels are the weights of the negatives and of the positives; on fixed bins the
-    weight, the positives' weight, and weight times score. `coarse` is the coarse bin of each fine one, for each of the
-    slices.
+    On fine and coarse bins the channels are the weights of the negatives and of the positives; on fixed bins those
+    that `Binning` names. `coarse` is the coarse bin of each fine one, for each of the slices.
     """
 
     def __init__(
@@ -88,6 +87,8 @@ class Tally:
         masses = [own]
         if isinstance(self.bins, Binning):
             masses += [own * batch.positive, own * batch.score]
+            if self.bins.distances:
+                masses.append(own * (batch.score - batch.positive) ** 2)
         else:
             key += batch.positive
         held = (place >= 0) & (place < slices)
@@ -144,6 +145,6 @@ class SlicedGrid:
         return self.parts("coarse")
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
-        """Weight, positive weight and weight times score on fixed bins by block."""
+        """The channels of fixed bins by block."""
         del blocks
         return self.parts(binning)

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from plmetrics.states.coarse import Array, Codes, coarse_edges, coarse_number
-from plmetrics.states.scores import DENSE_LIMIT, Binning, OrderedRows, SlicedRows, count, grouped
+from plmetrics.states.scores import (
+    DENSE_LIMIT,
+    Binning,
+    OrderedRows,
+    SlicedRows,
+    count,
+    count_bins,
+    grouped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -130,25 +138,21 @@ class SlicedPacked:
             yield first, last, count(key, None, (last - first, blocks, bins, 2))
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
-        """Rows, positives and sum of scores on fixed bins by block."""
+        """The channels of fixed bins by block."""
         if blocks == 1 or self.source.block is None:
             yield from self.ordered.bin_counts(binning, 1)
             return
         if binning.strategy == "quantile":
             raise NotImplementedError
         bin_of = self.source.bins(binning.uniform_edges())
-        step = max(1, DENSE_LIMIT // (blocks * binning.bins * 3))
+        step = max(1, DENSE_LIMIT // (blocks * binning.bins * binning.channels))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             key, keep = self._places(first, last, blocks, binning.bins)
             key = key + _kept(bin_of, keep)
             shape = (last - first, blocks, binning.bins)
-            channels = (
-                count(key, None, shape),
-                count(key[_kept(self.source.positive, keep)], None, shape),
-                count(key, _kept(self.source.score, keep), shape),
-            )
-            yield first, last, np.stack(channels, axis=-1)
+            score, positive = _kept(self.source.score, keep), _kept(self.source.positive, keep)
+            yield first, last, count_bins(binning, key, score, positive, None, shape)
 
     def _places(
         self, first: int, last: int, blocks: int, inner: int

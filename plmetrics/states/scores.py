@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 EXACT_REPLICATES = 20_000_000
 """Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
 
+BIN_CHANNELS = ("bin_weight", "bin_positive", "bin_score", "bin_distance")
+"""What the channels of fixed bins are called; see `Binning`."""
+
 DENSE_LIMIT = 1 << 24
 _REPLICATE_LIMIT = 1 << 22
 _EXACT_IN_SINGLE = 1 << 24
@@ -31,10 +34,20 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Binning:
-    """A request for fixed bins: how many, and whether their edges are i/bins or quantiles of a slice's scores."""
+    """A request for fixed bins: how many, and whether their edges are i/bins or quantiles of a slice's scores.
+
+    Channels are the weight, the positives' weight, and weight times score; with `distances` also weight times
+    (score - class)^2, which most metrics can do without.
+    """
 
     bins: int
     strategy: Literal["uniform", "quantile"] = "uniform"
+    distances: bool = False
+
+    @property
+    def channels(self) -> int:
+        """Number of sums a bin holds."""
+        return 4 if self.distances else 3
 
     def uniform_edges(self) -> Array:
         """Upper edges of all bins but the last; a score belongs to the first bin with score <= edge."""
@@ -74,7 +87,7 @@ class SlicedScores(Protocol):
         """`[slice, block, coarse bin, class]`, a few slices at a time."""
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
-        """`[slice, block, bin, 3]`, a few slices at a time."""
+        """`[slice, block, bin, channel]`, a few slices at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +248,10 @@ class SlicedRows:
         return (first + second) / 2
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
-        """`[slice, block, bin, 3]` for a few slices at a time: weight, positive weight, weight times score."""
+        """The channels of the bins: `[slice, block, bin, channel]` for a few slices at a time."""
         uniform = binning.uniform_edges()
         edges = self.quantile_edges(binning.bins) if binning.strategy == "quantile" else None
-        step = max(1, DENSE_LIMIT // (blocks * binning.bins * 3))
+        step = max(1, DENSE_LIMIT // (blocks * binning.bins * binning.channels))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             part = slice(self.offsets[first], self.offsets[last])
@@ -253,13 +266,27 @@ class SlicedRows:
             key = (code * blocks + block) * binning.bins + bin_of
             shape = (last - first, blocks, binning.bins)
             own = None if self.ordered.weight is None else self.ordered.weight[part]
-            member = self.ordered.positive[part]
-            channels = (
-                count(key, own, shape),
-                count(key[member], None if own is None else own[member], shape),
-                count(key, score if own is None else score * own, shape),
-            )
-            yield first, last, np.stack(channels, axis=-1)
+            yield first, last, count_bins(binning, key, score, self.ordered.positive[part], own, shape)
+
+
+def count_bins(
+    binning: Binning,
+    key: Codes,
+    score: Array,
+    positive: NDArray[np.bool_],
+    weight: Array | None,
+    shape: tuple[int, ...],
+) -> Array:
+    """The channels of fixed bins, from the place of each row: `[..., channel]`."""
+    channels = [
+        count(key, weight, shape),
+        count(key[positive], None if weight is None else weight[positive], shape),
+        count(key, score if weight is None else score * weight, shape),
+    ]
+    if binning.distances:
+        distance = (score - positive) ** 2
+        channels.append(count(key, distance if weight is None else distance * weight, shape))
+    return np.stack(channels, axis=-1)
 
 
 def grouped(codes: Codes, slices: int) -> tuple[Codes, Codes]:

@@ -101,7 +101,7 @@ class View:
 
     Always there: `n` (rows), `weight`, and for binary tasks `positives` and `negatives` (weights). Of the family
     sums: the metric's atoms by name. Of the family scores: `score`, `positive`, `negative` per point, ascending by
-    score; with fixed bins `bin_weight`, `bin_positive`, `bin_score` per bin.
+    score; with fixed bins `bin_weight`, `bin_positive`, `bin_score` per bin, and `bin_distance` where it is asked for.
     """
 
     __slots__ = ("_arrays",)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.custom import Custom
 from plmetrics.catalogue.metric import Metric, ParameterError
 from plmetrics.catalogue.thresholds import RuleError, ThresholdRule, read_rule
 from plmetrics.core.names import did_you_mean
@@ -119,6 +120,8 @@ class MetricReader:
             if self._task and value.task != self._task:
                 msg = f"'{value.text}' is a metric of task '{value.task}', not of '{self._task}'"
                 self._found.add(msg, path)
+            elif type(value) not in registry.classes(value.task):
+                _check_class(value, path, self._found)
             return value
         try:
             if isinstance(value, str):
@@ -149,7 +152,7 @@ class MetricReader:
         condition = given.pop("select_on", None)
         threshold = given.get("threshold")
         if isinstance(threshold, str):
-            given["threshold"] = parse_call(threshold)
+            given["threshold"] = parse_call(f"{name}(threshold={threshold})").parameters["threshold"]
         metric = self._known(str(name), given, path)
         if metric is None or condition is None:
             return metric
@@ -173,6 +176,15 @@ class MetricReader:
         if rule.select_on is not None:
             check_predicate(rule.select_on, path, self._found)
         return rule
+
+
+def _check_class(metric: Metric, path: SuitePath, found: Findings) -> None:
+    if isinstance(metric, Custom):
+        return
+    try:
+        registry.check(type(metric))
+    except ValueError as error:
+        found.add(str(error), path)
 
 
 def _restricted(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:

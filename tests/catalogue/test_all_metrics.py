@@ -18,6 +18,7 @@ REQUIRED = {
     "fbeta": {"beta": 2},
     "expected_cost": {"cost_fp": 1, "cost_fn": 5},
     "ppv_at_prevalence": {"prevalence": 0.1},
+    "adjusted_r2": {"predictors": 3},
     "quantile_loss": {"tau": 0.9},
 }
 MORE = [
@@ -28,6 +29,8 @@ MORE = [
     ("binary", "ece", {"bins": 10, "strategy": "quantile", "norm": "l2", "debias": True}),
     ("regression", "mape", {"zeros": "drop"}),
     ("regression", "mape", {"zeros": "epsilon", "epsilon": 0.1}),
+    ("regression", "adjusted_r2", {"predictors": 0}),
+    ("regression", "huber", {"delta": 0.25}),
 ]
 RELEASE = [cls for cls in classes() if cls.task in {"binary", "regression"}]
 METRICS = [create(cls.task, cls.name, REQUIRED.get(cls.name, {})) for cls in RELEASE]

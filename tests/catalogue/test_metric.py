@@ -71,10 +71,26 @@ def test_a_value_of_another_type_is_refused(given):
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("recall", {"threshold": float("nan")}, "recall: threshold must be a finite number, or a rule such as max.f1., not nan"),
-        ("recall", {"threshold": float("inf")}, "recall: threshold must be a finite number, or a rule such as max.f1., not inf"),
-        ("recall", {"threshold": "0.5"}, "recall: threshold must be a finite number, or a rule such as max.f1., not '0.5'"),
-        ("recall", {"threshold": False}, "recall: threshold must be a finite number, or a rule such as max.f1., not False"),
+        (
+            "recall",
+            {"threshold": float("nan")},
+            "recall: threshold must be a finite number, or a rule such as max.f1., not nan",
+        ),
+        (
+            "recall",
+            {"threshold": float("inf")},
+            "recall: threshold must be a finite number, or a rule such as max.f1., not inf",
+        ),
+        (
+            "recall",
+            {"threshold": "0.5"},
+            "recall: threshold must be a finite number, or a rule such as max.f1., not '0.5'",
+        ),
+        (
+            "recall",
+            {"threshold": False},
+            "recall: threshold must be a finite number, or a rule such as max.f1., not False",
+        ),
         ("recall", {"treshold": 0.5}, "recall: unknown parameter 'treshold' .did you mean 'threshold'"),
         (
             "roc_auc",

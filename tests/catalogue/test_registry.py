@@ -64,7 +64,7 @@ def test_an_unknown_name_comes_with_a_hint(task, name, hint):
 def test_a_taken_name_is_refused(name, aliases, monkeypatch):
     monkeypatch.setattr(registry, "_metrics", dict(registry._metrics))
     monkeypatch.setattr(registry, "_aliases", dict(registry._aliases))
-    again = type("Again", (Metric,), {"name": name, "aliases": aliases, "task": "binary"})
+    again = type("Again", (find("binary", "recall"),), {"name": name, "aliases": aliases, "presets": {}})
     with pytest.raises(ValueError, match="is taken for task 'binary'"):
         registry.register(again)
     assert "brand_new" not in names("binary")

@@ -1,6 +1,7 @@
 """Independent formulas: scikit-learn, SciPy and plain NumPy, none of it ours. NaN stands for undefined."""
 
 import numpy as np
+from scipy.special import huber
 from sklearn import metrics as sk
 
 
@@ -127,6 +128,22 @@ def r2(y, p, w):
     return 1 - np.average((y - p) ** 2, weights=w) / spread if np.ptp(y) > 0 else np.nan
 
 
+def adjusted_r2(y, p, w, predictors=3):
+    n = w.sum()
+    return 1 - (1 - r2(y, p, w)) * (n - 1) / (n - predictors - 1) if n > predictors + 1 else np.nan
+
+
+def smape(y, p, w):
+    rows = [0.0 if a == b == 0 else abs(b - a) / ((abs(a) + abs(b)) / 2) for a, b in zip(y, p, strict=True)]
+    return 100 * np.average(rows, weights=w)
+
+
+def log_error(y, p, w):
+    if min(y.min(), p.min()) <= -1:
+        return np.nan
+    return np.average((2 * np.arctanh((p - y) / (2 + p + y))) ** 2, weights=w)
+
+
 REGRESSION = {
     "mae": lambda y, p, w: sk.mean_absolute_error(y, p, sample_weight=w),
     "mse": lambda y, p, w: sk.mean_squared_error(y, p, sample_weight=w),
@@ -136,5 +153,22 @@ REGRESSION = {
     "mape": lambda y, p, w: (
         100 * np.average(np.abs(p - y) / np.abs(y), weights=w) if (y != 0).all() else np.nan
     ),
+    "error_variance": lambda y, p, w: np.average((p - y - np.average(p - y, weights=w)) ** 2, weights=w),
+    "bias_squared": lambda y, p, w: np.average(p - y, weights=w) ** 2,
+    "adjusted_r2(predictors=3)": adjusted_r2,
+    "explained_variance": lambda y, p, w: (
+        sk.explained_variance_score(y, p, sample_weight=w) if np.ptp(y) > 0 else np.nan
+    ),
+    "default_rmse": lambda y, p, w: sk.root_mean_squared_error(
+        y, np.full(len(y), np.average(y, weights=w)), sample_weight=w
+    ),
+    "rmse_skill": lambda y, p, w: 1 - np.sqrt(1 - r2(y, p, w)),
+    "smape": smape,
+    "wmape": lambda y, p, w: 100 * _div(w @ np.abs(p - y), w @ np.abs(y)),
+    "msle": log_error,
+    "rmsle": lambda y, p, w: np.sqrt(log_error(y, p, w)),
+    "huber": lambda y, p, w: np.average(huber(1.0, p - y), weights=w),
+    "huber(delta=0.25)": lambda y, p, w: np.average(huber(0.25, p - y), weights=w),
+    "log_cosh": lambda y, p, w: np.average(np.logaddexp(p - y, y - p) - np.log(2), weights=w),
     "quantile_loss(tau=0.9)": lambda y, p, w: sk.mean_pinball_loss(y, p, sample_weight=w, alpha=0.9),
 }

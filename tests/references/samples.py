@@ -19,7 +19,23 @@ INTERVALS = [
 ]
 QUANTILE_ECE = "ece(bins=4, strategy=quantile, norm=l2)"
 BINARY = ["tp", "n", "accuracy", "mcc", "log_loss", "roc_auc", "average_precision", "ks", "ece", QUANTILE_ECE]
-REGRESSION = ["mae", "rmse", "mean_error", "r2", "mape(zeros=drop)", "quantile_loss(tau=0.75)"]
+REGRESSION = [
+    "mae",
+    "rmse",
+    "mean_error",
+    "error_variance",
+    "bias_squared",
+    "r2",
+    "adjusted_r2(predictors=1)",
+    "explained_variance",
+    "rmse_skill",
+    "mape(zeros=drop)",
+    "smape",
+    "wmape",
+    "rmsle",
+    "log_cosh",
+    "quantile_loss(tau=0.75)",
+]
 FAST = {"replicates": 12, "seed": 3}
 
 

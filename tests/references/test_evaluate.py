@@ -77,7 +77,7 @@ def test_binary_metrics_equal_independent_formulas(case, weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
 @pytest.mark.parametrize("case", ["plain", "one_row", "constant", "zeros"])
 def test_regression_metrics_equal_independent_formulas(case, offset, weighted):
     rng = np.random.default_rng(5)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.names import did_you_mean
+from plmetrics.core.rowsql.dtypes import as_measure
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced
 from plmetrics.core.rowsql.parts import (
@@ -74,6 +75,11 @@ class RowExpression:
     columns: tuple[str, ...]
     kind: Kind = "unknown"
 
+    @property
+    def measure(self) -> pl.Expr:
+        """Its value as Float64: of a condition 1 where it holds and 0 where not. Other types are refused."""
+        return self.expr.pipe_with_dtype(as_measure)
+
     def on_arrays(self, columns: Mapping[str, Any]) -> NDArray[np.float64]:
         """Its values on arrays of any shapes that broadcast; NaN is null, in and out.
 
@@ -84,7 +90,7 @@ class RowExpression:
         arrays = np.broadcast_arrays(*columns.values())
         flat = {name: array.ravel() for name, array in zip(columns, arrays, strict=True)}
         frame = pl.DataFrame(flat, nan_to_null=True)
-        values = frame.select(self.expr.cast(pl.Float64).alias("value"))["value"].fill_null(float("nan"))
+        values = frame.select(self.measure.alias("value"))["value"].fill_null(float("nan"))
         return values.to_numpy().reshape(arrays[0].shape)
 
 

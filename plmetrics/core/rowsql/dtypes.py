@@ -58,6 +58,15 @@ def as_number(value: pl.Expr, dtype: DataType) -> pl.Expr:
     return value.cast(pl.Int128 if dtype in {pl.UInt64, pl.UInt128} else pl.Int64)
 
 
+def as_measure(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """A number, or a Boolean as 1 and 0, in Float64.
+
+    Raises:
+        InvalidOperationError: it is neither.
+    """
+    return value.cast(pl.Float64) if dtype == pl.Boolean else as_number(value, dtype).cast(pl.Float64)
+
+
 def _unfit(value: pl.Expr, dtype: DataType, wanted: str) -> pl.exceptions.InvalidOperationError:
     names = ", ".join(f"'{name}'" for name in dict.fromkeys(value.meta.root_names()))
     return pl.exceptions.InvalidOperationError(

@@ -1,0 +1,194 @@
+"""Errors in the label's unit, or its square."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.regression.rows import (
+    ABSOLUTE_ERROR,
+    ERROR,
+    INFINITY,
+    MEAN_ERROR,
+    SQUARED_ERROR,
+    MeanOverRows,
+    moments,
+    variation,
+)
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.states.sums import Atom, RowValue
+
+_WILLMOTT = (
+    "Willmott and Matsuura (2005), Advantages of the mean absolute error over the RMSE, Climate Research "
+    "30(1)"
+)
+_GNEITING = "Gneiting (2011), Making and evaluating point forecasts, JASA 106(494)"
+_WALTHER = "Walther and Moore (2005), The concepts of bias, precision and accuracy, Ecography 28(6)"
+
+
+@register
+class MeanAbsoluteError(MeanOverRows):
+    """Mean distance between prediction and label: sum of w abs(e) / W.
+
+    In the label's unit; 0 or more; undefined (`no_rows`) without rows. Source: Willmott and Matsuura (2005).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [3.0, -0.5, 2.0, 7.0], "p": [2.5, 0.0, 2.0, 8.0]})
+    >>> rows.select(MeanAbsoluteError().expr("y", "p")).item()
+    0.5
+    """
+
+    name = "mae"
+    formula = "sum of w abs(prediction - label) / sum of w"
+    use_when = "You want a typical error in the label's own unit that a few bad rows do not decide."
+    beware = "It rewards predicting the median: with skewed labels an unbiased model can look worse."
+    reference = _WILLMOTT
+
+    def _atom(self) -> Atom:
+        return ABSOLUTE_ERROR
+
+
+@register
+class MeanSquaredError(MeanOverRows):
+    """Mean squared distance between prediction and label: sum of w e^2 / W.
+
+    In the label's unit squared; 0 or more; undefined (`no_rows`) without rows. Source: Gneiting (2011).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [3.0, -0.5, 2.0, 7.0], "p": [2.5, 0.0, 2.0, 8.0]})
+    >>> rows.select(MeanSquaredError().expr("y", "p")).item()
+    0.375
+    """
+
+    name = "mse"
+    interpretable = False
+    formula = "sum of w (prediction - label)^2 / sum of w"
+    use_when = "Predictions are meant as means and large errors hurt more than in proportion."
+    beware = "A few outliers can decide it, and its unit is squared; report rmse for reading."
+    reference = _GNEITING
+
+    def _atom(self) -> Atom:
+        return SQUARED_ERROR
+
+
+@register
+class RootMeanSquaredError(MeanOverRows):
+    """Root of the mean squared error: sqrt(sum of w e^2 / W).
+
+    In the label's unit; 0 or more; undefined (`no_rows`) without rows. Source: Gneiting (2011).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1.0, 2.0], "p": [4.0, 6.0]})
+    >>> round(rows.select(RootMeanSquaredError().expr("y", "p")).item(), 6)
+    3.535534
+    """
+
+    name = "rmse"
+    formula = "sqrt(sum of w (prediction - label)^2 / sum of w)"
+    use_when = "Predictions are meant as means and you want the error in the label's own unit."
+    beware = "A few outliers can decide it; a large gap to mae says that they do."
+    reference = _GNEITING
+
+    def _atom(self) -> Atom:
+        return SQUARED_ERROR
+
+    def finalise(self, state: Any) -> Any:
+        """Root of the mean."""
+        return ops.sqrt(super().finalise(state))
+
+
+@register
+class Bias(MeanOverRows):
+    """Mean of prediction - label: sum of w e / W; above 0 is over-prediction.
+
+    In the label's unit; best at 0; undefined (`no_rows`) without rows. Source: Walther and Moore (2005).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1.0, 2.0], "p": [2.0, 2.5]})
+    >>> rows.select(Bias().expr("y", "p")).item()
+    0.75
+    """
+
+    name = "mean_error"
+    range = (-INFINITY, INFINITY)
+    direction = "zero"
+    formula = "sum of w (prediction - label) / sum of w"
+    use_when = "Totals matter, as in budgets and stocks: it says how far sums of predictions are off per row."
+    beware = "Errors of opposite sign cancel: 0 does not mean that any single prediction is good."
+    reference = _WALTHER
+
+    def _atom(self) -> Atom:
+        return MEAN_ERROR
+
+
+@register
+class ErrorVariance(Metric):
+    """Mean squared distance of the errors from their mean: sum of w (e - mean e)^2 / W.
+
+    The part of mse that no constant correction takes away: mse = bias_squared + error_variance. Divided by W,
+    not by W - 1. Weighted by row; in the label's unit squared; 0 or more, exactly 0 where all errors are equal up
+    to rounding; undefined (`no_rows`) without rows. Source: Walther and Moore (2005), as precision.
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1.0, 2.0], "p": [2.0, 5.0]})
+    >>> rows.select(ErrorVariance().expr("y", "p")).item()
+    1.0
+    """
+
+    name = "error_variance"
+    task = "regression"
+    family = "sums"
+    range = (0.0, INFINITY)
+    direction = "lower"
+    interpretable = False
+    formula = "sum of w (e - mean e)^2 / sum of w, with e = prediction - label"
+    use_when = "You ask how much of mse would be left if the predictions were shifted by the best constant."
+    beware = "A model that is wrong by the same amount everywhere has 0: read it with bias_squared."
+    reference = _WALTHER
+
+    def centres(self) -> tuple[RowValue, ...]:
+        """The errors."""
+        return (ERROR,)
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The first two moments of the error around its centre."""
+        return moments(ERROR)
+
+    def finalise(self, state: Any) -> Any:
+        """Variation per row."""
+        return ops.ratio(variation(state, ERROR), state.weight)
+
+
+@register
+class BiasSquared(MeanOverRows):
+    """Square of the mean error: (sum of w e / W)^2.
+
+    The part of mse that a constant correction takes away: mse = bias_squared + error_variance. Noise alone makes
+    it larger than 0, so its interval is centred. Weighted by row; in the label's unit squared; 0 or more;
+    undefined (`no_rows`) without rows. Source: Walther and Moore (2005).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1.0, 2.0], "p": [2.0, 5.0]})
+    >>> rows.select(BiasSquared().expr("y", "p")).item()
+    4.0
+    """
+
+    name = "bias_squared"
+    kind = "norm"
+    interpretable = False
+    formula = "(sum of w (prediction - label) / sum of w)^2"
+    use_when = "You split mse into what recalibration can mend and what it cannot."
+    beware = "It has lost the sign: mean_error says whether predictions are too high or too low."
+    reference = _WALTHER
+
+    def _atom(self) -> Atom:
+        return MEAN_ERROR
+
+    def finalise(self, state: Any) -> Any:
+        """Square of the mean."""
+        return super().finalise(state) ** 2

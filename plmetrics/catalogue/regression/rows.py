@@ -1,0 +1,66 @@
+"""What regression metrics are made of: numbers of a row, means over rows, and variation around a constant.
+
+The error of a row is prediction - label, so a mean error above 0 is over-prediction.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom, RowValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Direction
+
+INFINITY = float("inf")
+LABEL = RowValue("label", lambda rows: rows.label)
+ERROR = RowValue("error", lambda rows: rows.error)
+MEAN_ERROR = Atom("error", lambda rows: rows.error)
+ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
+SQUARED_ERROR = Atom("squared_error", lambda rows: rows.error**2)
+
+
+class MeanOverRows(Metric):
+    """Base of the means over rows of a function of label and prediction."""
+
+    task = "regression"
+    family = "sums"
+    range = (0.0, INFINITY)
+    direction: ClassVar[Direction] = "lower"
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sum over rows."""
+        return {"error_sum": self._atom()}
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over rows."""
+        return ops.ratio(state.error_sum, state.weight)
+
+    def _atom(self) -> Atom:
+        raise NotImplementedError
+
+
+def moments(value: RowValue) -> dict[str, Atom]:
+    """The atoms `KEY_sum` and `KEY_square_sum`: the first two moments of a number around its centre."""
+    key = value.key
+    return {
+        f"{key}_sum": Atom(f"{key}_centred", lambda rows: rows.centred(value)),
+        f"{key}_square_sum": Atom(f"{key}_centred_squared", lambda rows: rows.centred(value) ** 2),
+    }
+
+
+def variation(state: Any, value: RowValue) -> Any:
+    """Sum of w (x - mean x)^2 from the moments of a number; exactly 0 where it is within rounding.
+
+    The rounding of n summands of the size that the squares have is not variation: equal numbers stay equal
+    whatever the constant their moments were taken around.
+    """
+    first, second = getattr(state, f"{value.key}_sum"), getattr(state, f"{value.key}_square_sum")
+    found = second - first * ops.ratio(first, state.weight)
+    rounding = (state.n + 8.0) * sys.float_info.epsilon * second
+    return ops.where(found <= rounding, 0.0, found)

@@ -1,0 +1,46 @@
+"""`plmetrics explain`: what a run would do, without doing it."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from plmetrics.cli.console import wants_color, width, write_result
+from plmetrics.cli.guard import guarded
+from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.progress import Progress
+
+
+class Format(StrEnum):
+    """How the explanation is printed."""
+
+    text = "text"
+    json = "json"
+
+
+def explain(
+    suite: SuiteFile,
+    settings: Settings = None,
+    no_data: Annotated[
+        bool, typer.Option("--no-data", help="Do not look at the data: no numbers of slices, units and rows.")
+    ] = False,
+    form: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.text,
+    debug: Debug = False,
+) -> None:
+    """Show what a run would read, group and hold.
+
+    The first stage of a run is done, as it finds the slices and units; nothing is evaluated or written.
+    """
+    with guarded(debug=debug):
+        from plmetrics import api
+        from plmetrics.report.explain import explain_json, explain_text
+
+        with Progress(sys.stderr) as progress:
+            found = api.explain(suite, overrides(settings), data=not no_data, progress=progress)
+        if form is Format.json:
+            write_result(explain_json(found))
+        else:
+            write_result(explain_text(found, width(), color=wants_color(sys.stdout)))

@@ -1,0 +1,169 @@
+"""What a run would do, as text or JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from plmetrics.report.layout import (
+    FAINT,
+    GAP,
+    INDENT,
+    Column,
+    flow,
+    heading,
+    printable,
+    separated,
+    table_or_stack,
+    to_text,
+    wrapped,
+)
+from plmetrics.report.numbers import count, plural
+from plmetrics.report.terminal import NARROWEST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.engine.explain import Explanation
+
+_UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+_UNKNOWN = "?"
+
+
+def explain_json(found: Explanation) -> str:
+    """One JSON object; what was not looked up is null."""
+    content = dataclasses.asdict(found) | {"streams": found.streams}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def explain_text(found: Explanation, width: int = 100, *, color: bool = False) -> str:
+    """The explanation in lines of at most `width` cells (40 at the least)."""
+    width = max(width, NARROWEST)
+    sections = [_head(found, width), _reads(found, width), _sets(found, width), _cubes(found, width)]
+    sections += [_passes(found, width), _memory(found, width), _advice(found, width)]
+    return to_text(separated(sections), width, color=color)
+
+
+def size(value: int) -> str:
+    """A number of bytes, for people.
+
+    >>> size(277044), size(12)
+    ('277.0 kB', '12 B')
+    """
+    for unit, word in _UNITS:
+        if value >= unit:
+            return f"{value / unit:.1f} {word}"
+    return f"{value} B"
+
+
+def _head(found: Explanation, width: int) -> list[Text]:
+    name = Text.assemble((f"{printable(found.name)}:", "bold"))
+    said = [f"{found.task},", f"{plural(found.models, 'model')},", f"{plural(found.metrics, 'metric')}"]
+    lines = flow([name, *map(Text, said)], width, indent=0, gap=1)
+    made = [
+        plural(made, word)
+        for made, word in ((found.estimates, "value"), (found.comparisons, "difference"))
+        if made
+    ]
+    if found.replicates is not None:
+        blocks = "" if found.blocks is None else f" over {plural(found.blocks, 'block')}"
+        units = "" if found.units is None else f" of {plural(found.units, 'unit')}"
+        made.append(f"{plural(found.replicates, 'replicate')}{blocks}{units}")
+    pieces = [Text(text + ("," if i < len(made) - 1 else ""), FAINT) for i, text in enumerate(made)]
+    return lines + flow(pieces, width, indent=0, gap=1)
+
+
+def _reads(found: Explanation, width: int) -> list[Text]:
+    source = found.source
+    said = []
+    if source.files:
+        said.append(("files", f"{plural(source.files, source.kind + ' file')}, {size(source.bytes)}"))
+        if source.pruned:
+            said.append(("skipped", f"{plural(source.pruned, 'file')}: `where` rules out their folders"))
+    rows = [f"{count(source.rows)} in the files" if source.rows is not None else ""]
+    rows.append(f"{count(found.rows)} to evaluate" if found.rows is not None else "")
+    said.append(("rows", ", ".join(filter(None, rows)) or "not known without reading them"))
+    columns = f"{len(source.columns)} of {source.columns_there}: {', '.join(map(printable, source.columns))}"
+    return heading("Reads", width=width) + _listed([*said, ("columns", columns)], width)
+
+
+def _sets(found: Explanation, width: int) -> list[Text]:
+    rows = [
+        [
+            Text(printable(part.name)),
+            Text(_UNKNOWN if part.slices is None else count(part.slices)),
+            Text(" x ".join(map(printable, part.by)), FAINT),
+        ]
+        for part in found.sets
+    ]
+    columns = [Column("slice set"), Column("slices", "right"), Column("by")]
+    return heading("Slices", width=width) + table_or_stack(columns, rows, width)
+
+
+def _cubes(found: Explanation, width: int) -> list[Text]:
+    if not found.cubes:
+        return []
+    rows = [
+        [
+            Text(" x ".join(map(printable, cube.keys)) or "all rows"),
+            Text(count(cube.cells)),
+            Text(count(cube.blocks)),
+            Text(count(cube.entries)),
+            Text(", ".join(map(printable, cube.sets)), FAINT),
+        ]
+        for cube in found.cubes
+    ]
+    columns = [Column("grouped by"), *(Column(word, "right") for word in ("cells", "blocks", "entries"))]
+    remark = "one grouping serves several slice sets; entries: at most so many sums of each kind"
+    return heading("Cubes", remark, width) + table_or_stack([*columns, Column("serves")], rows, width)
+
+
+def _passes(found: Explanation, width: int) -> list[Text]:
+    rows = []
+    for part in found.passes:
+        plans = f"{plural(part.plans, 'plan')}" if part.plans else ""
+        aggregates = plural(part.aggregates, "aggregate") if part.aggregates else ""
+        rows.append([Text(part.stage), Text(part.scans), Text(part.does), Text(plans), Text(aggregates)])
+    columns = [Column("stage"), Column("scans"), Column("does"), Column(""), Column("")]
+    lines = heading("Passes", width=width) + table_or_stack(columns, rows, width)
+    if not found.cubes:
+        return lines
+    stuck = list(dict.fromkeys(label for part in found.passes for label in part.fallbacks))
+    if not stuck:
+        return lines + wrapped(Text("every plan streams", FAINT), width)
+    for label in stuck:
+        lines += wrapped(Text(f"does not stream: {printable(label)}", "yellow"), width)
+    return lines
+
+
+def _memory(found: Explanation, width: int) -> list[Text]:
+    if not found.memory:
+        return []
+    said = [(what, f"about {size(held)}") for what, held in found.memory.items()]
+    said.append(("budget", size(found.budget)))
+    if found.exact is not None:
+        how = "exact: the sorted rows fit" if found.exact else "counted on a grid, with a bound"
+        said.append(("ordered metrics", how))
+    return heading("Memory", width=width) + _listed(said, width)
+
+
+def _advice(found: Explanation, width: int) -> list[Text]:
+    if not found.advice:
+        return []
+    lines = heading("Worth a thought", width=width)
+    for words in found.advice:
+        lines += wrapped(Text(printable(words), "yellow"), width)
+    return lines
+
+
+def _listed(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
+    start = INDENT + max(len(name) for name, _ in pairs) + GAP
+    lines = []
+    for name, said in pairs:
+        first, *more = wrapped(Text(said), width, indent=start)
+        label = Text(" " * INDENT).append(name, FAINT)
+        lines += [label + first[label.cell_len :], *more]
+    return lines

@@ -1,0 +1,401 @@
+"""Metrics that a suite defines, against sums by hand; formulas and metrics over slices against their parts."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+
+def table(rows=500, seed=0):
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, rows)
+    return pl.DataFrame(
+        {
+            "y": label,
+            "p": np.round(np.clip(rng.normal(0.4 + 0.2 * label, 0.2), 0, 1), 3),
+            "q": rng.uniform(size=rows),
+            "w": rng.integers(0, 4, rows),
+            "amount": [None if i % 11 == 0 else float(x) for i, x in enumerate(rng.normal(100, 30, rows))],
+            "area": rng.integers(1, 9, rows),
+            "region": rng.choice(["north", "south", "west"], rows),
+            "customer": rng.integers(0, 120, rows),
+        }
+    )
+
+
+METRICS = [
+    {"name": "rate", "mean": "score < 0.4"},
+    {"name": "rate_large", "mean": "score < 0.4", "where": "amount > 100"},
+    {"name": "amount_mean", "mean": "amount"},
+    {"name": "risk", "sum": "amount * score", "where": "region <> 'west'"},
+    {"name": "hits", "sum": "label = 1 AND prediction = 1"},
+    {"name": "density", "ratio": {"numerator": "amount * label", "denominator": "area"}},
+    {"name": "absent", "null_share": "amount"},
+    {"name": "absent_north", "null_share": "amount", "where": "region = 'north'"},
+    {"name": "spread", "std": "amount"},
+    {"name": "doubled", "mean": "weight * 2"},
+]
+
+
+def by_hand(rows, model, weight):
+    """Every metric of the list, row by row."""
+    sums = {name: [0.0, 0.0] for name in (metric["name"] for metric in METRICS)}
+    amounts = []
+
+    def add(name, w, value, divisor=1.0):
+        sums[name][0] += w * value
+        sums[name][1] += w * divisor
+
+    for row in rows.iter_rows(named=True):
+        w = row[weight] if weight else 1.0
+        if w == 0:
+            continue
+        score, amount = row[model], row["amount"]
+        add("rate", w, score < 0.4)
+        add("hits", w, row["y"] == 1 and score >= 0.5)
+        add("absent", w, amount is None)
+        add("doubled", w, 2 * w)
+        if row["region"] == "north":
+            add("absent_north", w, amount is None)
+        if amount is None:
+            continue
+        amounts.append((w, amount))
+        add("amount_mean", w, amount)
+        add("density", w, amount * row["y"], row["area"])
+        if row["region"] != "west":
+            add("risk", w, amount * score)
+        if amount > 100:
+            add("rate_large", w, score < 0.4)
+    out = {name: a / b if b else None for name, (a, b) in sums.items()}
+    out["risk"], out["hits"] = sums["risk"][0], sums["hits"][0]
+    total = sum(w for w, _ in amounts)
+    mean = sum(w * x for w, x in amounts) / total
+    out["spread"] = math.sqrt(sum(w * (x - mean) ** 2 for w, x in amounts) / total)
+    return out
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_aggregates_of_rows(weight):
+    rows = table()
+    found = plm.evaluate(
+        rows, label="y", models=["p", "q"], weight=weight, metrics=METRICS, slices="region"
+    ).metrics
+    for model in ("p", "q"):
+        for region in (None, "north", "south", "west"):
+            part = rows if region is None else rows.filter(region=region)
+            name = "all" if region is None else f"region={region}"
+            values = dict(found.filter(model=model, slice=name).select("metric", "value").iter_rows())
+            for metric, value in by_hand(part, model, weight).items():
+                assert values[metric] == (None if value is None else pytest.approx(value, rel=1e-12)), metric
+
+
+def test_statuses_and_counts():
+    rows = table().with_columns(
+        amount=pl.when(pl.col("region") == "north")
+        .then(float("inf"))
+        .when(pl.col("region") == "west")
+        .then("amount")
+    )
+    metrics = [
+        {"name": "m", "mean": "amount"},
+        {"name": "s", "sum": "amount"},
+        {"name": "d", "std": "amount"},
+    ]
+    found = plm.evaluate(rows, label="y", models="p", metrics=metrics, slices="region").metrics
+    status = {
+        (row["slice"], row["metric"]): (row["status"], row["note"]) for row in found.iter_rows(named=True)
+    }
+    north = rows.filter(region="north").height
+    for metric in "msd":
+        assert status["all", metric] == ("not_finite", f"values that are not finite: {north}")
+        assert status["region=north", metric][0] == "not_finite"
+        assert status["region=west", metric] == ("ok", None)
+    assert status["region=south", "m"] == ("zero_denominator", None)
+    assert status["region=south", "s"] == ("ok", None)
+    assert found.filter(slice="region=south", metric="s")["value"].item() == 0
+
+
+def test_shares_get_the_intervals_of_proportions():
+    rows = table(60).with_columns(p=pl.lit(0.1))
+    found = plm.evaluate(
+        rows, label="y", models="p", metrics=[{"name": "low", "mean": "score < 0.2"}], uncertainty=True
+    )
+    row = found.metrics.row(0, named=True)
+    assert (row["value"], row["method"], row["upper"]) == (1.0, "wilson", 1.0)
+
+
+def test_an_interval_is_that_of_the_same_number_in_the_catalogue():
+    rows = table(3000)
+    metrics = [
+        "brier",
+        "tp",
+        {"name": "b", "mean": "POWER(score - label, 2)"},
+        {"name": "t", "sum": "label = 1 AND score >= 0.5"},
+    ]
+    found = plm.evaluate(
+        rows,
+        label="y",
+        models=["p", "q"],
+        unit="customer",
+        metrics=metrics,
+        uncertainty={"replicates": 200},
+        compare="p",
+        slices="region",
+    )
+    for one, other in (("brier", "b"), ("tp", "t")):
+        columns = ["value", "lower", "upper", "std_error", "blocks"]
+        mine, theirs = (found.metrics.filter(metric=name).select(columns).to_numpy() for name in (one, other))
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+        columns = ["difference", "lower", "upper", "p_value"]
+        mine, theirs = (
+            found.comparisons.filter(metric=name).select(columns).to_numpy() for name in (one, other)
+        )
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+
+
+def test_formulas_follow_their_parts():
+    rows = table(2000)
+    metrics = [
+        "fp",
+        "fn",
+        "recall(threshold=0.3)",
+        "roc_auc",
+        {"name": "cost", "formula": "50*fp + 2000*fn"},
+        {"name": "mix", "formula": "2 * recall(threshold=0.3) - roc_auc / 2"},
+        {"name": "nested", "formula": "cost / 2 + rate"},
+        {"name": "rate", "mean": "score < 0.4"},
+        {"name": "quoted", "formula": '"recall(threshold=0.3)" * 1'},
+    ]
+    found = plm.evaluate(
+        rows,
+        label="y",
+        models=["p", "q"],
+        metrics=metrics,
+        slices="region",
+        uncertainty={"replicates": 100},
+        compare="p",
+    )
+    wide = found.metrics.pivot("metric", index=["model", "slice"], values="value")
+    checks = {
+        "cost": 50 * wide["fp"] + 2000 * wide["fn"],
+        "mix": 2 * wide["recall(threshold=0.3)"] - wide["roc_auc"] / 2,
+        "nested": wide["cost"] / 2 + wide["rate"],
+        "quoted": wide["recall(threshold=0.3)"],
+    }
+    for name, value in checks.items():
+        np.testing.assert_allclose(wide[name], value, rtol=1e-12)
+    ends = found.metrics.select("metric", "lower", "upper", "std_error")
+    recall, quoted = (
+        ends.filter(metric=m).drop("metric").to_numpy() for m in ("recall(threshold=0.3)", "quoted")
+    )
+    np.testing.assert_allclose(recall, quoted, rtol=1e-12)
+    assert found.metrics.filter(metric="cost")["std_error"].min() > 0
+    assert found.comparisons.filter(metric="cost")["p_value"].null_count() == 0
+
+
+def test_an_undefined_part_makes_a_formula_undefined_unless_it_says_otherwise():
+    rows = pl.DataFrame({"y": [0, 0, 1, 1], "p": [0.1, 0.2, 0.3, 0.4], "g": ["a", "a", "b", "b"]})
+    metrics = [
+        {"name": "sum_of", "formula": "precision + recall"},
+        {"name": "filled", "formula": "COALESCE(precision, 0) + 1"},
+        {"name": "divided", "formula": "tp / fp"},
+    ]
+    found = plm.evaluate(rows, label="y", models="p", metrics=metrics, slices="g", min_rows=3).metrics
+    got = {
+        (row["slice"], row["metric"]): (row["value"], row["status"]) for row in found.iter_rows(named=True)
+    }
+    assert got["all", "sum_of"] == (None, "zero_denominator")
+    assert got["all", "filled"] == (1.0, "ok")
+    assert got["all", "divided"] == (None, "zero_denominator")
+    assert got["g=a", "filled"] == (None, "too_few_rows")
+
+
+@pytest.mark.parametrize("agg", ["mean", "sum", "min", "max", "worst"])
+def test_over_slices(agg):
+    rows = table(2000)
+    metrics = [
+        "recall",
+        {"name": "over_regions", "over": {"slice_set": "region", "metric": "recall", "agg": agg}},
+    ]
+    found = plm.evaluate(
+        rows,
+        label="y",
+        models=["p", "q"],
+        metrics=metrics,
+        slices=["region", "area"],
+        uncertainty={"replicates": 60},
+        compare="p",
+    )
+    rule = {"mean": np.mean, "sum": np.sum, "min": np.min, "max": np.max, "worst": np.min}[agg]
+    for model in ("p", "q"):
+        values = found.metrics.filter(model=model, slice_set="region", metric="recall")["value"]
+        row = found.metrics.filter(model=model, metric="over_regions").row(0, named=True)
+        assert (row["slice_set"], row["slice"], row["slice_values"]) == ("region", "all", [])
+        assert row["value"] == pytest.approx(rule(values.to_numpy()))
+        assert row["n"] == rows.height
+        assert row["lower"] < row["value"] < row["upper"]
+    difference = found.comparisons.filter(metric="over_regions").row(0, named=True)
+    by_model = found.metrics.filter(metric="over_regions")["value"]
+    assert difference["difference"] == pytest.approx(by_model[1] - by_model[0])
+    assert found.metrics.filter(metric="over_regions").height == 2
+
+
+def test_undefined_slices_are_left_out_and_counted():
+    rows = pl.DataFrame(
+        {"y": [0, 1, 1, 0, 0, 1], "p": [0.9, 0.8, 0.2, 0.1, 0.6, 0.7], "g": ["a", "a", "a", "b", "c", "c"]}
+    )
+    metrics = ["recall", {"over": {"slice_set": "g", "metric": "recall"}}]
+    found = plm.evaluate(rows, label="y", models="p", metrics=metrics, slices="g")
+    row = found.metrics.filter(slice_set="g", slice="all").row(0, named=True)
+    assert row["metric"] == "mean_recall_over_g"
+    assert row["value"] == pytest.approx((0.5 + 1.0) / 2)
+    assert row["note"] == "undefined slices left out: 1"
+    assert row["n"] == 5
+    nobody = plm.evaluate(rows, label="y", models="p", metrics=metrics, slices="g", min_rows=100)
+    row = nobody.metrics.filter(slice_set="g", slice="all").row(0, named=True)
+    assert (row["value"], row["status"]) == (None, "no_defined_slices")
+
+
+def test_gates_on_what_is_put_together_over_slices():
+    rows = table()
+    metrics = [
+        "recall",
+        {"name": "worst_recall", "over": {"slice_set": "region", "metric": "recall", "agg": "worst"}},
+    ]
+    for limit, verdict in ((0.0, "pass"), (1.0, "fail")):
+        gate = {"metric": "worst_recall", "at_least": limit}
+        found = plm.evaluate(
+            rows, label="y", models="p", metrics=metrics, slices=["region", "area"], gates=[gate]
+        )
+        assert found.gates.select("slice_set", "slice", "verdict").rows() == [("region", "all", verdict)]
+    with pytest.raises(plm.ConfigError, match="'worst_recall' is not asked for in slice set 'area'"):
+        gate = {"metric": "worst_recall", "at_least": 0, "slices": "area"}
+        plm.evaluate(rows, label="y", models="p", metrics=metrics, slices=["region", "area"], gates=[gate])
+
+
+def test_metrics_in_some_slice_sets_only():
+    rows = table()
+    metrics = [
+        "recall",
+        {"metric": "roc_auc", "slices": ["region"]},
+        {"metric": "ks", "slices": []},
+        {"name": "m", "mean": "score", "slices": "area"},
+    ]
+    found = plm.evaluate(
+        rows, label="y", models=["p", "q"], metrics=metrics, slices=["region", "area"], compare="p"
+    )
+    wanted = {
+        "recall": {"overall", "region", "area"},
+        "roc_auc": {"overall", "region"},
+        "ks": {"overall"},
+        "m": {"overall", "area"},
+    }
+    for table_ in (found.metrics, found.comparisons):
+        for metric, sets in wanted.items():
+            assert set(table_.filter(metric=metric)["slice_set"]) == sets
+    whole = plm.evaluate(rows, label="y", models=["p", "q"], metrics=["roc_auc"], slices=["region", "area"])
+    ours = found.metrics.filter(metric="roc_auc", slice_set="region")
+    assert ours["value"].to_list() == whole.metrics.filter(slice_set="region")["value"].to_list()
+    gate = {"metric": "roc_auc", "slices": "all", "at_least": 0}
+    gated = plm.evaluate(
+        rows, label="y", models="p", metrics=metrics, slices=["region", "area"], gates=[gate]
+    )
+    assert set(gated.gates["slice_set"]) == {"overall", "region"}
+    assert gated.verdict == "pass"
+
+
+def test_custom_metrics_of_a_regression():
+    rows = table().with_columns(y=pl.col("area").cast(pl.Float64))
+    metrics = [
+        "mae",
+        {"name": "own_mae", "mean": "ABS(prediction - label)"},
+        {"name": "within", "mean": "ABS(score - label) < 3"},
+    ]
+    found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=metrics).metrics["value"]
+    assert found[0] == pytest.approx(found[1])
+    assert found[2] == pytest.approx(((rows["p"] - rows["y"]).abs() < 3).mean())
+
+
+@pytest.mark.parametrize(
+    ("metric", "error", "words"),
+    [
+        ({"name": "m", "mean": "amout"}, plm.DataError, "column 'amout' (in metric 'm') is not in the data"),
+        ({"name": "m", "mean": "region"}, plm.ConfigError, "does not fit the columns' types"),
+        ({"name": "m", "mean": "(SELECT 1)"}, plm.ConfigError, "a subquery is not allowed"),
+        ({"name": "m", "mean": "AVG(amount)"}, plm.ConfigError, "aggregate AVG is not allowed"),
+        ({"name": "m", "mean": "'x'"}, plm.ConfigError, "is a text, not a number"),
+        ({"name": "m", "mean": "score", "where": "amount + 1"}, plm.ConfigError, "is not a condition"),
+        ({"name": "m", "mean": "score", "were": "amount > 1"}, plm.ConfigError, "unknown key 'were'"),
+        ({"name": "m", "ratio": "a / b"}, plm.ConfigError, "ratio needs a numerator and a denominator"),
+        ({"name": "m", "mean": True}, plm.ConfigError, "must be an SQL expression"),
+        ({"mean": "score"}, plm.ConfigError, "needs a name"),
+        (
+            {"name": "recall", "mean": "score"},
+            plm.ConfigError,
+            "'recall' is a metric of the catalogue already",
+        ),
+        ({"name": "tpr", "mean": "score"}, plm.ConfigError, "'tpr' is a metric of the catalogue already"),
+        ({"name": "m", "mean": "score", "direction": "up"}, plm.ConfigError, "direction must be one of"),
+        ({"name": "m", "quantile": "score"}, plm.ConfigError, "quantile needs q"),
+        ({"name": "m", "formula": "50*fpp"}, plm.ConfigError, "unknown metric 'fpp'"),
+        ({"name": "m", "formula": "50"}, plm.ConfigError, "names no metric"),
+        ({"name": "m", "formula": "recall >"}, plm.ConfigError, "'recall >'"),
+        ({"name": "m", "formula": "m + recall"}, plm.ConfigError, "defined by itself: m -> m"),
+        ({"name": "m", "formula": "recall > 0.5"}, plm.ConfigError, "is no number"),
+        ({"name": "m", "over": {"metric": "recall"}}, plm.ConfigError, "over needs slice_set and metric"),
+        (
+            {"name": "m", "over": {"slice_set": "regio", "metric": "recall"}},
+            plm.ConfigError,
+            "did you mean 'region'?",
+        ),
+        (
+            {"name": "m", "over": {"slice_set": "region", "metric": "recall", "agg": "avg"}},
+            plm.ConfigError,
+            "agg must be one of",
+        ),
+        (
+            {"name": "m", "over": {"slice_set": "region", "metric": "n", "agg": "worst"}},
+            plm.ConfigError,
+            "'n' has no worse side",
+        ),
+        ({"metric": "recall", "slices": ["regin"]}, plm.ConfigError, "'regin' is not one of the slice sets"),
+        ({"metric": "recall", "slices": 3}, plm.ConfigError, "slices must be a slice set or a list"),
+    ],
+)
+def test_what_is_wrong_is_said(metric, error, words):
+    with pytest.raises(error) as caught:
+        plm.evaluate(table(20), label="y", models="p", metrics=[metric], slices="region")
+    assert words in str(caught.value)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_two_definitions_of_one_name():
+    metrics = [{"name": "m", "mean": "score"}, {"name": "m", "sum": "score"}]
+    with pytest.raises(plm.ConfigError, match="the metric 'm' is defined twice"):
+        plm.evaluate(table(20), label="y", models="p", metrics=metrics)
+
+
+def test_a_metric_class_with_columns_of_its_own():
+    class Exposure(plm.Metric):
+        name, task, family = "exposure", "binary", "sums"
+        range, direction = (0.0, math.inf), "lower"
+
+        def columns(self):
+            return ("area",)
+
+        def atoms(self):
+            return {"at_risk": plm.Atom("area_at_risk", lambda rows: rows.column("area") * rows.score)}
+
+        def finalise(self, state):
+            return state.at_risk / state.weight
+
+    rows = table()
+    found = plm.evaluate(rows, label="y", models="p", weight="w", metrics=[Exposure()], uncertainty=True)
+    row = found.metrics.row(0, named=True)
+    wanted = (rows["area"] * rows["p"] * rows["w"]).sum() / rows["w"].sum()
+    assert row["value"] == pytest.approx(wanted)
+    assert row["lower"] < wanted < row["upper"]
+    assert rows.select(Exposure().expr("y", "p", "w")).item() == pytest.approx(wanted)
