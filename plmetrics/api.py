@@ -320,6 +320,32 @@ def stored(path: str | Path) -> StoredResult:
     return read_run(Path(path)).results()
 
 
+def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[str] = ()) -> str:
+    """A first suite for a table, as YAML text for a file in `folder`: guessed from names, types and values.
+
+    Raises:
+        ConfigError: the table leaves open what is the label, or a score.
+        DataError: the data cannot be read, or has no rows.
+    """
+    from plmetrics.engine.faults import reading
+    from plmetrics.engine.look import facts_of_all, facts_of_sample, sample
+    from plmetrics.suite.guesses import guess_roles
+    from plmetrics.suite.starter import Table, plain_name, relative_path, starter_text
+    from plmetrics.table.source import open_source
+
+    source = open_source(data)
+    with reading(source):
+        rows = sample(source)
+        if rows.is_empty():
+            msg = "the table has no rows"
+            raise DataError(msg)
+        sampled = facts_of_sample(rows)
+        roles = guess_roles(rows, sampled, label, scores)
+        facts = facts_of_all(source, roles.columns, sampled)
+    name = plain_name(Path(data.rstrip("/*")).stem, "evaluation")
+    return starter_text(Table(relative_path(data, folder), name, roles, facts))
+
+
 def metric(text: str, task: str = "binary") -> Metric:
     """A metric from its text.
 

@@ -41,7 +41,11 @@ _NO_PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 
 class ParameterError(ValueError):
-    """A metric's parameter is unknown, missing or outside its domain."""
+    """A metric's parameter is unknown, missing or outside its domain; `parameter` is its name, if it is there."""
+
+    def __init__(self, message: str, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 def parameter(
@@ -109,7 +113,7 @@ class Metric:
             check = field.metadata.get("check")
             if check is not None and not check(value):
                 msg = f"{self.name}: {field.name} must be {field.metadata['domain']}, not {value!r}"
-                raise ParameterError(msg)
+                raise ParameterError(msg, field.name)
 
     def _normalised(self, field: dataclasses.Field[Any]) -> Any:
         value = _plain(getattr(self, field.name))
@@ -119,7 +123,7 @@ class Metric:
         fits = isinstance(value, tuple(_TYPES[name] for name in allowed))
         if not fits or (isinstance(value, bool) and "bool" not in allowed):
             msg = f"{self.name}: {field.name} must be {field.metadata['domain'] or field.type}, not {value!r}"
-            raise ParameterError(msg)
+            raise ParameterError(msg, field.name)
         return value
 
     @property

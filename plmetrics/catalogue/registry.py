@@ -31,6 +31,9 @@ _MODULES = (
     "binary.decision",
     "binary.ordered",
     "binary.probability",
+    "binary.skill",
+    "binary.decomposition",
+    "binary.calibration",
     "regression.errors",
     "regression.explained",
     "regression.relative",
@@ -151,7 +154,7 @@ def create(task: str, name: str, parameters: Mapping[str, Any]) -> Metric:
         if given not in fields:
             hint = did_you_mean(given, fields) or f"'{metric.name}' has no parameters"
             msg = f"{metric.name}: unknown parameter '{given}' ({hint})"
-            raise ParameterError(msg)
+            raise ParameterError(msg, given)
     for field in fields.values():
         if field.default is dataclasses.MISSING and field.name not in parameters:
             msg = f"{metric.name}: parameter '{field.name}' is missing ({field.metadata['doc']})"

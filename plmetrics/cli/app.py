@@ -11,6 +11,7 @@ from plmetrics import __version__
 from plmetrics.cli.console import say, write_result
 from plmetrics.cli.diff import diff
 from plmetrics.cli.explain import explain
+from plmetrics.cli.init import init
 from plmetrics.cli.metrics import metrics
 from plmetrics.cli.report import report
 from plmetrics.cli.run import run
@@ -33,13 +34,12 @@ app = typer.Typer(
     name="plmetrics",
     help="Trustworthy evaluation of prediction tables: every metric, every model, every segment.",
     epilog=_EXIT_CODES,
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, validate, explain, metrics, diff, report, schema):
+for command in (run, validate, explain, metrics, diff, report, schema, init):
     app.command()(command)
 
 

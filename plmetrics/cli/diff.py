@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plmetrics.cli.completion import run_folders
 from plmetrics.cli.console import wants_color, width, write_result
 from plmetrics.cli.guard import guarded
 from plmetrics.cli.options import Debug, Format
@@ -26,10 +27,18 @@ class FailOn(StrEnum):
 def diff(
     before: Annotated[
         Path,
-        typer.Argument(metavar="BEFORE", help="A run folder, or a folder with latest.json.", readable=False),
+        typer.Argument(
+            metavar="BEFORE",
+            help="A run folder, or a folder with latest.json.",
+            readable=False,
+            autocompletion=run_folders,
+        ),
     ],
     after: Annotated[
-        Path, typer.Argument(metavar="AFTER", help="The run to compare with it.", readable=False)
+        Path,
+        typer.Argument(
+            metavar="AFTER", help="The run to compare with it.", readable=False, autocompletion=run_folders
+        ),
     ],
     fail_on: Annotated[
         FailOn | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plmetrics.cli.completion import metric_names
 from plmetrics.cli.console import wants_color, width, write_result
 from plmetrics.cli.guard import UsageError, guarded
 from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
@@ -27,7 +28,10 @@ class Format(StrEnum):
 
 
 def metrics(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show the card of this metric.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Show the card of this metric.", autocompletion=metric_names),
+    ] = None,
     task: Annotated[str | None, typer.Option(help="Only metrics of this task.")] = None,
     form: Annotated[
         Format, typer.Option("--format", help="text, json, or markdown: the table of the README.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from plmetrics.cli.completion import run_folders, suite_files
 from plmetrics.cli.guard import UsageError
 from plmetrics.core.errors import Problem
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SuiteFile: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="SUITE", help="The suite, a YAML file.", readable=False)
+    Path,
+    typer.Argument(
+        metavar="SUITE", help="The suite, a YAML file.", readable=False, autocompletion=suite_files
+    ),
 ]
 Settings: TypeAlias = Annotated[
     list[str] | None,
@@ -26,7 +30,13 @@ Settings: TypeAlias = Annotated[
     ),
 ]
 RunPath: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run folder, or a folder with latest.json.", readable=False)
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        help="A run folder, or a folder with latest.json.",
+        readable=False,
+        autocompletion=run_folders,
+    ),
 ]
 Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 

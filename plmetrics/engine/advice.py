@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
 
 FEW_UNITS = 30
-MANY_REPLICATES = 500_000_000
+MANY_REPLICATES = 100_000_000
 MANY_SLICES = 20
 
 

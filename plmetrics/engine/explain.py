@@ -129,7 +129,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         blocks=blocks,
         replicates=None if uncertainty is None else uncertainty.replicates,
         estimates=None if values is None else values * len(request.models),
-        comparisons=None if values is None else values * len(request.pairs),
+        comparisons=None if values is None else values * _compared(request),
         exact=prepared.exact if prepared is not None and needs_rows(prepared) else None,
         cubes=cubes,
         passes=tuple(_passes(request, prepared)),
@@ -211,6 +211,11 @@ def _values(request: Request) -> Callable[[SetSize], int]:
         return (part.slices or 0) * len(request.suite.listed(part.name)) + len(request.suite.over(part.name))
 
     return of
+
+
+def _compared(request: Request) -> int:
+    """How many models are compared with the baseline; what gates compare besides is in no table."""
+    return 0 if request.suite.compare is None else len(request.models) - 1
 
 
 def _units(prepared: Prepared) -> int | None:

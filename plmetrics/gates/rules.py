@@ -52,6 +52,10 @@ class Rule:
         """pass, fail, inconclusive or skipped, from the columns observed, lower and upper.
 
         By interval, all of it must hold to pass and none of it to fail. A null never passes.
+
+        >>> found = pl.DataFrame({"observed": [0.8, 0.7, None], "lower": [0.76, 0.6, None], "upper": [0.9, 0.8, None]})
+        >>> found.select(Rule(low=0.75, high=None, by_interval=True).verdict()).to_series().to_list()
+        ['pass', 'inconclusive', 'inconclusive']
         """
         least, most = ("lower", "upper") if self.by_interval else ("observed", "observed")
         low = float("-inf") if self.low is None else self.low - _TOLERANCE * abs(self.low)

@@ -20,11 +20,13 @@ def adjust(p: Array, method: str) -> Array:
     Args:
         p: p values; NaN where there is none.
         method: holm and bonferroni bound the chance of any false alarm, benjamini_hochberg the expected share
-        of
-            false alarms among the alarms; none leaves the values as they are.
+            of false alarms among the alarms; none leaves the values as they are.
 
     Raises:
         ValueError: no such correction.
+
+    Sources: Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of
+    Statistics 6(2); Benjamini and Hochberg (1995), Controlling the false discovery rate, JRSS B 57(1).
 
     >>> adjust(np.array([0.01, np.nan, 0.04, 0.03]), "holm")
     array([0.03,  nan, 0.06, 0.06])

@@ -116,7 +116,7 @@ class _AnyState:
 
 def _markdown_row(metric: MetricClass) -> list[str]:
     cells = [
-        f"`{_signature(metric)}`",
+        f"`{_signature(metric, optional=True)}`",
         ", ".join(f"`{alias}`" for alias in _aliases(metric)),
         f"`{metric.formula}`",
         ", ".join(f"`{status}`" for status in undefined_statuses(metric)),
@@ -164,8 +164,14 @@ def _listed(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
     return lines
 
 
-def _signature(metric: MetricClass) -> str:
-    shown = [_default(field) for field in dataclasses.fields(metric) if field.default is not None]
+def _signature(metric: MetricClass, *, optional: bool = False) -> str:
+    """Name and parameters with their defaults; with `optional`, in brackets those that have none and need none."""
+    fields = dataclasses.fields(metric)
+    shown = [
+        f"[{field.name}]" if field.default is None else _default(field)
+        for field in fields
+        if optional or field.default is not None
+    ]
     return f"{metric.name}({', '.join(shown)})" if shown else metric.name
 
 

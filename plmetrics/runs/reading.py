@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _KEYS = frozenset({"model", "slice_set", "slice", "metric", "gate", "verdict", "value", "status"})
 _WHERE = "name a run folder, its run.json, or the folder of a suite's runs (the one with latest.json)"
 
+_UNFINISHED = "it is still running, or was killed"
+
 
 class RunFault(DataError):  # noqa: N818
     """A path is not a run that can be read, or the run has no results."""
@@ -127,11 +129,12 @@ def read_run(path: Path) -> StoredRun:
     if path.name != RECORD and pointer.is_file():
         folder = folder / str(_json(pointer).get("folder"))
     if not (folder / RECORD).is_file():
+        if any(folder.glob(".*.partial")):
+            raise RunFault(Problem(f"{folder}: no run in it has ended", hint=_UNFINISHED))
         raise RunFault(Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_WHERE))
     record = _json(folder / RECORD)
     if record.get("status") not in {"complete", "failed"} or folder.name.endswith(".partial"):
-        hint = "it is still running, or was killed"
-        raise RunFault(Problem(f"{folder} is not a run that has ended", hint=hint))
+        raise RunFault(Problem(f"{folder} is not a run that has ended", hint=_UNFINISHED))
     for name, facts in record.get("tables", {}).items():
         table = folder / table_file(name)
         if not table.is_file() or table.stat().st_size != facts["bytes"]:

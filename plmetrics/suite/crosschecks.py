@@ -52,7 +52,7 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     for index, gate in enumerate(fields["gates"]):
         _gate(index, gate, fields, written, add)
     for index, curve in enumerate(fields["curves"]):
-        _sets(curve.slices, ("curves", index), written, add)
+        _sets(curve.slices, ("curves", index, "slices"), written, add)
         if fields["task"] == "regression":
             add(f"curve '{curve.curve}' belongs to task 'binary'", ("curves", index))
     if fields["task"] == "regression" and fields.get("positive") is not None:

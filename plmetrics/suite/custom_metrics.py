@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.findings import Findings
 
 KINDS = (*AGGREGATES, "quantile", "formula", "over")
+DEFINITION_KEYS = ("name", *KINDS, "where", "q", "direction", "slices")
 _EVERYWHERE = ("name", "direction", "slices")
 _OWN = {"formula": (), "over": (), "quantile": ("where", "q")}
 _DIRECTIONS = ("higher", "lower", "zero", "none")
@@ -68,7 +69,9 @@ class Definitions:
             name, path = _name_of(spec), ("metrics", index)
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 hint = 'write {name: approval_rate, mean: "score < 0.2"}'
-                self._found.add("a metric that the suite defines needs a name: a word", path, hint)
+                place = (*path, "name") if "name" in spec else path
+                self._found.add("a metric that the suite defines needs a name: a word", place, hint)
+                self._say_unknown(spec, path)
             elif name in self._specs:
                 self._found.add(f"the metric '{name}' is defined twice", (*path, "name"))
             elif self._task and name in _taken(self._task):
@@ -81,7 +84,8 @@ class Definitions:
     def of(self, spec: Mapping[str, Any]) -> Custom | None:
         """The metric that an entry defines; None if it is wrong, which has been noted."""
         name = _name_of(spec)
-        return self.get(name) if name in self._specs and self._specs[name][0] is spec else None
+        known = isinstance(name, str) and name in self._specs
+        return self.get(name) if known and self._specs[name][0] is spec else None
 
     def get(self, name: str) -> Custom | None:
         """The metric of that name; None if it is wrong, which has been noted."""
@@ -100,12 +104,7 @@ class Definitions:
         return self._made[name]
 
     def _define(self, name: str, spec: Mapping[str, Any], path: SuitePath) -> Custom | None:
-        kind = kind_of(spec)
-        assert kind is not None
-        known = (*_EVERYWHERE, kind, *_OWN.get(kind, ("where",)))
-        for key in spec:
-            if key not in known:
-                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+        kind = self._say_unknown(spec, path)
         direction = spec.get("direction", "none")
         if direction not in _DIRECTIONS:
             self._found.add(
@@ -119,6 +118,16 @@ class Definitions:
         if kind == "over":
             return self._over(facts, spec["over"])
         return self._aggregate(kind, facts, spec)
+
+    def _say_unknown(self, spec: Mapping[str, Any], path: SuitePath) -> str:
+        """Note the keys of a definition that are none of its kind's, which is returned."""
+        kind = kind_of(spec)
+        assert kind is not None
+        known = (*_EVERYWHERE, kind, *_OWN.get(kind, ("where",)))
+        for key in spec:
+            if key not in known:
+                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+        return kind
 
     def _aggregate(self, kind: str, facts: dict[str, Any], spec: Mapping[str, Any]) -> Custom | None:
         path = facts["path"]
@@ -196,16 +205,16 @@ class Definitions:
     def _over(self, facts: dict[str, Any], value: Any) -> Custom | None:
         path = (*facts["path"], "over")
         hint = "write over: {slice_set: season, metric: points, agg: mean}"
-        if not isinstance(value, Mapping) or not {"slice_set", "metric"} <= set(value):
+        if not isinstance(value, Mapping):
+            self._found.add(f"over must be a mapping, not {shown(value)}", path, hint)
+            return None
+        known = ("slice_set", "metric", "agg")
+        for key in value:
+            if key not in known:
+                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+        if not {"slice_set", "metric"} <= set(value):
             self._found.add("over needs slice_set and metric", path, hint)
             return None
-        for key in value:
-            if key not in {"slice_set", "metric", "agg"}:
-                self._found.add(
-                    f"unknown key '{key}'",
-                    (*path, key),
-                    did_you_mean(str(key), ("slice_set", "metric", "agg")),
-                )
         agg = value.get("agg", "mean")
         if agg not in OVER:
             self._found.add(f"agg must be one of {', '.join(OVER)}, not {shown(agg)}", (*path, "agg"))

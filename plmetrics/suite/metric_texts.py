@@ -13,13 +13,17 @@ from plmetrics.catalogue.metric import Metric, ParameterError
 from plmetrics.catalogue.thresholds import RuleError, ThresholdRule, read_rule
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, TextError, join_torn, parse_call
-from plmetrics.suite.custom_metrics import Definitions, kind_of
+from plmetrics.suite.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
 from plmetrics.suite.findings import shown
 from plmetrics.suite.slice_sets import check_predicate
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.findings import Findings
+
+
+_FORMS = {"metric": ("metric", "slices", "select_on"), "name": DEFINITION_KEYS}
+"""The keys of entries that are told by one of them."""
 
 
 @dataclass(slots=True)
@@ -135,13 +139,12 @@ class MetricReader:
         except (TextError, RuleError, registry.UnknownMetricError) as error:
             self._found.add(str(error), path, error.hint)
         except ParameterError as error:
-            self._found.add(str(error), path)
+            self._found.add(str(error), (*path, *_parameter_place(value, error.parameter)))
         return None
 
     def _from_mapping(self, value: Mapping[str, Any], path: SuitePath) -> Metric | None:
         if len(value) != 1:
-            hint = "write {recall_at_precision: {precision: 0.9}} or recall_at_precision(precision=0.9)"
-            self._found.add("a metric as a mapping has one key, its name", path, hint)
+            self._say_unreadable(value, path)
             return None
         ((name, parameters),) = value.items()
         if parameters is not None and not isinstance(parameters, Mapping):
@@ -157,6 +160,17 @@ class MetricReader:
         if metric is None or condition is None:
             return metric
         return self._selected(metric, condition, (*path, name, "select_on"))
+
+    def _say_unreadable(self, value: Mapping[str, Any], path: SuitePath) -> None:
+        """Note a mapping of several keys: a definition or a `metric` with one that is not known, or several metrics."""
+        known = next((keys for key, keys in _FORMS.items() if key in value), None)
+        if known is None:
+            hint = "write {recall_at_precision: {precision: 0.9}} or recall_at_precision(precision=0.9)"
+            self._found.add("a metric as a mapping has one key, its name", path, hint)
+            return
+        for key in value:
+            if key not in known:
+                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
 
     def _known(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
         """A metric; where the task itself is wrong, the name is looked up in all tasks."""
@@ -185,6 +199,15 @@ def _check_class(metric: Metric, path: SuitePath, found: Findings) -> None:
         registry.check(type(metric))
     except ValueError as error:
         found.add(str(error), path)
+
+
+def _parameter_place(value: Any, parameter: str | None) -> SuitePath:
+    """Where in an entry a parameter stands."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return ()
+    ((name, parameters),) = value.items()
+    within = isinstance(parameters, Mapping) and parameter in parameters
+    return (str(name), parameter) if within and parameter is not None else (str(name),)
 
 
 def _restricted(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:

@@ -1,29 +1,23 @@
 """No plan of ours may fall back to the in-memory engine."""
 
-import re
-
 import polars as pl
 import pytest
 
 from plmetrics.catalogue import registry
+from plmetrics.engine.explain import fallbacks
 from plmetrics.engine.passes import rows_plan, sum_plans
 from plmetrics.engine.prepare import prepare
 from plmetrics.engine.request import bind
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.source import open_source
 
-FALLBACK = "0.0 0.3 1.0"
 REQUIRED = {
     "fbeta": "fbeta(beta=2)",
     "expected_cost": "expected_cost(cost_fp=1, cost_fn=2)",
     "ppv_at_prevalence": "ppv_at_prevalence(prevalence=0.1)",
+    "adjusted_r2": "adjusted_r2(predictors=3)",
     "quantile_loss": "quantile_loss(tau=0.9)",
 }
-
-
-def fallbacks(plan: pl.LazyFrame) -> list[str]:
-    graph = plan.show_graph(engine="streaming", plan_stage="physical", raw_output=True)
-    return [line for line in graph.splitlines() if re.search(f'fillcolor="{FALLBACK}"', line)]
 
 
 @pytest.fixture(scope="module")

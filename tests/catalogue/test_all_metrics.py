@@ -27,6 +27,8 @@ MORE = [
     ("binary", "expected_cost", {"cost_fp": 0.1, "cost_fn": 0, "prevalence": 1e-9, "threshold": 1e22}),
     ("binary", "log_loss", {"clip": 1e-7}),
     ("binary", "ece", {"bins": 10, "strategy": "quantile", "norm": "l2", "debias": True}),
+    ("binary", "log_loss_skill", {"clip": 1e-7}),
+    ("binary", "brier_within_bin", {"bins": 10, "strategy": "quantile"}),
     ("regression", "mape", {"zeros": "drop"}),
     ("regression", "mape", {"zeros": "epsilon", "epsilon": 0.1}),
     ("regression", "adjusted_r2", {"predictors": 0}),
@@ -36,9 +38,11 @@ RELEASE = [cls for cls in classes() if cls.task in {"binary", "regression"}]
 METRICS = [create(cls.task, cls.name, REQUIRED.get(cls.name, {})) for cls in RELEASE]
 METRICS += [create(*more) for more in MORE]
 EXPRESSIVE = {
-    task: [metric for metric in METRICS if metric.task == task and metric.name != "ece"]
+    task: [metric for metric in METRICS if metric.task == task and metric.binning() is None]
     for task in ("binary", "regression")
 }
+OF_COUNTS = {"n", "prevalence", "default_log_loss", "brier_uncertainty"}
+BINNED = {"ece", "brier_reliability", "brier_resolution", "brier_within_bin"}
 FEW = settings(max_examples=6, deadline=None)
 
 
@@ -69,8 +73,8 @@ def test_text_parses_back_to_the_same_metric(metric):
 
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 def test_needs_fit_the_family(metric):
-    assert bool(metric.atoms()) or metric.name in {"n", "prevalence"} or metric.family == "scores"
-    assert (metric.binning() is not None) == (metric.name == "ece")
+    assert bool(metric.atoms()) or metric.name in OF_COUNTS or metric.family == "scores"
+    assert (metric.binning() is not None) == (metric.name in BINNED)
     assert metric.needs_score == (metric.probability or metric.family == "scores")
     assert metric.threshold_free == ("threshold" not in {field.name for field in dataclasses.fields(metric)})
 

@@ -17,8 +17,11 @@ binary: tp fp fn tn n prevalence selection_rate accuracy error_rate precision fa
     recall fnr specificity fpr npv false_omission_rate f1 fbeta mcc balanced_accuracy
     balanced_error_rate cohen_kappa youden_j markedness g_mean fowlkes_mallows jaccard
     positive_likelihood_ratio negative_likelihood_ratio diagnostic_odds_ratio expected_cost
-    ppv_at_prevalence roc_auc gini average_precision ks log_loss brier ece
-regression: mae mse rmse mean_error r2 mape quantile_loss
+    ppv_at_prevalence roc_auc gini average_precision ks log_loss brier spherical_score default_log_loss
+    log_loss_skill brier_skill brier_reliability brier_resolution brier_uncertainty brier_within_bin ece
+    calibration_ratio
+regression: mae mse rmse mean_error error_variance bias_squared r2 adjusted_r2 explained_variance default_rmse
+    rmse_skill mape smape wmape msle rmsle huber log_cosh quantile_loss
 """
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.special import huber
+from scipy.stats import entropy
 from sklearn import metrics as sk
 
 
@@ -46,6 +47,28 @@ def ece(y, p, w, bins=15, norm="l1"):
             masses.append(w[m].sum() / w.sum())
     gaps, masses = np.array(gaps), np.array(masses)
     return {"l1": (masses * gaps).sum(), "l2": np.sqrt((masses * gaps**2).sum()), "max": gaps.max()}[norm]
+
+
+def weighted_shares(y, w):
+    return np.array([w[~y].sum(), w[y].sum()]) / w.sum()
+
+
+def brier_parts(y, p, w, bins=15):
+    """Reliability, resolution and within-bin part, the last as variance less twice the covariance."""
+    index = np.array([next(b for b in range(1, bins + 1) if v <= b / bins) for v in p])
+    parts = np.zeros(3)
+    for b in set(index):
+        m = index == b
+        mean, rate = np.average(p[m], weights=w[m]), np.average(y[m], weights=w[m])
+        inside = np.average((p[m] - mean) ** 2 - 2 * (p[m] - mean) * (y[m] - rate), weights=w[m])
+        spread = (rate - np.average(y, weights=w)) ** 2
+        parts += w[m].sum() / w.sum() * np.array([(mean - rate) ** 2, spread, inside])
+    return parts
+
+
+def spherical(y, p, w):
+    both = np.column_stack([1 - p, p])
+    return np.average(both[np.arange(len(y)), y.astype(int)] / np.linalg.norm(both, axis=1), weights=w)
 
 
 def mcc(y, p, w):
@@ -117,6 +140,21 @@ BINARY = {
     "ks": ks,
     "log_loss": lambda y, p, w: sk.log_loss(y, p, sample_weight=w, labels=[False, True]),
     "brier": lambda y, p, w: np.average((p - y) ** 2, weights=w),
+    "default_log_loss": lambda y, p, w: entropy(weighted_shares(y, w)),
+    "log_loss_skill": lambda y, p, w: (
+        1 - _div(sk.log_loss(y, p, sample_weight=w, labels=[False, True]), entropy(weighted_shares(y, w)))
+    ),
+    "brier_skill": lambda y, p, w: (
+        1 - _div(np.average((p - y) ** 2, weights=w), np.prod(weighted_shares(y, w)))
+    ),
+    "brier_reliability": lambda y, p, w: brier_parts(y, p, w)[0],
+    "brier_reliability(bins=4)": lambda y, p, w: brier_parts(y, p, w, 4)[0],
+    "brier_resolution": lambda y, p, w: brier_parts(y, p, w)[1],
+    "brier_uncertainty": lambda y, p, w: np.prod(weighted_shares(y, w)),
+    "brier_within_bin": lambda y, p, w: brier_parts(y, p, w)[2],
+    "brier_within_bin(bins=4)": lambda y, p, w: brier_parts(y, p, w, 4)[2],
+    "calibration_ratio": lambda y, p, w: _div(w @ p, w @ y),
+    "spherical_score": spherical,
     "ece": ece,
     "ece(bins=10, norm=l2)": lambda y, p, w: ece(y, p, w, 10, "l2"),
     "ece(norm=max)": lambda y, p, w: ece(y, p, w, 15, "max"),

@@ -18,7 +18,23 @@ INTERVALS = [
     "undefined_replicates",
 ]
 QUANTILE_ECE = "ece(bins=4, strategy=quantile, norm=l2)"
-BINARY = ["tp", "n", "accuracy", "mcc", "log_loss", "roc_auc", "average_precision", "ks", "ece", QUANTILE_ECE]
+BINARY = [
+    "tp",
+    "n",
+    "accuracy",
+    "mcc",
+    "log_loss",
+    "roc_auc",
+    "average_precision",
+    "ks",
+    "ece",
+    QUANTILE_ECE,
+    "log_loss_skill",
+    "brier_resolution(bins=5)",
+    "brier_within_bin(bins=5)",
+    "brier_reliability(bins=4, strategy=quantile)",
+    "calibration_ratio",
+]
 REGRESSION = [
     "mae",
     "rmse",

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import pytest
 from rich.cells import cell_len
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.metric import Metric
-from plmetrics.report.catalogue import card_text, describe, list_text
+from plmetrics.report.catalogue import card_text, describe, list_text, markdown_text, undefined_statuses
 
 CLASSES = registry.classes()
 
@@ -47,3 +48,36 @@ def test_description_is_json(metric: type[Metric]) -> None:
     for parameter, field in zip(facts["parameters"], dataclasses.fields(metric), strict=True):
         assert parameter["required"] == (field.default is dataclasses.MISSING)
         assert parameter["required"] or parameter["default"] == field.default
+
+
+def test_markdown_is_a_table_for_each_task() -> None:
+    text = markdown_text(CLASSES)
+    tables = [block for block in text.split("\n\n") if block.startswith("|")]
+    assert len(tables) == len(registry.tasks())
+    rows = [re.split(r"(?<!\\)\|", row)[1:-1] for table in tables for row in table.strip().split("\n")[2:]]
+    assert {len(row) for row in rows} == {7}
+    assert [re.match(r" `(\w+)", row[0])[1] for row in rows] == [metric.name for metric in CLASSES]
+    for metric, row in zip(CLASSES, rows, strict=True):
+        parameters = re.findall(r"(?:\(|, )\[?(\w+)", row[0])
+        assert parameters == [field.name for field in dataclasses.fields(metric)]
+        assert row[6].strip() == metric.use_when
+        assert all(alias in row[1] for alias in (*metric.aliases, *metric.presets))
+
+
+@pytest.mark.parametrize("metric", CLASSES, ids=lambda metric: f"{metric.task}-{metric.name}")
+def test_undefined_statuses_are_words(metric: type[Metric]) -> None:
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", status) for status in undefined_statuses(metric))
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "statuses"),
+    [
+        ("binary", "n", ()),
+        ("binary", "precision", ("zero_denominator",)),
+        ("binary", "roc_auc", ("no_positives", "no_negatives")),
+        ("regression", "r2", ("zero_denominator",)),
+        ("regression", "mape", ("zero_label",)),
+    ],
+)
+def test_undefined_statuses_are_those_of_the_metric(task: str, name: str, statuses: tuple[str, ...]) -> None:
+    assert undefined_statuses(registry.find(task, name)) == statuses

@@ -93,7 +93,7 @@ def test_tallies_add_up_over_batches_and_slices():
     score, positive, weight, code = rows(300, 3, ties=True, weighted=True)
     block = np.random.default_rng(0).integers(0, 5, 300).astype(np.int32)
     edges = balanced_edges(score, score[positive], 16)
-    for bins in ("fine", Binning(4)):
+    for bins in ("fine", Binning(4), Binning(4, distances=True)):
         whole = Tally(bins, 0, (SLICES, 5, *shape(bins, edges, SLICES)))
         whole.add(Batch(edges, score, positive, weight, block), code)
         held = code >= 0
@@ -108,7 +108,7 @@ def test_tallies_add_up_over_batches_and_slices():
         )
 
 
-ORDERED = ["roc_auc", "gini", "average_precision", "ks", "ece", "accuracy"]
+ORDERED = ["roc_auc", "gini", "average_precision", "ks", "ece", "brier_within_bin", "accuracy"]
 
 
 def evaluated(table, **arguments):
@@ -136,7 +136,7 @@ def test_exact_false_is_within_the_bounds_it_reports(table, bins):
     off = (near["value"] - true["value"]).abs()
     assert (off <= near["bound"].fill_null(0.0) + 1e-12).fill_null(value=True).all()
     assert true["bound"].is_null().all()
-    binned = pl.col("metric").is_in(["ece", "accuracy"])
+    binned = pl.col("metric").is_in(["ece", "brier_within_bin", "accuracy"])
     assert near.filter(binned)["bound"].is_null().all()
     assert near.filter(~binned, status="ok")["bound"].is_not_null().all()
 

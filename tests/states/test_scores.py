@@ -89,7 +89,13 @@ def test_packed_rows_equal_ordered_rows(table):
     for ours, theirs in zip(packed.block_counts(BLOCKS), ordered.block_counts(BLOCKS), strict=True):
         assert ours[:2] == theirs[:2]
         np.testing.assert_array_equal(ours[2], theirs[2])
-    for binning, blocks in ((Binning(3), BLOCKS), (Binning(3), 1), (Binning(4, "quantile"), 1)):
+    kinds = (
+        (Binning(3), BLOCKS),
+        (Binning(3, distances=True), BLOCKS),
+        (Binning(3), 1),
+        (Binning(4, "quantile"), 1),
+    )
+    for binning, blocks in kinds:
         for ours, theirs in zip(
             packed.bin_counts(binning, blocks), ordered.bin_counts(binning, blocks), strict=True
         ):
@@ -112,14 +118,16 @@ def test_counts_by_block_hold_every_row_once(table):
 @given(tables, st.integers(1, 5))
 def test_fixed_bins_hold_the_rows_of_their_scores(table, bins):
     table.score = np.clip(table.score, 0, 1)
-    naive = np.zeros((SLICES, BLOCKS, bins, 3))
+    naive = np.zeros((SLICES, BLOCKS, bins, 4))
     edges = [i / bins for i in range(1, bins)]
     for row in np.flatnonzero(table.code >= 0):
         index = next((i for i, edge in enumerate(edges) if table.score[row] <= edge), bins - 1)
-        own = table.mass[row] * np.array([1, table.positive[row], table.score[row]])
+        distance = (table.score[row] - table.positive[row]) ** 2
+        own = table.mass[row] * np.array([1, table.positive[row], table.score[row], distance])
         naive[table.code[row], table.block[row], index] += own
-    for first, last, counts in table.sliced().bin_counts(Binning(bins), BLOCKS):
-        np.testing.assert_allclose(counts, naive[first:last], rtol=1e-12)
+    for binning in (Binning(bins), Binning(bins, distances=True)):
+        for first, last, counts in table.sliced().bin_counts(binning, BLOCKS):
+            np.testing.assert_allclose(counts, naive[first:last, ..., : binning.channels], rtol=1e-12)
 
 
 def weighted_quantile(values, weights, share):

@@ -66,6 +66,17 @@ def paired_difference(
         level: two-sided confidence level, such as 0.95.
         p_value: "percentile" counts replicates on the other side of 0 instead, and may then disagree with the
             interval; it cannot be smaller than 2 / (replicates + 1).
+
+    Source: Efron and Tibshirani (1993), An introduction to the bootstrap, for the paired resampling; the t as in
+    `intervals.student`.
+
+    >>> from plmetrics.inference.estimate import Estimate
+    >>> def of(value, drawn):
+    ...     return Estimate(np.array([value]), np.array(["ok"]), np.array([100]), np.array([drawn]).T, ())
+    >>> model, baseline = of(0.8, [0.79, 0.80, 0.82]), of(0.7, [0.70, 0.69, 0.71])
+    >>> found = paired_difference(model, baseline, equal=np.array([False]), level=0.95)
+    >>> found.difference.round(3).tolist(), found.std_error.round(3).tolist(), bool(found.p_value[0] < 0.001)
+    ([0.1], [0.012], True)
     """
     status = np.where(model.status != "ok", model.status, baseline.status)
     ok = status == "ok"

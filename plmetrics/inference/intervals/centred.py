@@ -19,8 +19,20 @@ def centred(
 ) -> tuple[Array, Array]:
     """Lower end value - c, not below `least`, with c a quantile of the deviations; upper end as `percentile`.
 
-    `deviations` `[replicate, slice]` are the sizes of (replicate's vector - point's vector); without them,
-    for a metric that is a single number, the distance of each replicate from the value.
+    A handful of replicates may all lie below the value: the lower end then stops at the upper one.
+
+    Args:
+        value: `[slice]`, the size of the point's vector.
+        replicates: `[replicate, slice]`, the sizes of the replicates' vectors; NaN where undefined.
+        deviations: `[replicate, slice]`, the sizes of (replicate's vector - point's vector); None for a metric
+            that is a single number, whose deviation is the distance of each replicate from the value.
+        least: the lower end of the metric's range.
+        level: two-sided confidence level, such as 0.95.
+
+    >>> sizes, away = np.full((101, 1), 0.3), np.linspace(0.0, 0.2, 101)[:, None]
+    >>> lower, upper = centred(np.array([0.25]), sizes, away, 0.0, 0.9)
+    >>> round(float(lower[0]), 3), float(upper[0])
+    (0.06, 0.3)
     """
     tail = (1 + level) / 2
     moved = (
@@ -30,4 +42,4 @@ def centred(
     )
     (reach,) = quantiles(moved, (tail,))
     (upper,) = quantiles(replicates, (tail,))
-    return np.maximum(least, value - reach), upper
+    return np.minimum(np.maximum(least, value - reach), upper), upper

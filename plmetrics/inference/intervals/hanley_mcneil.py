@@ -12,7 +12,10 @@ _HALVINGS = 60
 
 
 def area_error(area: Array, positives: Array, negatives: Array) -> Array:
-    """Standard error of an ROC area between exponential scores (Hanley and McNeil 1982); 0 at 0 and at 1.
+    """Standard error of an ROC area between exponential scores; 0 at 0 and at 1.
+
+    Source: Hanley and McNeil (1982), The meaning and use of the area under a receiver operating characteristic
+    (ROC) curve, Radiology 143(1).
 
     >>> round(float(area_error(np.array([0.75]), np.array([100.0]), np.array([100.0]))[0]), 4)
     0.0344
@@ -26,6 +29,8 @@ def area_error(area: Array, positives: Array, negatives: Array) -> Array:
 
 def hanley_mcneil_score(area: Array, positives: Array, negatives: Array, level: float) -> tuple[Array, Array]:
     """All areas t with abs(area - t) <= z times the standard error at t: one interval around the area.
+
+    `positives` and `negatives` are numbers of independent rows of each class; NaN where one of them is 0.
 
     >>> lower, upper = hanley_mcneil_score(np.array([1.0]), np.array([50.0]), np.array([50.0]), 0.95)
     >>> round(float(lower[0]), 3), float(upper[0])

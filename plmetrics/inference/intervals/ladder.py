@@ -67,6 +67,13 @@ def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, fo
         bounds: range of the metric; ends of intervals never leave it.
         level: two-sided confidence level, such as 0.95.
         form: the form of rung 4.
+
+    >>> from plmetrics.inference.estimate import Estimate
+    >>> drawn = np.linspace(0.6, 0.8, 101)[:, None] * np.array([[1.0, 0.0]]) + np.array([[0.0, 1.0]])
+    >>> shares = Estimate(np.array([0.7, 1.0]), np.array(["ok", "ok"]), np.array([90, 90]), drawn, (np.full(2, 90.0),))
+    >>> found = interval(shares, kind="proportion", bounds=(0.0, 1.0), level=0.95, form="auto")
+    >>> found.method.tolist(), found.lower.round(3).tolist()
+    (['percentile', 'wilson'], [0.605, 0.959])
     """
     if estimate.replicates is None:
         return _not_requested(estimate.value.shape)

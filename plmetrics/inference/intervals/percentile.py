@@ -19,7 +19,14 @@ def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
 
 
 def quantiles(replicates: Array, probabilities: tuple[float, ...]) -> Array:
-    """Linear (type 7) quantiles `[probability, slice]` of the finite replicates; NaN where there are none."""
+    """Linear (type 7) quantiles `[probability, slice]` of the finite replicates; NaN where there are none.
+
+    Source: Hyndman and Fan (1996), Sample quantiles in statistical packages, The American Statistician 50(4).
+
+    >>> quantiles(np.array([[1.0], [2.0], [np.nan]]), (0.25, 0.75))
+    array([[1.25],
+           [1.75]])
+    """
     number = np.isfinite(replicates).sum(axis=0)
     place = np.asarray(probabilities)[:, None] * np.maximum(number - 1, 0)
     below = np.floor(place).astype(np.int64)

@@ -28,8 +28,12 @@ class Spread:
 def spread(replicates: Array, magnitude: Array) -> Spread:
     """Describe replicates `[replicate, slice]`; NaN and infinity count as undefined.
 
-    Replicates that differ by rounding alone, as measured by `magnitude`, the size of what they were computed
-    from, are equal, and their standard deviation is then exactly 0.
+    Replicates that differ by rounding alone, as measured by `magnitude` `[slice]`, the size of what they were
+    computed from, are equal, and their standard deviation is then exactly 0.
+
+    >>> found = spread(np.array([[1.0, 0.2], [3.0, 0.2], [np.nan, 0.2]]), np.ones(2))
+    >>> found.undefined, found.std_error.round(4), found.constant
+    (array([1, 0]), array([1.4142, 0.    ]), array([False,  True]))
     """
     defined = np.isfinite(replicates)
     number = defined.sum(axis=0)

@@ -23,7 +23,26 @@ def student(
 
     SE(g) is the standard deviation of the replicates on the scale g. Where some replicate lies at an end of
     the range, g has no standard deviation there, and the delta method takes its place: SE(g) = SE(value)
-    |g'(value)|. `value` must lie inside the range, and `blocks` be 2 or more.
+    |g'(value)|.
+
+    Args:
+        value: `[slice]`, inside the metric's range.
+        replicates: `[replicate, slice]`; NaN where undefined, which leaves the replicate out.
+        blocks: `[slice]`, effective numbers of blocks, 2 or more.
+        scale: g, with its inverse and derivative.
+        level: two-sided confidence level, such as 0.95.
+
+    Returns:
+        Lower and upper ends `[slice]`, in the metric's own unit.
+
+    Source: Cameron and Miller (2015), A practitioner's guide to cluster-robust inference, Journal of Human Resources
+    50(2), for G - 1 degrees of freedom and the factor G / (G - 1).
+
+    >>> from plmetrics.inference.intervals.scale import IDENTITY
+    >>> around = np.array([[1.0], [2.0], [3.0]])
+    >>> lower, upper = student(np.array([2.0]), around, np.array([10]), IDENTITY, 0.95)
+    >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
+    (-0.385, 4.385)
     """
     moved = scale.forward(replicates)
     at_end = np.isinf(moved).any(axis=0)
@@ -36,5 +55,9 @@ def student(
 
 
 def block_factor(blocks: NDArray[np.int64]) -> Array:
-    """sqrt(G / (G - 1)): what resampling G blocks with replacement takes off a standard error."""
+    """sqrt(G / (G - 1)): what resampling G blocks with replacement takes off a standard error; 2 blocks or more.
+
+    >>> block_factor(np.array([2])).round(4)
+    array([1.4142])
+    """
     return np.sqrt(blocks / (blocks - 1.0))

@@ -10,7 +10,10 @@ Array = NDArray[np.float64]
 
 
 def wilson(value: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """All shares p with abs(value - p) <= z sqrt(p (1 - p) / n) (Wilson 1927); NaN where n is 0.
+    """All shares p with abs(value - p) <= z sqrt(p (1 - p) / n); NaN where n is 0.
+
+    `value` and `n` are of any shapes that broadcast; `n` counts independent rows. Source: Wilson (1927), Probable
+    inference, the law of succession, and statistical inference, JASA 22(158).
 
     >>> lower, upper = wilson(np.array([0.75]), np.array([200.0]), 0.95)
     >>> round(float(lower[0]), 3), round(float(upper[0]), 3)

@@ -1,14 +1,10 @@
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import foldnorm
 from sklearn import metrics as sk
 
 from plmetrics.catalogue.metric import ParameterError
 from plmetrics.catalogue.registry import create
-from plmetrics.core import ops
-from plmetrics.core.errors import ConfigError
-from plmetrics.states.sums import View
 
 EPSILON = 2.220446049250313e-16
 
@@ -25,11 +21,22 @@ def brier(y, p, w):
     return sk.brier_score_loss(y, p, sample_weight=w, pos_label=1)
 
 
+def spherical(y, p, w):
+    """By its definition: the probability of what happened over the length of the vector of probabilities."""
+    given = [(p if label else 1 - p) / np.hypot(p, 1 - p) for label, p in zip(y, p, strict=True)]
+    return np.average(given, weights=w)
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "reference"),
-    [("log_loss", {}, log_loss(EPSILON)), ("log_loss", {"clip": 0.01}, log_loss(0.01)), ("brier", {}, brier)],
+    [
+        ("log_loss", {}, log_loss(EPSILON)),
+        ("log_loss", {"clip": 0.01}, log_loss(0.01)),
+        ("brier", {}, brier),
+        ("spherical_score", {}, spherical),
+    ],
 )
-def test_expression_equals_scikit_learn(name, parameters, reference, weight, check_expr):
+def test_expression_equals_the_reference(name, parameters, reference, weight, check_expr):
     check_expr(create("binary", name, parameters), weight, reference)
 
 
@@ -47,7 +54,7 @@ def test_clip_has_a_domain(clip):
         create("binary", "log_loss", {"clip": clip})
 
 
-@pytest.mark.parametrize("name", ["log_loss", "brier"])
+@pytest.mark.parametrize("name", ["log_loss", "brier", "spherical_score"])
 def test_only_no_rows_is_undefined(name, status):
     metric = create("binary", name, {})
     assert status(metric, [], []) == "no_rows"
@@ -55,194 +62,20 @@ def test_only_no_rows_is_undefined(name, status):
     assert status(metric, [0, 0], [0.3, 0.3]) == "ok"
 
 
-def test_probability_metrics_say_so():
-    for name in ("log_loss", "brier", "ece"):
-        metric = create("binary", name, {})
-        assert metric.probability
-        assert metric.needs_score
-    assert create("binary", "log_loss", {}).proper == create("binary", "brier", {}).proper == "strictly"
+@pytest.mark.parametrize("name", ["log_loss", "brier", "spherical_score"])
+def test_proper_scores_say_so(name):
+    metric = create("binary", name, {})
+    assert metric.probability
+    assert metric.needs_score
+    assert metric.proper == "strictly"
 
 
-def rows_of(seed, rows=400, digits=3):
-    rng = np.random.default_rng(seed)
-    score = rng.beta(1.0, 2.0, rows).round(digits)
-    label = (rng.random(rows) < score**1.3).astype(float)
-    return label, score, rng.gamma(2.0, 2.0, rows)
-
-
-def by_bin(label, score, weight, bins):
-    """Index of the first bin with score <= edge, by search through the edges."""
-    edges = np.arange(1, bins + 1) / bins
-    return np.array([int(np.argmax(s <= edges)) for s in score])
-
-
-def bin_state(label, score, weight, bins):
-    index = by_bin(label, score, weight, bins)
-    sums = [
-        np.array([part[index == b].sum() for b in range(bins)])
-        for part in (weight, weight * label, weight * score)
-    ]
-    total = sums[0].sum()
-    names = ("bin_weight", "bin_positive", "bin_score")
-    return View({**dict(zip(names, sums, strict=True)), "weight": total, "n": total})
-
-
-def plain_ece(label, score, weight, bins, norm):
-    index = by_bin(label, score, weight, bins)
-    gaps, shares = [], []
-    for b in set(index):
-        held = index == b
-        gaps.append(
-            abs(np.average(score[held], weights=weight[held]) - np.average(label[held], weights=weight[held]))
-        )
-        shares.append(weight[held].sum() / weight.sum())
-    gaps, shares = np.array(gaps), np.array(shares)
-    return {"l1": shares @ gaps, "l2": np.sqrt(shares @ gaps**2), "max": gaps.max()}[norm]
-
-
-@pytest.mark.parametrize("norm", ["l1", "l2", "max"])
-@pytest.mark.parametrize("bins", [1, 5, 15, 200])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_ece_equals_a_loop_over_bins(norm, bins, weighted):
-    label, score, weight = rows_of(1)
-    weight = weight if weighted else np.ones_like(weight)
-    metric = create("binary", "ece", {"bins": bins, "norm": norm})
-    found = metric.finalise(bin_state(label, score, weight, bins))
-    assert found == pytest.approx(plain_ece(label, score, weight, bins, norm), rel=1e-12)
-
-
-def test_ece_of_many_replicates_equals_each():
-    states = [bin_state(*rows_of(seed, rows=60), 15) for seed in range(6)]
-    names = ("bin_weight", "bin_positive", "bin_score", "weight", "n")
-    stacked = View(
-        {
-            name: np.array([getattr(s, name) for s in states]).reshape(
-                2, 3, *np.shape(getattr(states[0], name))
-            )
-            for name in names
-        }
-    )
-    for parameters in ({}, {"norm": "l2"}, {"norm": "max"}, {"debias": True}, {"norm": "l2", "debias": True}):
-        metric = create("binary", "ece", parameters)
-        expected = [metric.finalise(s) for s in states]
-        np.testing.assert_allclose(metric.finalise(stacked).ravel(), expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize("norm", ["l1", "l2", "max"])
-def test_deviation_is_the_norm_of_the_moved_gaps(norm):
-    metric = create("binary", "ece", {"bins": 4, "norm": norm})
-    replicate = View(
-        {
-            "bin_weight": np.array([4.0, 0.0, 2.0, 2.0]),
-            "bin_positive": np.array([1.0, 0.0, 2.0, 0.0]),
-            "bin_score": np.array([1.0, 0.0, 1.2, 1.8]),
-        }
-    )
-    point = View(
-        {
-            "bin_weight": np.array([4.0, 2.0, 4.0, 0.0]),
-            "bin_positive": np.array([2.0, 2.0, 1.0, 0.0]),
-            "bin_score": np.array([1.0, 0.1, 2.4, 0.0]),
-        }
-    )
-    moved = np.array([0.0 - (-0.25), 0.0, -0.4 - 0.35, 0.9 - 0.0])
-    shares = np.array([0.5, 0.0, 0.25, 0.25])
-    expected = {"l1": shares @ abs(moved), "l2": np.sqrt(shares @ moved**2), "max": 0.9}[norm]
-    assert metric.deviation(replicate, point) == pytest.approx(expected, rel=1e-12)
-    assert metric.deviation(point, point) == 0.0
-
-
-def calibrated_mean(parameters, bins=10, rows=300, runs=400):
-    """Mean value over data sets in which every score is the true probability."""
-    rng = np.random.default_rng(11)
-    metric = create("binary", "ece", {"bins": bins, **parameters})
-    score = (np.arange(bins) + 0.5) / bins
-    counts = np.full((runs, bins), rows / bins)
-    hits = rng.binomial(rows // bins, score, size=(runs, bins)).astype(float)
-    state = View({"bin_weight": counts, "bin_positive": hits, "bin_score": counts * score})
-    return metric.finalise(state)
-
-
-def test_debiasing_removes_most_of_the_noise_of_a_calibrated_model():
-    plain, debiased = calibrated_mean({}), calibrated_mean({"debias": True})
-    # Of a gap that is pure noise, the excess is estimated at sqrt(2) - 1 of the plain value.
-    assert debiased.mean() == pytest.approx((2 - 2**0.5) * plain.mean(), rel=0.1)
-    squared, debiased_squared = (
-        calibrated_mean({"norm": "l2"}) ** 2,
-        calibrated_mean({"norm": "l2", "debias": True}) ** 2,
-    )
-    assert debiased_squared.mean() < 0.5 * squared.mean()
-    assert (debiased <= plain).all()
-
-
-def test_squared_debiasing_is_unbiased_before_the_floor():
-    label, score, weight = np.array([1.0, 0, 1, 0, 0]), np.array([0.1, 0.1, 0.1, 0.9, 0.9]), np.ones(5)
-    found = create("binary", "ece", {"bins": 2, "norm": "l2", "debias": True}).finalise(
-        bin_state(label, score, weight, 2)
-    )
-    low = (0.1 - 2 / 3) ** 2 - (2 / 9) / 2
-    high = 0.9**2
-    assert found == pytest.approx(np.sqrt(0.6 * low + 0.4 * high), rel=1e-12)
-
-
-def test_absolute_debiasing_takes_off_the_folded_normal_excess():
-    label, score, weight = np.array([1.0, 0, 1, 0, 0]), np.array([0.1, 0.1, 0.1, 0.9, 0.9]), np.ones(5)
-    found = create("binary", "ece", {"bins": 2, "debias": True}).finalise(bin_state(label, score, weight, 2))
-    gap, spread = 2 / 3 - 0.1, np.sqrt(2 / 9 / 3)
-    excess = foldnorm(gap / spread, scale=spread).mean() - gap
-    assert found == pytest.approx(0.6 * (gap - excess) + 0.4 * 0.9, rel=1e-12)
-
-
-def test_a_bin_of_one_row_keeps_its_gap():
-    state = bin_state(np.array([1.0]), np.array([0.3]), np.ones(1), 15)
-    for norm in ("l1", "l2"):
-        assert create("binary", "ece", {"norm": norm, "debias": True}).finalise(state) == pytest.approx(0.7)
-
-
-@pytest.mark.parametrize("mean", [0.0, 0.3, -2.0])
-@pytest.mark.parametrize("deviation", [0.1, 1.0, 5.0])
-def test_folded_normal_mean_equals_scipy(mean, deviation):
-    expected = foldnorm(abs(mean) / deviation, scale=deviation).mean()
-    assert ops.folded_normal_mean(np.array(mean), np.array(deviation)) == pytest.approx(expected, rel=1e-12)
-
-
-def test_mce_is_ece_with_the_largest_gap():
-    assert create("binary", "mce", {"bins": 10}) == create("binary", "ece", {"bins": 10, "norm": "max"})
-    assert create("binary", "mce", {}).text == "ece(norm=max)"
-    assert create("binary", "mce", {"norm": "max"}).text == "ece(norm=max)"
-    with pytest.raises(ParameterError, match="mce: stands for ece with norm=max"):
-        create("binary", "mce", {"norm": "l1"})
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"bins": 0}, "bins must be a whole number of at least 1"),
-        ({"bins": 2.5}, "bins must be a whole number of at least 1"),
-        ({"bins": True}, "bins must be a whole number of at least 1"),
-        ({"strategy": "equal"}, "strategy must be uniform or quantile"),
-        ({"norm": "l3"}, "norm must be l1, l2 or max"),
-        ({"debias": 1}, "debias must be true or false"),
-        ({"debias": True, "norm": "max"}, "debias has no form for norm=max"),
-    ],
-)
-def test_ece_refuses(parameters, words):
-    with pytest.raises(ParameterError, match=words):
-        create("binary", "ece", parameters)
-
-
-def test_ece_asks_for_its_bins_and_has_no_expression():
-    metric = create("binary", "ece", {"bins": 20, "strategy": "quantile", "debias": True})
-    assert metric.text == "ece(bins=20, strategy=quantile, debias=true)"
-    assert (metric.binning().bins, metric.binning().strategy) == (20, "quantile")
-    with pytest.raises(ConfigError, match="evaluate"):
-        metric.expr("y", "p")
-
-
-def test_ece_of_nothing_is_undefined():
-    zero = np.zeros(15)
-    state = View({"bin_weight": zero, "bin_positive": zero, "bin_score": zero, "weight": 0.0, "n": 0.0})
-    for parameters in ({}, {"norm": "l2"}, {"norm": "max"}, {"debias": True}):
-        metric = create("binary", "ece", parameters)
-        assert metric.undefined(state) == [("no_rows", True)]
-        metric.finalise(state)
+@pytest.mark.parametrize("truth", [0.03, 0.5, 0.8])
+@pytest.mark.parametrize("name", ["log_loss", "brier", "spherical_score"])
+def test_no_score_beats_the_true_probability(name, truth):
+    rows = pl.DataFrame({"y": [1, 0], "w": [truth, 1 - truth]})
+    metric = create("binary", name, {})
+    tried = np.linspace(0.01, 0.99, 99)
+    values = rows.select(metric.expr("y", pl.lit(score), "w").alias(str(score)) for score in tried).row(0)
+    best = np.argmin(values) if metric.direction == "lower" else np.argmax(values)
+    assert tried[best] == pytest.approx(truth)

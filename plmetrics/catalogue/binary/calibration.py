@@ -1,0 +1,182 @@
+"""Whether scores mean what they say: mean scores against rates of positives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from plmetrics.catalogue.binary.counts import INFINITY
+from plmetrics.catalogue.metric import Metric, Norm, ParameterError, one_of, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+from plmetrics.states.scores import Binning
+from plmetrics.states.sums import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Family, Undefined
+
+
+@dataclass(frozen=True)
+class Binned(Metric):
+    """Base of the metrics that read the score in bins."""
+
+    task = "binary"
+    family: ClassVar[Family] = "scores"
+    probability = True
+    needs_score = True
+
+    bins: int = parameter(
+        15, doc="number of bins", check=lambda value: value >= 1, domain="a whole number of at least 1"
+    )
+    strategy: str = parameter(
+        "uniform",
+        doc="bins of equal width, or of equal weight in each slice",
+        check=one_of("uniform", "quantile"),
+        domain="uniform or quantile",
+    )
+
+    def binning(self) -> Binning | None:
+        """Bins of equal width or equal weight."""
+        return Binning(self.bins, "quantile" if self.strategy == "quantile" else "uniform")
+
+
+def bin_rates(state: Any) -> Any:
+    """Rate of positives by bin; 0 in empty bins."""
+    return ops.ratio(state.bin_positive, state.bin_weight, otherwise=0.0)
+
+
+def calibration_gaps(state: Any) -> Any:
+    """Mean score minus rate of positives by bin; 0 in empty bins."""
+    return ops.ratio(state.bin_score - state.bin_positive, state.bin_weight, otherwise=0.0)
+
+
+def mean_over_bins(state: Any, values: Any) -> Any:
+    """Mean of a number of each bin, weighed as the bins are."""
+    return ops.ratio(ops.total(state.bin_weight * values), ops.total(state.bin_weight))
+
+
+@register
+@dataclass(frozen=True)
+class ExpectedCalibrationError(Binned, Norm):
+    """How far the mean score lies from the observed rate, over bins of the score.
+
+    With w_b a bin's share of the weight and d_b its mean score minus its rate of positives: l1 is the sum of
+    w_b abs(d_b), l2 the root of the sum of w_b d_b^2, max the largest abs(d_b) (also named `mce`). Bins are
+    [0, 1/bins], (1/bins, 2/bins], ... or quantiles of the slice's weighted scores; empty bins are skipped.
+    In [0, 1]; undefined (`no_rows`) without rows.
+
+    `debias` takes off what sampling noise alone adds, and stops at 0. For l2: rate (1 - rate)/(n_b - 1) from
+    each squared gap. For l1: E abs(d_b + s_b Z) - abs(d_b) with s_b^2 = rate (1 - rate)/n_b and Z normal, in
+    the closed form of the folded normal distribution. n_b is the bin's weight; a bin of weight 1 or less says
+    nothing about its noise and keeps its plain gap. There is no such form for max.
+
+    Sources: Naeini, Cooper and Hauskrecht (2015); for `debias` Kumar, Liang and Ma (2019), who draw the
+    normal numbers that the closed form integrates.
+
+    >>> ExpectedCalibrationError(bins=10, norm="l2").text
+    'ece(bins=10, norm=l2)'
+    """
+
+    name = "ece"
+    presets = MappingProxyType({"mce": {"norm": "max"}})
+    range = (0.0, 1.0)
+    direction = "lower"
+    formula = "sum over bins of w_b abs(mean score_b - rate of positives_b) / W (l1)"
+    use_when = "You ask whether 0.8 means 80 %, apart from whether the model separates the classes."
+    beware = (
+        "Noise alone gives a calibrated model about 0.32 sqrt(bins / n): compare it only at equal n and bins."
+    )
+    reference = (
+        "Naeini, Cooper and Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian "
+        "binning, AAAI"
+    )
+
+    norm: str = parameter(
+        "l1", doc="how the gaps are put together", check=one_of("l1", "l2", "max"), domain="l1, l2 or max"
+    )
+    debias: bool = parameter(
+        default=False, doc="take off what sampling noise alone adds", domain="true or false"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.debias and self.norm == "max":
+            msg = "ece: debias has no form for norm=max; use norm=l1 or norm=l2, or leave debias out"
+            raise ParameterError(msg)
+
+    def gaps(self, state: Any) -> Any:
+        """Mean score minus rate of positives by bin, above 0 where it promises too much; 0 in empty bins."""
+        return calibration_gaps(state)
+
+    def size(self, state: Any, gaps: Any) -> Any:
+        """The norm of gaps under the state's bin weights; bins that are empty there play no part."""
+        if self.norm == "max":
+            return ops.largest(ops.where(state.bin_weight == 0, 0.0, ops.absolute(gaps)))
+        if self.norm == "l2":
+            return ops.sqrt(mean_over_bins(state, gaps**2))
+        return mean_over_bins(state, ops.absolute(gaps))
+
+    def finalise(self, state: Any) -> Any:
+        """The norm of the state's own gaps, without the share of noise if asked."""
+        gaps = self.gaps(state)
+        if not self.debias:
+            return self.size(state, gaps)
+        rate = bin_rates(state)
+        enough = state.bin_weight > 1
+        variance = ops.where(enough, rate * (1.0 - rate), 0.0)
+        if self.norm == "l2":
+            noise = variance / ops.where(enough, state.bin_weight - 1.0, 1.0)
+            return ops.sqrt(ops.larger(mean_over_bins(state, gaps**2 - noise), 0.0))
+        spread = ops.sqrt(variance / ops.where(enough, state.bin_weight, 1.0))
+        plain = ops.absolute(gaps)
+        return ops.larger(mean_over_bins(state, 2.0 * plain - ops.folded_normal_mean(gaps, spread)), 0.0)
+
+
+@register
+class CalibrationRatio(Metric):
+    """Positives expected over positives observed: sum of w p / sum of w y.
+
+    Above 1 the scores promise too many positives, below 1 too few. Weighted by row; 0 or more, best at 1;
+    undefined (`no_positives`) without positives, `no_rows` without rows. Source: Steyerberg and others (2010).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 0, 0], "p": [0.5, 0.25, 0.25, 0.25]})
+    >>> rows.select(CalibrationRatio().expr("y", "p")).item()
+    1.25
+    """
+
+    name = "calibration_ratio"
+    task = "binary"
+    family = "sums"
+    range = (0.0, INFINITY)
+    direction = "none"
+    probability = True
+    needs_score = True
+    formula = "sum of w p / sum of w y"
+    use_when = "Sums of scores are used, as in budgets and reserves: it says how far the total is off."
+    beware = "Scores too high here and too low there cancel: 1 does not mean calibrated, look at ece."
+    reference = (
+        "Steyerberg and others (2010), Assessing the performance of prediction models, Epidemiology 21(1)"
+    )
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sum of scores."""
+        return {"score_sum": _SCORE}
+
+    def finalise(self, state: Any) -> Any:
+        """Expected over observed."""
+        return ops.ratio(state.score_sum, state.positives)
+
+    def undefined(self, state: Any) -> Undefined:
+        """No positives."""
+        return [*super().undefined(state), ("no_positives", state.positives == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Positives."""
+        return (state.positives,)
+
+
+_SCORE = Atom("score", lambda rows: rows.score)

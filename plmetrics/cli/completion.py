@@ -1,0 +1,46 @@
+"""What the shell may put in place of a half-typed word."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST = 200
+
+
+def suite_files(incomplete: str) -> list[str]:
+    """YAML files that begin so, also one folder down; none leaves the word to the shell."""
+    return _found(incomplete, ("*.yaml", "*.yml", "*/*.yaml", "*/*.yml"))
+
+
+def run_folders(incomplete: str) -> list[str]:
+    """Folders of a suite's runs and of single runs that begin so."""
+    records = _found(incomplete, ("*/latest.json", "*/*/latest.json", "*/run.json"), whole=False)
+    return [folder for record in records if (folder := str(Path(record).parent)).startswith(incomplete)]
+
+
+def metric_names(incomplete: str) -> list[str]:
+    """Names of metrics that begin so."""
+    from plmetrics.catalogue import registry
+
+    names = dict.fromkeys(metric.name for metric in registry.classes())
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _found(incomplete: str, patterns: Iterable[str], *, whole: bool = True) -> list[str]:
+    """Paths below the folder that the word names, written as the word begins."""
+    folder, _, _ = incomplete.rpartition("/")
+    start = f"{folder}/" if "/" in incomplete else ""
+    root = Path(start or ".").expanduser()
+    found: list[str] = []
+    with suppress(OSError):
+        for pattern in patterns:
+            paths = (start + path.relative_to(root).as_posix() for path in sorted(root.glob(pattern)))
+            visible = (path for path in paths if "/." not in f"/{path.removeprefix(start)}")
+            found += islice((path for path in visible if not whole or path.startswith(incomplete)), _MOST)
+    return found

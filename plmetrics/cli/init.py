@@ -1,0 +1,60 @@
+"""`plmetrics init`: a first suite for a table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plmetrics.cli.console import say, shown_path, write_result
+from plmetrics.cli.guard import UsageError, guarded
+from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.progress import Progress
+from plmetrics.core.errors import Problem
+
+
+def init(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of predictions.")],
+    label: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of the label, if it cannot be guessed.")
+    ] = None,
+    score: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of scores; may be given several times."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the suite there.", readable=False),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Write a first suite for a table.
+
+    Task, label, scores, weight, unit, slices and metrics are guessed from names, types and values, with the reason
+    of each guess beside it. Without --output, the suite is printed, with paths as seen from here.
+    """
+    with guarded(debug=debug):
+        from plmetrics import api
+
+        if output is not None and output.exists() and not force:
+            message = f"{output} is there already"
+            raise UsageError(Problem(message, hint="choose another name, or replace it with --force"))
+        folder = Path.cwd() if output is None else output.resolve().parent
+        with Progress(sys.stderr) as progress:
+            progress("look at the table")
+            text = api.starter(data, folder, label, tuple(score or ()))
+        if output is None:
+            write_result(text)
+        else:
+            _write(output, text)
+            say(f"written: {shown_path(output)}; plmetrics run {shown_path(output)} runs it")
+
+
+def _write(output: Path, text: str) -> None:
+    from plmetrics.runs.files import environment_faults, write_atomic
+
+    with environment_faults("the suite cannot be written"):
+        write_atomic(output, text.encode())

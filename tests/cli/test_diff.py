@@ -1,0 +1,142 @@
+"""`plmetrics diff` and `plmetrics report` on runs that were made."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+SUITE = """\
+name: nightly
+data: {path: scores.parquet}
+columns: {label: y}
+models: {m: p}
+metrics: [roc_auc, recall]
+slices: {g: g}
+uncertainty: {replicates: 50}
+gates:
+  - {metric: roc_auc, at_least: 0.6}
+"""
+
+
+def write_scores(folder: Path, shift: float, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    y = draw.integers(0, 2, 400)
+    frame = pl.DataFrame({"y": y, "p": shift * y + draw.random(400), "g": draw.choice(["a", "b"], 400)})
+    frame.write_parquet(folder / "scores.parquet")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of one suite: `old`, `again` on the same rows, `worse` on rows of a worse model, and `failed`."""
+    folder = tmp_path_factory.mktemp("diff")
+    (folder / "nightly.yaml").write_text(SUITE)
+    for name, shift, seed in (("old", 0.5, 0), ("again", 0.5, 0), ("worse", 0.0, 2)):
+        write_scores(folder, shift, seed)
+        plm.run(folder / "nightly.yaml", output=folder / name)
+    (folder / "scores.parquet").write_text("")
+    with pytest.raises(plm.DataError):
+        plm.run(folder / "nightly.yaml", output=folder / "failed")
+    return folder
+
+
+def home(made: Path, name: str) -> str:
+    return str(made / name / "nightly")
+
+
+def test_the_same_rows_give_no_change(invoke: Any, made: Path) -> None:
+    outcome = invoke("diff", home(made, "old"), home(made, "again"), "--fail-on", "change")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("UNCHANGED  ")
+    assert "6 values the same" in outcome.out
+
+
+def test_a_worse_model_is_a_change(invoke: Any, made: Path) -> None:
+    outcome = invoke("diff", home(made, "old"), home(made, "worse"))
+    assert (outcome.code, outcome.err) == (0, "")
+    for words in ("CHANGED  ", "verdict: pass -> fail", "pass -> fail", "beyond the interval", "g=a"):
+        assert words in outcome.out
+    assert invoke("diff", home(made, "old"), home(made, "worse"), "--fail-on", "change").code == 3
+
+
+def test_json_and_csv_and_python_agree(invoke: Any, made: Path) -> None:
+    sides = (home(made, "old"), home(made, "worse"))
+    found = plm.diff(*sides)
+    content = json.loads(invoke("diff", *sides, "--format", "json").out)
+    assert content["changed"] is found.changed is True
+    assert content["metrics"] == found.metrics.to_dicts()
+    rows = list(csv.DictReader(io.StringIO(invoke("diff", *sides, "--format", "csv").out)))
+    assert [row["change"] for row in rows] == found.metrics["change"].to_list()
+
+
+def test_results_in_memory_can_be_compared(made: Path) -> None:
+    frame = pl.DataFrame({"y": [0, 1] * 40, "p": [0.3, 0.4] * 40})
+    one, other = (
+        plm.evaluate(frame, label="y", models={"m": "p"}, metrics=["roc_auc", "recall"], min_rows=least)
+        for least in (0, 1)
+    )
+    assert not plm.diff(one, one).changed
+    assert plm.diff(one, other).notes == (
+        "the suites differ: min_rows; values of one name may mean different things",
+    )
+    assert set(plm.diff(home(made, "old"), one).metrics["change"]) == {"gone", "value"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("failed", "the run failed with exit code 4"), ("none", "no such folder")]
+)
+@pytest.mark.parametrize("command", [("report",), ("diff", "old")])
+def test_runs_that_cannot_be_read(
+    invoke: Any, made: Path, command: tuple[str, ...], name: str, words: str
+) -> None:
+    verb, *others = command
+    outcome = invoke(verb, *(home(made, other) for other in others), home(made, name))
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.err.startswith("error: the run cannot be read")
+    assert words in outcome.err
+    assert "Traceback" not in outcome.err
+    assert (
+        "Traceback" in invoke(verb, *(home(made, other) for other in others), home(made, name), "--debug").err
+    )
+
+
+def test_a_table_that_is_gone(invoke: Any, made: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    (run,) = (made / "old" / "nightly").glob("2*")
+    shutil.copytree(run, folder)
+    (folder / "gates.parquet").unlink()
+    outcome = invoke("report", str(folder))
+    assert outcome.code == 4
+    assert "gates.parquet is absent" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("diff",), ("diff", "a"), ("report",), ("diff", "a", "b", "--fail-on", "x")]
+)
+def test_usage(invoke: Any, arguments: tuple[str, ...]) -> None:
+    assert invoke(*arguments).code == 2
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv"])
+def test_the_report_is_that_of_the_run(invoke: Any, made: Path, tmp_path: Path, form: str) -> None:
+    write_scores(tmp_path, 0.0, 2)
+    (tmp_path / "nightly.yaml").write_text(SUITE)
+    run = invoke("run", str(tmp_path / "nightly.yaml"), "--format", form)
+    again = invoke("report", str(tmp_path / "runs" / "nightly"), "--format", form)
+    assert (run.code, again.code) == (3, 0)
+    assert again.out == run.out
+
+
+def test_a_quiet_report(invoke: Any, made: Path) -> None:
+    out = invoke("report", home(made, "worse"), "-q").out
+    assert out.startswith("FAIL  nightly")
+    assert "Overall" not in out

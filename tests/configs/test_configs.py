@@ -1,0 +1,131 @@
+"""The suites that the project ships run as they are, and give the numbers they promise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+import yaml
+
+import plmetrics as plm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+SUITES = sorted(CONFIGS.glob("*.yaml"))
+DATA = CONFIGS / "data"
+POINTS_PER_SEASON = 648.240594059406
+"""Of the forecasts in nfl_games.parquet, as their authors publish them: 648.24 points."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], plm.Result]:
+    """A shipped suite's result, with few replicates; each is run once."""
+    done: dict[str, plm.Result] = {}
+
+    def once(name: str) -> plm.Result:
+        if name not in done:
+            file = CONFIGS / f"{name}.yaml"
+            fewer = "uncertainty" in yaml.safe_load(file.read_text())
+            settings = {"uncertainty.replicates": 50} if fewer else {}
+            done[name] = plm.run(file, output=tmp_path_factory.mktemp("runs"), set=settings)
+        return done[name]
+
+    return once
+
+
+def value(result: plm.Result, metric: str, model: str, slices: str = "overall") -> float:
+    found = result.metrics.filter(metric=metric, model=model, slice_set=slices)["value"].item()
+    assert isinstance(found, float)
+    return found
+
+
+@pytest.mark.parametrize("name", [suite.stem for suite in SUITES])
+def test_suite_runs_and_passes(name: str, run: Callable[[str], plm.Result]) -> None:
+    result = run(name)
+    assert result.suite.name == name
+    assert result.folder is not None
+    assert pl.read_parquet(result.folder / "metrics.parquet").equals(result.metrics)
+    assert result.verdict != "fail"
+    assert not result.record["warnings"]
+    overall = result.metrics.filter(slice_set="overall")
+    assert overall["status"].unique().to_list() == ["ok"]
+
+
+def test_every_use_has_a_suite() -> None:
+    uses = {"quickstart", "binary", "regression", "slices", "comparison", "gates", "custom"}
+    assert uses <= {suite.stem for suite in SUITES}
+
+
+def test_data_names_its_source_and_licence() -> None:
+    said = (DATA / "README.md").read_text(encoding="utf-8")
+    for file in DATA.iterdir():
+        assert file.name == "README.md" or f"`{file.name}`" in said
+    assert "Copyright (c) 2021 ABC News Internet Ventures" in said
+    assert "Permission is hereby granted" in (DATA / "nfl_games.LICENSE").read_text(encoding="utf-8")
+
+
+def test_custom_gives_the_published_points(run: Callable[[str], plm.Result]) -> None:
+    result = run("custom")
+    assert value(result, "points_per_season", "elo", "season") == pytest.approx(POINTS_PER_SEASON, rel=1e-12)
+    assert value(result, "brier", "elo") == pytest.approx(0.21170496017202925, rel=1e-12)
+    games = pl.read_parquet(DATA / "nfl_games.parquet").filter(pl.col("result1") != 0.5)
+    assert result.metrics.filter(metric="points", slice_set="season").height == games["season"].n_unique()
+    at_home = games.filter(neutral=0)
+    assert value(result, "home_wins", "elo") == pytest.approx(at_home["result1"].mean())
+    margin = games["score1"].cast(pl.Int64) - games["score2"]
+    assert value(result, "margin_spread", "elo") == pytest.approx(margin.std(ddof=0))
+    total = games["score1"].sum() + games["score2"].sum()
+    assert value(result, "share_of_points", "elo") == pytest.approx(games["score1"].sum() / total)
+
+
+def test_regression_is_what_the_table_says(run: Callable[[str], plm.Result]) -> None:
+    result = run("regression")
+    table = pl.read_csv(DATA / "abalone_with_predictions.csv")
+    error = table["pred_ranger"] - table["Rings"]
+    assert value(result, "mae", "ranger") == pytest.approx(error.abs().mean())
+    assert value(result, "within_2", "ranger") == pytest.approx((error.abs() <= 2).mean())
+    assert value(result, "r2", "guess") < 0 < value(result, "r2", "gbdt")
+
+
+def test_binary_chooses_thresholds_on_other_rows(run: Callable[[str], plm.Result]) -> None:
+    result = run("binary")
+    table = pl.read_parquet(DATA / "adult_test_with_predictions.parquet")
+    own, other = table.filter(pl.col("fnlwgt") % 4 != 0), table.filter(pl.col("fnlwgt") % 4 == 0)
+    row = result.metrics.filter(pl.col("metric").str.starts_with("precision(threshold=max(f1"))
+    cuts = other["p_gbdt"].unique()
+    hits = [other.filter(pl.col("p_gbdt") >= cut)["label"] for cut in cuts]
+    f1 = [2 * called.sum() / (len(called) + other["label"].sum()) for called in hits]
+    best = cuts[max(range(len(f1)), key=f1.__getitem__)]
+    assert row["threshold"].item() == best
+    called = own.filter(pl.col("p_gbdt") >= best)["label"]
+    assert row["value"].item() == pytest.approx(called.mean())
+
+
+def test_slices_has_every_kind(run: Callable[[str], plm.Result]) -> None:
+    result = run("slices")
+    sets = result.metrics.group_by("slice_set", maintain_order=True).agg(pl.col("slice").unique())
+    slices = dict(sets.iter_rows())
+    assert set(slices["sex"]) == {"sex=Female", "sex=Male"}
+    assert "workclass=null" in slices["workclass"]
+    assert "sex=Male, race=Black" in slices["sex_race"]
+    assert set(slices["age"]) == {"age=(-inf, 25)", "age=[25, 40)", "age=[40, 65)", "age=[65, inf)"}
+    assert slices["long_hours"] == ["long_hours=true"]
+    assert set(result.metrics.filter(metric="ece")["slice_set"]) == {"overall", "sex"}
+
+
+def test_comparison_compares_every_model_in_every_slice(run: Callable[[str], plm.Result]) -> None:
+    result = run("comparison")
+    assert set(result.comparisons["baseline"]) == {"gbdt"}
+    pairs = result.comparisons.select("model", "slice", "metric")
+    assert pairs.height == pairs.n_unique() == 2 * (1 + 2 + 4) * 5
+    assert (result.comparisons["p_adjusted"] >= result.comparisons["p_value"]).all()
+
+
+def test_gates_show_every_verdict_that_does_not_fail(run: Callable[[str], plm.Result]) -> None:
+    gates = run("gates").gates
+    assert set(gates["verdict"]) >= {"pass", "skipped"}
+    assert gates.filter(verdict="fail", level="warn").height == 1

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from plmetrics.engine.explain import CubeSize, Explanation, Input, Pass, SetSize
+from plmetrics.report.explain import explain_json, explain_text
+
+FOUND = Explanation(
+    name="nightly",
+    task="binary",
+    source=Input("parquet", 3, 2_500_000, 1000, 1, ("y", "p\x1b", "region" * 12), 9),
+    models=1,
+    metrics=2,
+    sets=(SetSize("overall", (), 1), SetSize("region", ("region",), 4)),
+    rows=900,
+    units=900,
+    blocks=900,
+    replicates=200,
+    estimates=10,
+    comparisons=0,
+    exact=True,
+    cubes=(CubeSize(("region", "overall"), ("region",), 5, 900, 900),),
+    passes=(Pass("prepare", "values of region", "1"), Pass("aggregate", "2 metrics (sums)", "1", 1, 7)),
+    memory={"sums": 50_400},
+    budget=10**9,
+    advice=("min_rows is not set",),
+)
+
+
+def test_all_that_is_known_is_said() -> None:
+    text = explain_text(FOUND)
+    for words in (
+        "nightly: binary, 1 model, 2 metrics",
+        "10 values, 200 replicates over 900 blocks of 900 units",
+        "3 parquet files, 2.5 MB",
+        "1 file: `where` rules out their folders",
+        "1,000 in the files, 900 to evaluate",
+        "3 of 9: y, p\\x1b,",
+        "every plan streams",
+        "about 50.4 kB",
+        "1.0 GB",
+        "Worth a thought",
+    ):
+        assert words in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 100, 160])
+def test_lines_fit(width: int) -> None:
+    assert max(map(len, explain_text(FOUND, width).split("\n"))) <= width
+
+
+def test_what_does_not_stream_is_named() -> None:
+    stuck = Pass("aggregate", "2 metrics (sums)", "1", 1, 7, ("in-memory-map SELECT x",))
+    found = Explanation(**{name: getattr(FOUND, name) for name in FOUND.__slots__} | {"passes": (stuck,)})
+    assert not found.streams
+    assert "does not stream: in-memory-map SELECT x" in explain_text(found)
+    assert "every plan streams" not in explain_text(found)
+
+
+def test_json() -> None:
+    content = json.loads(explain_json(FOUND))
+    assert content["source"]["bytes"] == 2_500_000
+    assert content["streams"] is True
+    assert [part["slices"] for part in content["sets"]] == [1, 4]

@@ -1,0 +1,242 @@
+"""Suites and tables built at random: validate, explain and run agree, and results keep their promises."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plmetrics.catalogue import registry
+from plmetrics.core.results import TABLES
+from plmetrics.runs.reading import read_run
+
+BINARY = [
+    "roc_auc",
+    "gini",
+    "average_precision",
+    "ks",
+    "accuracy",
+    "precision(threshold=0.3)",
+    "recall",
+    "f1",
+    "mcc",
+    "cohen_kappa",
+    "selection_rate",
+    "tp",
+    "log_loss",
+    "brier",
+    "ece",
+    "ece(bins=5, strategy=quantile)",
+    "mce",
+    "expected_cost(cost_fp=1, cost_fn=5)",
+    "recall(threshold=max(f1))",
+    "precision(threshold=at(recall=0.5))",
+    "recall_at_precision(precision=0.6)",
+    "precision_at_k(k=0.2)",
+    "pr_auc",
+    "brier_skill",
+]
+REGRESSION = [
+    "mae",
+    "rmse",
+    "mean_error",
+    "r2",
+    "mape(zeros=drop)",
+    "quantile_loss(tau=0.9)",
+    "huber",
+    "wmape",
+    "median_absolute_error",
+]
+CUSTOM = [
+    {"name": "low", "mean": "score < 0.3"},
+    {"name": "old_value", "sum": "value * score", "where": "age > 40"},
+    {"name": "per_value", "ratio": {"numerator": "score", "denominator": "ABS(value) + 1"}},
+    {"name": "gaps", "null_share": "value"},
+    {"name": "wide", "std": "value"},
+]
+SLICES = {
+    "region": "region",
+    "flag": "flag",
+    "crossed": ["region", "flag"],
+    "age": {"column": "age", "bins": [30, 50]},
+    "rich": {"where": "value > 0"},
+    "nobody": {"where": "age > 1000"},
+}
+CURVES = {"binary": ["roc", "pr", {"curve": "reliability", "slices": ["region"]}], "regression": []}
+
+
+@st.composite
+def tables(draw: Any, task: str) -> pl.DataFrame:
+    """A table of a few rows with all that can be odd about one and is allowed: ties, nulls, one class, weight 0."""
+    rows = draw(st.integers(1, 60))
+
+    def column(values: Any) -> list[Any]:
+        drawn: list[Any] = draw(st.lists(values, min_size=rows, max_size=rows))
+        return drawn
+
+    label = st.integers(0, 1) if task == "binary" else st.sampled_from([0.0, 1.5, -2.0, 1e6])
+    score = draw(st.sampled_from([st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.just(0.5)]))
+    weight = draw(st.sampled_from([st.integers(0, 3), st.just(1), st.floats(0, 1e6)]))
+    frame = pl.DataFrame(
+        {
+            "y": column(draw(st.sampled_from([label, st.just(1)]))),
+            "p": column(score),
+            "q": column(st.floats(0, 1)),
+            "w": column(weight),
+            "unit": column(st.integers(0, 8)),
+            "region": column(st.sampled_from(["north", "south", "", None, "a, b=c"])),
+            "flag": column(st.sampled_from([True, False, None])),
+            "age": column(st.sampled_from([None, 20, 30, 45, 80])),
+            "value": column(st.sampled_from([None, 0.0, -3.5, 12.0])),
+        },
+        schema_overrides={"region": pl.String, "flag": pl.Boolean, "age": pl.Int64, "value": pl.Float64},
+        strict=False,
+    )
+    return frame if (frame["w"] > 0).any() else frame.with_columns(w=pl.lit(1))
+
+
+@st.composite
+def suites(draw: Any) -> tuple[dict[str, Any], pl.DataFrame]:
+    task = draw(st.sampled_from(["binary", "binary", "regression"]))
+    known = {alias for kind in registry.classes(task) for alias in (kind.name, *kind.aliases, *kind.presets)}
+    texts = [text for text in (BINARY if task == "binary" else REGRESSION) if text.split("(")[0] in known]
+    metrics: list[Any] = draw(st.lists(st.sampled_from(texts), min_size=1, max_size=6, unique=True))
+    metrics += draw(st.lists(st.sampled_from(CUSTOM), max_size=2, unique_by=lambda metric: metric["name"]))
+    sets = draw(st.lists(st.sampled_from(sorted(SLICES)), max_size=3, unique=True))
+    first = metrics[0]
+    if sets and draw(st.booleans()):
+        metrics.append(
+            {
+                "name": "over_set",
+                "over": {
+                    "slice_set": sets[0],
+                    "metric": first,
+                    "agg": draw(st.sampled_from(["mean", "max"])),
+                },
+            }
+        )
+        second = draw(st.sampled_from(texts))
+        metrics.append({"name": "formula", "formula": f'2 * "{first}" + "{second}" / 3'})
+    suite: dict[str, Any] = {
+        "name": "random",
+        "task": task,
+        "data": {"path": "table.parquet"},
+        "columns": {"label": "y"},
+        "models": {"one": "p", "two": "q"},
+        "metrics": metrics,
+        "slices": {name: SLICES[name] for name in sets},
+    }
+    if draw(st.booleans()):
+        suite["columns"]["weight"] = "w"
+    if draw(st.booleans()):
+        suite["columns"]["unit"] = "unit"
+    if draw(st.booleans()):
+        suite["uncertainty"] = {
+            "replicates": draw(st.sampled_from([2, 20])),
+            "level": draw(st.sampled_from([0.5, 0.95])),
+        }
+        suite["uncertainty"]["interval"] = draw(st.sampled_from(["auto", "percentile", "t"]))
+    if draw(st.booleans()):
+        suite["compare"] = {
+            "baseline": "one",
+            "correction": draw(st.sampled_from(["holm", "none", "benjamini_hochberg"])),
+        }
+    if draw(st.booleans()):
+        suite["gates"] = [
+            {
+                "metric": first,
+                "at_least": 0.2,
+                "slices": draw(st.sampled_from(["overall", "all"])),
+                "using": "interval" if "uncertainty" in suite else "value",
+            }
+        ]
+    if draw(st.booleans()):
+        wanted = [c for c in CURVES[task] if isinstance(c, str) or "region" in sets]
+        suite["curves"] = wanted
+    suite["min_rows"] = draw(st.sampled_from([0, 3]))
+    exact = draw(st.sampled_from([None, True, False]))
+    if exact is not None and not (
+        exact is False
+        and any("quantile" in str(metric) or "absolute_error" in str(metric) for metric in metrics)
+    ):
+        suite["exact"] = exact
+    return suite, draw(tables(task))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("random")
+
+
+def plmetrics(*words: str) -> tuple[int, str, str]:
+    """The command line in this process, with what it prints."""
+    import contextlib
+    import io
+    import sys
+    from unittest import mock
+
+    from plmetrics.cli.app import main
+
+    out, errors = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["plmetrics", *words]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(errors),
+        pytest.raises(SystemExit) as stopped,
+    ):
+        main()
+    return int(stopped.value.code or 0), out.getvalue(), errors.getvalue()
+
+
+@given(made=suites())
+def test_validate_explain_and_run_agree(made: tuple[dict[str, Any], pl.DataFrame], folder: Path) -> None:
+    suite, table = made
+    table.write_parquet(folder / "table.parquet")
+    file = folder / "suite.yaml"
+    file.write_text(yaml.safe_dump(suite, sort_keys=False))
+    code, _, errors = plmetrics("validate", str(file))
+    assert (code, errors) == (0, "")
+    code, told, errors = plmetrics("explain", str(file))
+    assert code == 0, errors
+    assert "Traceback" not in told + errors
+    code, out, errors = plmetrics("run", str(file), "--format", "json")
+    assert code in {0, 3}, errors
+    assert "Traceback" not in errors
+    keeps_its_promises(suite, json.loads(out), folder)
+
+
+def keeps_its_promises(suite: dict[str, Any], out: dict[str, Any], folder: Path) -> None:
+    run = read_run(Path(out["folder"]))
+    tables = {name: run.table(name) for name in TABLES}
+    for name, schema in TABLES.items():
+        assert tables[name].schema == schema
+    metrics = tables["metrics"]
+    overall = metrics.filter(slice_set="overall")
+    per_model = overall.group_by("model").len()["len"].unique()
+    assert len(per_model) == 1
+    assert set(metrics["model"]) == {"one", "two"}
+    for row in metrics.iter_rows(named=True):
+        assert (row["value"] is None) == (row["status"] != "ok"), row
+        assert (row["lower"] is None) == (row["upper"] is None) == (row["interval_status"] != "ok"), row
+        numbers = [
+            row[key] for key in ("value", "lower", "upper", "std_error", "weight") if row[key] is not None
+        ]
+        assert all(map(math.isfinite, numbers)), row
+        if row["lower"] is not None:
+            assert row["lower"] <= row["upper"], row
+    for row in tables["comparisons"].iter_rows(named=True):
+        assert (row["difference"] is None) == (row["status"] != "ok"), row
+        if row["p_adjusted"] is not None:
+            assert 0 <= row["p_value"] <= row["p_adjusted"] <= 1, row
+    assert tables["comparisons"].is_empty() == ("compare" not in suite)
+    gates = tables["gates"]
+    assert gates.is_empty() == (not suite.get("gates"))
+    undefined = gates.filter(pl.col("observed").is_null())
+    assert not undefined["verdict"].is_in(["pass", "fail"]).any()
