@@ -24,7 +24,7 @@ from plmetrics.table.roles import (
 from plmetrics.table.units import block_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,15 +84,23 @@ def sum_plans(prepared: Prepared) -> list[list[pl.LazyFrame]]:
     keys: list[pl.Expr] = []
     if prepared.blocks is not None:
         keys.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
-    aggregates = _aggregates(prepared)
-    chunks = [
-        aggregates[first : first + AGGREGATES_PER_NODE]
-        for first in range(0, len(aggregates), AGGREGATES_PER_NODE)
-    ]
     return [
-        [frame.group_by([*map(pl.col, cube.columns), *keys]).agg(chunk) for chunk in chunks]
+        [frame.group_by([*map(pl.col, cube.columns), *keys]).agg(chunk) for chunk in _chunks(prepared, cube)]
         for cube in prepared.cubes
     ]
+
+
+def _chunks(prepared: Prepared, cube: Cube) -> Iterator[list[pl.Expr]]:
+    """What is aggregated in a cube, in parts that one node of a plan can take."""
+    aggregates = _aggregates(prepared, summed_in(prepared, cube))
+    for first in range(0, len(aggregates), AGGREGATES_PER_NODE):
+        yield aggregates[first : first + AGGREGATES_PER_NODE]
+
+
+def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
+    """The metrics of the family sums that a slice set of the cube asks for."""
+    needed = prepared.request.suite.needed(*(part.slice_set.name for part in cube.sets))
+    return [metric for metric in needed if metric.family == "sums"]
 
 
 def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.LazyFrame:
@@ -124,7 +132,7 @@ def cell_column(index: int) -> str:
     return f"@cell|{index}"
 
 
-def _aggregates(prepared: Prepared) -> list[pl.Expr]:
+def _aggregates(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
     request, weight = prepared.request, prepared.table.weight
     apart = request.suite.data.missing == "drop_per_model"
     out: list[pl.Expr] = []
@@ -135,7 +143,7 @@ def _aggregates(prepared: Prepared) -> list[pl.Expr]:
     for model in request.models:
         valid = pl.col(valid_column(model)) if apart else None
         rows = prepared.row_of(model)
-        for atom in atoms(request.sums).values():
+        for atom in atoms(metrics).values():
             if weight is not None or atom.rest_of is None:
                 out.append(atom.aggregate(rows, weight, valid).alias(f"{model}|{atom.key}"))
     for model, baseline in request.pairs:
@@ -239,7 +247,7 @@ def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np
         if name not in {*cube.columns, BLOCK}
     }
     _derive(held)
-    _complete(prepared, held)
+    _complete(prepared, summed_in(prepared, cube), held)
     return SumsState(cell, block, held, len(keys))
 
 
@@ -253,10 +261,10 @@ def _derive(held: dict[str, NDArray[np.float64]]) -> None:
             held[f"{prefix}negatives"] = held[name] - held[f"{prefix}positives"]
 
 
-def _complete(prepared: Prepared, held: dict[str, NDArray[np.float64]]) -> None:
+def _complete(prepared: Prepared, metrics: Sequence[Metric], held: dict[str, NDArray[np.float64]]) -> None:
     """Without weights: counts that are what is left of a total."""
     for model, prefix in prepared.populations().items():
-        for atom in atoms(prepared.request.sums).values():
+        for atom in atoms(metrics).values():
             if atom.rest_of is not None and f"{model}|{atom.key}" not in held:
                 whole, other = atom.rest_of
                 held[f"{model}|{atom.key}"] = held[f"{prefix}{whole}"] - held[f"{model}|{other.key}"]
