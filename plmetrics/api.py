@@ -30,7 +30,17 @@ Progress = Callable[[str], None]
 class Result:
     """What an evaluation found: four tidy tables and a verdict.
 
-    `record` is what run.json says of the run; `folder` is where the tables were written, None if they were not.
+    `metrics` has a row per model, slice and metric, `comparisons` one per difference, `gates` one per rule, model and
+    slice, `curves` one per point; all have all their columns, also without rows. What is undefined is null, never NaN,
+    and `status` or `interval_status` says why. `verdict` is "pass", "fail", "inconclusive", or "none" without gates.
+    `suite` is what was asked, complete with defaults. `record` is what run.json says of the run: constants, files, row
+    counts, timings, warnings. `folder` is where the tables were written, None if they were not.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4]})
+    >>> gate = {"metric": "recall", "at_least": 0.9}
+    >>> plm.evaluate(frame, label="y", models="p", metrics=["recall"], gates=[gate])
+    Result(verdict='fail', rows: metrics=1, comparisons=0, gates=1, folder=None)
     """
 
     metrics: pl.DataFrame
@@ -100,9 +110,10 @@ def evaluate(
     Args:
         data: a DataFrame or LazyFrame, a pandas or pyarrow table, or a path, glob, folder or list of paths.
         task: what is predicted: binary or regression.
-        label: column of the truth.
-        models: score columns by model name; a string is one model named after its column.
-        weight: column of row weights; rows of weight 0 are absent.
+        label: column of the truth: 0/1 or booleans for binary (else see `positive`), numbers for regression.
+        models: score columns by model name; a string is one model named after its column. A column may be a mapping:
+            {"score": column}, or {"prediction": column} for hard 0/1 predictions.
+        weight: column of row weights, 0 or more. Weight 2 is the row twice, weight 0 the row absent.
         query: column of the query (ranking).
         unit: column of what is resampled together; each row by default.
         treatment: column of the treatment arm (uplift).
@@ -110,16 +121,16 @@ def evaluate(
         fold: column of the fold.
         where: SQL condition on the rows to evaluate.
         missing: what a null or bad value does: "error", "drop" the row, or "drop_per_model".
-        metrics: metric texts or objects; the task's default list if not given.
-        slices: slice sets by name.
+        metrics: metric texts, objects, or mappings as in a suite; the task's default list if not given.
+        slices: slice sets by name, as in a suite, or a list of columns.
         min_rows: slices with fewer rows are listed without values.
         max_slices: refuse to start with more slices than this.
         uncertainty: True or a mapping for bootstrap intervals; none by default.
         compare: the baseline model, or a mapping with it, for paired differences.
-        gates: rules on values and differences.
-        curves: curves to return.
-        exact: whether ordered metrics must be exact.
-        memory: memory budget in bytes, or text such as "4GB".
+        gates: rules on values and differences, as mappings.
+        curves: names of curves to return, or mappings with slice sets.
+        exact: whether ordered metrics must be exact; by default while their sort fits into `memory`.
+        memory: memory budget in bytes, or text such as "4GB"; by default a share of the machine's.
         seed: seed of the resampling.
         name: name of the evaluation.
 
@@ -146,7 +157,17 @@ def evaluate(
 
 
 def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = None) -> Result:
-    """Evaluate a checked suite on an open source."""
+    """Evaluate a checked suite on an open source.
+
+    Args:
+        suite: what is asked.
+        source: where the rows are.
+        progress: called with the name of each stage as it begins.
+
+    Raises:
+        ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.
+        DataError: a column is absent or of the wrong type, a value is bad, or there are no rows.
+    """
     from plmetrics.engine.faults import reading
     from plmetrics.engine.passes import aggregate
     from plmetrics.engine.prepare import prepare
@@ -253,7 +274,19 @@ def located(loaded: Any) -> Iterator[None]:
 
 
 def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Any:  # noqa: A002
-    """Check a suite against its data on zero rows: names, columns and types, without a scan."""
+    """Check a suite against its data on zero rows: names, columns and types, without a scan.
+
+    Args:
+        path: the suite.
+        set: suite keys to replace, dotted, e.g. {"uncertainty.replicates": 200}.
+
+    Returns:
+        The suite bound to its table: `suite`, and the table's `schema`.
+
+    Raises:
+        ConfigError: the suite is wrong.
+        DataError: files or columns are not what the suite says.
+    """
     from plmetrics.engine.request import bind
     from plmetrics.runs.folder import output_directory
     from plmetrics.suite.yaml import load_suite
@@ -348,6 +381,13 @@ def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[
 
 def metric(text: str, task: str = "binary") -> Metric:
     """A metric from its text.
+
+    Args:
+        text: name and parameters, such as "precision(threshold=0.3)"; aliases are known as well.
+        task: the task it belongs to; some names have a metric in several.
+
+    Returns:
+        The metric: `text` is its canonical text, `expr` makes it a Polars expression.
 
     >>> import plmetrics as plm
     >>> str(plm.metric("precision(threshold=0.3)"))

@@ -68,6 +68,12 @@ class Metric:
     serve slices, replicates and Polars expressions. `presets` are aliases that stand for the metric with
     parameters set, such as `mce` for `ece(norm=max)`.
 
+    Facts that a class must state: `name`, `task`, `family` (the state it reads), `range`, `direction` (which side is
+    better). Facts with a default: `kind` (which interval suits it), `additive` (a total: replicates are scaled to the
+    table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do). For whoever
+    chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`,
+    `reference`.
+
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
     ...     name, task, family = "mean_amount_at_risk", "binary", "sums"
@@ -210,6 +216,9 @@ class Metric:
 
         `label` is 0/1 or boolean for binary tasks, a number for regression; rows with a null in any of the
         three are not skipped: clean them first. Undefined values are null. `weight` multiplies each row.
+
+        Raises:
+            ConfigError: the metric has no such form; `evaluate` computes it.
 
         >>> import polars as pl, plmetrics as plm
         >>> frame = pl.DataFrame({"y": [1, 0, 1], "p": [0.9, 0.2, 0.4]})

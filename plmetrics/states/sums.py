@@ -71,6 +71,12 @@ class Atom:
     A Boolean row expression (`counts=True`) is counted, or its weights summed; a Float64 one is summed times
     weight. With `weighted=False` a Boolean one is counted also under weights: rows of weight above 0. `rest_of`
     names a total and the atom that, without weights, this one completes it with: whole counts need no second sum.
+
+    >>> rows = Rows(pl.col("y"), pl.col("p"), pl.col("y") == 1)
+    >>> frame = pl.DataFrame({"y": [1.0, 0.0, 1.0], "p": [0.9, 0.2, 0.4], "w": [1.0, 1.0, 2.0]})
+    >>> hits = Atom("hits", lambda rows: rows.called(0.3) & rows.positive, counts=True)
+    >>> frame.select(hits.aggregate(rows, None)).item(), frame.select(hits.aggregate(rows, pl.col("w"))).item()
+    (2, 3.0)
     """
 
     key: str

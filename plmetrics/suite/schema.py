@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.custom import OVER
+from plmetrics.suite.custom_metrics import KINDS
 from plmetrics.suite.model import Suite
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -23,6 +25,7 @@ def json_schema() -> Schema:
     schema = Suite.model_json_schema()
     properties: Schema = schema["properties"]
     definitions: Schema = schema["$defs"]
+    del properties["metric_slices"]
     properties["task"]["enum"] = list(registry.tasks())
     curve = definitions["Curve"]["properties"]["curve"]
     baseline = _text("Name of the baseline model.")
@@ -52,12 +55,68 @@ def json_schema() -> Schema:
 def _metrics() -> Schema:
     names = [name for task in registry.tasks() for name in registry.names(task)]
     text = {"type": "string", "pattern": r"^\s*[A-Za-z_]\w*\s*(\(.*\))?\s*$", "examples": names}
-    mapping = {"type": "object", "minProperties": 1, "maxProperties": 1}
+    with_parameters = {"type": "object", "minProperties": 1, "maxProperties": 1}
     return {
         "type": "array",
         "minItems": 1,
-        "items": _one_of(text, mapping),
+        "items": _one_of(text, with_parameters, _metric_elsewhere(text), _definition()),
     }
+
+
+def _metric_elsewhere(text: Schema) -> Schema:
+    """A metric in some slice sets only, or with a threshold from other rows."""
+    return {
+        "type": "object",
+        "required": ["metric"],
+        "additionalProperties": False,
+        "properties": {
+            "metric": text,
+            "slices": _some_sets("Slice sets it is asked for in, besides overall."),
+            "select_on": _text("SQL condition on the rows that its threshold is chosen on."),
+        },
+    }
+
+
+def _definition() -> Schema:
+    """A metric that the suite defines."""
+    sql = _text("SQL expression of columns and of score, label, weight and prediction.")
+    ratio = {
+        "type": "object",
+        "required": ["numerator", "denominator"],
+        "properties": {"numerator": sql, "denominator": sql},
+    }
+    over = {
+        "type": "object",
+        "required": ["slice_set", "metric"],
+        "properties": {
+            "slice_set": _text("The slice set."),
+            "metric": _text("The metric whose values are put together."),
+            "agg": {"enum": list(OVER)},
+        },
+    }
+    own = {
+        "ratio": _one_of(ratio, {"type": "array", "items": sql, "minItems": 2, "maxItems": 2}),
+        "formula": _text("Arithmetic over metrics, such as 50*fp + 2000*fn."),
+        "over": over,
+    }
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "anyOf": [{"required": [kind]} for kind in KINDS],
+        "properties": {
+            "name": _text("Its name, a word."),
+            **{kind: own.get(kind, _one_of(sql, {"type": "number"})) for kind in KINDS},
+            "where": _text("SQL condition on the rows that count."),
+            "q": {"type": "number", "minimum": 0, "maximum": 1},
+            "direction": {"enum": list(registry.DIRECTIONS)},
+            "slices": _some_sets("Slice sets it is asked for in, besides overall."),
+        },
+    }
+
+
+def _some_sets(description: str) -> Schema:
+    one = _text(description)
+    return _one_of(one, {"type": "array", "items": one})
 
 
 def _models(columns: Schema) -> Schema:

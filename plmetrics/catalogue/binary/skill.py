@@ -132,7 +132,10 @@ class BrierSkill(Skill):
     formula = "1 - brier / (q (1 - q)), with q = P / (P + N)"
     use_when = "You compare brier across slices or samples of different prevalence."
     beware = "With rare positives it is small and noisy even for a good model; look at its interval."
-    reference = "Murphy (1973), Hedging and skill scores for probability forecasts, Journal of Applied Meteorology 12(1)"
+    reference = (
+        "Murphy (1973), Hedging and skill scores for probability forecasts, Journal of Applied Meteorology "
+        "12(1)"
+    )
 
     def atoms(self) -> Mapping[str, Atom]:
         """The sum of squared distances."""
