@@ -36,6 +36,10 @@ class Problem:
 
     `path` is the place in the suite, as keys and list positions: `("metrics", 0)`.
     `where` is the place in the file, known once the suite came from one.
+
+    >>> print(Problem("unknown metric 'roc_acu'", ("metrics", 0), "did you mean 'roc_auc'?"))
+    metrics.0: unknown metric 'roc_acu'
+        did you mean 'roc_auc'?
     """
 
     message: str
@@ -50,7 +54,11 @@ class Problem:
 
 
 class PlmetricsError(Exception):
-    """The root of all errors that plmetrics raises on purpose."""
+    """The root of all errors that plmetrics raises on purpose.
+
+    `problems` are the things to fix, all at once; the message is their texts, one below the other. `exit_code` is that
+    of the command line.
+    """
 
     exit_code: ClassVar[int] = 1
     title: ClassVar[str] = "plmetrics failed"
@@ -63,14 +71,30 @@ class PlmetricsError(Exception):
 
 
 class ConfigError(PlmetricsError, ValueError):
-    """The suite, a keyword argument or the command line is wrong. Nothing was read."""
+    """The suite, a keyword argument or the command line is wrong. Nothing was read. It is a ValueError as well.
+
+    >>> import plmetrics as plm
+    >>> plm.metric("roc_acu")
+    Traceback (most recent call last):
+        ...
+    plmetrics.core.errors.ConfigError: unknown metric 'roc_acu' for task 'binary'
+        did you mean 'roc_auc'?
+    """
 
     exit_code = 2
     title = "the suite is not valid"
 
 
 class DataError(PlmetricsError):
-    """A file or a column is not what the suite says."""
+    """A file or a column is not what the suite says: absent, damaged, of another type, or with bad values.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> frame = pl.DataFrame({"y": [0, 2], "p": [0.1, 0.9]})
+    >>> plm.evaluate(frame, label="y", models="p")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    plmetrics.core.errors.DataError: columns.label: column 'y' (label): 1 of 2 values is neither 0 nor 1; ...
+    """
 
     exit_code = 4
     title = "the data is not what the suite says"

@@ -82,7 +82,20 @@ def estimate(
     ordered: OrderedValues | None,
     min_rows: int,
 ) -> Found:
-    """One metric of one model in a chunk of slices."""
+    """One metric of one model in a chunk of slices.
+
+    Args:
+        metric: of a state family, not one made from others.
+        model: the model's name.
+        chunk: the slices, with their sums.
+        population: whose rows stand behind the model's numbers.
+        weights: the resampling; without it there are no replicates.
+        ordered: values and replicates of a metric of the family scores, for all slices of the set; None for sums.
+        min_rows: slices with fewer rows are undefined (`too_few_rows`).
+
+    Returns:
+        Arrays with an entry per slice of the chunk; values are NaN where the status is not "ok".
+    """
     prefix = population.models[model]
     totals = chunk.sums.totals(metric, model, prefix)
     replicates: Array | None = None

@@ -174,7 +174,16 @@ def comparison_columns(
 
 
 def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataFrame:
-    """Adjust p values within families: all defined ones of a metric and slice set, or of the whole suite."""
+    """Adjust p values within families: all defined ones of a metric and slice set, or of the whole suite.
+
+    Args:
+        comparisons: the result table, with `p_value`; null p values stay null and do not count.
+        correction: holm, bonferroni, benjamini_hochberg or none.
+        family: "metric" or "suite".
+
+    Returns:
+        The same rows in the same order, with `family`, `family_size` and `p_adjusted`.
+    """
     if comparisons.is_empty():
         return comparisons
     if family == "metric":
