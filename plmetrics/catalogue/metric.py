@@ -103,6 +103,7 @@ class Metric:
     additive: ClassVar[bool] = False
     probability: ClassVar[bool] = False
     needs_score: ClassVar[bool] = False
+    expressible: ClassVar[bool] = True
     threshold_free: ClassVar[bool] = True
     handles_imbalance: ClassVar[bool] = True
     proper: ClassVar[Literal["strictly", "no"]] = "no"
@@ -227,9 +228,10 @@ class Metric:
         """
         labels, scores = (pl.col(part) if isinstance(part, str) else part for part in (label, score))
         weights = pl.col(weight) if isinstance(weight, str) else weight
-        if self.family == "sums":
+        rule = self.chosen_threshold
+        if self.family == "sums" and (rule is None or rule.constant is not None):
             value = self._or_null(sum_expressions(self, labels, scores, weights))
-        elif self.binning() is None:
+        elif self.expressible and self.binning() is None and self.values() is None:
             value = point_expression(self._or_null, labels, scores, weights)
         else:
             msg = f"{self.name} has no expression form; use plmetrics.evaluate"

@@ -77,6 +77,11 @@ def folded_normal_mean(mean: Any, deviation: Any) -> Any:
     return where(deviation == 0, absolute(mean), folded)
 
 
+def floor(x: Any) -> Any:
+    """Largest whole number that is not above."""
+    return x.floor() if isinstance(x, pl.Expr) else np.floor(x)
+
+
 def absolute(x: Any) -> Any:
     """Absolute value."""
     return x.abs() if isinstance(x, pl.Expr) else abs(x)
@@ -109,6 +114,67 @@ def cumulative(x: Any, *, descending: bool = False) -> Any:
     if descending:
         return np.cumsum(x[..., ::-1], axis=-1)[..., ::-1]
     return np.cumsum(x, axis=-1)
+
+
+def running_largest(x: Any, *, descending: bool = False) -> Any:
+    """Largest value up to each point, it included; `descending` starts at the last point. Arrays and segments.
+
+    >>> running_largest(np.array([1.0, 3.0, 2.0]))
+    array([1., 3., 3.])
+    """
+    if isinstance(x, Segments):
+        return x.running_largest(descending=descending)
+    if descending:
+        return np.maximum.accumulate(x[..., ::-1], axis=-1)[..., ::-1]
+    return np.maximum.accumulate(x, axis=-1)
+
+
+def above(x: Any, top: float) -> Any:
+    """The value at the next higher point; `top` at the highest. Arrays and segments.
+
+    >>> above(np.array([1.0, 3.0, 2.0]), 0.0)
+    array([3., 2., 0.])
+    """
+    if isinstance(x, Segments):
+        return x.above(top)
+    return np.concatenate([x[..., 1:], np.full_like(x[..., :1], top)], axis=-1)
+
+
+def isotonic(part: Any, whole: Any) -> Any:
+    """The shares part / whole along the points, pooled where they would fall: the nearest that never fall.
+
+    Points without a whole have a share of 0 and take no part. Arrays and segments.
+
+    >>> isotonic(np.array([1.0, 0.0, 2.0]), np.array([1.0, 1.0, 2.0]))
+    array([0.5, 0.5, 1. ])
+    """
+    if isinstance(whole, Segments):
+        row = np.repeat(np.arange(len(whole.sizes)), whole.sizes)
+        rows = np.broadcast_to(
+            _numbered(whole.values.shape[:-1]) * len(whole.sizes) + row, whole.values.shape
+        )
+        return Segments(_pooled(part.values, whole.values, rows), whole.offsets)
+    return _pooled(part, whole, np.broadcast_to(_numbered(whole.shape[:-1]), whole.shape))
+
+
+def _numbered(shape: tuple[int, ...]) -> Any:
+    """A number for each of the leading positions, with an axis for the points."""
+    return np.arange(math.prod(shape), dtype=np.int64).reshape(*shape, 1)
+
+
+def _pooled(part: Array, whole: Array, row: NDArray[np.int64]) -> Array:
+    """One regression for all rows: each lies by more than any share above the one before."""
+    from scipy.optimize import isotonic_regression
+
+    out = np.zeros(whole.shape)
+    held = whole > 0
+    if not held.any():
+        return out
+    masses, parts = whole[held], part[held]
+    blocks = isotonic_regression(parts / masses + 2.0 * row[held], weights=masses).blocks
+    shares = np.add.reduceat(parts, blocks[:-1]) / np.add.reduceat(masses, blocks[:-1])
+    out[held] = np.repeat(shares, np.diff(blocks))
+    return out
 
 
 def total(x: Any) -> Any:

@@ -64,6 +64,23 @@ class Segments(np.lib.mixins.NDArrayOperatorsMixin):
             np.add.accumulate(self.values[..., first:last], axis=-1, out=running[..., first:last])
         return Segments(running, self.offsets)
 
+    def running_largest(self, *, descending: bool = False) -> Segments:
+        """Largest value so far within each segment."""
+        if descending:
+            mirrored = Segments(self.values[..., ::-1], self.offsets[-1] - self.offsets[::-1])
+            return Segments(mirrored.running_largest().values[..., ::-1], self.offsets)
+        running = np.empty(self.values.shape, dtype=np.float64)
+        for first, last in pairwise(self.offsets.tolist()):
+            np.maximum.accumulate(self.values[..., first:last], axis=-1, out=running[..., first:last])
+        return Segments(running, self.offsets)
+
+    def above(self, top: float) -> Segments:
+        """The value at the next point of the segment, `top` at its last."""
+        moved = np.empty(self.values.shape, dtype=np.float64)
+        moved[..., :-1] = self.values[..., 1:]
+        moved[..., self.offsets[1:][self.sizes > 0] - 1] = top
+        return Segments(moved, self.offsets)
+
     def spread(self, totals: Any) -> Segments:
         """One value per segment, repeated for each of its points."""
         return Segments(np.repeat(totals, self.sizes, axis=-1), self.offsets)

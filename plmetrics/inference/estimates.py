@@ -128,6 +128,8 @@ def estimate(
     if ordered is not None and ordered.bound is not None:
         bound = np.where(status == "ok", ordered.bound[chunk.first : chunk.last], np.nan)
     cut = None if threshold is None else np.full(value.shape, threshold)
+    if ordered is not None and ordered.threshold is not None:
+        cut = np.where(status == "ok", ordered.threshold[chunk.first : chunk.last], np.nan)
     return Found(found, totals.n, totals.weight, bound, _notes(metric, totals, status), cut)
 
 

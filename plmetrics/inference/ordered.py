@@ -40,6 +40,7 @@ class OrderedValues:
     replicates: Array | None
     deviations: Array | None
     bound: Array | None = None
+    threshold: Array | None = None
 
 
 def ordered_values(
@@ -82,12 +83,27 @@ def _by_points(
         else:
             replicates, deviations = _coarse_replicates(metrics, sliced, weights, values)
     bounds = {metric.text: _bound(metric, point) for metric in metrics} if sliced.binned else {}
+    thresholds = {metric.text: cut for metric in metrics if (cut := _cut(metric, point)) is not None}
     return {
         text: OrderedValues(
-            values[text], reasons[text], replicates.get(text), deviations.get(text), bounds.get(text)
+            values[text],
+            reasons[text],
+            replicates.get(text),
+            deviations.get(text),
+            bounds.get(text),
+            thresholds.get(text),
         )
         for text in values
     }
+
+
+def _cut(metric: Metric, view: View) -> Array | None:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = metric.cut(view)
+    if found is None:
+        return None
+    threshold = np.asarray(found, dtype=np.float64)
+    return np.where(np.isfinite(threshold), threshold, np.nan)
 
 
 def _bound(metric: Metric, view: View) -> Array:
@@ -100,9 +116,9 @@ def _exact_replicates(
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
-    point = score_view(next(sliced.replicate_points(np.ones((1, weights.shape[1])))))
+    point = score_view(next(sliced.replicate_points(np.ones((1, weights.shape[1])))), joined=True)
     for state in sliced.replicate_points(weights):
-        replicate = score_view(state)
+        replicate = score_view(state, joined=True)
         for metric in metrics:
             found[metric.text].append(defined(metric, replicate))
             if metric.kind == "norm":
@@ -185,11 +201,16 @@ def defined(metric: Metric, view: View) -> Array:
     return value
 
 
-def score_view(state: Mapping[str, Any]) -> View:
-    """Points of each class with their totals, as a metric reads them."""
+def score_view(state: Mapping[str, Any], *, coarse: bool = False, joined: bool = False) -> View:
+    """Points of each class with their totals, as a metric reads them.
+
+    `coarse` points are bins of a replicate's state, in which a metric that looks for a threshold may look further;
+    `joined` ones are runs of scores without positives between them.
+    """
     positives, negatives = ops.total(state["positive"]), ops.total(state["negative"])
     weight = positives + negatives
-    return View({**state, "positives": positives, "negatives": negatives, "weight": weight, "n": weight})
+    totals = {"positives": positives, "negatives": negatives, "weight": weight, "n": weight}
+    return View({**state, **totals, "coarse": coarse, "joined": joined})
 
 
 def bin_view(counts: Array) -> View:
@@ -208,7 +229,7 @@ def bin_view(counts: Array) -> View:
 
 
 def _class_view(counts: Array) -> View:
-    return score_view({"negative": counts[..., 0], "positive": counts[..., 1]})
+    return score_view({"negative": counts[..., 0], "positive": counts[..., 1]}, coarse=True)
 
 
 def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:

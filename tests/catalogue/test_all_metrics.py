@@ -12,13 +12,24 @@ from hypothesis import strategies as st
 
 from plmetrics.catalogue.metric import Direction, Family, Kind
 from plmetrics.catalogue.registry import classes, create
+from plmetrics.catalogue.thresholds import Best, Optimal, Reach
 from plmetrics.core.text import parse_call
+from plmetrics.suite.findings import Findings
+from plmetrics.suite.metric_texts import MetricReader
 
 REQUIRED = {
     "fbeta": {"beta": 2},
     "expected_cost": {"cost_fp": 1, "cost_fn": 5},
     "ppv_at_prevalence": {"prevalence": 0.1},
     "adjusted_r2": {"predictors": 3},
+    "precision_at_recall": {"recall": 0.9},
+    "precision_at_volume": {"volume": 0.1},
+    "recall_at_precision": {"precision": 0.9},
+    "recall_at_fpr": {"fpr": 0.01},
+    "fpr_at_recall": {"recall": 0.95},
+    "precision_at_k": {"k": 10},
+    "recall_at_k": {"k": 0.1},
+    "lift_at_k": {"k": 0.1},
     "quantile_loss": {"tau": 0.9},
 }
 MORE = [
@@ -29,6 +40,12 @@ MORE = [
     ("binary", "ece", {"bins": 10, "strategy": "quantile", "norm": "l2", "debias": True}),
     ("binary", "log_loss_skill", {"clip": 1e-7}),
     ("binary", "brier_within_bin", {"bins": 10, "strategy": "quantile"}),
+    ("binary", "recall", {"threshold": Best(None, create("binary", "f1", {}))}),
+    ("binary", "precision", {"threshold": Reach("split = 'valid'", "recall", 0.9)}),
+    ("binary", "fbeta", {"beta": 2, "threshold": Optimal(None, 1.0, 4.0)}),
+    ("binary", "roc_auc", {"max_fpr": 0.1}),
+    ("binary", "pr_auc", {"method": "davis_goadrich"}),
+    ("binary", "interpolated_ap", {"points": "all"}),
     ("regression", "mape", {"zeros": "drop"}),
     ("regression", "mape", {"zeros": "epsilon", "epsilon": 0.1}),
     ("regression", "adjusted_r2", {"predictors": 0}),
@@ -37,12 +54,25 @@ MORE = [
 RELEASE = [cls for cls in classes() if cls.task in {"binary", "regression"}]
 METRICS = [create(cls.task, cls.name, REQUIRED.get(cls.name, {})) for cls in RELEASE]
 METRICS += [create(*more) for more in MORE]
+
+
+def has_expression(metric):
+    """Whether it can be said as one expression on the rows."""
+    rule = metric.chosen_threshold
+    known = metric.expressible and metric.binning() is None and metric.values() is None
+    return known and (rule is None or rule.constant is not None)
+
+
 EXPRESSIVE = {
-    task: [metric for metric in METRICS if metric.task == task and metric.binning() is None]
+    task: [metric for metric in METRICS if metric.task == task and has_expression(metric)]
     for task in ("binary", "regression")
 }
-OF_COUNTS = {"n", "prevalence", "default_log_loss", "brier_uncertainty"}
+OF_COUNTS = {"n", "prevalence", "default_log_loss", "default_accuracy", "brier_uncertainty"}
 BINNED = {"ece", "brier_reliability", "brier_resolution", "brier_within_bin"}
+FINDS_ITS_THRESHOLD = {
+    *("precision_at_recall", "precision_at_volume", "recall_at_precision", "recall_at_fpr", "fpr_at_recall"),
+    *("precision_at_k", "recall_at_k", "lift_at_k", "max_accuracy"),
+}
 FEW = settings(max_examples=6, deadline=None)
 
 
@@ -58,7 +88,6 @@ def test_facts_are_complete(cls):
     assert cls.beware.endswith(".")
     assert cls.direction in get_args(Direction)
     assert cls.family in get_args(Family)
-    assert cls.kind in get_args(Kind)
     low, high = cls.range
     assert low < high
     assert not math.isnan(low + high) or math.isinf(low)
@@ -68,7 +97,8 @@ def test_facts_are_complete(cls):
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 def test_text_parses_back_to_the_same_metric(metric):
     call = parse_call(metric.text)
-    assert create(metric.task, call.name, call.parameters) == metric
+    assert MetricReader(metric.task, Findings()).read(metric.text, ()) == metric
+    assert call.name == metric.name
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=str)
@@ -76,7 +106,9 @@ def test_needs_fit_the_family(metric):
     assert bool(metric.atoms()) or metric.name in OF_COUNTS or metric.family == "scores"
     assert (metric.binning() is not None) == (metric.name in BINNED)
     assert metric.needs_score == (metric.probability or metric.family == "scores")
-    assert metric.threshold_free == ("threshold" not in {field.name for field in dataclasses.fields(metric)})
+    assert metric.kind in get_args(Kind)
+    fields = {field.name for field in dataclasses.fields(metric)}
+    assert metric.threshold_free == ("threshold" not in fields and metric.name not in FINDS_ITS_THRESHOLD)
 
 
 def sums(metric, shape, rng):

@@ -95,7 +95,7 @@ def test_a_value_of_another_type_is_refused(given):
         (
             "roc_auc",
             {"threshold": 0.5},
-            "roc_auc: unknown parameter 'threshold' .'roc_auc' has no parameters",
+            "roc_auc: unknown parameter 'threshold' .known: max_fpr",
         ),
         ("fbeta", {}, "fbeta: parameter 'beta' is missing .how many times recall"),
     ],

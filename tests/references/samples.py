@@ -34,6 +34,15 @@ BINARY = [
     "brier_within_bin(bins=5)",
     "brier_reliability(bins=4, strategy=quantile)",
     "calibration_ratio",
+    "roc_auc(max_fpr=0.3)",
+    "roc_hull_auc",
+    "pr_auc",
+    "interpolated_ap",
+    "precision_at_volume(volume=0.3)",
+    "recall_at_precision(precision=0.5)",
+    "recall_at_fpr(fpr=0.2)",
+    "lift_at_k(k=0.2)",
+    "max_accuracy",
 ]
 REGRESSION = [
     "mae",

@@ -7,15 +7,16 @@ be.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.counts import both_classes
-from plmetrics.catalogue.metric import Metric, Norm
+from plmetrics.catalogue.metric import Metric, Norm, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.metric import Kind, Undefined
 
 
 def _last(running: Any) -> Any:
@@ -53,11 +54,15 @@ class RocArea(Metric):
 
 
 @register
+@dataclass(frozen=True)
 class RocAuc(RocArea):
     """Chance that a positive scores higher than a negative, ties counting half: area under the ROC curve.
 
     Sum over pairs of w_i w_j [s_i > s_j] + w_i w_j [s_i = s_j] / 2, divided by P N. In [0, 1]; undefined
     (`no_positives`, `no_negatives`) where a class is absent. Source: Hanley and McNeil (1982).
+
+    With `max_fpr` x it is the area A over false positive rates from 0 to x, on the scale of the whole area:
+    (1 + (A - x^2/2) / (x - x^2/2)) / 2, so that 0.5 is no skill and 1 is perfect. Source: McClish (1989).
 
     >>> import polars as pl
     >>> rows = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.4, 0.4, 0.1]})
@@ -74,13 +79,52 @@ class RocAuc(RocArea):
         "Hanley and McNeil (1982), The meaning and use of the area under a ROC curve, Radiology 143(1)"
     )
 
+    max_fpr: float | None = parameter(
+        None,
+        doc="largest false positive rate to look at",
+        check=lambda value: value is None or 0 < value <= 1,
+        domain="above 0 and at most 1",
+    )
+
+    @property
+    def kind(self) -> Kind:  # type: ignore[override]
+        """A part of the area is no share of pairs: it has no interval of Hanley and McNeil."""
+        return "roc_area" if self.max_fpr is None else "pr_area"
+
+    @property
+    def expressible(self) -> bool:  # type: ignore[override]
+        """The whole area is."""
+        return self.max_fpr is None
+
     def finalise(self, state: Any) -> Any:
-        """Won pairs over all pairs."""
-        return self._area(state)
+        """Won pairs over all pairs, or the part of the area on the scale of the whole."""
+        if self.max_fpr is None:
+            return self._area(state)
+        width, low, high = self._strips(state, self.max_fpr)
+        chance = self.max_fpr**2 / 2.0
+        area = ops.total(width * (low + high) / 2.0)
+        return (1.0 + (area - chance) / (self.max_fpr - chance)) / 2.0
 
     def bound(self, state: Any) -> Any:
         """Half of the pairs that share a bin: all of them may be won, or lost."""
-        return self._area_bound(state)
+        if self.max_fpr is None:
+            return self._area_bound(state)
+        width, low, high = self._strips(state, self.max_fpr)
+        hits = ops.cumulative(state.positive, descending=True)
+        risen = ops.ratio(hits, ops.spread(_last(hits), hits), otherwise=0.0)
+        area = ops.total(width * ops.larger(risen - (low + high) / 2.0, (high + low) / 2.0 - low))
+        return area / (self.max_fpr - self.max_fpr**2 / 2.0) / 2.0
+
+    @staticmethod
+    def _strips(state: Any, limit: float) -> tuple[Any, Any, Any]:
+        """Width of each point's strip up to the limit, and the true positive rates where it begins and ends."""
+        hits = ops.cumulative(state.positive, descending=True)
+        alarms = ops.cumulative(state.negative, descending=True)
+        tpr = ops.ratio(hits, ops.spread(_last(hits), hits), otherwise=0.0)
+        fpr = ops.ratio(alarms, ops.spread(_last(alarms), alarms), otherwise=0.0)
+        start, low = ops.above(fpr, 0.0), ops.above(tpr, 0.0)
+        width = ops.larger(ops.smaller(fpr, limit) - start, 0.0)
+        return width, low, low + (tpr - low) * ops.ratio(width, fpr - start, otherwise=0.0)
 
 
 @register

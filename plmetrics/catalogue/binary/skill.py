@@ -61,6 +61,37 @@ class DefaultLogLoss(Metric):
         return _entropy(state)
 
 
+@register
+class DefaultAccuracy(Metric):
+    """Accuracy of calling every row the larger class: max(prevalence, 1 - prevalence).
+
+    Weighted by row; in [0.5, 1]; undefined (`no_rows`) without rows. Source: Provost, Fawcett and Kohavi (1998).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 0, 0], "p": [0.5, 0.5, 0.5, 0.5]})
+    >>> rows.select(DefaultAccuracy().expr("y", "p")).item()
+    0.75
+    """
+
+    name = "default_accuracy"
+    task = "binary"
+    family = "sums"
+    range = (0.0, 1.0)
+    direction = "none"
+    handles_imbalance = False
+    formula = "max(P, N) / (P + N)"
+    use_when = "Always beside accuracy and max_accuracy: it is what a model that has learnt nothing gets."
+    beware = "It describes the data, not the model."
+    reference = (
+        "Provost, Fawcett and Kohavi (1998), The case against accuracy estimation for comparing induction "
+        "algorithms, ICML"
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """The larger class over both."""
+        return ops.ratio(ops.larger(state.positives, state.negatives), state.positives + state.negatives)
+
+
 class Skill(Metric):
     """Base of the skills: 1 - score / score of the prevalence."""
 

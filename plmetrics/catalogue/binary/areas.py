@@ -1,0 +1,281 @@
+"""Areas under curves of a ranking, besides the plain one under the ROC curve.
+
+Points are the distinct scores, from high to low; `above` a point means at higher scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.binary.counts import both_classes
+from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Undefined
+
+_TIE = 1e-12
+_BOYD = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML PKDD"
+
+
+@dataclass(frozen=True)
+class Called:
+    """What is called positive at and above each point: true and false positives, also without the point itself."""
+
+    hits: Any
+    alarms: Any
+    hits_above: Any
+    alarms_above: Any
+
+    @property
+    def calls(self) -> Any:
+        """All that is called positive."""
+        return self.hits + self.alarms
+
+    @property
+    def calls_above(self) -> Any:
+        """All that is called positive without the point."""
+        return self.hits_above + self.alarms_above
+
+    @property
+    def precision(self) -> Any:
+        """Precision at each point, 0 where nothing is called positive."""
+        return ops.ratio(self.hits, self.calls, otherwise=0.0)
+
+    @property
+    def best_precision(self) -> Any:
+        """The highest precision anywhere within a bin: its positives come first."""
+        return ops.ratio(self.hits, self.hits + self.alarms_above, otherwise=0.0)
+
+
+def called(state: Any) -> Called:
+    """The running totals of a state, from its highest point down."""
+    hits = ops.cumulative(state.positive, descending=True)
+    alarms = ops.cumulative(state.negative, descending=True)
+    return Called(hits, alarms, ops.above(hits, 0.0), ops.above(alarms, 0.0))
+
+
+@register
+class RocHullAuc(Metric):
+    """Area under the upper convex hull of the ROC curve: the best that mixing thresholds at random can reach.
+
+    The hull is the ROC curve of the scores pooled by isotonic regression. Weighted by pair; in [0.5, 1]; undefined
+    (`no_positives`, `no_negatives`) where a class is absent. On bins `bound` is the largest rise of a bin's best
+    corner above the hull. Source: Provost and Fawcett (2001).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> plm.evaluate(rows, label="y", models="p", metrics=["roc_hull_auc"]).metrics["value"].item()
+    0.875
+    """
+
+    name = "roc_hull_auc"
+    task = "binary"
+    family = "scores"
+    range = (0.0, 1.0)
+    direction = "higher"
+    kind = "pr_area"
+    needs_score = True
+    expressible = False
+    formula = "area under the smallest concave curve that lies nowhere below the ROC curve"
+    use_when = "You look for thresholds worth using, and dents in the ROC curve may be repaired."
+    beware = "It is never below 0.5 and never below the AUC: a useless score gains most by it."
+    reference = (
+        "Provost and Fawcett (2001), Robust classification for imprecise environments, Machine Learning 42"
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """Won pairs over all pairs, once shares of positives never fall along the score."""
+        positive, negative = _pooled(state)
+        below = ops.cumulative(negative)
+        won = ops.total(positive * (below - negative / 2.0))
+        return ops.ratio(won, ops.total(positive) * ops.total(negative))
+
+    def undefined(self, state: Any) -> Undefined:
+        """A class is absent."""
+        return [*super().undefined(state), *both_classes(state)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both classes."""
+        return (state.positives, state.negatives)
+
+    def bound(self, state: Any) -> Any:
+        """The largest rise of a corner, a bin's positives first, above the hull at its left end."""
+        positive, _ = _pooled(state)
+        hull_above = ops.above(ops.cumulative(positive, descending=True), 0.0)
+        rise = ops.larger(ops.largest(ops.cumulative(state.positive, descending=True) - hull_above), 0.0)
+        return ops.ratio(rise, state.positives)
+
+
+def _pooled(state: Any) -> tuple[Any, Any]:
+    mass = state.positive + state.negative
+    positive = ops.isotonic(state.positive, mass) * mass
+    return positive, mass - positive
+
+
+@register
+@dataclass(frozen=True)
+class PrAuc(Metric):
+    """Area under the precision-recall curve, from the distinct scores and the anchor (recall 0, precision 1).
+
+    lower_trapezoid joins the last point of one recall with the first of the next by a line (what scikit-learn's
+    `auc(recall, precision)` gives); upper_trapezoid joins the first points of both; davis_goadrich integrates the
+    precision of the points between, at which true and false positives grow in proportion. Weighted by row; in
+    [0, 1]; undefined (`no_positives`) without positives. Sources: Boyd, Eng and Page (2013), Davis and Goadrich
+    (2006).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["pr_auc"])
+    >>> round(found.metrics["value"].item(), 6)
+    0.791667
+    """
+
+    name = "pr_auc"
+    task = "binary"
+    family = "scores"
+    range = (0.0, 1.0)
+    direction = "higher"
+    kind = "pr_area"
+    needs_score = True
+    expressible = False
+    interpretable = False
+    formula = "integral of precision over recall"
+    use_when = "You must match a number that was computed as a trapezoidal area."
+    beware = "Straight lines between points promise what no threshold gives: prefer average_precision."
+    reference = _BOYD
+
+    method: str = parameter(
+        "lower_trapezoid",
+        doc="how points are joined",
+        check=one_of("lower_trapezoid", "upper_trapezoid", "davis_goadrich"),
+        domain="lower_trapezoid, upper_trapezoid or davis_goadrich",
+    )
+
+    def __post_init__(self) -> None:
+        if self.method == "trapezoid":
+            object.__setattr__(self, "method", "lower_trapezoid")
+        super().__post_init__()
+
+    def finalise(self, state: Any) -> Any:
+        """Sum of the areas of the steps in recall."""
+        points = called(state)
+        if self.method == "davis_goadrich":
+            area = _interpolated(state, points)
+        else:
+            area = state.positive * (self._left(state, points) + points.precision) / 2.0
+        return ops.ratio(ops.total(area), ops.total(state.positive))
+
+    def undefined(self, state: Any) -> Undefined:
+        """No positives."""
+        return [*super().undefined(state), ("no_positives", state.positives == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Positives."""
+        return (state.positives,)
+
+    def bound(self, state: Any) -> Any:
+        """Distance to the best and the worst precision that each bin's order allows, on all of its recall."""
+        points = called(state)
+        worst = ops.ratio(points.hits_above, points.hits_above + points.alarms, otherwise=0.0)
+        best = points.best_precision
+        if self.method == "upper_trapezoid":
+            best = ops.larger(
+                best, ops.where(points.hits_above == 0, 1.0, _first_at_recall(state, points, best=True))
+            )
+        else:
+            best = ops.where(points.hits_above + points.alarms_above == 0, 1.0, best)
+        value = ops.total(state.positive) * self.finalise(state)
+        over = ops.total(state.positive * best) - value
+        under = value - ops.total(state.positive * worst)
+        return ops.ratio(ops.larger(over, under), ops.total(state.positive))
+
+    def _left(self, state: Any, points: Called) -> Any:
+        """The precision where each step in recall begins."""
+        if self.method == "upper_trapezoid":
+            return ops.where(points.hits_above == 0, 1.0, _first_at_recall(state, points))
+        return ops.ratio(points.hits_above, points.calls_above, otherwise=1.0)
+
+
+def _first_at_recall(state: Any, points: Called, *, best: bool = False) -> Any:
+    """Precision at the point where the recall above each point was reached; the best its bin allows, if asked."""
+    reached = points.hits + points.alarms_above if best else points.calls
+    at_positives = ops.where(state.positive > 0, reached, 0.0)
+    calls = ops.above(ops.running_largest(at_positives, descending=True), 0.0)
+    return ops.ratio(points.hits_above, calls, otherwise=1.0)
+
+
+def _interpolated(state: Any, points: Called) -> Any:
+    """Integral of (T + x) / (T + F + x (p + n) / p) over x from 0 to p: T, F are above, p, n at the point."""
+    p, n = state.positive, state.negative
+    slope = ops.ratio(p + n, p, otherwise=1.0)
+    start = points.calls_above
+    bend = ops.where(start == 0, 0.0, (points.hits_above - start / slope) / slope)
+    grown = ops.log1p(ops.ratio(p + n, start, otherwise=0.0))
+    return ops.where(p == 0, 0.0, p / slope + bend * grown)
+
+
+@register
+@dataclass(frozen=True)
+class InterpolatedAveragePrecision(Metric):
+    """Mean, over levels of recall, of the highest precision at that recall or more.
+
+    Levels are 0, 0.1 ... 1 (11 points) or 0, 0.01 ... 1 (101); `all` takes the recall of every positive, each with
+    its weight. Weighted by row; in [0, 1]; undefined (`no_positives`) without positives. Sources: Manning, Raghavan
+    and Schuetze (2008), chapter 8; Everingham and others (2010).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["interpolated_ap(points=all)"])
+    >>> round(found.metrics["value"].item(), 6)
+    0.833333
+    """
+
+    name = "interpolated_ap"
+    task = "binary"
+    family = "scores"
+    range = (0.0, 1.0)
+    direction = "higher"
+    kind = "pr_area"
+    needs_score = True
+    expressible = False
+    interpretable = False
+    formula = "mean over recall levels r of the largest precision at recall >= r"
+    use_when = "You must match a benchmark that reports it, as detection and retrieval do."
+    beware = "It takes the best of all lower thresholds, so it is never below average_precision."
+    reference = (
+        "Everingham and others (2010), The PASCAL visual object classes challenge, Int. J. Computer Vision 88"
+    )
+
+    points: int | str = parameter(
+        11, doc="levels of recall", check=lambda value: value in (11, 101, "all"), domain="11, 101 or all"
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """Sum over points of the best precision from there down, times the levels that end there."""
+        points = called(state)
+        return self._mean(state, points, points.precision)
+
+    def undefined(self, state: Any) -> Undefined:
+        """No positives."""
+        return [*super().undefined(state), ("no_positives", state.positives == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Positives."""
+        return (state.positives,)
+
+    def bound(self, state: Any) -> Any:
+        """Distance to the value with each bin's best precision; no order within bins gives less than the value."""
+        points = called(state)
+        return self._mean(state, points, points.best_precision) - self._mean(state, points, points.precision)
+
+    def _mean(self, state: Any, points: Called, precision: Any) -> Any:
+        best = ops.running_largest(precision)
+        if not isinstance(self.points, int):
+            return ops.ratio(ops.total(state.positive * best), ops.total(state.positive))
+        steps = self.points - 1
+        recall = ops.ratio(points.hits, ops.spread(ops.largest(points.hits), points.hits), otherwise=0.0)
+        reached = ops.where(points.calls > 0, ops.floor((recall + _TIE) * steps) + 1.0, 0.0)
+        return ops.total((reached - ops.above(reached, 0.0)) * best) / self.points

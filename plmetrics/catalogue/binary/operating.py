@@ -1,0 +1,434 @@
+"""What can be had at a limit: precision, recall or false positive rate at the threshold that just reaches it.
+
+Candidates are the distinct scores; every replicate solves for its threshold anew. Limits are compared as ratios with
+a tolerance of 1e-12. On the coarse bins that replicates are made of, a threshold may fall inside a bin: what is
+called there is then the fraction of the bin that reaches the limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from plmetrics.catalogue.binary.areas import Called, called
+from plmetrics.catalogue.binary.counts import both_classes
+from plmetrics.catalogue.metric import Metric, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Direction, Undefined
+
+_TIE = 1e-12
+_FAWCETT = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
+_RETRIEVAL = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
+
+
+def limit_parameter(doc: str) -> Any:
+    """A share to reach or to keep."""
+    return parameter(doc=doc, check=lambda value: 0 < value <= 1, domain="above 0 and at most 1")
+
+
+class OperatingPoint(Metric):
+    """Base of the metrics that are read at a threshold which they find."""
+
+    task = "binary"
+    family = "scores"
+    range = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    threshold_free = False
+    needs_score = True
+    expressible = False
+
+    def undefined(self, state: Any) -> Undefined:
+        """No positives."""
+        return [*super().undefined(state), ("no_positives", state.positives == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Positives."""
+        return (state.positives,)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The highest point at which a growing share reaches a limit, slice by slice.
+
+    `hits` and `alarms` are called positive there; with `_above` without the point itself.
+    """
+
+    hits: Any
+    alarms: Any
+    hits_above: Any
+    alarms_above: Any
+
+    def within(self, state: Any, reached: Any, wanted: Any) -> tuple[Any, Any]:
+        """Hits and alarms where a share is just reached: at the point, on coarse bins inside of it.
+
+        `reached` is what the point adds to the share's numerator, `wanted` what is still missing above it.
+        """
+        if not state.coarse:
+            return self.hits, self.alarms
+        fraction = ops.smaller(ops.larger(ops.ratio(wanted, reached, otherwise=1.0), 0.0), 1.0)
+        hits = self.hits_above + fraction * (self.hits - self.hits_above)
+        return hits, self.alarms_above + fraction * (self.alarms - self.alarms_above)
+
+
+def cut_at(points: Called, reaches: Any) -> Cut:
+    """The first point from the top at which a condition holds that holds at all points below as well."""
+
+    def least(values: Any) -> Any:
+        return -ops.largest(ops.where(reaches, -values, -float("inf")))
+
+    return Cut(least(points.hits), least(points.alarms), least(points.hits_above), least(points.alarms_above))
+
+
+def _recall(points: Called) -> Any:
+    return ops.ratio(points.hits, ops.spread(ops.largest(points.hits), points.hits), otherwise=0.0)
+
+
+def _fpr(points: Called) -> Any:
+    return ops.ratio(points.alarms, ops.spread(ops.largest(points.alarms), points.alarms), otherwise=0.0)
+
+
+def _highest(state: Any, condition: Any) -> Any:
+    """The highest score among some points, -inf where there is none."""
+    return ops.largest(ops.where(condition, state.score, -float("inf")))
+
+
+@register
+@dataclass(frozen=True)
+class PrecisionAtRecall(OperatingPoint):
+    """Precision at the highest threshold at which recall is at least the limit.
+
+    Weighted by row; in [0, 1]; undefined (`no_positives`) without positives. Source: Manning, Raghavan and Schuetze
+    (2008).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["precision_at_recall(recall=1)"])
+    >>> found.metrics.select("value", "threshold").row(0)
+    (0.6666666666666666, 0.4)
+    """
+
+    name = "precision_at_recall"
+    formula = "TP / (TP + FP) at max{t: recall(t) >= limit}"
+    use_when = "A share of positives must be caught, and each alarm costs work."
+    beware = "The threshold is chosen on the rows it is judged on; it moves from slice to slice."
+    reference = _RETRIEVAL
+
+    recall: float = limit_parameter("recall to reach")
+
+    def finalise(self, state: Any) -> Any:
+        """Hits over calls at the cut."""
+        cut = self._cut(state)
+        wanted = self.recall * state.positives - cut.hits_above
+        hits, alarms = cut.within(state, cut.hits - cut.hits_above, wanted)
+        return ops.ratio(hits, hits + alarms)
+
+    def cut(self, state: Any) -> Any:
+        """The threshold."""
+        return _highest(state, _recall(called(state)) >= self.recall - _TIE)
+
+    def bound(self, state: Any) -> Any:
+        """Distance to the best and the worst order within the bin of the cut."""
+        cut = self._cut(state)
+        value, least = ops.ratio(cut.hits, cut.hits + cut.alarms), self.recall * state.positives
+        best = ops.ratio(cut.hits, cut.hits + cut.alarms_above)
+        worst = ops.ratio(least, least + cut.alarms)
+        return ops.larger(best - value, value - worst)
+
+    def _cut(self, state: Any) -> Cut:
+        points = called(state)
+        return cut_at(points, _recall(points) >= self.recall - _TIE)
+
+
+@register
+@dataclass(frozen=True)
+class PrecisionAtVolume(OperatingPoint):
+    """Precision at the highest threshold at which at least a share of all rows is called positive.
+
+    Weighted by row; in [0, 1]; undefined (`no_rows`) without rows. Source: Manning, Raghavan and Schuetze (2008).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["precision_at_volume(volume=0.4)"])
+    >>> found.metrics.select("value", "threshold").row(0)
+    (0.5, 0.6)
+    """
+
+    name = "precision_at_volume"
+    formula = "TP / (TP + FP) at max{t: (TP + FP)(t) / n >= limit}"
+    use_when = "Capacity is given: so many cases can be handled."
+    beware = "All rows of one score are called together, so more than the volume may be; see precision_at_k."
+    reference = _RETRIEVAL
+
+    volume: float = limit_parameter("share of all rows to call positive")
+
+    def finalise(self, state: Any) -> Any:
+        """Hits over calls at the cut."""
+        cut = self._cut(state)
+        called_above = cut.hits_above + cut.alarms_above
+        added = cut.hits + cut.alarms - called_above
+        hits, alarms = cut.within(state, added, self.volume * state.weight - called_above)
+        if state.joined:
+            # A run of points without positives was made one: its cut lies where the volume is just reached.
+            inside = cut.hits == cut.hits_above
+            alarms = ops.where(inside, ops.smaller(alarms, self.volume * state.weight - hits), alarms)
+        return ops.ratio(hits, hits + alarms)
+
+    def undefined(self, state: Any) -> Undefined:
+        """No rows."""
+        return Metric.undefined(self, state)
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """All rows."""
+        return (state.weight,)
+
+    def cut(self, state: Any) -> Any:
+        """The threshold."""
+        return _highest(state, self._reaches(state, called(state)))
+
+    def bound(self, state: Any) -> Any:
+        """Distance to the best and the worst that the bin of the cut can hold."""
+        cut = self._cut(state)
+        calls, least = cut.hits + cut.alarms, self.volume * state.weight
+        value = ops.ratio(cut.hits, calls)
+        best = ops.smaller(ops.ratio(cut.hits, least), 1.0)
+        return ops.larger(best - value, value - ops.ratio(cut.hits_above, calls))
+
+    def _cut(self, state: Any) -> Cut:
+        points = called(state)
+        return cut_at(points, self._reaches(state, points))
+
+    def _reaches(self, state: Any, points: Called) -> Any:
+        return ops.ratio(points.calls, ops.spread(state.weight, points.calls)) >= self.volume - _TIE
+
+
+@register
+@dataclass(frozen=True)
+class RecallAtPrecision(OperatingPoint):
+    """The highest recall at a threshold at which precision is at least the limit.
+
+    Weighted by row; in (0, 1]; undefined (`no_positives`) without positives, `unreachable` where no threshold has
+    that precision. Source: Manning, Raghavan and Schuetze (2008).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["recall_at_precision(precision=0.6)"])
+    >>> found.metrics.select("value", "threshold").row(0)
+    (1.0, 0.4)
+    """
+
+    name = "recall_at_precision"
+    formula = "max{recall(t): precision(t) >= limit}"
+    use_when = "Alarms must be right so often, and you ask how many positives that leaves."
+    beware = "It can jump with a few rows at the top; with few positives its interval is wide."
+    reference = _RETRIEVAL
+
+    precision: float = limit_parameter("precision to keep")
+
+    def finalise(self, state: Any) -> Any:
+        """The most hits at a point that is precise enough, over the positives."""
+        points = called(state)
+        hits = ops.largest(ops.where(self._keeps(points), points.hits, -float("inf")))
+        if state.coarse:
+            hits = ops.larger(hits, ops.largest(self._inside(state, points)))
+        return ops.ratio(hits, ops.total(state.positive))
+
+    def undefined(self, state: Any) -> Undefined:
+        """No positives, or no point that is precise enough."""
+        points = called(state)
+        most = ops.largest(ops.where(self._keeps(points), points.hits, -float("inf")))
+        return [*super().undefined(state), ("unreachable", most == -float("inf"))]
+
+    def cut(self, state: Any) -> Any:
+        """The highest threshold with that recall."""
+        points = called(state)
+        hits = ops.where(self._keeps(points), points.hits, -float("inf"))
+        return _highest(state, (hits > 0) & (hits >= ops.spread(ops.largest(hits), hits)))
+
+    def bound(self, state: Any) -> Any:
+        """Distance to the recall of the lowest bin whose best order is precise enough somewhere inside."""
+        points = called(state)
+        enough = (points.best_precision >= self.precision - _TIE) & (points.calls > 0)
+        most = ops.largest(ops.where(enough, points.hits, 0.0))
+        least = ops.largest(ops.where(self._keeps(points), points.hits, 0.0))
+        return ops.ratio(ops.larger(most - least, 0.0), state.positives)
+
+    def _keeps(self, points: Called) -> Any:
+        return (points.precision >= self.precision - _TIE) & (points.calls > 0)
+
+    def _inside(self, state: Any, points: Called) -> Any:
+        """Hits where precision falls to the limit inside a bin, -inf in other bins."""
+        limit, added = self.precision, state.positive + state.negative
+        spare = points.hits_above - limit * points.calls_above
+        falls = (spare >= 0) & ~self._keeps(points) & (points.calls_above > 0)
+        fraction = ops.ratio(spare, limit * added - state.positive, otherwise=0.0)
+        return ops.where(falls, points.hits_above + fraction * state.positive, -float("inf"))
+
+
+@register
+@dataclass(frozen=True)
+class RecallAtFpr(OperatingPoint):
+    """The highest recall at a threshold at which the false positive rate is at most the limit.
+
+    "Nothing is called positive" is such a threshold: where the highest scores already exceed the limit the value
+    is 0, with a null threshold. Weighted by row; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class
+    is absent. Source: Fawcett (2006).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["recall_at_fpr(fpr=0.1)"])
+    >>> found.metrics.select("value", "threshold").row(0)
+    (0.5, 0.9)
+    """
+
+    name = "recall_at_fpr"
+    formula = "max{recall(t): FPR(t) <= limit}"
+    use_when = "So many of the negatives may be bothered: fraud alerts, screening, intrusion detection."
+    beware = "A small rate of many negatives can still swamp the hits; look at precision too."
+    reference = _FAWCETT
+
+    fpr: float = limit_parameter("false positive rate to keep")
+
+    def finalise(self, state: Any) -> Any:
+        """The most hits at a point with few enough alarms, over the positives."""
+        points = called(state)
+        if state.coarse:
+            room = self.fpr * ops.spread(ops.largest(points.alarms), points.alarms) - points.alarms_above
+            fraction = ops.smaller(ops.ratio(room, state.negative, otherwise=1.0), 1.0)
+            found = ops.where(room >= 0, points.hits_above + fraction * state.positive, 0.0)
+        else:
+            found = ops.where(self._keeps(points), points.hits, 0.0)
+        return ops.ratio(ops.larger(ops.largest(found), 0.0), ops.total(state.positive))
+
+    def undefined(self, state: Any) -> Undefined:
+        """A class is absent."""
+        return [*Metric.undefined(self, state), *both_classes(state)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both classes."""
+        return (state.positives, state.negatives)
+
+    def cut(self, state: Any) -> Any:
+        """The highest threshold with that recall, -inf where nothing is called."""
+        points = called(state)
+        hits = ops.where(self._keeps(points), points.hits, -float("inf"))
+        return _highest(state, (hits >= ops.spread(ops.largest(hits), hits)) & self._keeps(points))
+
+    def bound(self, state: Any) -> Any:
+        """The positives of the bin in which the limit is passed."""
+        points = called(state)
+        keeps = self._keeps(points)
+        kept = ops.larger(ops.largest(ops.where(keeps, points.hits, 0.0)), 0.0)
+        beyond = -ops.largest(ops.where(keeps, -float("inf"), -points.hits))
+        return ops.ratio(ops.where(beyond == float("inf"), 0.0, beyond - kept), state.positives)
+
+    def _keeps(self, points: Called) -> Any:
+        return (_fpr(points) <= self.fpr + _TIE) & (points.calls > 0)
+
+
+@register
+@dataclass(frozen=True)
+class FprAtRecall(OperatingPoint):
+    """The smallest false positive rate at a threshold at which recall is at least the limit.
+
+    Weighted by row; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class is absent. Source: Fawcett
+    (2006).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["fpr_at_recall(recall=0.95)"])
+    >>> found.metrics.select("value", "threshold").row(0)
+    (0.5, 0.4)
+    """
+
+    name = "fpr_at_recall"
+    direction = "lower"
+    formula = "min{FPR(t): recall(t) >= limit}"
+    use_when = "A detector must find so many of the cases, and you ask what that costs the others."
+    beware = "A few positives with low scores decide it when the limit is near 1."
+    reference = _FAWCETT
+
+    recall: float = limit_parameter("recall to reach")
+
+    def finalise(self, state: Any) -> Any:
+        """Alarms at the cut over the negatives."""
+        cut = self._cut(state)
+        wanted = self.recall * state.positives - cut.hits_above
+        _, alarms = cut.within(state, cut.hits - cut.hits_above, wanted)
+        return ops.ratio(alarms, ops.total(state.negative))
+
+    def undefined(self, state: Any) -> Undefined:
+        """A class is absent."""
+        return [*Metric.undefined(self, state), *both_classes(state)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both classes."""
+        return (state.positives, state.negatives)
+
+    def cut(self, state: Any) -> Any:
+        """The threshold."""
+        return _highest(state, _recall(called(state)) >= self.recall - _TIE)
+
+    def bound(self, state: Any) -> Any:
+        """The negatives of the bin of the cut."""
+        cut = self._cut(state)
+        return ops.ratio(cut.alarms - cut.alarms_above, state.negatives)
+
+    def _cut(self, state: Any) -> Cut:
+        points = called(state)
+        return cut_at(points, _recall(points) >= self.recall - _TIE)
+
+
+@register
+class MaxAccuracy(OperatingPoint):
+    """Accuracy at its best threshold, "nothing is called positive" among them.
+
+    Weighted by row; from max(prevalence, 1 - prevalence) to 1; undefined (`no_rows`) without rows. It is chosen on
+    the rows it is judged on, so it is too high by design and gets no Wilson interval. Source: Fawcett (2006).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["max_accuracy"])
+    >>> found.metrics.select("value", "threshold").row(0)
+    (0.75, 0.9)
+    """
+
+    name = "max_accuracy"
+    handles_imbalance = False
+    formula = "max over t of (TP(t) + TN(t)) / n"
+    use_when = "You ask what accuracy the ranking allows at most; compare it with default_accuracy."
+    beware = (
+        "A best value on the same rows is optimistic, and with rare positives it is close to the default."
+    )
+    reference = _FAWCETT
+
+    def finalise(self, state: Any) -> Any:
+        """The largest surplus of hits over alarms, and all negatives, over all rows."""
+        points = called(state)
+        gained = ops.larger(ops.largest(points.hits - points.alarms), 0.0)
+        return ops.ratio(gained + state.negatives, state.weight)
+
+    def undefined(self, state: Any) -> Undefined:
+        """No rows."""
+        return Metric.undefined(self, state)
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """All rows."""
+        return (state.weight,)
+
+    def cut(self, state: Any) -> Any:
+        """The highest threshold with that accuracy, -inf where nothing is called."""
+        points = called(state)
+        gained = points.hits - points.alarms
+        best = ops.larger(ops.largest(gained), 0.0)
+        slack = _TIE * state.weight
+        found = _highest(state, (gained >= ops.spread(best - slack, gained)) & (points.calls > 0))
+        return ops.where(best <= slack, -float("inf"), found)
+
+    def bound(self, state: Any) -> Any:
+        """How much more a bin gains if its positives come first."""
+        points = called(state)
+        best = ops.larger(ops.largest(points.hits - points.alarms_above), 0.0)
+        return ops.ratio(best - ops.larger(ops.largest(points.hits - points.alarms), 0.0), state.weight)

@@ -1,0 +1,166 @@
+"""What the k rows with the highest scores hold.
+
+k is a number of rows (of units of weight), or a share of all. Rows of one score at the cut count with the fraction
+that is needed: the expected value under a random order of ties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.binary.areas import called
+from plmetrics.catalogue.metric import Metric, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Undefined
+
+_RETRIEVAL = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
+_INFINITY = float("inf")
+
+
+def _is_top(value: float) -> bool:
+    return value >= 1 if isinstance(value, int) else 0 < value < 1
+
+
+@dataclass(frozen=True)
+class AtTop(Metric):
+    """Base of the metrics of the top k."""
+
+    task = "binary"
+    family = "scores"
+    range = (0.0, 1.0)
+    direction = "higher"
+    threshold_free = False
+    needs_score = True
+    expressible = False
+    reference = _RETRIEVAL
+
+    k: int | float = parameter(
+        doc="how many rows, or a share of them",
+        check=_is_top,
+        domain="a whole number of at least 1, or a share between 0 and 1",
+    )
+
+    def undefined(self, state: Any) -> Undefined:
+        """Fewer rows than k."""
+        return [*super().undefined(state), ("too_few_rows", self._size(state) > state.weight * (1 + 1e-12))]
+
+    def cut(self, state: Any) -> Any:
+        """The score at which the top ends."""
+        points = called(state)
+        reached = points.calls >= ops.spread(self._size(state) * (1 - 1e-12), points.calls)
+        return ops.largest(ops.where(reached, state.score, -_INFINITY))
+
+    def bound(self, state: Any) -> Any:
+        """Distance to the hits if the positives of the last bin come first, or last."""
+        points = called(state)
+        needed = self._needed(state, points)
+        most = ops.total(ops.smaller(needed, state.positive))
+        least = ops.total(ops.larger(needed - state.negative, 0.0))
+        hits = self._hits(state)
+        return self._of_hits(state, ops.larger(most - hits, hits - least))
+
+    def finalise(self, state: Any) -> Any:
+        """From the expected number of positives in the top."""
+        return self._of_hits(state, self._hits(state))
+
+    def _of_hits(self, state: Any, hits: Any) -> Any:
+        raise NotImplementedError
+
+    def _size(self, state: Any) -> Any:
+        return state.weight * self.k if self.k < 1 else state.weight * 0.0 + self.k
+
+    def _needed(self, state: Any, points: Any) -> Any:
+        """The weight of each point that belongs to the top."""
+        mass = state.positive + state.negative
+        left = ops.spread(self._size(state), mass) - points.calls_above
+        return ops.smaller(ops.larger(left, 0.0), mass)
+
+    def _hits(self, state: Any) -> Any:
+        mass = state.positive + state.negative
+        share = ops.ratio(self._needed(state, called(state)), mass, otherwise=0.0)
+        return ops.total(state.positive * share)
+
+
+class OfPositives(AtTop):
+    """Base of the metrics of the top that are relative to all positives."""
+
+    def undefined(self, state: Any) -> Undefined:
+        """Fewer rows than k, or no positives."""
+        return [*super().undefined(state), ("no_positives", state.positives == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Positives."""
+        return (state.positives,)
+
+
+@register
+class PrecisionAtK(AtTop):
+    """Share of positives among the k rows with the highest scores.
+
+    Weighted by row, k in units of weight; in [0, 1]; undefined (`too_few_rows`) with fewer than k rows. Source:
+    Manning, Raghavan and Schuetze (2008); for ties McSherry and Najork (2008).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.6, 0.1]})
+    >>> plm.evaluate(rows, label="y", models="p", metrics=["precision_at_k(k=2)"]).metrics["value"].item()
+    0.75
+    """
+
+    name = "precision_at_k"
+    formula = "positives in the top k / k"
+    use_when = "A list of k cases is worked through, whatever their scores."
+    beware = "Its best value is below 1 where there are fewer than k positives."
+
+    def _of_hits(self, state: Any, hits: Any) -> Any:
+        return ops.ratio(hits, self._size(state))
+
+
+@register
+class RecallAtK(OfPositives):
+    """Share of all positives that are among the k rows with the highest scores: the gain of a gains chart.
+
+    Weighted by row, k in units of weight; in [0, 1]; undefined (`too_few_rows`) with fewer than k rows,
+    `no_positives` without positives. Source: Manning, Raghavan and Schuetze (2008).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.6, 0.1]})
+    >>> plm.evaluate(rows, label="y", models="p", metrics=["recall_at_k(k=0.5)"]).metrics["value"].item()
+    0.75
+    """
+
+    name = "recall_at_k"
+    aliases = ("gain",)
+    formula = "positives in the top k / all positives"
+    use_when = "You plan a campaign, and ask how many of the responders the best tenth holds."
+    beware = "It cannot be above k / positives; compare models at the same k only."
+
+    def _of_hits(self, state: Any, hits: Any) -> Any:
+        return ops.ratio(hits, ops.total(state.positive))
+
+
+@register
+class LiftAtK(OfPositives):
+    """Share of positives in the top k over the share in all rows; 1 for a score that does not rank.
+
+    Weighted by row, k in units of weight; 0 or more; undefined (`too_few_rows`) with fewer than k rows,
+    `no_positives` without positives. Source: Ling and Li (1998).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.6, 0.1]})
+    >>> plm.evaluate(rows, label="y", models="p", metrics=["lift_at_k(k=2)"]).metrics["value"].item()
+    1.5
+    """
+
+    name = "lift_at_k"
+    range = (0.0, _INFINITY)
+    formula = "precision in the top k / prevalence"
+    use_when = "You say how many times better than chance the top of the list is."
+    beware = "Its largest value is 1 / prevalence: slices of unlike prevalence cannot be compared."
+    reference = "Ling and Li (1998), Data mining for direct marketing: problems and solutions, KDD"
+
+    def _of_hits(self, state: Any, hits: Any) -> Any:
+        return ops.ratio(ops.ratio(hits, self._size(state)) * state.weight, state.positives)
