@@ -19,7 +19,7 @@ FUNCTIONS = [name for name in plm.__all__ if inspect.isfunction(getattr(plm, nam
 def test_a_metric_shows_an_example_and_names_its_source(metric: type[Metric]) -> None:
     said = metric.__doc__ or ""
     examples = doctest.DocTestParser().get_examples(said)
-    assert any(metric.__name__ in example.source for example in examples)
+    assert any(metric.__name__ in example.source or metric.name in example.source for example in examples)
     assert any(example.want for example in examples)
     assert "Source" in said
     assert "ndefined" in said or "defined whenever" in said or "null" in said

@@ -17,6 +17,15 @@ REQUIRED = {
     "ppv_at_prevalence": "ppv_at_prevalence(prevalence=0.1)",
     "adjusted_r2": "adjusted_r2(predictors=3)",
     "quantile_loss": "quantile_loss(tau=0.9)",
+    "precision_at_recall": "precision_at_recall(recall=0.9)",
+    "precision_at_volume": "precision_at_volume(volume=0.1)",
+    "recall_at_precision": "recall_at_precision(precision=0.9)",
+    "recall_at_fpr": "recall_at_fpr(fpr=0.1)",
+    "fpr_at_recall": "fpr_at_recall(recall=0.9)",
+    "precision_at_k": "precision_at_k(k=10)",
+    "recall_at_k": "recall_at_k(k=0.1)",
+    "lift_at_k": "lift_at_k(k=0.1)",
+    "absolute_error_quantile": "absolute_error_quantile(q=0.9)",
 }
 
 
