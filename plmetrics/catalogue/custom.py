@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.core import ops
 from plmetrics.core.rowsql import RowExpression, compile_row
 from plmetrics.states.sums import Atom, RowValue
@@ -315,7 +316,7 @@ class CustomRatio(RowAggregate):
 
 
 @dataclass(frozen=True)
-class CustomQuantile(RowAggregate):
+class CustomQuantile(RowAggregate, Quantile):
     """Quantile of a row expression: its weighted averaged inverted distribution function at q."""
 
     family: ClassVar[Family] = "scores"
@@ -323,12 +324,29 @@ class CustomQuantile(RowAggregate):
     range = _EVERYTHING
     q: float = 0.5
 
+    @property
+    def level(self) -> float:
+        """The share q."""
+        return self.q
+
     def _defined(self) -> dict[str, Any]:
         return {**super()._defined(), "q": self.q}
 
     def values(self) -> RowValue:
-        """The expression."""
-        return RowValue(self._key("value"), self.value_of)
+        """The expression; what is no number counts as none."""
+        return RowValue(self._key("value"), lambda rows: self.value_of(rows).fill_nan(None))
+
+    def undefined(self, state: Any) -> Undefined:
+        """No values."""
+        return [("zero_denominator", state.weight == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """All rows."""
+        return (state.weight,)
+
+    def note(self, state: Any) -> Any:  # noqa: ARG002
+        """Nothing to count."""
+        return None
 
 
 @dataclass(frozen=True)

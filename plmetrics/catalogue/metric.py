@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Family = Literal["sums", "scores", "derived"]
 Direction = Literal["higher", "lower", "zero", "none"]
-Kind = Literal["proportion", "roc_area", "pr_area", "norm", "other"]
+Kind = Literal["proportion", "roc_area", "pr_area", "norm", "extreme", "other"]
 Undefined = list[tuple[str, Any]]
 
 _TYPES: dict[str, type] = {

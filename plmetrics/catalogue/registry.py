@@ -41,6 +41,7 @@ _MODULES = (
     "regression.explained",
     "regression.relative",
     "regression.losses",
+    "regression.quantiles",
 )
 _DEFAULTS = {
     "binary": (

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from plmetrics.catalogue.metric import leaves
 from plmetrics.core.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from plmetrics.engine.request import Request
+    from plmetrics.suite.model import Suite
 
 _SHARE = 0.6
 _SCORE, _LABEL, _WEIGHT, _BLOCK, _CELL = 8, 1, 8, 8, 4
@@ -29,7 +31,8 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     beside = _LABEL + _CELL * cubes
     beside += _WEIGHT if suite.columns.weight is not None else 0
     beside += _BLOCK if suite.uncertainty is not None else 0
-    return int(rows * (len(request.models) * _SCORE + beside + _COPIES * (_SCORE + beside)))
+    orders = int(request.orders_scores) + len(request.values)
+    return int(rows * (len(request.models) * orders * _SCORE + beside + _COPIES * (_SCORE + beside)))
 
 
 def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
@@ -49,11 +52,19 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
         )
     exact = fits if suite.exact is None else suite.exact
     if not exact:
-        for index, metric in enumerate(suite.metrics):
-            binning = metric.binning()
-            if binning is not None and binning.strategy == "quantile":
-                msg = (
-                    f"{metric.text} needs the sorted rows, which exact: false or the memory budget rules out"
-                )
-                raise ConfigError(Problem(msg, ("metrics", index), "use strategy=uniform, or allow exact"))
+        _refuse_rows(suite)
     return exact
+
+
+def _refuse_rows(suite: Suite) -> None:
+    """Metrics that a grid of scores cannot serve."""
+    for index, metric in enumerate(suite.metrics):
+        for leaf in leaves(metric):
+            binning = leaf.binning()
+            by_quantile = binning is not None and binning.strategy == "quantile"
+            if by_quantile or leaf.values() is not None:
+                msg = f"{leaf.text} needs the sorted rows, which exact: false or the memory budget rules out"
+                hint = (
+                    "use strategy=uniform, or allow exact" if by_quantile else "allow exact, or raise memory"
+                )
+                raise ConfigError(Problem(msg, ("metrics", index), hint))

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.prepare import Prepared
-    from plmetrics.states.sums import Atom
+    from plmetrics.states.sums import Atom, RowValue
     from plmetrics.table.slices import Cube
 
+_OF_MODELS = ("@score|", "@valid|", "@value|")
 BLOCK = "@block"
 POSITIVE = "@positive"
 NUMBER = "@number"
@@ -104,11 +105,15 @@ def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
 
 
 def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.LazyFrame:
-    """Scores, class, weight, cell and block of every row: what one sort per model works on."""
+    """Scores, class, values, weight, cell and block of every row: what one sort per model works on."""
     request = prepared.request
     models = request.models if models is None else models
-    columns = [_unsigned_zero(score_column(model)) for model in models]
-    columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
+    columns: list[pl.Expr] = []
+    if request.orders_scores:
+        columns += [_unsigned_zero(score_column(model)) for model in models]
+        columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
+    for value in request.values:
+        columns += [value.build(prepared.row_of(m)).alias(value_column(m, value)) for m in models]
     if request.roles.weight is not None:
         columns.append(pl.col(WEIGHT))
     if request.suite.data.missing == "drop_per_model":
@@ -125,6 +130,11 @@ def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.Laz
 def _unsigned_zero(name: str) -> pl.Expr:
     """-0.0 as 0.0: equal scores must have equal bits before they are sorted."""
     return pl.when(pl.col(name) == 0).then(0.0).otherwise(pl.col(name)).alias(name)
+
+
+def value_column(model: str, value: RowValue) -> str:
+    """The column of a number of each row of a model."""
+    return f"@value|{model}|{value.key}"
 
 
 def cell_column(index: int) -> str:
@@ -297,9 +307,8 @@ def _nothing_left(prepared: Prepared) -> DataError:
     return DataError([Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in found)])
 
 
-def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str) -> pl.DataFrame:
-    """The rows of one model, in any order."""
+def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str, order: str) -> pl.DataFrame:
+    """The rows of one model, in any order, with the column they are to be ordered by."""
     if prepared.request.suite.data.missing == "drop_per_model":
         rows = rows.filter(pl.col(valid_column(model)))
-    others = [name for name in rows.columns if not name.startswith(("@score|", "@valid|"))]
-    return rows.select(score_column(model), *others)
+    return rows.select(order, *(name for name in rows.columns if not name.startswith(_OF_MODELS)))

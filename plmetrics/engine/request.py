@@ -18,6 +18,7 @@ from plmetrics.table.units import OWN_BLOCK_LIMIT, unit_hash
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import SliceSet as SliceSpec
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -67,6 +68,18 @@ class Request:
     def scores(self) -> tuple[Metric, ...]:
         """The metrics of the family scores."""
         return tuple(metric for metric in self.leaves if metric.family == "scores")
+
+    @property
+    def orders_scores(self) -> bool:
+        """Whether rows are ordered by the models' scores."""
+        by_score = any(metric.values() is None for metric in self.scores)
+        return by_score or bool(self.suite.curves)
+
+    @property
+    def values(self) -> tuple[RowValue, ...]:
+        """The other numbers that rows are ordered by."""
+        found = {value.key: value for metric in self.scores if (value := metric.values()) is not None}
+        return tuple(found.values())
 
     @property
     def baselines(self) -> tuple[str, ...]:

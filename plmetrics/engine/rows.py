@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
-from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, model_rows
+from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, model_rows, value_column
 from plmetrics.states.packed import PackedRows
 from plmetrics.states.scores import EXACT_REPLICATES, OrderedRows
 from plmetrics.table.roles import WEIGHT, score_column
@@ -14,7 +15,6 @@ from plmetrics.table.roles import WEIGHT, score_column
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from plmetrics.engine.passes import Aggregated
@@ -25,20 +25,41 @@ if TYPE_CHECKING:
 
 def models_in_order(
     prepared: Prepared, aggregated: Aggregated
-) -> Iterator[tuple[str, Callable[[int], SlicedScores]]]:
-    """Each model's rows ascending by score, as a function that cuts them into the slices of a set."""
+) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
+    """Each model's rows in ascending order, as a function that cuts them into the slices of a set.
+
+    In between stands what they are ordered by: the key of a value, None for the score.
+    """
     if aggregated.rows is None:
         return
     for model in prepared.request.models:
-        frame = model_rows(prepared, aggregated.rows, model)
-        block = _blocks(frame, aggregated)
-        score = frame[score_column(model)].to_numpy()
-        if _packs(prepared, frame) and PackedRows.fits(score):
-            positive = frame[POSITIVE].to_numpy()
-            yield model, _cutter(prepared, frame, PackedRows(score, positive, block))
-        else:
-            ordered = frame.lazy().sort(score_column(model)).collect()
-            yield model, _cutter(prepared, ordered, _ordered(ordered, model, aggregated))
+        if prepared.request.orders_scores:
+            yield model, None, _by_score(prepared, aggregated, model)
+        for value in prepared.request.values:
+            yield model, value.key, _by_value(prepared, aggregated, model, value_column(model, value))
+
+
+def _by_score(prepared: Prepared, aggregated: Aggregated, model: str) -> Callable[[int], SlicedScores]:
+    assert aggregated.rows is not None
+    frame = model_rows(prepared, aggregated.rows, model, score_column(model))
+    score = frame[score_column(model)].to_numpy()
+    if _packs(prepared, frame) and PackedRows.fits(score):
+        packed = PackedRows(score, frame[POSITIVE].to_numpy(), _blocks(frame, aggregated))
+        return _cutter(prepared, frame, packed)
+    ordered = frame.lazy().sort(score_column(model)).collect()
+    positive = ordered[POSITIVE].to_numpy()
+    return _cutter(prepared, ordered, _ordered(ordered, score_column(model), positive, aggregated))
+
+
+def _by_value(
+    prepared: Prepared, aggregated: Aggregated, model: str, column: str
+) -> Callable[[int], SlicedScores]:
+    """A single class: every row that has a value is of it."""
+    assert aggregated.rows is not None
+    frame = model_rows(prepared, aggregated.rows, model, column).filter(pl.col(column).is_not_null())
+    ordered = frame.lazy().sort(column).collect()
+    one = np.ones(ordered.height, dtype=np.bool_)
+    return _cutter(prepared, ordered, _ordered(ordered, column, one, aggregated))
 
 
 def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
@@ -69,10 +90,12 @@ def _codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.in
     return prepared.cubes[number].slice_codes(slices, cells)
 
 
-def _ordered(frame: pl.DataFrame, model: str, aggregated: Aggregated) -> OrderedRows:
+def _ordered(
+    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], aggregated: Aggregated
+) -> OrderedRows:
     return OrderedRows(
-        frame[score_column(model)].to_numpy(),
-        frame[POSITIVE].to_numpy(),
+        frame[column].to_numpy(),
+        positive,
         frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
         _blocks(frame, aggregated),
     )

@@ -52,13 +52,13 @@ class Part:
 
 def models_on_grids(
     prepared: Prepared, aggregated: Aggregated
-) -> Iterator[tuple[str, Callable[[int], SlicedGrid]]]:
-    """Each model's scores on its grid, as a function that gives those of a slice set."""
+) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
+    """Each model's scores on its grid, as a function that gives those of a slice set; see `models_in_order`."""
     if not needs_rows(prepared):
         return
     passes = Passes(prepared, aggregated)
     for model in prepared.request.models:
-        yield model, passes.of_model(model)
+        yield model, None, passes.of_model(model)
 
 
 class Passes:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.custom import OverSlices
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.ordered import OrderedValues
+    from plmetrics.inference.finalised import OrderedValues
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.scores import SlicedScores
     from plmetrics.states.sums import SlicedSums
@@ -164,20 +164,21 @@ def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | No
 
 
 def ordered_stage(
-    analysis: Analysis, scores: Iterator[tuple[str, Callable[[int], SlicedScores]]]
+    analysis: Analysis, scores: Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]
 ) -> tuple[OrderedByPlace, pl.DataFrame]:
     """Ordered metrics and curves of every model and slice set.
 
-    Scores come model by model, as a function that gives those of a slice set by its number.
+    Scores come model by model, with the key of the value they are if they are none, and as a function that gives those
+    of a slice set by its number.
     """
     drawn = None if analysis.weights is None else analysis.weights.counts.astype(np.float64)
     out: OrderedByPlace = {}
     curves: list[pl.DataFrame] = []
-    for model, of_set in scores:
+    for model, value, of_set in scores:
         for index, states in enumerate(analysis.sets):
-            drawn_here = _curves_of(analysis, states.slices)
+            drawn_here = _curves_of(analysis, states.slices) if value is None else []
             needed = analysis.suite.needed(states.slices.slice_set.name)
-            metrics = [metric for metric in needed if metric.family == "scores"]
+            metrics = [metric for metric in needed if metric.family == "scores" and _order(metric) == value]
             if not metrics and not drawn_here:
                 continue
             sliced = of_set(index)
@@ -186,6 +187,12 @@ def ordered_stage(
             for curve in drawn_here:
                 curves += curve_frames(curve, model, states.slices, sliced, drawn, analysis.level)
     return out, pl.concat(curves) if curves else CURVES_SCHEMA.to_frame()
+
+
+def _order(metric: Metric) -> str | None:
+    """The key of what a metric orders rows by, None for the score."""
+    value = metric.values()
+    return None if value is None else value.key
 
 
 def _curves_of(analysis: Analysis, slices: Slices) -> list[str]:
@@ -261,6 +268,7 @@ def _comparison(analysis: Analysis, metric: Metric, part: Part, pair: tuple[str,
         equal=part.equal[pair] & same,
         level=analysis.level,
         p_value="t" if compare is None else compare.p_value,
+        absent="not_estimable" if metric.kind == "extreme" else "not_requested",
     )
     n = np.minimum(found[model].n, found[baseline].n)
     return comparison_columns(model, baseline, metric, difference, n, intervals=uncertainty is not None)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.estimate import Estimate, effective_blocks
-from plmetrics.inference.ordered import OrderedValues, conditions, defined, finalised, ordered_values
+from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.inference.ordered import ordered_values
 from plmetrics.inference.summed import ModelSums
 
 if TYPE_CHECKING:

@@ -6,13 +6,15 @@ rows x replicates are few, replicates are exact as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.core import ops
+from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.inference.quantiles import quantile_values
 from plmetrics.states.scores import BIN_CHANNELS, EXACT_REPLICATES, resample, resample_shares
 from plmetrics.states.sums import View
 
@@ -27,22 +29,6 @@ Array = NDArray[np.float64]
 _SLICES_AT_ONCE = 16
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedValues:
-    """One ordered metric of one model over the slices of a set.
-
-    `value` `[slice]`; `reasons` are (status, condition) pairs; `replicates` and, for norm-type metrics,
-    `deviations` are `[replicate, slice]`. `bound` is the largest possible error, None where values are exact.
-    """
-
-    value: Array
-    reasons: list[tuple[str, NDArray[np.bool_]]]
-    replicates: Array | None
-    deviations: Array | None
-    bound: Array | None = None
-    threshold: Array | None = None
-
-
 def ordered_values(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | None
 ) -> dict[str, OrderedValues]:
@@ -50,6 +36,9 @@ def ordered_values(
 
     `weights` is W `[replicate, block]`, None without intervals.
     """
+    quantiles = [metric for metric in metrics if isinstance(metric, Quantile)]
+    if quantiles:
+        return quantile_values(quantiles, sliced, weights)
     by_points = [metric for metric in metrics if metric.binning() is None]
     out: dict[str, OrderedValues] = {}
     if by_points:
@@ -186,21 +175,6 @@ def _end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
     )
 
 
-def finalised(metric: Metric, view: View) -> Array:
-    """The metric's value, kept inside its range against rounding, without warnings."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        value = np.asarray(metric.finalise(view), dtype=np.float64)
-    return np.clip(value, *metric.range)
-
-
-def defined(metric: Metric, view: View) -> Array:
-    """The metric's value, NaN where it is undefined."""
-    value = finalised(metric, view)
-    for _, condition in conditions(metric, view):
-        value = np.where(condition, np.nan, value)
-    return value
-
-
 def score_view(state: Mapping[str, Any], *, coarse: bool = False, joined: bool = False) -> View:
     """Points of each class with their totals, as a metric reads them.
 
@@ -230,12 +204,6 @@ def bin_view(counts: Array) -> View:
 
 def _class_view(counts: Array) -> View:
     return score_view({"negative": counts[..., 0], "positive": counts[..., 1]}, coarse=True)
-
-
-def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Why the metric's value may be undefined, and where it is, without warnings."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return [(status, np.asarray(condition)) for status, condition in metric.undefined(view)]
 
 
 def _steps(first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -20,6 +20,10 @@ _MISMATCH = r"mismatch for column (?P<column>.*?): incoming: (?P<found>.*?) != t
 _CAST = (
     r"conversion from `\w+` to `(?P<dtype>\w+)` failed in column '(?P<column>[^']*)'.*?: \[(?P<value>[^\]]*)"
 )
+_DAMAGED = (
+    r"^parquet: |File out of specification|out-of-spec|^view index out of bounds"
+    r"|unexpected end of file|incomplete frame|corrupt deflate|[Dd]ata corruption|LZ4 error"
+)
 _AS_PARQUET = "write the column in one way in all rows, or convert the table to parquet: it states its types"
 _UPSTREAM = "write the file again"
 _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
@@ -38,13 +42,27 @@ _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "a row has more fields than the header",
         "quote values that contain commas",
     ),
-    (re.compile(r"invalid utf-?8"), "a row is not UTF-8 text", "convert the file to UTF-8, or to parquet"),
+    (
+        re.compile(r"cannot parse '(?P<value>.*?)' \([^)]*\) as (?P<dtype>\w+)", re.DOTALL),
+        "a value '{value}' is not {dtype}, as the lines that were looked at have",
+        _AS_PARQUET,
+    ),
+    (
+        re.compile(r"invalid utf-?8|InvalidUtf8"),
+        "a row is not UTF-8 text",
+        "convert the file to UTF-8, or to parquet",
+    ),
     (
         re.compile(_MISMATCH),
         "column '{column}' is {found}, not {dtype} any more: the file changed while it was read",
         "run again when no program writes the files",
     ),
-    (re.compile(r"^parquet: |File out of specification"), "the data are damaged", _UPSTREAM),
+    (
+        re.compile(r"error parsing line|NDJSON line expected"),
+        "a line is not a JSON object",
+        "every line must hold one JSON object; NaN and Infinity are not JSON, null is",
+    ),
+    (re.compile(_DAMAGED), "the data are damaged", _UPSTREAM),
     (re.compile(r"empty CSV"), "the file became empty while it was read", _UPSTREAM),
 )
 _WORDS = {
@@ -52,6 +70,10 @@ _WORDS = {
     "i128": "a whole number",
     "f64": "a number",
     "bool": "true or false",
+    "Int64": "a whole number",
+    "Int128": "a whole number",
+    "Float64": "a number",
+    "Boolean": "true or false",
 }
 
 
@@ -73,6 +95,8 @@ def explain_polars_error(error: BaseException, source: Source) -> DataError | No
 
 def _named(match: re.Match[str]) -> dict[str, str]:
     groups = match.groupdict()
+    if "value" not in groups:
+        return groups
     return groups | {"dtype": _WORDS.get(groups.get("dtype", ""), groups.get("dtype", ""))}
 
 

@@ -15,7 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, Prob
 from plmetrics.core.names import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SHOWN = 10
 _SUITE_PATH = ("data", "path")
@@ -120,7 +120,9 @@ def kind_of(files: Sequence[SourceFile], endings: Mapping[str, str], complaints:
     """The one format of all files; None, and a complaint, where there are several."""
     first: dict[str, SourceFile] = {}
     for file in files:
-        first.setdefault(endings[Path(file.path).suffix.lower()], file)
+        ending = ending_of(file.path, endings)
+        assert ending is not None
+        first.setdefault(endings[ending], file)
     if len(first) == 1:
         return next(iter(first))
     if first:
@@ -129,6 +131,16 @@ def kind_of(files: Sequence[SourceFile], endings: Mapping[str, str], complaints:
         hint = "name the files of one format, such as *.parquet"
         complaints.add(folder, f"holds files of several formats: {kinds}", hint)
     return None
+
+
+def ending_of(path: str | Path, endings: Iterable[str]) -> str | None:
+    """The known ending of a file's name, the longest that fits; None if it has none of them.
+
+    >>> ending_of("scores/day.CSV.gz", [".gz", ".csv", ".csv.gz"])
+    '.csv.gz'
+    """
+    name = Path(path).name.lower()
+    return max((ending for ending in endings if name.endswith(ending)), key=len, default=None)
 
 
 def _absolute(path: str, base: Path) -> Path:
@@ -214,7 +226,7 @@ def _inspect(path: Path, root: Path, endings: Mapping[str, str], complaints: Com
     except OSError as error:
         complaints.fault(path, error)
         return None
-    if path.suffix.lower() not in endings:
+    if ending_of(path, endings) is None:
         message = f"the ending '{path.suffix}' is not known" if path.suffix else "the file has no ending"
         complaints.add(path, message, f"data files end in {', '.join(endings)}")
         return None

@@ -15,7 +15,7 @@ from polars.exceptions import PolarsError
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import mix_expr
 from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, listed, shown_path
-from plmetrics.table.formats import csv, parquet
+from plmetrics.table.formats import csv, ipc, ndjson, parquet
 from plmetrics.table.formats.hive import FILE_PATH, Partitions, find_partitions
 from plmetrics.table.frames import as_frame
 
@@ -31,8 +31,8 @@ _SHIFT = "@shift"
 _RESERVED = (ROW_KEY, ROW_NUMBER, FILE_PATH, _SHIFT)
 _WORD = 1 << 64
 _ACCEPTED = (
-    "accepted: a Polars DataFrame or LazyFrame; a path, glob or folder of parquet or csv files, or a list of "
-    "them; a pandas DataFrame; a pyarrow Table"
+    "accepted: a Polars DataFrame or LazyFrame; a path, glob or folder of parquet, csv, ndjson or Arrow files, or a "
+    "list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table"
 )
 
 
@@ -61,7 +61,9 @@ class Format(Protocol):
         """
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType({format_.KIND: format_ for format_ in (parquet, csv)})
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {format_.KIND: format_ for format_ in (parquet, csv, ipc, ndjson)}
+)
 ENDINGS: Mapping[str, str] = MappingProxyType(
     {ending: kind for kind, format_ in FORMATS.items() for ending in format_.ENDINGS}
 )
@@ -103,7 +105,7 @@ class Reader:
 class Source:
     """A prediction table that was not read yet.
 
-    `kind` is `parquet`, `csv` or `frame`; `files` is empty for a frame; `rows` is known where footers or a
+    `kind` is the format, or `frame`; `files` is empty for a frame; `rows` is known where footers or a
     DataFrame tell it, else None.
     """
 
@@ -146,7 +148,7 @@ def open_source(data: object, base: Path | None = None) -> Source:
     """Find out what the data are, without reading them: files, footers, headers, schema.
 
     Args:
-        data: a Polars DataFrame or LazyFrame, a path, glob or folder of parquet or csv files, a list of such
+        data: a Polars DataFrame or LazyFrame, a path, glob or folder of data files, a list of such
             paths, a pandas DataFrame or a pyarrow Table.
         base: the folder that relative paths start from; the working directory if None.
 

@@ -31,6 +31,7 @@ REQUIRED = {
     "recall_at_k": {"k": 0.1},
     "lift_at_k": {"k": 0.1},
     "quantile_loss": {"tau": 0.9},
+    "absolute_error_quantile": {"q": 0.9},
 }
 MORE = [
     ("binary", "precision", {"threshold": -0.25}),

@@ -8,7 +8,8 @@ from references.formulas import average_precision, ks, roc_auc
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
-from plmetrics.inference.ordered import defined, ordered_values, score_view
+from plmetrics.inference.finalised import defined
+from plmetrics.inference.ordered import ordered_values, score_view
 from plmetrics.states.coarse import coarse_bins, coarse_edges, coarse_number, coarse_of_fine
 from plmetrics.states.packed import PackedRows
 from plmetrics.states.scores import Binning, OrderedRows, merge_points

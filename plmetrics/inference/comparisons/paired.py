@@ -46,6 +46,7 @@ def paired_difference(
     equal: Flags,
     level: float,
     p_value: Literal["t", "percentile"] = "t",
+    absent: str = "not_requested",
 ) -> Difference:
     """Compare two models slice by slice, replicate by replicate.
 
@@ -66,6 +67,7 @@ def paired_difference(
         level: two-sided confidence level, such as 0.95.
         p_value: "percentile" counts replicates on the other side of 0 instead, and may then disagree with the
             interval; it cannot be smaller than 2 / (replicates + 1).
+        absent: the status of an interval that is not made, for there are no replicates.
 
     Source: Efron and Tibshirani (1993), An introduction to the bootstrap, for the paired resampling; the t as in
     `intervals.student`.
@@ -83,7 +85,7 @@ def paired_difference(
     difference = np.where(ok, np.where(equal, 0.0, model.value - baseline.value), np.nan)
     blocks = np.minimum(model.blocks, baseline.blocks)
     if model.replicates is None or baseline.replicates is None:
-        return _without_interval(difference, blocks, status)
+        return _without_interval(difference, blocks, status, absent)
     with np.errstate(invalid="ignore"):
         replicates = model.replicates - baseline.replicates
     described = spread(replicates, np.maximum(np.abs(model.value), np.abs(baseline.value)))
@@ -138,8 +140,8 @@ def _percentile_p(replicates: Array) -> Array:
     return p
 
 
-def _without_interval(difference: Array, blocks: NDArray[np.int64], status: Texts) -> Difference:
+def _without_interval(difference: Array, blocks: NDArray[np.int64], status: Texts, reason: str) -> Difference:
     nothing = np.full(difference.shape, np.nan)
     method = np.full(difference.shape, None, dtype=object)
-    requested = np.full(difference.shape, "not_requested", dtype=object)
+    requested = np.full(difference.shape, reason, dtype=object)
     return Difference(difference, nothing, nothing, nothing, nothing, blocks, method, requested, status)

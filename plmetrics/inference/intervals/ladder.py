@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 Bounds = tuple[float, float]
-Kind = Literal["proportion", "roc_area", "pr_area", "norm", "other"]
+Kind = Literal["proportion", "roc_area", "pr_area", "norm", "extreme", "other"]
 Form = Literal["auto", "percentile", "t", "centred"]
 
 FEW_BLOCKS = 50
@@ -76,7 +76,7 @@ def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, fo
     (['percentile', 'wilson'], [0.605, 0.959])
     """
     if estimate.replicates is None:
-        return _not_requested(estimate.value.shape)
+        return _without(estimate.value.shape, "not_estimable" if kind == "extreme" else "not_requested")
     described = spread(estimate.replicates, np.abs(estimate.value))
     method, status = _rungs(estimate, described, kind, bounds, form)
     lower, upper = np.full(estimate.value.shape, np.nan), np.full(estimate.value.shape, np.nan)
@@ -92,9 +92,9 @@ def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, fo
     return Interval(lower, upper, std_error, method, status, described.undefined)
 
 
-def _not_requested(shape: tuple[int, ...]) -> Interval:
+def _without(shape: tuple[int, ...], reason: str) -> Interval:
     nothing = np.full(shape, np.nan)
-    status = np.full(shape, "not_requested", dtype=object)
+    status = np.full(shape, reason, dtype=object)
     method = np.full(shape, None, dtype=object)
     return Interval(nothing, nothing, nothing, method, status, np.zeros(shape, dtype=np.int64))
 

@@ -13,13 +13,20 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.table.files import listed
+from plmetrics.table.formats.compressed import (
+    DAMAGED,
+    UPSTREAM,
+    CompressionError,
+    is_damage,
+    open_text,
+    with_compressions,
+)
 from plmetrics.table.formats.hive import FILE_PATH
 
 if TYPE_CHECKING:
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 
 KIND = "csv"
 NATIVE_PARTITIONS = False
-ENDINGS = (".csv",)
+ENDINGS = with_compressions(".csv")
 
 _SMALL = 64 << 20
 _SAMPLED_ROWS = 1_000_000
@@ -57,7 +64,7 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
     if not headers:
         return [], pl.Schema()
     first = next(iter(headers))
-    rows = _inferred_rows(files)
+    rows = inferred_rows(files)
     schema: dict[str, pl.DataType] = dict.fromkeys(headers[first], _UNKNOWN)
     for file, names in headers.items():
         if file is first or _same_columns(file, names, first, headers[first], complaints):
@@ -84,12 +91,12 @@ def scan(
 
 def _counted(file: SourceFile) -> SourceFile:
     """The file with its number of rows, which shows without reading it only where there is none."""
-    with Path(file.path).open("rb") as stream:
+    with open_text(file.path, encoding="latin-1") as stream:
         stream.readline()
         return file if stream.read(1) else replace(file, rows=0)
 
 
-def _inferred_rows(files: Sequence[SourceFile]) -> int | None:
+def inferred_rows(files: Sequence[SourceFile]) -> int | None:
     """How many rows of each file show its types; None: all."""
     if sum(file.size for file in files) <= _SMALL:
         return None
@@ -102,15 +109,20 @@ def _complaining(file: SourceFile, complaints: Complaints) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        complaints.fault(file.path, error)
+        if is_damage(error):
+            complaints.add(file.path, DAMAGED, UPSTREAM)
+        else:
+            complaints.fault(file.path, error)
     except UnicodeDecodeError:
         complaints.add(file.path, "is not UTF-8 text", "convert it to UTF-8, or to parquet")
+    except CompressionError as error:
+        complaints.add(file.path, str(error), UPSTREAM)
     except (csv.Error, PolarsError, PanicException) as error:
         complaints.add(file.path, f"is not a CSV file that can be read: {str(error).splitlines()[0]}")
 
 
 def _records(file: SourceFile) -> Iterator[list[str]]:
-    with Path(file.path).open(encoding="utf-8-sig", newline="") as stream:
+    with open_text(file.path, encoding="utf-8-sig") as stream:
         yield from csv.reader(stream)
 
 

@@ -1,0 +1,74 @@
+"""Text files that may be compressed, opened for a look at their first lines; Polars reads the rows by itself."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from plmetrics.core.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COMPRESSIONS = (".gz", ".zst")
+DAMAGED = "is damaged: it cannot be decompressed"
+UPSTREAM = "the program that writes it may have stopped halfway; write it again"
+
+
+class CompressionError(ValueError):
+    """The bytes are not what the ending of the file says."""
+
+
+def with_compressions(*endings: str) -> tuple[str, ...]:
+    """Endings, and the same for compressed files.
+
+    >>> with_compressions(".csv")
+    ('.csv', '.csv.gz', '.csv.zst')
+    """
+    return (*endings, *(ending + compression for ending in endings for compression in COMPRESSIONS))
+
+
+@contextmanager
+def open_text(path: str, encoding: str = "utf-8") -> Iterator[IO[str]]:
+    """A text file, decompressed where its ending says that it is compressed; line ends are kept.
+
+    Raises:
+        CompressionError: the compressed bytes are damaged, found when they are read
+        EnvironmentFault: zstd needs pyarrow, which is not installed
+    """
+    try:
+        with _open_bytes(path) as raw, io.TextIOWrapper(raw, encoding=encoding, newline="") as text:
+            yield text
+    except (EOFError, zlib.error) as error:
+        raise CompressionError(DAMAGED) from error
+    except OSError as error:
+        if is_damage(error):
+            raise CompressionError(DAMAGED) from error
+        raise
+
+
+def is_damage(error: OSError) -> bool:
+    """Whether an error comes from decompressing, not from the operating system."""
+    return error.errno is None and not isinstance(error, PermissionError)
+
+
+def _open_bytes(path: str) -> IO[bytes]:
+    ending = Path(path).suffix.lower()
+    if ending == ".gz":
+        return gzip.open(path, "rb")
+    if ending == ".zst":
+        return _open_zstd(path)
+    return Path(path).open(mode="rb")
+
+
+def _open_zstd(path: str) -> IO[bytes]:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise EnvironmentFault.missing_extra(extra="arrow", needed_for="looking into a .zst file") from error
+    stream: IO[bytes] = pyarrow.input_stream(path, compression="zstd")
+    return stream

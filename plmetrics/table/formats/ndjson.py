@@ -1,0 +1,159 @@
+"""NDJSON files: a JSON object on every line, whose keys are the columns.
+
+The types are inferred: from all lines while the files are small together, else from the first lines of each file. A
+key that a line leaves out is null there. Dates stay text, as in CSV files.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from plmetrics.table.formats.compressed import (
+    DAMAGED,
+    UPSTREAM,
+    CompressionError,
+    is_damage,
+    open_text,
+    with_compressions,
+)
+from plmetrics.table.formats.csv import inferred_rows
+from plmetrics.table.formats.hive import FILE_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.table.files import Complaints, SourceFile
+    from plmetrics.table.formats.hive import Partitions
+
+KIND = "ndjson"
+NATIVE_PARTITIONS = False
+ENDINGS = with_compressions(".ndjson", ".jsonl")
+
+_ONE_OBJECT = "every line must hold one JSON object"
+_NUMBERS = (pl.Int64, pl.Int128, pl.Float64)
+
+
+def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[SourceFile], pl.Schema]:
+    """The files, and the columns of the first one with types that fit all of them.
+
+    Other files need these columns too; columns that the first file does not have are ignored. Whole numbers in one
+    file and numbers in another are numbers, text and anything else is text.
+    """
+    read: list[SourceFile] = []
+    schema: dict[str, pl.DataType] = {}
+    rows = inferred_rows(files)
+    for file in files:
+        columns = _columns(file, rows, complaints)
+        if columns is None:
+            continue
+        if not read:
+            schema = dict(columns)
+        else:
+            _widen(schema, columns, file, read[0], complaints)
+        read.append(file)
+    return read, pl.Schema(
+        {name: pl.String() if dtype == pl.Null else dtype for name, dtype in schema.items()}
+    )
+
+
+def scan(
+    files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, row_index: str | None = None
+) -> pl.LazyFrame:
+    """One lazy scan of all files; with `row_index`, rows are numbered across the files.
+
+    Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
+    """
+    return pl.scan_ndjson(
+        [file.path for file in files],
+        schema=stored,
+        row_index_name=row_index,
+        include_file_paths=FILE_PATH if row_index or not partitions.native else None,
+    )
+
+
+def _columns(file: SourceFile, rows: int | None, complaints: Complaints) -> pl.Schema | None:
+    try:
+        columns = pl.scan_ndjson([file.path], infer_schema_length=rows).collect_schema()
+    except OSError as error:
+        if is_damage(error):
+            complaints.add(file.path, DAMAGED, UPSTREAM)
+        else:
+            complaints.fault(file.path, error)
+    except (PolarsError, PanicException) as error:
+        complaints.add(file.path, *_fault(file, rows, str(error).splitlines()[0]))
+    else:
+        if columns:
+            return columns
+        complaints.add(file.path, "no line has a key", _ONE_OBJECT)
+    return None
+
+
+def _fault(file: SourceFile, rows: int | None, reason: str) -> tuple[str, str]:
+    """What is wrong with the first bad line, found by a second look."""
+    try:
+        with open_text(file.path) as lines:
+            for number, line in enumerate(lines, start=1):
+                if rows is not None and number > rows:
+                    break
+                if line.strip() and (fault := _line_fault(line)):
+                    return f"line {number:,} {fault[0]}", fault[1]
+    except CompressionError as error:
+        return str(error), UPSTREAM
+    except UnicodeDecodeError:
+        return "is not UTF-8 text", "convert it to UTF-8, or to parquet"
+    return f"is not an NDJSON file that can be read: {reason}", _ONE_OBJECT
+
+
+def _line_fault(line: str) -> tuple[str, str] | None:
+    def refuse(word: str) -> Any:
+        raise _NotANumberError(word)
+
+    try:
+        value = json.loads(line, parse_constant=refuse)
+    except _NotANumberError as error:
+        return f"holds {error}, which JSON does not have", "write null for a value that is not known"
+    except (ValueError, RecursionError):
+        return "is not JSON", f"{_ONE_OBJECT}; the program that writes the file may have stopped halfway"
+    return None if isinstance(value, dict) else ("is not a JSON object", _ONE_OBJECT)
+
+
+class _NotANumberError(Exception):
+    """A word such as NaN."""
+
+
+def _widen(
+    schema: dict[str, pl.DataType],
+    columns: Mapping[str, pl.DataType],
+    file: SourceFile,
+    first: SourceFile,
+    complaints: Complaints,
+) -> None:
+    """Widen the schema so that it also holds one more file, or complain."""
+    for name, dtype in schema.items():
+        if name not in columns:
+            complaints.add(
+                file.path, f"column '{name}' is missing; {first.name} has it", "write null, not nothing"
+            )
+            continue
+        wide = _common_type(dtype, columns[name])
+        if wide is None:
+            message = f"column '{name}' is {columns[name]}, but {dtype} in {first.name}"
+            complaints.add(file.path, message, "write the column in one way in all files")
+        else:
+            schema[name] = wide
+
+
+def _common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
+    if other in (one, pl.Null):
+        return one
+    if one == pl.Null:
+        return other
+    if pl.String in (one, other):
+        return pl.String()
+    if one in _NUMBERS and other in _NUMBERS:
+        return pl.Float64() if pl.Float64 in (one, other) else pl.Int128()
+    return None
