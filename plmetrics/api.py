@@ -172,10 +172,18 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
     from plmetrics.engine.passes import aggregate
     from plmetrics.engine.prepare import prepare
     from plmetrics.engine.request import bind
-    from plmetrics.engine.rows import models_in_order, sliced_sums
+    from plmetrics.engine.rows import models_by_row, models_in_order, sliced_sums
     from plmetrics.engine.stream import models_on_grids
     from plmetrics.gates.verdicts import evaluate_gates, verdict
-    from plmetrics.inference.analysis import Analysis, SetStates, corrected, ordered_stage, resampling, tables
+    from plmetrics.inference.analysis import (
+        Analysis,
+        SetStates,
+        corrected,
+        ordered_stage,
+        resampling,
+        row_curves,
+        tables,
+    )
     from plmetrics.inference.estimates import Population
 
     watch = Stopwatch(progress)
@@ -193,6 +201,8 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
         analysis = Analysis(suite, sets, population, request.pairs, weights)
         scores = models_in_order if prepared.exact else models_on_grids
         ordered, curves = ordered_stage(analysis, scores(prepared, aggregated))
+        if request.draws_rows:
+            curves = row_curves(analysis, list(models_by_row(prepared, aggregated)))
     with watch.stage("intervals"):
         metric_table, every_comparison = tables(analysis, ordered)
         comparisons = corrected(analysis, every_comparison)

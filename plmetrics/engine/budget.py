@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.suite.model import REGRESSION_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.engine.request import Request
@@ -57,7 +58,11 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
 
 
 def _refuse_rows(suite: Suite) -> None:
-    """Metrics that a grid of scores cannot serve."""
+    """Metrics and curves that a grid of scores cannot serve."""
+    for index, curve in enumerate(suite.curves):
+        if curve.curve in REGRESSION_CURVES:
+            msg = f"curve {curve.curve} needs the rows, which exact: false or the memory budget rules out"
+            raise ConfigError(Problem(msg, ("curves", index), "allow exact, or raise memory"))
     for index, metric in enumerate(suite.metrics):
         for leaf in leaves(metric):
             binning = leaf.binning()

@@ -270,9 +270,11 @@ def _passes(request: Request, prepared: Prepared | None) -> list[Pass]:
 
 
 def _order(prepared: Prepared, stuck: tuple[str, ...]) -> Pass:
-    models = len(prepared.request.models)
+    request = prepared.request
     if prepared.exact:
-        return Pass("order", f"{models} sorts in memory, one a model", "with aggregate", 1, 0, stuck)
+        orders = int(request.orders_scores) + len(request.values)
+        sorts = f"{len(request.models) * orders} sorts in memory, {orders} a model"
+        return Pass("order", sorts if orders else "rows for curves", "with aggregate", 1, 0, stuck)
     blocks = "" if prepared.blocks is None else ", then by block in as many parts as memory asks for"
     return Pass("order", f"counts on a grid: edges, fine bins{blocks}", "2 or more", 1, 0, stuck)
 

@@ -112,6 +112,8 @@ def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.Laz
     if request.orders_scores:
         columns += [_unsigned_zero(score_column(model)) for model in models]
         columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
+    if request.draws_rows:
+        columns += [pl.col(LABEL), *(pl.col(score_column(model)) for model in models)]
     for value in request.values:
         columns += [value.build(prepared.row_of(m)).alias(value_column(m, value)) for m in models]
     if request.roles.weight is not None:

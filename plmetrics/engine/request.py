@@ -73,7 +73,12 @@ class Request:
     def orders_scores(self) -> bool:
         """Whether rows are ordered by the models' scores."""
         by_score = any(metric.values() is None for metric in self.scores)
-        return by_score or bool(self.suite.curves)
+        return by_score or (bool(self.suite.curves) and not self.draws_rows)
+
+    @property
+    def draws_rows(self) -> bool:
+        """Whether curves are drawn from labels and predictions row by row."""
+        return bool(self.suite.curves) and self.suite.task == "regression"
 
     @property
     def values(self) -> tuple[RowValue, ...]:

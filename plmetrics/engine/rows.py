@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, model_rows, value_column
 from plmetrics.states.packed import PackedRows
+from plmetrics.states.pairs import Pairs
 from plmetrics.states.scores import EXACT_REPLICATES, OrderedRows
-from plmetrics.table.roles import WEIGHT, score_column
+from plmetrics.table.roles import LABEL, WEIGHT, score_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
+    from plmetrics.states.pairs import SlicedPairs
     from plmetrics.states.scores import SlicedScores
     from plmetrics.states.sums import SlicedSums
 
@@ -37,6 +39,19 @@ def models_in_order(
             yield model, None, _by_score(prepared, aggregated, model)
         for value in prepared.request.values:
             yield model, value.key, _by_value(prepared, aggregated, model, value_column(model, value))
+
+
+def models_by_row(
+    prepared: Prepared, aggregated: Aggregated
+) -> Iterator[tuple[str, Pairs, Callable[[int], SlicedPairs]]]:
+    """Each model's labels and predictions, and a function that cuts them into the slices of a set."""
+    if aggregated.rows is None or not prepared.request.draws_rows:
+        return
+    for model in prepared.request.models:
+        frame = model_rows(prepared, aggregated.rows, model, score_column(model))
+        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
+        pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight)
+        yield model, pairs, _cutter(prepared, frame, pairs)
 
 
 def _by_score(prepared: Prepared, aggregated: Aggregated, model: str) -> Callable[[int], SlicedScores]:
@@ -74,9 +89,7 @@ def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
     return not by_quantile and frame.height * uncertainty.replicates > EXACT_REPLICATES
 
 
-def _cutter(
-    prepared: Prepared, frame: pl.DataFrame, rows: PackedRows | OrderedRows
-) -> Callable[[int], SlicedScores]:
+def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[[int], Any]:
     return lambda index: rows.regroup(_codes(prepared, frame, index), len(prepared.slices[index]))
 
 

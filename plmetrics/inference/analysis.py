@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.custom import Formula
-from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.inference.comparisons.paired import paired_difference
-from plmetrics.inference.curves import curve_frames
+from plmetrics.inference.curves.drawing import Drawing
+from plmetrics.inference.curves.residuals import histogram_edges
 from plmetrics.inference.derived import by_formula, over_slices
 from plmetrics.inference.estimates import Chunk, Found, Population, chunks, estimate, ordered_values
 from plmetrics.inference.intervals.ladder import interval
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.finalised import OrderedValues
     from plmetrics.inference.weights import ResamplingWeights
+    from plmetrics.states.pairs import Pairs, SlicedPairs
     from plmetrics.states.scores import SlicedScores
     from plmetrics.states.sums import SlicedSums
-    from plmetrics.suite.model import Suite
+    from plmetrics.suite.model import Curve, Suite
     from plmetrics.table.slices import Slices
 
 
@@ -173,7 +174,7 @@ def ordered_stage(
     """
     drawn = None if analysis.weights is None else analysis.weights.counts.astype(np.float64)
     out: OrderedByPlace = {}
-    curves: list[pl.DataFrame] = []
+    drawing = Drawing(analysis.level, drawn)
     for model, value, of_set in scores:
         for index, states in enumerate(analysis.sets):
             drawn_here = _curves_of(analysis, states.slices) if value is None else []
@@ -185,8 +186,33 @@ def ordered_stage(
             for text, values in ordered_values(metrics, sliced, drawn).items():
                 out[index, model, text] = values
             for curve in drawn_here:
-                curves += curve_frames(curve, model, states.slices, sliced, drawn, analysis.level)
-    return out, pl.concat(curves) if curves else CURVES_SCHEMA.to_frame()
+                drawing.scores(curve, model, states.slices, sliced)
+    return out, drawing.frame()
+
+
+def row_curves(
+    analysis: Analysis, rows: Sequence[tuple[str, Pairs, Callable[[int], SlicedPairs]]]
+) -> pl.DataFrame:
+    """The curves of a regression, of every model and slice set that asks for them.
+
+    Rows come model by model, with a function that gives those of a slice set by its number.
+    """
+    drawing = Drawing(analysis.level, None)
+    numbers = {
+        "residual_histogram": [pairs.error for _, pairs, _ in rows],
+        "label_histogram": [pairs.label for _, pairs, _ in rows],
+    }
+    edges = {}
+    for name, parts in numbers.items():
+        held = [part for part in parts if len(part)]
+        if held:
+            ends = np.array([(part.min(), part.max()) for part in held])
+            edges[name] = histogram_edges(ends[:, 0], ends[:, 1])
+    for model, _, of_set in rows:
+        for index, states in enumerate(analysis.sets):
+            for curve in _curves_of(analysis, states.slices):
+                drawing.rows(curve, model, states.slices, of_set(index), edges)
+    return drawing.frame()
 
 
 def _order(metric: Metric) -> str | None:
@@ -195,10 +221,11 @@ def _order(metric: Metric) -> str | None:
     return None if value is None else value.key
 
 
-def _curves_of(analysis: Analysis, slices: Slices) -> list[str]:
+def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:
+    """The curves that are drawn for a slice set, each once."""
     name = slices.slice_set.name
-    wanted = [curve.curve for curve in analysis.suite.curves if name == "overall" or name in curve.slices]
-    return list(dict.fromkeys(wanted))
+    wanted = [curve for curve in analysis.suite.curves if name == "overall" or name in curve.slices]
+    return list({curve.model_copy(update={"slices": ()}): curve for curve in wanted}.values())
 
 
 def tables(

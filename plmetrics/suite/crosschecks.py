@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.custom import OverSlices
 from plmetrics.core.names import did_you_mean
+from plmetrics.suite.model import BINARY_CURVES, REGRESSION_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -53,8 +54,16 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
         _gate(index, gate, fields, written, add)
     for index, curve in enumerate(fields["curves"]):
         _sets(curve.slices, ("curves", index, "slices"), written, add)
-        if fields["task"] == "regression":
-            add(f"curve '{curve.curve}' belongs to task 'binary'", ("curves", index))
+        own = REGRESSION_CURVES if fields["task"] == "regression" else BINARY_CURVES
+        if fields["task"] and curve.curve not in own:
+            other = "binary" if fields["task"] == "regression" else "regression"
+            add(
+                f"curve '{curve.curve}' belongs to task '{other}'",
+                ("curves", index),
+                "known: " + ", ".join(own),
+            )
+        if curve.curve in REGRESSION_CURVES and fields.get("exact") is False:
+            add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", ("curves", index))
     if fields["task"] == "regression" and fields.get("positive") is not None:
         add("positive belongs to task 'binary'", ("positive",))
 

@@ -14,7 +14,31 @@ from plmetrics.catalogue.metric import Metric, leaves
 Task = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]
 Missing = Literal["error", "drop", "drop_per_model"]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
-CurveName = Literal["roc", "pr", "reliability"]
+BINARY_CURVES = ("roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "reliability")
+REGRESSION_CURVES = (
+    "residual_histogram",
+    "residual_qq",
+    "label_histogram",
+    "conditional_label",
+    "conditional_prediction",
+    "conditional_recall",
+)
+CurveName = Literal[
+    "roc",
+    "roc_hull",
+    "pr",
+    "pr_interpolated",
+    "lift",
+    "gain",
+    "cost",
+    "reliability",
+    "residual_histogram",
+    "residual_qq",
+    "label_histogram",
+    "conditional_label",
+    "conditional_prediction",
+    "conditional_recall",
+]
 
 Column = Annotated[str, Field(min_length=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -166,6 +190,12 @@ class Curve(Strict):
 
     curve: CurveName = Field(description="Name of the curve.")
     slices: tuple[str, ...] = Field(default=(), description="Slice sets to draw it for, besides overall.")
+    cost_fp: Annotated[Finite, Field(ge=0)] = Field(
+        default=1.0, description="Cost of a false positive (curve cost)."
+    )
+    cost_fn: Annotated[Finite, Field(ge=0)] = Field(
+        default=1.0, description="Cost of a false negative (curve cost)."
+    )
 
 
 class Output(Strict):

@@ -45,6 +45,9 @@ class Complaints:
         self._bad: list[Problem] = []
         self._denied: list[Problem] = []
 
+    def __bool__(self) -> bool:
+        return bool(self._bad or self._denied)
+
     def add(self, path: str | Path, message: str, hint: str | None = None) -> None:
         """Say what is wrong with one file or folder."""
         self._bad.append(Problem(f"{shown_path(path)}: {message}", hint=hint))
@@ -107,7 +110,7 @@ def list_files(
     roots: list[Path] = []
     found: list[Path] = []
     for path in paths:
-        root, files = _expand(_absolute(path, base), endings, complaints)
+        root, files = _expand(absolute(path, base), endings, complaints)
         roots.append(root)
         found += files
     _refuse_twice(found)
@@ -143,7 +146,12 @@ def ending_of(path: str | Path, endings: Iterable[str]) -> str | None:
     return max((ending for ending in endings if name.endswith(ending)), key=len, default=None)
 
 
-def _absolute(path: str, base: Path) -> Path:
+def absolute(path: str, base: Path) -> Path:
+    """A path as it is written, from the base.
+
+    Raises:
+        ConfigError: it is empty, or a URL
+    """
     if not path.strip() or "\0" in path:
         raise ConfigError(Problem(f"{path!r} is not a path", path=_SUITE_PATH))
     if _URL.match(path):

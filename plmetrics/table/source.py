@@ -14,13 +14,30 @@ from polars.exceptions import PolarsError
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import mix_expr
-from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, listed, shown_path
-from plmetrics.table.formats import csv, ipc, ndjson, parquet
+from plmetrics.table.files import (
+    Complaints,
+    SourceFile,
+    absolute,
+    kind_of,
+    list_files,
+    listed,
+    shown_path,
+)
+from plmetrics.table.formats import csv, delta, iceberg, ipc, ndjson, parquet
 from plmetrics.table.formats.hive import FILE_PATH, Partitions, find_partitions
+from plmetrics.table.formats.lakehouse import (
+    DELTA,
+    ICEBERG,
+    ListedFiles,
+    Listing,
+    article,
+    refuse_loose_files,
+    table_kind,
+)
 from plmetrics.table.frames import as_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["ROW_KEY", "ROW_NUMBER", "Source", "SourceFile", "open_source"]
 
@@ -66,6 +83,9 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 )
 ENDINGS: Mapping[str, str] = MappingProxyType(
     {ending: kind for kind, format_ in FORMATS.items() for ending in format_.ENDINGS}
+)
+TABLES: Mapping[str, Callable[[Path, Complaints], Listing]] = MappingProxyType(
+    {DELTA: delta.list_table, ICEBERG: iceberg.list_table}
 )
 
 
@@ -167,7 +187,12 @@ def open_source(data: object, base: Path | None = None) -> Source:
 
 def _open_files(paths: Sequence[str], base: Path) -> Source:
     complaints = Complaints()
+    listing = _listing(paths, base, complaints)
+    if listing is not None:
+        complaints.settle()
+        return _opened(ListedFiles(listing), listing.files, listing.partitions, complaints)
     files = list_files(paths, base, ENDINGS, complaints)
+    refuse_loose_files(files)
     kind = kind_of(files, ENDINGS, complaints)
     if kind is None:
         complaints.settle()
@@ -175,13 +200,37 @@ def _open_files(paths: Sequence[str], base: Path) -> Source:
         raise DataError(msg)
     format_ = FORMATS[kind]
     partitions = find_partitions(files, complaints, native=format_.NATIVE_PARTITIONS)
+    return _opened(format_, files, partitions, complaints)
+
+
+def _listing(paths: Sequence[str], base: Path, complaints: Complaints) -> Listing | None:
+    """The files of a Delta or Iceberg table, if that is what is named."""
+    for path in paths:
+        place = absolute(path, base)
+        kind = table_kind(place)
+        if kind is None:
+            continue
+        if len(paths) > 1:
+            message = f"{shown_path(place)} is {article(kind)} table, which stands alone, not in a list"
+            raise ConfigError(Problem(message, path=("data", "path"), hint="name one table"))
+        listing = TABLES[kind](place, complaints)
+        if not listing.files and not complaints:
+            msg = f"{shown_path(place)}: {article(kind)} table without rows"
+            raise DataError(msg)
+        return listing
+    return None
+
+
+def _opened(
+    format_: Format, files: Sequence[SourceFile], partitions: Partitions, complaints: Complaints
+) -> Source:
     inspected, stored = format_.inspect(files, complaints)
     complaints.settle()
     reader = Reader(format_, tuple(inspected), stored, partitions)
     frame = reader.rows()
     counts = [file.rows for file in inspected if file.rows is not None]
     rows = sum(counts) if len(counts) == len(inspected) else None
-    return Source(frame, _schema(frame), reader.files, kind=kind, rows=rows, reader=reader)
+    return Source(frame, _schema(frame), reader.files, kind=format_.KIND, rows=rows, reader=reader)
 
 
 def _paths(data: object) -> list[str]:

@@ -29,6 +29,7 @@ from plmetrics.report.summary import summarise
 from plmetrics.report.terminal import render
 from plmetrics.suite.model import Compare, Curve, Gate, Uncertainty
 from plmetrics.suite.problems import SUITE_KEYS
+from plmetrics.table.source import ENDINGS
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -217,12 +218,13 @@ def test_links_lead_somewhere() -> None:
         *Gate.model_fields,
         *Curve.model_fields,
         *(name.upper() for name in FUNCTION_NAMES),
+        *(ending for ending in ENDINGS if not ending.endswith((".gz", ".zst"))),
     ],
 )
 def test_every_word_is_explained(name: str) -> None:
     assert f"`{name}`" in TEXT
 
 
-@pytest.mark.parametrize("kind", [*AGGREGATES, "formula", "over"])
+@pytest.mark.parametrize("kind", [*AGGREGATES, "quantile", "formula", "over"])
 def test_every_kind_of_custom_metric_is_explained(kind: str) -> None:
     assert f"`{kind}: " in TEXT

@@ -1,5 +1,8 @@
 """No plan of ours may fall back to the in-memory engine."""
 
+import gzip
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -77,3 +80,37 @@ def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
     prepared = prepare(bind(suite, open_source(str(folder))))
     for plan in [rows_plan(prepared), *(plan for group in sum_plans(prepared) for plan in group)]:
         assert not fallbacks(plan)
+
+
+def write(frame: pl.DataFrame, folder: Path, ending: str) -> None:
+    if ending == "delta":
+        pytest.importorskip("deltalake").write_deltalake(folder, frame, mode="append", partition_by=["g"])
+    elif ending.endswith(".gz"):
+        text = frame.write_csv() if ending == "csv.gz" else frame.write_ndjson()
+        (folder / f"{frame['u'][0]}.{ending}").write_bytes(gzip.compress(text.encode()))
+    else:
+        place = folder / f"g={frame['u'][0]}"
+        place.mkdir()
+        writers = {"csv": frame.write_csv, "ndjson": frame.write_ndjson, "arrow": frame.write_ipc}
+        writers.get(ending, frame.write_parquet)(place / f"x.{ending}")
+
+
+@pytest.mark.parametrize("unit", [None, "u"])
+@pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "ndjson", "ndjson.gz", "arrow", "delta"])
+def test_every_format_streams(tmp_path, ending, unit) -> None:
+    for index in range(2):
+        columns = {"y": [0, 1] * 50, "p": [0.25, 0.75] * 50, "g": ["a", "b"] * 50, "u": [index] * 100}
+        write(pl.DataFrame(columns), tmp_path, ending)
+    suite = suite_from_arguments(
+        label="y",
+        models="p",
+        unit=unit,
+        where="g <> 'c'" if ending in {"csv.gz", "ndjson.gz", "delta"} else "g >= 0",
+        metrics=["accuracy"],
+        slices=["g"],
+        uncertainty=True,
+    )
+    prepared = prepare(bind(suite, open_source(str(tmp_path))))
+    plans = [rows_plan(prepared), *(plan for group in sum_plans(prepared) for plan in group)]
+    assert plans
+    assert not [fallback for plan in plans for fallback in fallbacks(plan)]

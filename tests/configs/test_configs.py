@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 import pytest
 import yaml
@@ -78,6 +79,9 @@ def test_custom_gives_the_published_points(run: Callable[[str], plm.Result]) -> 
     assert value(result, "home_wins", "elo") == pytest.approx(at_home["result1"].mean())
     margin = games["score1"].cast(pl.Int64) - games["score2"]
     assert value(result, "margin_spread", "elo") == pytest.approx(margin.std(ddof=0))
+    assert value(result, "margin_p90", "elo") == pytest.approx(
+        np.quantile(margin.abs(), 0.9, method="averaged_inverted_cdf")
+    )
     total = games["score1"].sum() + games["score2"].sum()
     assert value(result, "share_of_points", "elo") == pytest.approx(games["score1"].sum() / total)
 

@@ -7,7 +7,7 @@ import io
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from plmetrics.core.errors import EnvironmentFault
 
@@ -59,7 +59,7 @@ def is_damage(error: OSError) -> bool:
 def _open_bytes(path: str) -> IO[bytes]:
     ending = Path(path).suffix.lower()
     if ending == ".gz":
-        return gzip.open(path, "rb")
+        return cast("IO[bytes]", gzip.open(path, "rb"))
     if ending == ".zst":
         return _open_zstd(path)
     return Path(path).open(mode="rb")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FILE_PATH = "@path"
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"
+NULL = "__HIVE_DEFAULT_PARTITION__"
 _TYPES: tuple[tuple[re.Pattern[str], pl.DataType, Callable[[str], Any]], ...] = (
     (re.compile(r"[+-]?\d{1,18}"), pl.Int64(), int),
     (re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?"), pl.Float64(), float),
@@ -33,8 +33,8 @@ _TYPES: tuple[tuple[re.Pattern[str], pl.DataType, Callable[[str], Any]], ...] = 
 class Partitions:
     """The partition columns of a source.
 
-    `values` has one row per file: its path, and its value of each column. `native` says that the scan finds
-    the same columns in the paths by itself, and so reads only the folders that a filter asks for.
+    `values` has one row per file, in their order: its path, and its value of each column. `native` says that the
+    scan finds the same columns in the paths by itself, and so reads only the folders that a filter asks for.
     """
 
     schema: pl.Schema
@@ -64,7 +64,7 @@ def find_partitions(files: Sequence[SourceFile], complaints: Complaints, *, nati
         if list(found) != keys:
             message = f"the key=value folders are {_folders(found)}, but {_folders(keys)} for {files[0].name}"
             complaints.add(file.path, message)
-    columns = {key: _column([found.get(key, _NULL) for found in texts]) for key in keys}
+    columns = {key: _column([found.get(key, NULL) for found in texts]) for key in keys}
     return Partitions(
         schema=pl.Schema({key: column.dtype for key, column in columns.items()}),
         values=pl.DataFrame({FILE_PATH: [file.path for file in files], **columns}),
@@ -83,7 +83,7 @@ def partition_pairs(path: str) -> list[tuple[str, str]]:
 
 
 def _column(texts: Sequence[str]) -> pl.Series:
-    known = {text: unquote(text) for text in set(texts) if text != _NULL}
+    known = {text: unquote(text) for text in set(texts) if text != NULL}
     dtype, parsed = _parsed(known)
     return pl.Series([parsed.get(text) for text in texts], dtype=dtype)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
@@ -53,7 +53,7 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
     read: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
     for file in files:
-        found = _read_one(file, complaints)
+        found = read_one(file, complaints)
         if found is None:
             continue
         rows, columns = found
@@ -66,11 +66,17 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
 
 
 def scan(
-    files: Sequence[SourceFile], stored: pl.Schema, partitions: Partitions, row_index: str | None = None
+    files: Sequence[SourceFile],
+    stored: pl.Schema,
+    partitions: Partitions,
+    row_index: str | None = None,
+    *,
+    missing_columns: Literal["insert", "raise"] = "raise",
 ) -> pl.LazyFrame:
     """One lazy scan of all files; with `row_index`, rows are numbered across the files.
 
-    Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
+    `missing_columns` says whether a column that a file lacks is null there. Rows know their `FILE_PATH` where they
+    are numbered or the partitions are not native.
     """
     native = partitions.native
     hive_schema = partitions.schema if native and partitions.schema else None
@@ -81,10 +87,28 @@ def scan(
         hive_partitioning=hive_schema is not None,
         hive_schema=hive_schema,
         extra_columns="ignore",
+        missing_columns=missing_columns,
         cast_options=_CASTS,
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not native else None,
     )
+
+
+def read_one(file: SourceFile, complaints: Complaints) -> tuple[int, Mapping[str, pl.DataType]] | None:
+    """The number of rows and the columns of one file, from its footer; None, and a complaint, where it has none."""
+    try:
+        with Path(file.path).open("rb") as stream:
+            footer = read_footer(stream)
+        length = len(footer).to_bytes(4, "little")
+        columns = pl.read_parquet_schema(BytesIO(MAGIC + footer + length + MAGIC))
+        return footer_rows(footer), columns
+    except OSError as error:
+        complaints.fault(file.path, error)
+    except FooterError as error:
+        complaints.add(file.path, str(error), _UPSTREAM)
+    except (PolarsError, PanicException):
+        complaints.add(file.path, DAMAGED, _UPSTREAM)
+    return None
 
 
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
@@ -110,22 +134,6 @@ def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
 def _holds(target: pl.DataType, source: pl.DataType) -> bool:
     wanted, given = _NUMBERS.get(target.base_type()), _NUMBERS.get(source.base_type())
     return wanted is not None and given is not None and wanted[0] >= given[0] and wanted[1] >= given[1]
-
-
-def _read_one(file: SourceFile, complaints: Complaints) -> tuple[int, Mapping[str, pl.DataType]] | None:
-    try:
-        with Path(file.path).open("rb") as stream:
-            footer = read_footer(stream)
-        length = len(footer).to_bytes(4, "little")
-        columns = pl.read_parquet_schema(BytesIO(MAGIC + footer + length + MAGIC))
-        return footer_rows(footer), columns
-    except OSError as error:
-        complaints.fault(file.path, error)
-    except FooterError as error:
-        complaints.add(file.path, str(error), _UPSTREAM)
-    except (PolarsError, PanicException):
-        complaints.add(file.path, DAMAGED, _UPSTREAM)
-    return None
 
 
 def _widen(

@@ -1,0 +1,100 @@
+"""Curves of a run as rows of the table `curves`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.results import CURVES_SCHEMA
+from plmetrics.inference.curves.ranking import Operating, hull_points, joint_hull, points_of
+from plmetrics.inference.curves.reliability import reliability
+from plmetrics.inference.curves.residuals import points_of_rows
+from plmetrics.inference.curves.thinning import thin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.inference.curves.ranking import Points
+    from plmetrics.inference.curves.reliability import Array
+    from plmetrics.states.pairs import SlicedPairs
+    from plmetrics.states.scores import SlicedScores
+    from plmetrics.suite.model import Curve
+    from plmetrics.table.slices import Slices
+
+ACROSS_MODELS = "roc_hull_models"
+"""The name of the hull of all models' hulls, drawn with roc_hull where there are several models."""
+
+
+class Drawing:
+    """Collects the curves of a run, a frame per curve, model and slice."""
+
+    def __init__(self, level: float, weights: Array | None) -> None:
+        self._level = level
+        self._weights = weights
+        self._frames: list[pl.DataFrame] = []
+        self._hulls: dict[tuple[str, str], dict[str, Points]] = {}
+
+    def scores(self, curve: Curve, model: str, slices: Slices, sliced: SlicedScores) -> None:
+        """Draw a curve of one model from its scores."""
+        if curve.curve == "reliability":
+            parts = reliability(sliced, self._weights, self._level)
+        else:
+            state = sliced.point_state()
+            parts = [points_of(curve, state, index) for index in range(len(slices))]
+            if curve.curve == "roc_hull":
+                self._keep_hulls(model, slices, state)
+        self._add(curve.curve, model, slices, parts)
+
+    def rows(self, curve: Curve, model: str, slices: Slices, pairs: SlicedPairs, edges: Any) -> None:
+        """Draw a curve of one model from its labels and predictions; `edges` are those of its histogram."""
+        self._add(curve.curve, model, slices, points_of_rows(curve.curve, pairs, edges, self._level))
+
+    def frame(self) -> pl.DataFrame:
+        """All curves, those across models last."""
+        for (slice_set, text), by_model in self._hulls.items():
+            if len(by_model) > 1:
+                self._across(slice_set, text, by_model)
+        return pl.concat(self._frames) if self._frames else CURVES_SCHEMA.to_frame()
+
+    def _keep_hulls(self, model: str, slices: Slices, state: Any) -> None:
+        for index, text in enumerate(slices.texts()):
+            points = Operating(state, index)
+            if points.positives > 0 and points.negatives > 0:
+                by_model = self._hulls.setdefault((slices.slice_set.name, text), {})
+                by_model[model] = hull_points(points)
+
+    def _across(self, slice_set: str, text: str, by_model: Mapping[str, Points]) -> None:
+        owners, points = joint_hull(by_model)
+        keep = thin(points["x"], points["y"])
+        frame = _frame(
+            ACROSS_MODELS, "", slice_set, text, {name: part[keep] for name, part in points.items()}
+        )
+        self._frames.append(frame.with_columns(model=pl.Series([owners[index] for index in keep])))
+
+    def _add(self, curve: str, model: str, slices: Slices, parts: Sequence[Mapping[str, Any]]) -> None:
+        name = slices.slice_set.name
+        self._frames += [
+            _frame(curve, model, name, text, part)
+            for text, part in zip(slices.texts(), parts, strict=True)
+            if part
+        ]
+
+
+def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str, Any]) -> pl.DataFrame:
+    columns: dict[str, Any] = {
+        name: pl.Series(np.where(np.isfinite(part[name]), part[name], np.nan), dtype=pl.Float64).fill_nan(
+            None
+        )
+        for name in ("x", "y", "lower", "upper", "threshold")
+        if name in part
+    }
+    if "n" in part:
+        columns["n"] = pl.Series(np.rint(part["n"]).astype(np.int64))
+    fixed = {"model": model, "slice_set": slice_set, "slice": text, "curve": curve}
+    frame = pl.DataFrame(columns).with_columns(pl.lit(value).alias(name) for name, value in fixed.items())
+    missing = [
+        pl.lit(None, dtype=t).alias(name) for name, t in CURVES_SCHEMA.items() if name not in frame.columns
+    ]
+    return frame.with_columns(missing).select(list(CURVES_SCHEMA))

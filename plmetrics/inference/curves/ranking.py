@@ -1,0 +1,171 @@
+"""Curves of a binary score from its distinct scores: operating points from the highest threshold down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core import ops
+from plmetrics.inference.curves.thinning import thin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from plmetrics.core.segments import Segments
+    from plmetrics.suite.model import Curve
+
+Array = NDArray[np.float64]
+Points = dict[str, Array]
+
+
+class Operating:
+    """Threshold, hits and alarms at every distinct score of a slice, highest first, with nothing called before."""
+
+    def __init__(self, state: Mapping[str, Segments], index: int) -> None:
+        low, high = state["score"].offsets[index : index + 2]
+        score, positive, negative = (
+            state[name].values[low:high] for name in ("score", "positive", "negative")
+        )
+        held = positive + negative > 0
+        self.positive, self.negative = positive[held], negative[held]
+        score = score[held]
+        self.threshold = np.append(np.nan, np.where(np.isfinite(score), score, np.nan)[::-1])
+        self.hits = np.append(0.0, np.cumsum(self.positive[::-1]))
+        self.alarms = np.append(0.0, np.cumsum(self.negative[::-1]))
+        self.calls = self.hits + self.alarms
+        self.positives, self.negatives = self.hits[-1], self.alarms[-1]
+
+    @property
+    def recall(self) -> Array:
+        """Share of the positives that are called."""
+        share: Array = self.hits / self.positives
+        return share
+
+    @property
+    def fpr(self) -> Array:
+        """Share of the negatives that are called."""
+        share: Array = self.alarms / self.negatives
+        return share
+
+    @property
+    def precision(self) -> Array:
+        """Share of positives among what is called, 1 for nothing."""
+        return np.where(self.calls > 0, self.hits / np.where(self.calls > 0, self.calls, 1.0), 1.0)
+
+
+def points_of(curve: Curve, state: Mapping[str, Segments], index: int) -> Points:
+    """The points of a curve in one slice; none where it is undefined."""
+    points = Operating(state, index)
+    if points.positives == 0 or (curve.curve in _BOTH_CLASSES and points.negatives == 0):
+        return {}
+    found = _CURVES[curve.curve](points, curve)
+    keep = thin(found["x"], found["y"])
+    return {name: values[keep] for name, values in found.items()}
+
+
+def _roc(points: Operating, _: Curve) -> Points:
+    return {"x": points.fpr, "y": points.recall, "threshold": points.threshold}
+
+
+def hull_points(points: Operating) -> Points:
+    """The corners of the convex hull of the ROC curve."""
+    mass = points.positive + points.negative
+    share = ops.isotonic(points.positive, mass)[::-1]
+    corner = np.append(np.flatnonzero(np.append(np.diff(share) != 0, True)) + 1, 0)
+    corner.sort()
+    return {"x": points.fpr[corner], "y": points.recall[corner], "threshold": points.threshold[corner]}
+
+
+def _roc_hull(points: Operating, _: Curve) -> Points:
+    return hull_points(points)
+
+
+def _pr(points: Operating, _: Curve) -> Points:
+    return {"x": points.recall, "y": points.precision, "threshold": points.threshold}
+
+
+def _pr_interpolated(points: Operating, _: Curve) -> Points:
+    """The largest precision at that recall or more, at the threshold that has it."""
+    precision = points.precision[1:][::-1]
+    best = np.maximum.accumulate(precision)
+    at = np.maximum.accumulate(np.where(precision == best, np.arange(len(best)), 0))
+    threshold = points.threshold[1:][::-1][at]
+    x = np.append(0.0, points.recall[1:])
+    return {
+        "x": x,
+        "y": np.append(best[-1], best[::-1]),
+        "threshold": np.append(threshold[-1], threshold[::-1]),
+    }
+
+
+def _lift(points: Operating, _: Curve) -> Points:
+    total = points.positives + points.negatives
+    prevalence = points.positives / total
+    x, y = points.calls[1:] / total, points.precision[1:] / prevalence
+    return {"x": x, "y": y, "threshold": points.threshold[1:]}
+
+
+def _gain(points: Operating, _: Curve) -> Points:
+    total = points.positives + points.negatives
+    return {"x": points.calls / total, "y": points.recall, "threshold": points.threshold}
+
+
+def _cost(points: Operating, curve: Curve) -> Points:
+    """Expected cost by threshold; the point at which nothing is called stands just above the highest score."""
+    missed = points.positives - points.hits
+    cost = (curve.cost_fp * points.alarms + curve.cost_fn * missed) / (points.positives + points.negatives)
+    threshold = points.threshold.copy()
+    threshold[0] = np.nextafter(np.nanmax(threshold), np.inf)
+    defined = np.isfinite(threshold)
+    threshold, cost = threshold[defined][::-1], cost[defined][::-1]
+    return {"x": threshold, "y": cost, "threshold": threshold}
+
+
+_BOTH_CLASSES = frozenset({"roc", "roc_hull"})
+_CURVES: dict[str, Callable[[Operating, Curve], Points]] = {
+    "roc": _roc,
+    "roc_hull": _roc_hull,
+    "pr": _pr,
+    "pr_interpolated": _pr_interpolated,
+    "lift": _lift,
+    "gain": _gain,
+    "cost": _cost,
+}
+
+
+def joint_hull(by_model: Mapping[str, Points]) -> tuple[list[str], Points]:
+    """The corners of the hull of several models' hulls, the model of each, and where it is the best choice.
+
+    `lower` and `upper` are the iso-cost slopes c_fp (1 - prevalence) / (c_fn prevalence) between which a corner costs
+    least. A model without a corner is dominated: for no costs and no prevalence is it the best. Source: Provost and
+    Fawcett (2001).
+    """
+    names = [name for name, points in by_model.items() for _ in points["x"]]
+    joined = {
+        key: np.concatenate([points[key] for points in by_model.values()]) for key in ("x", "y", "threshold")
+    }
+    corners = _upper_hull(joined["x"], joined["y"])
+    points = {key: values[corners] for key, values in joined.items()}
+    with np.errstate(divide="ignore"):
+        slopes = np.diff(points["y"]) / np.diff(points["x"])
+    points["lower"], points["upper"] = np.append(slopes, 0.0), np.append(np.inf, slopes)
+    return [names[index] for index in corners], points
+
+
+def _upper_hull(x: Array, y: Array) -> NDArray[np.int64]:
+    """Numbers of the points on the upper hull, from left to right; of equal points the first."""
+    order = np.lexsort((np.arange(len(x)), -y, x))
+    hull: list[int] = []
+    for index in order.tolist():
+        if hull and y[index] <= y[hull[-1]]:
+            continue
+        while len(hull) > 1 and not _turns_right(x, y, hull[-2], hull[-1], index):
+            hull.pop()
+        hull.append(index)
+    return np.array(hull, dtype=np.int64)
+
+
+def _turns_right(x: Array, y: Array, a: int, b: int, c: int) -> bool:
+    return bool((x[b] - x[a]) * (y[c] - y[a]) < (y[b] - y[a]) * (x[c] - x[a]))

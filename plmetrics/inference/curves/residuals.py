@@ -1,0 +1,132 @@
+"""Curves of a regression, from labels and predictions row by row. A residual is prediction - label."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from plmetrics.inference.curves.thinning import thin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from plmetrics.states.pairs import Pairs, SlicedPairs
+
+Array = NDArray[np.float64]
+Points = dict[str, Array]
+
+HISTOGRAM_BINS = 50
+CONDITIONAL_BINS = 20
+_TIE = 1e-12
+
+
+def histogram_edges(lows: Array, highs: Array) -> Array:
+    """The edges that all slices and models share: 50 bins of equal width over all values.
+
+    Where all values are one, that value stands in the middle of bins of unit width together.
+
+    >>> histogram_edges(np.array([0.0, 2.0]), np.array([4.0, 5.0]))[[0, 1, -1]]
+    array([0. , 0.1, 5. ])
+    """
+    low, high = float(np.min(lows)), float(np.max(highs))
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, HISTOGRAM_BINS + 1)
+
+
+def points_of_rows(curve: str, pairs: SlicedPairs, edges: Mapping[str, Array], level: float) -> list[Points]:
+    """The points of a curve in each slice; none in a slice without rows."""
+    if curve in _HISTOGRAMS:
+        return [_histogram(part, _HISTOGRAMS[curve](part), edges[curve]) for part in pairs]
+    if curve == "residual_qq":
+        return [_qq(part) for part in pairs]
+    return [_conditional(part, *_CONDITIONAL[curve](part), level) for part in pairs]
+
+
+def _weights(part: Pairs) -> Array:
+    return np.ones(len(part.label)) if part.weight is None else part.weight
+
+
+def _histogram(part: Pairs, values: Array, edges: Array) -> Points:
+    """Share of the weight by bin: x is the middle of a bin, `threshold` its upper edge; the last bin is closed."""
+    weight = _weights(part)
+    if len(values) == 0 or weight.sum() == 0:
+        return {}
+    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, HISTOGRAM_BINS - 1)
+    share = np.bincount(place, weights=weight, minlength=HISTOGRAM_BINS) / weight.sum()
+    rows = np.bincount(place, minlength=HISTOGRAM_BINS).astype(np.float64)
+    return {"x": (edges[1:] + edges[:-1]) / 2, "y": share, "threshold": edges[1:], "n": rows}
+
+
+def _qq(part: Pairs) -> Points:
+    """Residuals, centred and scaled, against the normal quantiles of (i - 0.5) / n."""
+    weight = _weights(part)
+    total = weight.sum()
+    if total == 0:
+        return {}
+    mean = np.sum(weight * part.error) / total
+    deviation = np.sqrt(np.sum(weight * (part.error - mean) ** 2) / total)
+    if deviation == 0:
+        return {}
+    order = np.argsort(part.error, kind="stable")
+    running = np.cumsum(weight[order])
+    x = ndtri(np.clip((running - weight[order] / 2) / total, 1e-300, 1 - 1e-16))
+    y = (part.error[order] - mean) / deviation
+    keep = thin(x, y)
+    return {"x": x[keep], "y": y[keep]}
+
+
+def _conditional(part: Pairs, by: Array, values: Array | None, level: float) -> Points:
+    """Mean of some values in 20 bins of equal weight, with a t band. Without values: the share that stays in its bin.
+
+    x is the mean of what bins are made of, `threshold` the upper edge of a bin.
+    """
+    weight = _weights(part)
+    if len(by) == 0 or weight.sum() == 0:
+        return {}
+    edges = _quantile_edges(by, weight)
+    place = np.searchsorted(edges, by)
+    if values is None:
+        values = (np.searchsorted(edges, part.score) == place).astype(np.float64)
+
+    def total(each: Array) -> Array:
+        return np.bincount(place, weights=each, minlength=len(edges) + 1).astype(np.float64, copy=False)
+
+    mass = total(weight)
+    held = mass > 0
+    x, y = total(weight * by)[held] / mass[held], total(weight * values)[held] / mass[held]
+    number = np.full(len(mass), 0.0)
+    number[held] = y
+    squares = total(weight * (values - number[place]) ** 2)[held] / mass[held]
+    size = mass[held] ** 2 / total(weight**2)[held]
+    enough = size > 1
+    freedom = np.where(enough, size - 1, 1.0)
+    half = np.where(enough, stdtrit(freedom, (1 + level) / 2) * np.sqrt(squares / freedom), np.nan)
+    top = np.append(edges, by.max())[held]
+    rows = np.bincount(place, minlength=len(mass))[held].astype(np.float64)
+    return {"x": x, "y": y, "lower": y - half, "upper": y + half, "threshold": top, "n": rows}
+
+
+def _quantile_edges(by: Array, weight: Array) -> Array:
+    """Averaged inverse of the weighted distribution at i / 20, each once; a bin ends with its upper edge."""
+    order = np.argsort(by, kind="stable")
+    running = np.cumsum(weight[order])
+    wanted = np.arange(1, CONDITIONAL_BINS) / CONDITIONAL_BINS * running[-1]
+    last = len(by) - 1
+    low = by[order][np.minimum(np.searchsorted(running, wanted * (1 - _TIE)), last)]
+    high = by[order][np.minimum(np.searchsorted(running, wanted * (1 + _TIE), side="right"), last)]
+    return np.unique((low + high) / 2)
+
+
+_HISTOGRAMS: dict[str, Callable[[Pairs], Array]] = {
+    "residual_histogram": lambda part: part.error,
+    "label_histogram": lambda part: part.label,
+}
+_CONDITIONAL: dict[str, Callable[[Pairs], tuple[Array, Any]]] = {
+    "conditional_label": lambda part: (part.score, part.label),
+    "conditional_prediction": lambda part: (part.label, part.score),
+    "conditional_recall": lambda part: (part.label, None),
+}

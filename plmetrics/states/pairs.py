@@ -1,0 +1,53 @@
+"""Labels and predictions row by row: what curves of a regression are drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from plmetrics.states.scores import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from plmetrics.states.coarse import Array, Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """One model's rows in any order. `weight` is None where every row counts once."""
+
+    label: Array
+    score: Array
+    weight: Array | None
+
+    @property
+    def error(self) -> Array:
+        """Prediction minus label."""
+        return self.score - self.label
+
+    def regroup(self, codes: Codes | None, slices: int) -> SlicedPairs:
+        """The rows of each slice of a set; rows of code -1 are in none, `codes` is None for one slice of all."""
+        if codes is None:
+            return SlicedPairs((self,))
+        order, offsets = grouped(codes, slices)
+        parts = (order[first:last] for first, last in pairwise(offsets.tolist()))
+        return SlicedPairs(tuple(self._take(part) for part in parts))
+
+    def _take(self, index: NDArray[np.int64]) -> Pairs:
+        weight = None if self.weight is None else self.weight[index]
+        return Pairs(self.label[index], self.score[index], weight)
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedPairs:
+    """The rows of a slice set, slice by slice."""
+
+    parts: tuple[Pairs, ...]
+
+    def __iter__(self) -> Iterator[Pairs]:
+        return iter(self.parts)
