@@ -91,12 +91,13 @@ def _pr_interpolated(points: Operating, _: Curve) -> Points:
     precision = points.precision[1:][::-1]
     best = np.maximum.accumulate(precision)
     at = np.maximum.accumulate(np.where(precision == best, np.arange(len(best)), 0))
-    threshold = points.threshold[1:][::-1][at]
+    best, threshold = best[::-1], points.threshold[1:][::-1][at][::-1]
+    first = np.searchsorted(points.hits[1:], points.hits[1:])
     x = np.append(0.0, points.recall[1:])
     return {
         "x": x,
-        "y": np.append(best[-1], best[::-1]),
-        "threshold": np.append(threshold[-1], threshold[::-1]),
+        "y": np.append(best[0], best[first]),
+        "threshold": np.append(threshold[0], threshold[first]),
     }
 
 
