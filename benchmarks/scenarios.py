@@ -1,28 +1,33 @@
-"""What is compared: contestants, the number of rows, and the ratios that are aimed at."""
+"""What is compared: contestants, their table, and the ratios and differences that are aimed at."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """`of` / `to` in seconds must be at most `most`."""
+class Aim:
+    """`of` / `to` (or `of` - `to`, in seconds) is to be at most `most`; None: it is only told."""
 
     of: str
     to: str
-    most: float
+    most: float | None
+    by: Literal["ratio", "difference"] = "ratio"
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Contestants that do comparable work on one table."""
+    """Contestants that do comparable work on one table; `repeats` are timed runs in each process."""
 
     name: str
+    what: str
     rows: int
     contestants: tuple[str, ...]
-    targets: tuple[Target, ...]
-    what: str
+    aims: tuple[Aim, ...]
+    files: int = 5
+    models: int = 2
+    repeats: int = 1
 
 
 SCENARIOS = {
@@ -30,38 +35,93 @@ SCENARIOS = {
     for scenario in (
         Scenario(
             "sums",
+            "six sums metrics of 2 models in 60 cells and overall, against a bare scan of the same columns",
             5_000_000,
             ("scan", "sums"),
-            (Target("sums", "scan", 3.0),),
-            "six sums metrics x 2 models x 60 cells against a bare scan of the same columns",
+            (Aim("sums", "scan", 3.0),),
+        ),
+        Scenario(
+            "cube",
+            "eight sums metrics of 2 models by country, by device, by both and overall (84 slices)",
+            5_000_000,
+            ("duckdb_cube", "polars_ds_cube", "cube"),
+            (Aim("cube", "duckdb_cube", None), Aim("cube", "polars_ds_cube", None)),
+        ),
+        Scenario(
+            "counts",
+            "accuracy, precision, recall, F1, MCC and Brier score of one model, no slices",
+            5_000_000,
+            ("sklearn_counts", "rapidstats_counts", "polars_ds_counts", "counts"),
+            (
+                Aim("counts", "sklearn_counts", None),
+                Aim("counts", "rapidstats_counts", None),
+                Aim("counts", "polars_ds_counts", None),
+            ),
         ),
         Scenario(
             "auc",
+            "exact ROC AUC of one model, no slices",
             5_000_000,
-            ("sklearn_auc", "auc_overall"),
-            (Target("auc_overall", "sklearn_auc", 1 / 6),),
-            "exact ROC AUC of one model, from parquet, against scikit-learn on columns in memory",
+            ("sklearn_auc", "rapidstats_auc", "polars_ds_auc", "auc"),
+            (
+                Aim("auc", "sklearn_auc", 1 / 6),
+                Aim("auc", "rapidstats_auc", None),
+                Aim("auc", "polars_ds_auc", None),
+            ),
         ),
         Scenario(
             "slices",
+            "exact ROC AUC and Brier score of one model in 60 cells",
             5_000_000,
-            ("fairlearn_auc", "auc_by_cell"),
-            (Target("auc_by_cell", "fairlearn_auc", 1 / 30),),
-            "exact ROC AUC and Brier of one model in 60 cells, against fairlearn's MetricFrame",
+            ("fairlearn_by_cell", "polars_ds_by_cell", "auc_by_cell"),
+            (Aim("auc_by_cell", "fairlearn_by_cell", 1 / 30), Aim("auc_by_cell", "polars_ds_by_cell", None)),
         ),
         Scenario(
             "bootstrap",
+            "10 metrics of 2 models in 61 slices, 1000 replicates by customer against none",
             5_000_000,
             ("everything", "everything_with_intervals"),
-            (Target("everything_with_intervals", "everything", 2.2),),
-            "10 metrics x 2 models x 61 slices, 1000 replicates by customer against none",
+            (Aim("everything_with_intervals", "everything", 2.2),),
+        ),
+        Scenario(
+            "intervals",
+            "bootstrap interval of the ROC AUC of one model, no slices, 1000 replicates by row",
+            100_000,
+            ("rapidstats_interval", "auc_interval"),
+            (Aim("auc_interval", "rapidstats_interval", None),),
+        ),
+        Scenario(
+            "flagship",
+            "4 models, 84 slices, 12 metrics, 1000 replicates by customer (4,032 estimates and 3,024 paired "
+            "differences, all with intervals), against one `roc_auc_score` of one model without slices",
+            20_000_000,
+            ("sklearn_auc", "flagship_binned", "flagship_exact"),
+            (Aim("flagship_binned", "sklearn_auc", 1.0), Aim("flagship_exact", "sklearn_auc", None)),
+            files=20,
+            models=4,
         ),
         Scenario(
             "small",
-            600,
-            ("everything", "everything_with_intervals"),
-            (),
-            "the same on 600 rows: seconds after import",
+            "what a suite costs on few rows, and an import",
+            10_000,
+            (
+                "scan",
+                "sums",
+                "suite_run",
+                "everything",
+                "everything_with_intervals",
+                "import_nothing",
+                "import_polars",
+                "import_plmetrics",
+                "import_and_use",
+            ),
+            (
+                Aim("sums", "scan", 0.05, "difference"),
+                Aim("suite_run", "sums", 0.05, "difference"),
+                Aim("import_and_use", "import_polars", 0.05, "difference"),
+            ),
+            files=1,
+            repeats=5,
         ),
     )
 }

@@ -1,45 +1,84 @@
-"""Seeded prediction tables, written once per size as parquet."""
+"""Seeded prediction tables as parquet, in a folder that is deleted afterwards unless it is to be kept."""
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-COUNTRIES = [f"country_{index:02d}" for index in range(20)]
-DEVICES = ["phone", "tablet", "desktop"]
-MODELS = 2
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SEED = 20261121
+COUNTRIES = pl.Series([f"country_{index:02d}" for index in range(20)])
+DEVICES = pl.Series(["phone", "tablet", "desktop"])
+ROW_GROUP = 250_000
 
 
-def table(rows: int, files: int = 5, models: int = MODELS) -> Path:
-    """Folder of a table with label, one score per model, country x device (60 cells), customer and age."""
-    folder = Path(tempfile.gettempdir()) / "plmetrics-benchmarks" / f"{rows}-{files}-{models}"
-    if folder.exists():
+class Tables:
+    """The tables of one call, each written once."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder they lie in."""
+        self.folder = folder
+        self.used: set[Path] = set()
+
+    def table(self, rows: int, files: int, models: int) -> Path:
+        """Folder of a table: label, a score per model, country x device (60 cells), customer (one in ten rows)."""
+        folder = self.folder / f"{rows}-rows-{files}-files-{models}-models"
+        self.used.add(folder)
+        if not folder.exists():
+            _write(folder, rows, files, models)
         return folder
+
+
+@contextmanager
+def tables(cache: Path | None, *, keep: bool) -> Iterator[Tables]:
+    """Tables under `cache`, else under TMPDIR; those that were used are deleted at the end unless `keep`."""
+    if cache is not None:
+        cache.mkdir(parents=True, exist_ok=True)
+    folder = cache or Path(tempfile.mkdtemp(prefix="plmetrics-benchmarks-"))
+    made = Tables(folder)
+    try:
+        yield made
+    finally:
+        if not keep:
+            for used in made.used:
+                shutil.rmtree(used, ignore_errors=True)
+            if cache is None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(folder: Path, rows: int, files: int, models: int) -> None:
+    """Write the parts beside the folder and rename, so that a folder that exists is complete."""
     building = folder.with_name(f".{folder.name}")
-    building.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(20261121)
-    for index in range(files):
-        part = _part(rng, rows // files, rows, models)
-        part.write_parquet(building / f"part-{index:03d}.parquet", row_group_size=250_000)
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir()
+    rng = np.random.default_rng(SEED)
+    edges = np.linspace(0, rows, files + 1).astype(int)
+    for index, size in enumerate(np.diff(edges)):
+        part = _part(rng, int(size), customers=max(rows // 10, 10), models=models)
+        part.write_parquet(building / f"part-{index:03d}.parquet", row_group_size=ROW_GROUP)
     building.rename(folder)
-    return folder
 
 
-def _part(rng: np.random.Generator, rows: int, all_rows: int, models: int) -> pl.DataFrame:
+def _part(rng: np.random.Generator, rows: int, customers: int, models: int) -> pl.DataFrame:
     positive = rng.random(rows) < 0.2
     scores = {
-        f"s{model}": 1 / (1 + np.exp(1 - 1.2 * positive - rng.normal(size=rows))) for model in range(models)
+        f"s{model}": 1 / (1 + np.exp(1 - (1.2 + 0.1 * model) * positive - rng.normal(size=rows)))
+        for model in range(models)
     }
     return pl.DataFrame(
         {
             "label": positive.astype(np.int8),
-            "country": np.array(COUNTRIES)[rng.integers(0, len(COUNTRIES), rows)],
-            "device": np.array(DEVICES)[rng.integers(0, len(DEVICES), rows)],
-            "customer": rng.integers(0, max(all_rows // 10, 10), rows),
-            "age": rng.integers(18, 90, rows),
+            "country": COUNTRIES.gather(rng.integers(0, len(COUNTRIES), rows)),
+            "device": DEVICES.gather(rng.integers(0, len(DEVICES), rows)),
+            "customer": rng.integers(0, customers, rows),
         }
         | scores
     )

@@ -1,29 +1,56 @@
-"""One contestant in a process of its own: a warm-up, then timed runs. Prints one line of JSON."""
+"""One contestant in a process of its own: a warm-up on a small table, then timed runs. Prints one line of JSON."""
 
 from __future__ import annotations
 
+import argparse
+import cProfile
 import json
 import resource
-import sys
+import statistics
 import time
 from pathlib import Path
 
 from benchmarks.contestants import CONTESTANTS
 
 
-def main(name: str, folder: str, warm: str) -> None:
-    """Run once, or twice with a warm-up before; a contestant that returns a callable did its reading beforehand."""
-    contestant, path = CONTESTANTS[name], Path(folder)
-    result = contestant(path)
-    prepared = result if callable(result) else None
-    seconds = float("inf")
-    for _ in range(1 + int(warm)):
+def peak_megabytes() -> float | None:
+    """Largest resident set so far; None if the work was done in another process."""
+    if resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss:
+        return None
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count what the starting process had before exec
+        high = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(high.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+
+
+def main() -> None:
+    """Run the contestant named."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.worker", description=__doc__)
+    parser.add_argument("name")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "small", type=Path, help="table for the warm-up: what is imported on use, is imported then"
+    )
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--profile", type=Path, help="file for the profile of one more run")
+    options = parser.parse_args()
+    contestant = CONTESTANTS[options.name]
+    contestant.work(contestant.load(options.small))
+    loaded = contestant.load(options.folder)
+    seconds = []
+    for _ in range(options.repeats):
         start = time.perf_counter()
-        prepared() if prepared is not None else contestant(path)
-        seconds = min(seconds, time.perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": seconds, "peak_mb": round(peak)}))
+        found = contestant.work(loaded)
+        seconds.append(time.perf_counter() - start)
+    peak = peak_megabytes()
+    if options.profile:
+        profiler = cProfile.Profile()
+        profiler.runcall(contestant.work, loaded)
+        profiler.dump_stats(options.profile)
+    measured = {"seconds": statistics.median(seconds), "peak_mb": peak}
+    print(json.dumps(measured | {"values": contestant.values(found), "facts": contestant.facts(found)}))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -267,6 +267,8 @@ def run(
         with located(loaded):
             source = open_source(loaded.suite.data.path, loaded.folder)
             result = evaluate_suite(loaded.suite, source, progress)
+        if loaded.defaults:
+            result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
         record = folder.publish(result)
     return replace(result, folder=folder.path, record=record)
 

@@ -32,7 +32,8 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     beside = _LABEL + _CELL * cubes
     beside += _WEIGHT if suite.columns.weight is not None else 0
     beside += _BLOCK if suite.uncertainty is not None else 0
-    orders = int(request.orders_scores) + len(request.values)
+    orders = int(request.orders_scores or request.draws_rows) + len(request.values)
+    beside += _SCORE if request.draws_rows else 0
     return int(rows * (len(request.models) * orders * _SCORE + beside + _COPIES * (_SCORE + beside)))
 
 
@@ -45,7 +46,7 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
     suite = request.suite
     needed, budget = sort_bytes(request, rows, cubes), memory_budget(request)
     fits = needed <= budget
-    if suite.exact is True and not fits and request.scores:
+    if suite.exact is True and not fits and (request.scores or suite.curves):
         sizes = f"about {needed / 1e9:.1f} GB for the sorted rows, the memory budget is {budget / 1e9:.1f} GB"
         msg = f"exact: true needs {sizes}"
         raise ConfigError(

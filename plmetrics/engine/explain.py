@@ -193,15 +193,17 @@ def _pruned(request: Request) -> int | None:
 
 
 def _sets(request: Request, prepared: Prepared | None) -> tuple[SetSize, ...]:
+    """Sets of one name, the slices of which may overlap, are one."""
+    by: dict[str, dict[str, None]] = {}
+    sizes: dict[str, int | None] = {}
+    for part in request.sets:
+        by.setdefault(part.name, {}).update(dict.fromkeys(key.label for key in part.keys))
+        sizes[part.name] = None if part.keys else 1
     if prepared is not None:
-        return tuple(
-            SetSize(part.slice_set.name, tuple(key.label for key in part.slice_set.keys), len(part))
-            for part in prepared.slices
-        )
-    return tuple(
-        SetSize(part.name, tuple(key.label for key in part.keys), None if part.keys else 1)
-        for part in request.sets
-    )
+        sizes = dict.fromkeys(sizes, 0)
+        for each in prepared.slices:
+            sizes[each.slice_set.name] = (sizes[each.slice_set.name] or 0) + len(each)
+    return tuple(SetSize(name, tuple(labels), sizes[name]) for name, labels in by.items())
 
 
 def _values(request: Request) -> Callable[[SetSize], int]:
@@ -237,7 +239,7 @@ def _blocks(prepared: Prepared) -> int | None:
 def _cubes(prepared: Prepared, blocks: int) -> list[CubeSize]:
     return [
         CubeSize(
-            sets=tuple(part.slice_set.name for part in cube.sets),
+            sets=tuple(dict.fromkeys(part.slice_set.name for part in cube.sets)),
             keys=tuple(code.key.label for code in cube.codes),
             cells=cube.cells,
             blocks=blocks,

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.budget import sorts_in_memory
+from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.thresholds import choose_thresholds
 from plmetrics.states.sums import Rows
 from plmetrics.table.roles import LABEL, PLAIN, UNIT, WEIGHT, prediction_table, score_column, unchecked_table
-from plmetrics.table.slices import Cube, KeyCodes, Slices, order, plan_cubes
+from plmetrics.table.slices import Cube, Slices, plan_cubes
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.states.sums import RowValue
     from plmetrics.table.roles import PredictionTable
-    from plmetrics.table.slices import SliceSet
 
 MAX_CELLS = 1_000_000
 
@@ -87,7 +87,7 @@ class Prepared:
         if self.blocks is not None:
             blocks = {"modulus": self.blocks.modulus, "units": units, "hash_version": HASH_VERSION}
         return {
-            "slices": {part.slice_set.name: part.texts() for part in self.slices},
+            "slices": self._slice_texts(),
             "centres": {model: dict(values) for model, values in self.centres.items()},
             "thresholds": {
                 model: {rule: value if isfinite(value) else None for rule, value in values.items()}
@@ -96,6 +96,12 @@ class Prepared:
             "ordered_metrics": "exact" if self.exact else "binned",
             "blocks": blocks,
         }
+
+    def _slice_texts(self) -> dict[str, list[str]]:
+        out: dict[str, list[str]] = {}
+        for part in self.slices:
+            out.setdefault(part.slice_set.name, []).extend(part.texts())
+        return out
 
     def cube_of(self, slices: Slices) -> int:
         """The number of the cube that serves a slice set."""
@@ -115,6 +121,7 @@ def prepare(request: Request) -> Prepared:
         DataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
+    request = settled(request)
     table = prediction_table(request.raw, request.schema, request.roles)
     plans: dict[str, pl.LazyFrame] = {}
     if _needs_count(request):
@@ -122,11 +129,7 @@ def prepare(request: Request) -> Prepared:
     centred = {value.key: value for metric in request.sums for value in metric.centres()}
     if centred:
         plans["centres"] = _centre_plan(table, tuple(centred.values()))
-    for slice_set in request.sets:
-        if slice_set.keys and not slice_set.is_predicate:
-            columns = [key.column for key in slice_set.keys]
-            limit = request.suite.max_slices + 1
-            plans[f"slices|{slice_set.name}"] = table.frame.select(columns).unique().head(limit)
+    plans |= slice_plans(request, table.frame)
     if request.suite.uncertainty is not None and not request.unit_rows:
         units = table.frame.select(pl.col(UNIT)).drop_nulls().unique()
         modulus = request.suite.uncertainty.blocks if request.suite.uncertainty else 1
@@ -134,16 +137,24 @@ def prepare(request: Request) -> Prepared:
         plans["blocks"] = units.group_by(pl.col(UNIT) % modulus).agg(pl.len().cast(pl.Int64).alias("units"))
     found = dict(zip(plans, pl.collect_all(list(plans.values())), strict=True)) if plans else {}
     rows = _accounting(request, found.get("rows"))
-    slices = tuple(_slices(part, found.get(f"slices|{part.name}")) for part in request.sets)
-    _check_slices(request, slices)
+    sliced = found_slices(request, found)
     blocks = _blocks(request, rows, found)
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
-    cubes = plan_cubes(slices, _codes(request, slices), count, MAX_CELLS)
+    cubes = plan_cubes(sliced.slices, key_codes(request, sliced), count, MAX_CELLS)
     exact = sorts_in_memory(request, rows.read, len(cubes))
     centres = _by_model(request, found.get("centres"))
     chosen = choose_thresholds(request)
     return Prepared(
-        request, table, slices, tuple(cubes), rows, blocks, centres, chosen.values, exact, chosen.warnings
+        request,
+        table,
+        sliced.slices,
+        tuple(cubes),
+        rows,
+        blocks,
+        centres,
+        chosen.values,
+        exact,
+        (*chosen.warnings, *sliced.warnings),
     )
 
 
@@ -200,41 +211,6 @@ def _accounting(request: Request, counted: pl.DataFrame | None) -> Accounting:
         raise DataError(Problem(told, ("data", "where") if where else ("data", "path")))
     dropped = {model: found.get(f"dropped|{model}", 0) for model in request.models}
     return Accounting(found["read"], found.get("zero_weight", 0), dropped)
-
-
-def _slices(slice_set: SliceSet, found: pl.DataFrame | None) -> Slices:
-    if slice_set.is_predicate:
-        return Slices(slice_set, pl.DataFrame({slice_set.keys[0].column: [True]}))
-    if found is None:
-        return Slices(slice_set, pl.DataFrame(height=1))
-    return Slices(slice_set, order(found))
-
-
-def _check_slices(request: Request, slices: tuple[Slices, ...]) -> None:
-    limit = request.suite.max_slices
-    for part in slices:
-        if len(part) > limit:
-            columns = " x ".join(key.label for key in part.slice_set.keys)
-            msg = f"slice set '{part.slice_set.name}' ({columns}) has more than max_slices = {limit:,} slices"
-            hint = "use fewer or binned columns, or raise max_slices"
-            raise ConfigError(Problem(msg, ("slices", part.slice_set.name), hint))
-    total = sum(len(part) for part in slices)
-    if total - 1 > limit:
-        msg = f"the slice sets have {total - 1:,} slices together, more than max_slices = {limit:,}"
-        raise ConfigError(Problem(msg, ("slices",), "use fewer or binned columns, or raise max_slices"))
-
-
-def _codes(request: Request, slices: tuple[Slices, ...]) -> dict[str, KeyCodes]:
-    codes: dict[str, KeyCodes] = {}
-    for key in request.roles.keys:
-        if key.kind == "predicate":
-            values = pl.Series([False, True])
-        else:
-            values = pl.concat(
-                [part.values[key.column] for part in slices if key.column in part.values.columns]
-            )
-        codes[key.column] = KeyCodes.of(key, values)
-    return codes
 
 
 def _blocks(request: Request, rows: Accounting, found: dict[str, pl.DataFrame]) -> Blocks | None:

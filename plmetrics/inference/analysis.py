@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -210,8 +211,12 @@ def row_curves(
             edges[name] = histogram_edges(ends[:, 0], ends[:, 1])
     for model, _, of_set in rows:
         for index, states in enumerate(analysis.sets):
-            for curve in _curves_of(analysis, states.slices):
-                drawing.rows(curve, model, states.slices, of_set(index), edges)
+            wanted = _curves_of(analysis, states.slices)
+            if not wanted:
+                continue
+            pairs = of_set(index)
+            for curve in wanted:
+                drawing.rows(curve, model, states.slices, pairs, edges)
     return drawing.frame()
 
 
@@ -244,10 +249,7 @@ def tables(
             columns = _comparison(analysis, metric, part, pair)
             comparison_table.add((place, index, numbers[metric.text]), part.listed, columns, part.first)
 
-    for index, states in enumerate(analysis.sets):
-        name = states.slices.slice_set.name
-        over = analysis.suite.over(name)
-        whole = Whole(analysis, over)
+    def one_set(index: int, states: SetStates, name: str, whole: Whole) -> None:
         for chunk in chunks(states.sums, analysis.weights):
             listed = _listed(analysis, states, chunk)
             estimates = Estimates(analysis, index, chunk, ordered)
@@ -255,8 +257,16 @@ def tables(
             for metric in analysis.suite.listed(name):
                 write(index, metric, Part(estimates.of(metric), equal, listed, chunk.first))
             whole.add(estimates, listed, equal)
+
+    for name, members in groupby(enumerate(analysis.sets), lambda item: item[1].slices.slice_set.name):
+        over = analysis.suite.over(name)
+        whole = Whole(analysis, over)
+        first = None
+        for index, states in members:
+            first = index if first is None else first
+            one_set(index, states, name, whole)
         for metric in over:
-            write(index, metric, whole.part(metric))
+            write(first or 0, metric, whole.part(metric))
     return metric_table.frame(), comparison_table.frame()
 
 

@@ -23,7 +23,8 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
     """The record of an evaluation, ready for JSON. The run folder adds id, status, exit code and times.
 
     `facts` is what only the run itself knows: `constants`, `files` (path, bytes, rows), `rows` (read, used
-    and dropped by model), `timings` in seconds by stage, `warnings`. Further facts are kept as they are.
+    and dropped by model), `timings` in seconds by stage, `warnings`, and `defaults` (files that the suite stands on)
+    where there are some. Further facts are kept as they are.
     """
     files = [{**file, "path": masked(str(file["path"]))} for file in facts.get("files", ())]
     return {

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.runs.failure import failure_of
 from plmetrics.runs.folder import RunFolder, resolve_output
+from plmetrics.suite.document import read
 from plmetrics.suite.model import Output
-from plmetrics.suite.yaml import read
+from plmetrics.suite.yaml import read_layers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ def record_refusal(
         The run folder, or None: then stderr and the exit code are the only record.
     """
     with suppress(PlmetricsError):
-        value = read(file).value | dict(overrides or {})
+        value = _said(file, overrides) | dict(overrides or {})
         section = value.get("output")
         directory = section.get("directory") if isinstance(section, dict) else None
         directory = value.get("output.directory", Output().directory if directory is None else directory)
@@ -39,3 +40,15 @@ def record_refusal(
         run = RunFolder.start(resolve_output(file.parent, directory, name, output), name)
         return run.fail(failure.exit_code, failure.message, failure.problems, failure.error)
     return None
+
+
+def _said(file: Path, overrides: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the suite and its defaults say; what the suite says alone if that does not depend on bad defaults."""
+    try:
+        return read_layers(file, overrides).value
+    except PlmetricsError:
+        value = read(file).value
+        section = value.get("output")
+        if not (isinstance(section, dict) and "directory" in section and "name" in value):
+            raise
+        return value

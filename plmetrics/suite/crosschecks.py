@@ -5,7 +5,7 @@ A section that is itself wrong is None here; what depends on its content is then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from plmetrics.suite.model import BINARY_CURVES, REGRESSION_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.model import Gate
+    from plmetrics.suite.model import Curve, Gate
 
 Add = Callable[..., None]
 
@@ -54,18 +54,32 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
         _gate(index, gate, fields, written, add)
     for index, curve in enumerate(fields["curves"]):
         _sets(curve.slices, ("curves", index, "slices"), written, add)
-        own = REGRESSION_CURVES if fields["task"] == "regression" else BINARY_CURVES
-        if fields["task"] and curve.curve not in own:
-            other = "binary" if fields["task"] == "regression" else "regression"
-            add(
-                f"curve '{curve.curve}' belongs to task '{other}'",
-                ("curves", index),
-                "known: " + ", ".join(own),
-            )
-        if curve.curve in REGRESSION_CURVES and fields.get("exact") is False:
-            add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", ("curves", index))
+        _curve(index, curve, fields, add)
+    _one_cost(fields["curves"], add)
     if fields["task"] == "regression" and fields.get("positive") is not None:
         add("positive belongs to task 'binary'", ("positive",))
+
+
+def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> None:
+    path = ("curves", index)
+    own = REGRESSION_CURVES if fields["task"] == "regression" else BINARY_CURVES
+    if fields["task"] and curve.curve not in own:
+        other = "binary" if fields["task"] == "regression" else "regression"
+        add(f"curve '{curve.curve}' belongs to task '{other}'", path, "known: " + ", ".join(own))
+    if curve.curve in REGRESSION_CURVES and fields.get("exact") is False:
+        add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", path)
+    for key in ("cost_fp", "cost_fn"):
+        if key in curve.model_fields_set and curve.curve != "cost":
+            add(f"{key} belongs to curve 'cost', not to '{curve.curve}'", (*path, key))
+
+
+def _one_cost(curves: Sequence[Curve], add: Add) -> None:
+    """The table of curves tells them apart by name alone."""
+    drawn = [(index, curve) for index, curve in enumerate(curves) if curve.curve == "cost"]
+    for index, curve in drawn[1:]:
+        first = drawn[0][1]
+        if (curve.cost_fp, curve.cost_fn) != (first.cost_fp, first.cost_fn):
+            add("curve 'cost' is drawn for one pair of costs", ("curves", index), "leave one of them out")
 
 
 def _metric_slices(fields: Mapping[str, Any], written: Written, add: Add) -> None:

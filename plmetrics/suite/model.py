@@ -113,7 +113,7 @@ class ModelColumns(Strict):
 
 
 class SliceSet(Strict):
-    """One named grouping: columns (crossed), bins of one column, or the rows where a predicate holds."""
+    """One named grouping: columns (crossed), bins or the largest values of one column, tags, or predicates."""
 
     columns: tuple[Column, ...] = Field(
         default=(), description="Columns whose values, crossed, make the slices."
@@ -121,8 +121,18 @@ class SliceSet(Strict):
     bins: tuple[Edge, ...] | None = Field(
         default=None, description="Ascending edges: [25, 40] makes three slices."
     )
-    where: Column | None = Field(
-        default=None, description="SQL condition; the set is the one slice where it holds."
+    quantiles: Annotated[int, Field(ge=2, le=1000)] | None = Field(
+        default=None, description="Number of bins of equal weight, whose edges are found in the data."
+    )
+    top: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="So many values with the most rows; the rest is one slice, `other`."
+    )
+    where: Column | Annotated[dict[str, Column], Field(min_length=1)] | None = Field(
+        default=None,
+        description="SQL condition: one slice where it holds; or several by name, which may overlap.",
+    )
+    exclude: tuple[Any, ...] = Field(
+        default=(), description="Slices to leave out: values, texts of bins, or mappings of column to value."
     )
 
 

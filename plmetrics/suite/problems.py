@@ -16,6 +16,8 @@ from plmetrics.suite import crosschecks
 from plmetrics.suite.findings import Findings, shown
 from plmetrics.suite.metric_texts import MetricReader, is_torn, say_torn
 from plmetrics.suite.model import (
+    BINARY_CURVES,
+    REGRESSION_CURVES,
     Columns,
     Compare,
     Curve,
@@ -110,11 +112,11 @@ def metric_from_text(task: str, text: str) -> Metric:
 def _place_of(key: str) -> str | None:
     """Where a key belongs that the suite itself does not have."""
     if key == "defaults":
-        return "a file of defaults is not supported yet"
+        return "only a suite's YAML file can have defaults"
     for section, kind in _SECTIONS.items():
         if key in kind.model_fields:
             return f"it stands under {section}:"
-    return did_you_mean(key, SUITE_KEYS)
+    return did_you_mean(key, (*SUITE_KEYS, "defaults"))
 
 
 def _section(raw: Mapping[str, Any], key: str) -> Any:
@@ -257,6 +259,11 @@ def _curves(value: Any, found: Findings) -> tuple[Curve, ...]:
             continue
         if isinstance(given.get("slices"), str):
             given = {**given, "slices": [given["slices"]]}
+        name = given.get("curve")
+        if isinstance(name, str) and name not in (known := (*BINARY_CURVES, *REGRESSION_CURVES)):
+            path = ("curves", index) if isinstance(spec, str) else ("curves", index, "curve")
+            found.add(f"unknown curve '{name}'", path, did_you_mean(name, known, limit=len(known)))
+            continue
         out.append(found.model(Curve, given, ("curves", index)))
     return tuple(curve for curve in out if curve is not None)
 

@@ -19,8 +19,8 @@ _SIZE = r"^[0-9.]+ *[kKmMgGtT]?i?[bB]?$"
 def json_schema() -> Schema:
     """The schema of a YAML suite.
 
-    >>> json_schema()["required"]
-    ['columns', 'models']
+    >>> json_schema()["anyOf"]
+    [{'required': ['columns', 'models']}, {'required': ['defaults']}]
     """
     schema = Suite.model_json_schema()
     properties: Schema = schema["properties"]
@@ -41,6 +41,8 @@ def json_schema() -> Schema:
         "curves": {"type": "array", "items": _one_of(_reference("Curve"), curve)},
         "memory": _one_of({"type": "integer", "minimum": 1}, {"type": "string", "pattern": _SIZE}),
     }
+    one = _text("A YAML file whose keys hold where this file lacks them, relative to this file.")
+    properties["defaults"] = _one_of(one, {"type": "array", "items": one}, {"type": "null"})
     for name, shape in written.items():
         properties[name] = {"description": Suite.model_fields[name].description, **shape}
     definitions["Gate"]["properties"]["metric"] = _text("Text of a metric of the suite.")
@@ -48,7 +50,7 @@ def json_schema() -> Schema:
         "$schema": DIALECT,
         "title": "plmetrics suite",
         **{key: value for key, value in schema.items() if key not in {"title", "required"}},
-        "required": ["columns", "models"],
+        "anyOf": [{"required": ["columns", "models"]}, {"required": ["defaults"]}],
     }
 
 

@@ -72,15 +72,11 @@ def _slice_set(spec: Any, path: SuitePath, found: Findings) -> SliceSet | None:
         if "columns" in given:
             found.add("column and columns exclude each other", path)
         given["columns"] = [given.pop("column")]
-    unknown = [key for key in given if key not in {"columns", "bins", "where"}]
+    unknown = [key for key in given if key not in SliceSet.model_fields]
     for key in unknown:
-        later = {"top", "quantiles", "tags"}
-        hint = (
-            "not available yet"
-            if key in later
-            else did_you_mean(str(key), ["column", "columns", "bins", "where"])
+        found.add(
+            f"unknown key '{key}'", (*path, key), did_you_mean(str(key), ["column", *SliceSet.model_fields])
         )
-        found.add(f"unknown key '{key}'", (*path, key), hint)
     if unknown:
         return None
     if "bins" in given:
@@ -91,17 +87,46 @@ def _slice_set(spec: Any, path: SuitePath, found: Findings) -> SliceSet | None:
 
 def _sensible(made: SliceSet, path: SuitePath, found: Findings) -> bool:
     before = len(found.problems)
+    kinds = [key for key in ("bins", "quantiles", "top") if getattr(made, key) is not None]
     if made.where is not None:
-        if made.columns or made.bins is not None:
-            found.add("where stands alone: it excludes columns and bins", path)
-        check_predicate(made.where, (*path, "where"), found)
+        if made.columns or kinds or made.exclude:
+            found.add("where stands alone: it excludes columns, bins, quantiles, top and exclude", path)
+        _check_predicates(made.where, (*path, "where"), found)
     elif not made.columns:
         found.add("a slice set needs a column, columns or where", path)
-    elif made.bins is not None and len(made.columns) != 1:
-        found.add("bins need exactly one column", path)
+    elif kinds and len(made.columns) != 1:
+        found.add(f"{kinds[0]} needs exactly one column", path)
+    if len(kinds) > 1:
+        found.add(f"{' and '.join(kinds)} exclude each other", path)
     if len(set(made.columns)) < len(made.columns):
         found.add("a column stands twice in this slice set", path)
+    for index, item in enumerate(made.exclude):
+        _check_excluded(item, made, (*path, "exclude", index), found)
     return len(found.problems) == before
+
+
+def _check_predicates(where: str | Mapping[str, str], path: SuitePath, found: Findings) -> None:
+    if isinstance(where, str):
+        check_predicate(where, path, found)
+        return
+    for name, text in where.items():
+        if is_label(name, "a slice's name", (*path, name), found):
+            check_predicate(text, (*path, name), found)
+
+
+def _check_excluded(item: Any, made: SliceSet, path: SuitePath, found: Findings) -> None:
+    """A mapping must name columns of the set; a single value is enough where there is one column."""
+    if isinstance(item, Mapping):
+        for column in item:
+            if column not in made.columns:
+                found.add(
+                    f"'{column}' is not a column of this slice set", path, did_you_mean(column, made.columns)
+                )
+    elif isinstance(item, (list, tuple)):
+        found.add(f"exclude holds values or mappings of column to value, not {shown(item)}", path)
+    elif len(made.columns) > 1 and not (isinstance(item, str) and "=" in item):
+        hint = f"write {{{made.columns[0]}: {shown(item)}}}"
+        found.add("a slice of crossed columns is excluded by a mapping or its whole text", path, hint)
 
 
 def _bins(value: Any, path: SuitePath, found: Findings) -> Any:

@@ -1,68 +1,44 @@
-"""YAML files as suites: values with their places in the file, YAML 1.2 scalars, nothing that surprises.
-
-Duplicate keys, tags, and files that are too large, too deep or grow by their anchors are refused.
-"""
+"""A suite from its YAML file, the files of its defaults and `--set`, with the place of each of its values."""
 
 from __future__ import annotations
 
 import os
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import yaml
-
-from plmetrics.core.errors import ConfigError, EnvironmentFault, Location, PlmetricsError, Problem
+from plmetrics.core.errors import ConfigError, Location, PlmetricsError, Problem
 from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import SUITE_KEYS, suite_from_mapping
+from plmetrics.suite.document import read
+from plmetrics.suite.layers import DEFAULTS, Layered, override, with_defaults
+from plmetrics.suite.problems import suite_from_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
 
-MAX_BYTES = 1_000_000
-MAX_DEPTH = 50
-MAX_NODES = 50_000
-
 AnyError = TypeVar("AnyError", bound=PlmetricsError)
 
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_WORDS: dict[str, Any] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
-}
-_QUOTES = "text that starts with one of & * ! | > % @ ` [ { or holds ': ' or ' #' needs quotes"
-_SYNTAX_HINTS = (
-    ("'\\t'", "write blanks in place of the tab"),
-    ("<block end>", "the keys of one mapping, and the items of one list, start in the same column"),
-    (
-        "mapping values are not allowed",
-        "a key needs a blank behind its colon; text that holds ': ' needs quotes",
-    ),
-    ("<stream end>", "something is not closed: a [, a { or a quote"),
-    ("flow", "text that holds one of [ ] { } , or ': ' needs quotes inside [ ] and { }"),
-)
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _EXPANDED = (("data", "path"), ("output", "directory"))
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSuite:
-    """A suite with the file it came from, the place of each of its keys and values there, and what replaced some."""
+    """A suite with the file it came from, the place of each of its keys and values, and what replaced some.
+
+    `defaults` are the files that it stands on, as it names them.
+    """
 
     suite: Suite
     file: Path
     places: Mapping[SuitePath, Location]
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    defaults: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -74,106 +50,55 @@ class LoadedSuite:
         return located(error, self.places, self.overrides)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """Plain values of a YAML file, and the place of each by its path."""
-
-    value: dict[str, Any]
-    places: dict[SuitePath, Location]
-
-
 def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> LoadedSuite:
-    """Read a suite.
+    """Read a suite and the files of its defaults.
 
     Args:
         path: the YAML file.
-        overrides: values for dotted keys, such as {"uncertainty.replicates": 200}, over those of the file; a
+        overrides: values for dotted keys, such as {"uncertainty.replicates": 200}, over those of the files; a
             text is read as a YAML scalar.
 
     Raises:
         ConfigError: all that is wrong, each problem with file, line and column.
-        EnvironmentFault: the file cannot be read.
+        EnvironmentFault: a file cannot be read.
     """
     file = Path(path)
-    document = read(file)
+    layers = read_layers(file, overrides)
     try:
-        value = document.value
-        for key, given in (overrides or {}).items():
-            value = _override(value, tuple(key.split(".")), given)
-        value = _expand(value)
+        value = _expand(overridden(layers.value, overrides))
         suite = suite_from_mapping(value, name=file.stem, reads_files=True)
     except ConfigError as error:
-        problems = located(error, document.places, overrides).problems
-        raise ConfigError(sorted(problems, key=_line)) from error
-    return LoadedSuite(suite, file, document.places, overrides or {})
+        problems = located(error, layers.places, overrides).problems
+        raise ConfigError(sorted(problems, key=partial(_order, str(file)))) from error
+    return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults)
 
 
-def read(file: Path) -> Document:
-    """The values of a YAML file with their places."""
-    try:
-        raw = file.read_bytes()
-    except FileNotFoundError:
-        others = [other.name for other in file.parent.glob("*.y*ml")] if file.parent.is_dir() else []
-        raise ConfigError(
-            Problem(f"{file}: there is no such file", hint=did_you_mean(file.name, others))
-        ) from None
-    except IsADirectoryError:
-        raise ConfigError(Problem(f"{file}: this is a folder, not a suite")) from None
-    except OSError as error:
-        raise EnvironmentFault(Problem(f"{file}: cannot be read: {str(error.strerror).lower()}")) from error
-    if len(raw) > MAX_BYTES:
-        raise ConfigError(
-            Problem(f"{file}: a suite may have {MAX_BYTES:,} bytes, this file has {len(raw):,}")
-        )
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = raw[: error.start]
-        where = Location(str(file), before.count(b"\n") + 1, error.start - before.rfind(b"\n"))
-        raise ConfigError(Problem("this is not UTF-8 text", where=where)) from error
-    return parse(text, str(file))
-
-
-def parse(text: str, file: str) -> Document:
-    """The values of a YAML text with their places.
+def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> Layered:
+    """What a suite and the files of its defaults say, `--set` left out but for the files themselves.
 
     Raises:
-        ConfigError: it is no YAML, or uses what is refused.
+        ConfigError: a file is absent or not a suite's YAML.
+        EnvironmentFault: a file cannot be read.
     """
+    document = read(file)
     try:
-        _check_events(text, file)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        raise ConfigError(_syntax(error, file)) from error
-    except yaml.reader.ReaderError as error:
-        before = text[: error.position]
-        where = Location(file, before.count("\n") + 1, error.position - before.rfind("\n"))
-        msg = f"this is no YAML: the character {chr(error.character)!r} cannot stand in it"
-        raise ConfigError(Problem(msg, where=where)) from error
-    builder = _Builder(file)
-    if not isinstance(node, yaml.MappingNode):
-        where = Location(file, 1, 1) if node is None else _location(file, node.start_mark)
-        hint = "it starts with keys such as name:, data: and columns:"
-        raise ConfigError(Problem("a suite is a mapping of keys to values", hint=hint, where=where))
-    value = builder.build(node, ())
-    if builder.problems:
-        raise ConfigError(builder.problems)
-    return Document(value, builder.places)
+        given = (overrides or {}).get(DEFAULTS)
+        chosen = override({}, (DEFAULTS,), given)[DEFAULTS] if given is not None else None
+        return with_defaults(document, file.parent, chosen)
+    except PlmetricsError as error:
+        raise located(error, document.places, overrides) from error
 
 
-def scalar(text: str) -> Any:
-    """A plain scalar by the rules of YAML 1.2.
+def overridden(value: dict[str, Any], overrides: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Values with those of `--set` over them.
 
-    >>> scalar("1e-3"), scalar("no"), scalar("0o14"), scalar("2020-01-01")
-    (0.001, 'no', 12, '2020-01-01')
+    Raises:
+        ConfigError: a key leads below what is not a mapping, or a text is no YAML.
     """
-    if text in _WORDS:
-        return _WORDS[text]
-    if _INTEGER.fullmatch(text):
-        return int(text) if len(text) < 400 else text
-    if _BASED.fullmatch(text):
-        return int(text, 0)
-    return float(text) if _FLOAT.fullmatch(text) else text
+    for key, given in (overrides or {}).items():
+        if key != DEFAULTS:
+            value = override(value, tuple(key.split(".")), given)
+    return value
 
 
 def located(
@@ -191,8 +116,10 @@ def located(
     return fresh
 
 
-def _line(problem: Problem) -> tuple[int, int]:
-    return (problem.where.line, problem.where.column) if problem.where else (0, 0)
+def _order(suite: str, problem: Problem) -> tuple[bool, str, int, int]:
+    """Those of the suite itself first, in the order of lines."""
+    where = problem.where
+    return (where.file != suite, where.file, where.line, where.column) if where else (False, "", 0, 0)
 
 
 def _placed(problem: Problem, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any]) -> Problem:
@@ -206,116 +133,6 @@ def _placed(problem: Problem, places: Mapping[SuitePath, Location], replaced: Ma
     while path and path not in places:
         path = path[:-1]
     return replace(problem, where=places.get(path))
-
-
-def _check_events(text: str, file: str) -> None:
-    """Refuse tags and depth before anything recursive sees the text."""
-    depth = 0
-    documents = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
-                where = _location(file, event.start_mark)
-                raise ConfigError(Problem(f"values are nested deeper than {MAX_DEPTH} levels", where=where))
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        elif isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            if documents > 1:
-                where = _location(file, event.start_mark)
-                raise ConfigError(Problem("a suite is one YAML document, here a second begins", where=where))
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            where = _location(file, event.start_mark)
-            written = tag.replace("tag:yaml.org,2002:", "!!")
-            raise ConfigError(Problem(f"tags such as {written} are not allowed in a suite", where=where))
-
-
-class _Builder:
-    """Plain values from YAML nodes, with the place of each; problems are collected."""
-
-    def __init__(self, file: str) -> None:
-        self.places: dict[SuitePath, Location] = {}
-        self.problems: list[Problem] = []
-        self._file = file
-        self._nodes = 0
-
-    def build(self, node: yaml.Node, path: SuitePath) -> Any:
-        """The value of a node."""
-        self._nodes += 1
-        if self._nodes > MAX_NODES:
-            where = _location(self._file, node.start_mark)
-            raise ConfigError(
-                Problem(f"the suite has more than {MAX_NODES:,} values: its anchors multiply", where=where)
-            )
-        if len(path) > MAX_DEPTH:
-            where = _location(self._file, node.start_mark)
-            raise ConfigError(Problem(f"anchors nest values deeper than {MAX_DEPTH} levels", where=where))
-        self.places.setdefault(path, _location(self._file, node.start_mark))
-        if isinstance(node, yaml.MappingNode):
-            return dict(self._pairs(node, path))
-        if isinstance(node, yaml.SequenceNode):
-            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
-        quoted = getattr(node, "style", None) is not None
-        return node.value if quoted else scalar(node.value)
-
-    def _pairs(self, node: yaml.MappingNode, path: SuitePath) -> Iterator[tuple[str, Any]]:
-        seen: dict[Any, Location] = {}
-        for key_node, value_node in node.value:
-            where = _location(self._file, key_node.start_mark)
-            if not isinstance(key_node, yaml.ScalarNode):
-                self.problems.append(Problem("a key must be a word, not a list or a mapping", where=where))
-                continue
-            key = key_node.value
-            if key == "<<":
-                msg = "merge keys (<<) are not supported"
-                self.problems.append(Problem(msg, hint="write the keys out", where=where))
-                continue
-            if key in seen:
-                msg = f"the key '{key}' stands here a second time, the first is in line {seen[key].line}"
-                self.problems.append(Problem(msg, where=where))
-                continue
-            seen[key] = where
-            self.places[*path, key] = where
-            yield key, self.build(value_node, (*path, key))
-
-
-def _location(file: str, mark: Any) -> Location:
-    return Location(file, mark.line + 1, mark.column + 1)
-
-
-def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
-    mark = error.problem_mark or error.context_mark
-    where = Location(file, 1, 1) if mark is None else _location(file, mark)
-    words = ", ".join(part for part in (error.context, error.problem) if part)
-    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in words), _QUOTES)
-    return Problem(f"this is no YAML: {words}", hint=hint, where=where)
-
-
-def _override(
-    value: dict[str, Any], steps: tuple[str, ...], given: Any, above: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """A copy with one key, or a key below it, replaced."""
-    head, *rest = steps
-    if not rest:
-        return {**value, head: _flow(given, (*above, head)) if isinstance(given, str) else given}
-    inner = value.get(head) or {}
-    if not isinstance(inner, dict):
-        known = [key for key in SUITE_KEYS if isinstance(value.get(key), dict)]
-        hint = did_you_mean(head, known) if not above else None
-        raise ConfigError(Problem(f"'{head}' is not a mapping", (*above, *steps), hint))
-    return {**value, head: _override(inner, tuple(rest), given, (*above, head))}
-
-
-def _flow(text: str, path: SuitePath) -> Any:
-    """The value of `--set`: a YAML scalar, list or mapping."""
-    if not text.lstrip().startswith(("[", "{", '"', "'")):
-        return scalar(text.strip())
-    try:
-        return parse(f"value: {text}", "--set").value["value"]
-    except ConfigError as error:
-        raise ConfigError([replace(problem, path=path, where=None) for problem in error.problems]) from error
 
 
 def _expand(value: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from plmetrics.table.checks import Check
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.table.slices import SliceKey
+    from plmetrics.table.slice_keys import SliceKey
 
 LABEL = "@label"
 WEIGHT = "@weight"

@@ -7,45 +7,24 @@ whose keys the cube holds. Where the crossing is too wide for an integer, cells 
 
 from __future__ import annotations
 
-import datetime
 import math
-import zoneinfo
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.names import number_text
+from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Codes = NDArray[np.int64]
-
 _WIDEST_SPAN = 1 << 16
 _WIDEST_NUMBER = 1 << 62
 LOOKUP_CELLS = 1 << 22
-
-
-@dataclass(frozen=True, slots=True)
-class SliceKey:
-    """One thing rows are grouped by. `column` is the canonical column that holds its value or bin number."""
-
-    column: str
-    label: str
-    expression: pl.Expr
-    kind: Literal["column", "bins", "predicate"]
-    edges: tuple[Any, ...] = ()
-
-    def text(self, value: Any) -> str:
-        """The value as it stands in results."""
-        if value is None:
-            return "null"
-        if self.kind == "bins":
-            return bin_text(self.edges, value)
-        return value_text(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +33,17 @@ class SliceSet:
 
     name: str
     keys: tuple[SliceKey, ...]
+    exclude: tuple[Any, ...] = ()
 
     @property
     def is_predicate(self) -> bool:
         """Whether the set has the one slice of rows where its predicate holds."""
         return len(self.keys) == 1 and self.keys[0].kind == "predicate"
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether a row has many tags, and is in the slice of each."""
+        return len(self.keys) == 1 and self.keys[0].kind == "tags"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +61,21 @@ class Slices:
         if not self.slice_set.keys:
             return ["all"]
         if self.slice_set.is_predicate:
-            return [f"{self.slice_set.name}=true"]
+            return [f"{self.slice_set.name}={self._predicate}"]
         return [", ".join(f"{part['column']}={part['value']}" for part in row) for row in self.pairs()]
+
+    @property
+    def _predicate(self) -> str:
+        """What the slice of a predicate is called: by its own name, where the set has several."""
+        label = self.slice_set.keys[0].label
+        return "true" if label == self.slice_set.name else label
 
     def pairs(self) -> list[list[dict[str, str]]]:
         """The `slice_values` column of the results."""
         if not self.slice_set.keys:
             return [[]]
         if self.slice_set.is_predicate:
-            return [[{"column": self.slice_set.name, "value": "true"}]]
+            return [[{"column": self.slice_set.name, "value": self._predicate}]]
         return [
             [
                 {"column": key.label, "value": key.text(value)}
@@ -106,67 +97,28 @@ def _plain_values(column: pl.Series) -> list[Any]:
     return column.to_list()
 
 
-def value_text(value: Any) -> str:
-    """A group value as text: strings as they are, numbers in shortest form, booleans lower case, dates ISO.
-
-    >>> value_text(2.0), value_text(True), value_text("north")
-    ('2', 'true', 'north')
-    """
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return number_text(value)
-    if isinstance(value, (datetime.date, datetime.time)):
-        return value.isoformat()
-    return str(value)
-
-
-def bin_text(edges: Sequence[Any], index: int) -> str:
-    """The half-open interval of a bin.
-
-    >>> bin_text((25, 40), 1), bin_text((25, 40), 0)
-    ('[25, 40)', '(-inf, 25)')
-    """
-    lower = f"[{value_text(edges[index - 1])}" if index > 0 else "(-inf"
-    upper = value_text(edges[index]) if index < len(edges) else "inf"
-    return f"{lower}, {upper})"
+def without_excluded(slices: Slices) -> tuple[Slices, list[Any]]:
+    """The slices that are not excluded, and what was to be excluded but does not occur."""
+    labels = [key.label for key in slices.slice_set.keys]
+    rows = [[part["value"] for part in row] for row in slices.pairs()]
+    texts = slices.texts()
+    keep = np.ones(len(rows), dtype=np.bool_)
+    unknown = []
+    for item in slices.slice_set.exclude:
+        wanted = item if isinstance(item, Mapping) else {labels[0]: item}
+        asked = {labels.index(name): _excluded_text(value) for name, value in wanted.items()}
+        found = [
+            text == item or all(row[place] == value for place, value in asked.items())
+            for row, text in zip(rows, texts, strict=True)
+        ]
+        keep &= ~np.array(found, dtype=np.bool_)
+        if not any(found):
+            unknown.append(item)
+    return Slices(slices.slice_set, slices.values.filter(pl.Series(keep))), unknown
 
 
-def bin_index(column: pl.Expr, dtype: pl.DataType, edges: Sequence[Any]) -> pl.Expr:
-    """Number of edges at or below the value, null where the value is null.
-
-    A date among times is its midnight, and an edge without a time zone is in the column's. Text is read as ISO dates,
-    as csv files hold them; what is none counts as null.
-
-    Raises:
-        ValueError: the edges cannot be compared with the column; the text says what they are.
-    """
-    if isinstance(edges[0], datetime.date):
-        if dtype == pl.String and not any(isinstance(edge, datetime.datetime) for edge in edges):
-            column, dtype = column.str.head(10).str.to_date("%Y-%m-%d", strict=False), pl.Date()
-        edges = [_moment(edge, dtype) for edge in edges]
-    elif not dtype.is_numeric():
-        msg = "numbers"
-        raise ValueError(msg)
-    passed = [(column >= edge).cast(pl.UInt32) for edge in edges]
-    return pl.sum_horizontal(passed, ignore_nulls=False)
-
-
-def _moment(edge: datetime.date, dtype: pl.DataType) -> datetime.date:
-    """A date or time that compares with a column of dates or times."""
-    zoned = isinstance(edge, datetime.datetime) and edge.tzinfo is not None
-    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
-    if not isinstance(dtype, (pl.Date, pl.Datetime)) or (zoned and zone is None):
-        msg = "times with a time zone" if zoned else "dates"
-        raise ValueError(msg)
-    if not isinstance(dtype, pl.Datetime):
-        return edge
-    if not isinstance(edge, datetime.datetime):
-        edge = datetime.datetime.combine(edge, datetime.time())
-    if zone is None:
-        return edge
-    own = zoneinfo.ZoneInfo(zone)
-    return edge.astimezone(own) if zoned else edge.replace(tzinfo=own)
+def _excluded_text(value: Any) -> str:
+    return "null" if value is None else value_text(value)
 
 
 def order(values: pl.DataFrame) -> pl.DataFrame:
@@ -263,6 +215,8 @@ class Cube:
         """For each row's cell the number of its slice in the set, -1 where it belongs to none."""
         if not slices.slice_set.keys:
             return np.zeros(len(cells), dtype=np.int64)
+        if slices.slice_set.is_tagged:
+            return self._tagged_codes(slices)[cells]
         if self._listed:
             return self._listed_codes(slices)[cells]
         known = self._set_cells(slices, slices.values)
@@ -271,6 +225,16 @@ class Cube:
             table = self._find(known, position, self._project(slices, np.arange(self.cells)))
             return table[cells]
         return self._find(known, position, self._project(slices, cells))
+
+    def _tagged_codes(self, slices: Slices) -> Codes:
+        """For each cell 0 where its rows have the tag of the one slice, else -1."""
+        (place,) = self._members(slices)
+        tag = slices.values.item()
+        tags = self.codes[place].values.str.split(TAG_SEPARATOR)
+        held = np.append(np.where(tags.list.contains(tag).to_numpy(), 0, -1), -1)
+        after = math.prod(part.size for part in self.codes[place + 1 :])
+        digits: Codes = (np.arange(self.cells) // after) % self.codes[place].size
+        return held[digits]
 
     def _listed_codes(self, slices: Slices) -> Codes:
         keys = slices.values.columns

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -24,10 +24,10 @@ from plmetrics.catalogue.custom import AGGREGATES
 from plmetrics.cli.app import app
 from plmetrics.core.results import TABLES
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES
-from plmetrics.report.catalogue import markdown_text
+from plmetrics.report.catalogue import markdown_text, undefined_statuses
 from plmetrics.report.summary import summarise
 from plmetrics.report.terminal import render
-from plmetrics.suite.model import Compare, Curve, Gate, Uncertainty
+from plmetrics.suite.model import Compare, Curve, CurveName, Gate, SliceSet, Uncertainty
 from plmetrics.suite.problems import SUITE_KEYS
 from plmetrics.table.source import ENDINGS
 
@@ -212,11 +212,13 @@ def test_links_lead_somewhere() -> None:
     "name",
     [
         *(column for schema in TABLES.values() for column in schema),
+        "defaults",
         *(key for key in SUITE_KEYS if key not in {"data", "columns", "output"}),
         *(f"uncertainty.{key}" for key in Uncertainty.model_fields),
         *(f"compare.{key}" for key in Compare.model_fields),
         *Gate.model_fields,
         *Curve.model_fields,
+        *get_args(CurveName),
         *(name.upper() for name in FUNCTION_NAMES),
         *(ending for ending in ENDINGS if not ending.endswith((".gz", ".zst"))),
     ],
@@ -225,6 +227,26 @@ def test_every_word_is_explained(name: str) -> None:
     assert f"`{name}`" in TEXT
 
 
+@pytest.mark.parametrize("key", ["column", *SliceSet.model_fields])
+def test_every_key_of_a_slice_set_is_shown(key: str) -> None:
+    shown = TEXT.partition("\n## Slices\n")[2].partition("\n## ")[0]
+    assert f"{{{key}: " in shown or f", {key}: " in shown
+
+
 @pytest.mark.parametrize("kind", [*AGGREGATES, "quantile", "formula", "over"])
 def test_every_kind_of_custom_metric_is_explained(kind: str) -> None:
     assert f"`{kind}: " in TEXT
+
+
+@pytest.mark.parametrize(
+    "status", sorted({word for cls in registry.classes() for word in undefined_statuses(cls)})
+)
+def test_every_status_is_explained(status: str) -> None:
+    explained = TEXT.partition("Why there is no value")[2]
+    assert f"`{status}`" in explained
+
+
+@pytest.mark.parametrize("task", registry.tasks())
+def test_default_metrics_are_those_of_the_task(task: str) -> None:
+    listed = ", ".join(f"`{metric.text}`" for metric in registry.default_metrics(task))
+    assert f"for `{task}` {listed}" in " ".join(TEXT.split())

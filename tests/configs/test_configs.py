@@ -57,7 +57,7 @@ def test_suite_runs_and_passes(name: str, run: Callable[[str], plm.Result]) -> N
 
 
 def test_every_use_has_a_suite() -> None:
-    uses = {"quickstart", "binary", "regression", "slices", "comparison", "gates", "custom"}
+    uses = {"quickstart", "binary", "regression", "slices", "comparison", "gates", "custom", "defaults"}
     assert uses <= {suite.stem for suite in SUITES}
 
 
@@ -118,6 +118,19 @@ def test_slices_has_every_kind(run: Callable[[str], plm.Result]) -> None:
     assert "sex=Male, race=Black" in slices["sex_race"]
     assert set(slices["age"]) == {"age=(-inf, 25)", "age=[25, 40)", "age=[40, 65)", "age=[65, inf)"}
     assert slices["long_hours"] == ["long_hours=true"]
+    assert set(slices["capital"]) == {"capital=gain", "capital=loss"}
+    assert len(slices["occupation"]) == 6
+    assert "occupation=other" in slices["occupation"]
+    table = pl.read_parquet(DATA / "adult_test_with_predictions.parquet")
+    edges = np.quantile(table["age"], [0.25, 0.5, 0.75], method="averaged_inverted_cdf")
+    first, second, third = (f"{edge:g}" for edge in edges)
+    ends = [("(-inf", first), (f"[{first}", second), (f"[{second}", third), (f"[{third}", "inf")]
+    assert set(slices["age_quarter"]) == {f"age={low}, {high})" for low, high in ends}
+    assert len(slices["relationship"]) == table["relationship"].n_unique() - 2
+    assert not any(
+        "AF-spouse" in text or text.startswith("sex=Male, marital_status=Widowed")
+        for text in slices["sex_family"]
+    )
     assert set(result.metrics.filter(metric="ece")["slice_set"]) == {"overall", "sex"}
 
 
@@ -133,3 +146,11 @@ def test_gates_show_every_verdict_that_does_not_fail(run: Callable[[str], plm.Re
     gates = run("gates").gates
     assert set(gates["verdict"]) >= {"pass", "skipped"}
     assert gates.filter(verdict="fail", level="warn").height == 1
+
+
+def test_defaults_hold_where_the_suite_says_nothing_else(run: Callable[[str], plm.Result]) -> None:
+    suite = run("defaults").suite
+    assert suite.uncertainty is not None
+    assert (suite.uncertainty.level, suite.uncertainty.seed, suite.min_rows) == (0.9, 7, 100)
+    assert list(suite.slices) == ["sex", "race", "age"]
+    assert suite.slices["race"].columns == ("race", "sex")

@@ -6,7 +6,7 @@ needs; `suite`, `files` and the columns of `tables` are laid over those of the b
     suite       text of suite.yaml; null: there is no such file
     change      texts of the suite to replace, each by another
     append      text at the end of the suite
-    tables      by file name (.parquet or .csv) the columns as lists
+    tables      by file name (.parquet, .csv, .ndjson or .arrow) the columns as lists
     types       Polars types by column, where lists do not tell
     files       by file name the text or the bytes
     cut         by file name how many bytes of it are left
@@ -106,10 +106,8 @@ def write_table(file: Path, columns: dict[str, list[Any]], types: dict[str, str]
             for name, values in columns.items()
         ]
     )
-    if file.suffix == ".csv":
-        frame.write_csv(file)
-    else:
-        frame.write_parquet(file)
+    writers = {".csv": frame.write_csv, ".ndjson": frame.write_ndjson, ".arrow": frame.write_ipc}
+    writers.get(file.suffix, frame.write_parquet)(file)
 
 
 def polars_type(name: str | list[str] | None) -> Any:

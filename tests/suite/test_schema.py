@@ -93,7 +93,9 @@ def suite(text: str) -> dict[str, Any]:
 def test_it_is_json_of_the_current_dialect() -> None:
     assert json.loads(json.dumps(SCHEMA, allow_nan=False)) == SCHEMA
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert set(SCHEMA["required"]) == {"columns", "models"}
+    assert valid({"columns": {"label": "y"}, "models": "p"}, SCHEMA)
+    assert valid({"defaults": "common.yaml"}, SCHEMA)
+    assert not valid({"models": "p"}, SCHEMA)
 
 
 @pytest.mark.parametrize(

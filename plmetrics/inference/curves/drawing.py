@@ -42,7 +42,7 @@ class Drawing:
             parts = reliability(sliced, self._weights, self._level)
         else:
             state = sliced.point_state()
-            parts = [points_of(curve, state, index) for index in range(len(slices))]
+            parts = [points_of(curve, state, index, binned=sliced.binned) for index in range(len(slices))]
             if curve.curve == "roc_hull":
                 self._keep_hulls(model, slices, state)
         self._add(curve.curve, model, slices, parts)

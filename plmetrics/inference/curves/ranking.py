@@ -23,7 +23,7 @@ Points = dict[str, Array]
 class Operating:
     """Threshold, hits and alarms at every distinct score of a slice, highest first, with nothing called before."""
 
-    def __init__(self, state: Mapping[str, Segments], index: int) -> None:
+    def __init__(self, state: Mapping[str, Segments], index: int, *, binned: bool = False) -> None:
         low, high = state["score"].offsets[index : index + 2]
         score, positive, negative = (
             state[name].values[low:high] for name in ("score", "positive", "negative")
@@ -36,6 +36,7 @@ class Operating:
         self.alarms = np.append(0.0, np.cumsum(self.negative[::-1]))
         self.calls = self.hits + self.alarms
         self.positives, self.negatives = self.hits[-1], self.alarms[-1]
+        self.binned = binned
 
     @property
     def recall(self) -> Array:
@@ -55,10 +56,15 @@ class Operating:
         return np.where(self.calls > 0, self.hits / np.where(self.calls > 0, self.calls, 1.0), 1.0)
 
 
-def points_of(curve: Curve, state: Mapping[str, Segments], index: int) -> Points:
-    """The points of a curve in one slice; none where it is undefined."""
-    points = Operating(state, index)
-    if points.positives == 0 or (curve.curve in _BOTH_CLASSES and points.negatives == 0):
+def points_of(curve: Curve, state: Mapping[str, Segments], index: int, *, binned: bool) -> Points:
+    """The points of a curve in one slice; none where it is undefined.
+
+    Where they are `binned`, it is not known what score lies above all others.
+    """
+    points = Operating(state, index, binned=binned)
+    if points.positives == 0 and (curve.curve != "cost" or points.negatives == 0):
+        return {}
+    if points.negatives == 0 and curve.curve in _BOTH_CLASSES:
         return {}
     found = _CURVES[curve.curve](points, curve)
     keep = thin(found["x"], found["y"])
@@ -114,11 +120,11 @@ def _gain(points: Operating, _: Curve) -> Points:
 
 
 def _cost(points: Operating, curve: Curve) -> Points:
-    """Expected cost by threshold; the point at which nothing is called stands just above the highest score."""
+    """Expected cost by threshold. Where nothing is called stands just above the highest score, if that is known."""
     missed = points.positives - points.hits
     cost = (curve.cost_fp * points.alarms + curve.cost_fn * missed) / (points.positives + points.negatives)
     threshold = points.threshold.copy()
-    threshold[0] = np.nextafter(np.nanmax(threshold), np.inf)
+    threshold[0] = np.nan if points.binned else np.nextafter(threshold[1], np.inf)
     defined = np.isfinite(threshold)
     threshold, cost = threshold[defined][::-1], cost[defined][::-1]
     return {"x": threshold, "y": cost, "threshold": threshold}
@@ -140,19 +146,25 @@ def joint_hull(by_model: Mapping[str, Points]) -> tuple[list[str], Points]:
     """The corners of the hull of several models' hulls, the model of each, and where it is the best choice.
 
     `lower` and `upper` are the iso-cost slopes c_fp (1 - prevalence) / (c_fn prevalence) between which a corner costs
-    least. A model without a corner is dominated: for no costs and no prevalence is it the best. Source: Provost and
-    Fawcett (2001).
+    least. A model without a corner is dominated: for no costs and no prevalence is it the best. The two ends, which
+    every model has, are given to the model of the corner beside them. Source: Provost and Fawcett (2001).
     """
-    names = [name for name, points in by_model.items() for _ in points["x"]]
+    names = list(by_model)
+    sizes = [len(points["x"]) for points in by_model.values()]
+    owner = np.repeat(np.arange(len(sizes)), sizes)
     joined = {
         key: np.concatenate([points[key] for points in by_model.values()]) for key in ("x", "y", "threshold")
     }
     corners = _upper_hull(joined["x"], joined["y"])
+    if joined["y"][corners[0]] == 0.0:
+        corners[0] = np.searchsorted(owner, owner[corners[1]])
+    if joined["x"][corners[-1]] == 1.0:
+        corners[-1] = np.searchsorted(owner, owner[corners[-2]], side="right") - 1
     points = {key: values[corners] for key, values in joined.items()}
     with np.errstate(divide="ignore"):
         slopes = np.diff(points["y"]) / np.diff(points["x"])
     points["lower"], points["upper"] = np.append(slopes, 0.0), np.append(np.inf, slopes)
-    return [names[index] for index in corners], points
+    return [names[number] for number in owner[corners]], points
 
 
 def _upper_hull(x: Array, y: Array) -> NDArray[np.int64]:

@@ -62,19 +62,17 @@ def _histogram(part: Pairs, values: Array, edges: Array) -> Points:
 
 
 def _qq(part: Pairs) -> Points:
-    """Residuals, centred and scaled, against the normal quantiles of (i - 0.5) / n."""
-    weight = _weights(part)
+    """Residuals, centred and scaled, against the normal quantiles of (i - 0.5) / n; none where all are one."""
+    weight, error = _weights(part), part.error
     total = weight.sum()
-    if total == 0:
+    if total == 0 or np.ptp(error) == 0:
         return {}
-    mean = np.sum(weight * part.error) / total
-    deviation = np.sqrt(np.sum(weight * (part.error - mean) ** 2) / total)
-    if deviation == 0:
-        return {}
-    order = np.argsort(part.error, kind="stable")
+    mean = np.sum(weight * error) / total
+    deviation = np.sqrt(np.sum(weight * (error - mean) ** 2) / total)
+    order = np.argsort(error, kind="stable")
     running = np.cumsum(weight[order])
     x = ndtri(np.clip((running - weight[order] / 2) / total, 1e-300, 1 - 1e-16))
-    y = (part.error[order] - mean) / deviation
+    y = (error[order] - mean) / deviation
     keep = thin(x, y)
     return {"x": x[keep], "y": y[keep]}
 
@@ -89,6 +87,7 @@ def _conditional(part: Pairs, by: Array, values: Array | None, level: float) -> 
         return {}
     edges = _quantile_edges(by, weight)
     place = np.searchsorted(edges, by)
+    limits = (-np.inf, np.inf) if values is not None else (0.0, 1.0)
     if values is None:
         values = (np.searchsorted(edges, part.score) == place).astype(np.float64)
 
@@ -105,9 +104,10 @@ def _conditional(part: Pairs, by: Array, values: Array | None, level: float) -> 
     enough = size > 1
     freedom = np.where(enough, size - 1, 1.0)
     half = np.where(enough, stdtrit(freedom, (1 + level) / 2) * np.sqrt(squares / freedom), np.nan)
+    lower, upper = (np.clip(end, *limits) for end in (y - half, y + half))
     top = np.append(edges, by.max())[held]
     rows = np.bincount(place, minlength=len(mass))[held].astype(np.float64)
-    return {"x": x, "y": y, "lower": y - half, "upper": y + half, "threshold": top, "n": rows}
+    return {"x": x, "y": y, "lower": lower, "upper": upper, "threshold": top, "n": rows}
 
 
 def _quantile_edges(by: Array, weight: Array) -> Array:

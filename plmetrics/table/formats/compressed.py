@@ -14,9 +14,12 @@ from plmetrics.core.errors import EnvironmentFault
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from plmetrics.table.files import SourceFile
+
 COMPRESSIONS = (".gz", ".zst")
 DAMAGED = "is damaged: it cannot be decompressed"
 UPSTREAM = "the program that writes it may have stopped halfway; write it again"
+_RATIO = 8
 
 
 class CompressionError(ValueError):
@@ -30,6 +33,11 @@ def with_compressions(*endings: str) -> tuple[str, ...]:
     ('.csv', '.csv.gz', '.csv.zst')
     """
     return (*endings, *(ending + compression for ending in endings for compression in COMPRESSIONS))
+
+
+def decompressed_size(file: SourceFile) -> int:
+    """About how many bytes of text a file holds."""
+    return file.size * (_RATIO if file.name.lower().endswith(COMPRESSIONS) else 1)
 
 
 @contextmanager

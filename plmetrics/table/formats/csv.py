@@ -23,6 +23,7 @@ from plmetrics.table.formats.compressed import (
     DAMAGED,
     UPSTREAM,
     CompressionError,
+    decompressed_size,
     is_damage,
     open_text,
     with_compressions,
@@ -98,7 +99,7 @@ def _counted(file: SourceFile) -> SourceFile:
 
 def inferred_rows(files: Sequence[SourceFile]) -> int | None:
     """How many rows of each file show its types; None: all."""
-    if sum(file.size for file in files) <= _SMALL:
+    if sum(decompressed_size(file) for file in files) <= _SMALL:
         return None
     return max(_FEWEST_ROWS, _SAMPLED_ROWS // len(files))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from plmetrics.table.files import Complaints, SourceFile
 
 _PARTITION = "partition."
+_REPAIR = "restore the file, or repair the table: DeltaTable.repair() takes lost files out of the log"
 _MAPPING = "delta.columnMapping.mode"
 
 
@@ -32,11 +33,17 @@ def list_table(root: Path, complaints: Complaints) -> Listing:
     actions = pl.DataFrame(table.get_add_actions(flatten=True))
     keys = list(table.metadata().partition_columns)
     values = actions.select(
-        "path", *(pl.col(_PARTITION + key).alias(key) for key in keys if _PARTITION + key in actions.columns)
+        "path",
+        *(
+            pl.col(_PARTITION + key).alias(key)
+            if _PARTITION + key in actions.columns
+            else pl.lit(None, dtype=pl.String).alias(key)
+            for key in keys
+        ),
     )
     found: dict[SourceFile, str] = {}
-    for path, rows in actions.select("path", "num_records").iter_rows():
-        file = data_file(_on_disk(path, root), root, rows, complaints)
+    for path in actions["path"]:
+        file = data_file(_on_disk(path, root), root, complaints, _REPAIR)
         if file is not None:
             found[file] = path
     files = tuple(sorted(found, key=lambda file: file.name))

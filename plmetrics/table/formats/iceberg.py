@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.table.files import Complaints, SourceFile
 
 _VERSION = re.compile(r"v?(\d+)")
+_MOVED = "restore the file; a table that was moved names its files where they were, so register it anew"
 _REWRITE = "rewrite the table's data files, for example with rewrite_data_files"
 
 
@@ -38,9 +39,7 @@ def list_table(path: Path, complaints: Complaints) -> Listing:
     root = metadata.parent.parent
     table, tasks = _open(metadata)
     _refuse_hidden(table, tasks, root)
-    found = (
-        data_file(_on_disk(task.file.file_path), root, task.file.record_count, complaints) for task in tasks
-    )
+    found = (data_file(_on_disk(task.file.file_path), root, complaints, _MOVED) for task in tasks)
     files = tuple(sorted((file for file in found if file), key=lambda file: file.name))
     columns = tuple(field.name for field in table.schema().fields)
     return Listing(ICEBERG, files, columns, _no_partitions(files), _needed(table))

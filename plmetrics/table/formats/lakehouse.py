@@ -81,21 +81,18 @@ def article(kind: str) -> str:
     return "an Iceberg" if kind == ICEBERG else "a Delta"
 
 
-def data_file(path: Path, root: Path, rows: int | None, complaints: Complaints) -> SourceFile | None:
-    """A file that a table names, if it is there."""
+def data_file(path: Path, root: Path, complaints: Complaints, hint: str) -> SourceFile | None:
+    """A file that a table names; None, and a complaint with the hint, if it is not there."""
     try:
         size = path.stat().st_size
     except FileNotFoundError:
-        hint = (
-            "restore the file, or repair the table; Iceberg tables cannot be moved, they hold absolute paths"
-        )
         complaints.add(path, "no such file, but the table names it", hint)
         return None
     except OSError as error:
         complaints.fault(path, error)
         return None
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-    return SourceFile(path=str(path), name=name, size=size, rows=rows)
+    return SourceFile(path=str(path), name=name, size=size)
 
 
 class ListedFiles:

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from references.rankings import hull_auc, points
 from references.samples import sample
 
@@ -35,10 +36,14 @@ def test_points_are_those_of_the_definitions(rows, weight):
         y, p = part["y"].to_numpy(), part["p"].to_numpy()
         w = part["w"].to_numpy().astype(float) if weight else np.ones(len(y))
         positives, negatives, total = w[y].sum(), w[~y].sum(), w.sum()
-        if positives == 0:
-            assert all(frame.is_empty() for frame in own.values())
-            continue
         operating = points(y, p, w)
+        cost = [(2 * fp + 7 * (positives - tp)) / total for _, tp, fp in operating]
+        np.testing.assert_allclose(own["cost"]["y"], [*cost[::-1], 7 * positives / total])
+        assert own["cost"]["x"].to_list()[:-1] == [t for t, _, _ in operating[::-1]]
+        assert own["cost"]["x"].is_sorted()
+        if positives == 0:
+            assert all(own[name].is_empty() for name in NAMES)
+            continue
         called = [(tp + fp) / total for _, tp, fp in operating]
         recall = [tp / positives for _, tp, _ in operating]
         precision = [tp / (tp + fp) for _, tp, fp in operating]
@@ -52,9 +57,6 @@ def test_points_are_those_of_the_definitions(rows, weight):
             here = next(i for i, (t, _, _) in enumerate(operating) if t == row["threshold"])
             assert precision[here] == pytest.approx(row["y"])
             assert recall[here] >= row["x"] - 1e-12
-        cost = [(2 * fp + 7 * (positives - tp)) / total for _, tp, fp in operating]
-        np.testing.assert_allclose(own["cost"]["y"], [*cost[::-1], 7 * positives / total])
-        assert own["cost"]["x"].to_list()[:-1] == [t for t, _, _ in operating[::-1]]
         if negatives == 0:
             assert own["roc_hull"].is_empty()
             continue
@@ -64,6 +66,31 @@ def test_points_are_those_of_the_definitions(rows, weight):
         assert np.trapezoid(hull[:, 1], hull[:, 0]) == pytest.approx(hull_auc(y, p, w))
         slopes = np.diff(hull[:, 1]) / np.maximum(np.diff(hull[:, 0]), 1e-300)
         assert (np.diff(slopes) < 0).all()
+
+
+@pytest.mark.parametrize("classes", [0, 1, 2])
+@pytest.mark.parametrize("rows", [1, 2, 5, 60])
+def test_a_grid_with_a_bin_a_score_has_the_same_points(rows, classes):
+    """But for the ends of cost: what lies below the lowest and above the highest edge is not known there."""
+    table = sample(rows, seed=rows, classes=classes)
+    exact, grid = (curves(table, exact=exact) for exact in (True, False))
+    points = [frame.filter(pl.col("curve") != "cost").drop("threshold") for frame in (exact, grid)]
+    assert_frame_equal(*points)
+    for text in exact["slice"].unique():
+        every, known = (frame.filter(slice=text, curve="cost") for frame in (exact, grid))
+        least = table["p"].min() == every["x"].min()
+        assert known["y"].to_list() == pytest.approx(every["y"].to_list()[int(least) : -1])
+
+
+def test_the_costs_without_a_call_are_not_placed_inside_the_highest_bin(monkeypatch):
+    monkeypatch.setattr("plmetrics.engine.stream.FINE_BINS", 12)
+    monkeypatch.setattr("plmetrics.engine.stream._LEAST_BINS", 12)
+    table = sample(300, seed=2, ties=False)
+    found = curves(table, exact=False).filter(curve="cost", slice="all")
+    assert found.height > 5
+    for x, y in found.select("x", "y").rows():
+        called, positive = table["p"] >= x, table["y"]
+        assert y == pytest.approx((2 * (called & ~positive).sum() + 7 * (~called & positive).sum()) / 300)
 
 
 def test_costs_across_models():
@@ -79,10 +106,15 @@ def test_costs_across_models():
             "g": "a",
         }
     )
-    models = ["sharp_top", "broad", "useless"]
+    models = ["useless", "sharp_top", "broad"]
     found = curves(table, models=models, curves=["roc", "roc_hull"])
     hull = found.filter(curve="roc_hull_models")
     assert set(hull["model"]) == {"sharp_top", "broad"}
+    assert (hull["x"][0], hull["y"][-1]) == (0, 1)
+    for row in hull.filter(pl.col("threshold").is_not_null()).iter_rows(named=True):
+        called = table.filter(pl.col(row["model"]) >= row["threshold"])
+        assert row["y"] == pytest.approx(called["y"].sum() / y.sum())
+        assert row["x"] == pytest.approx((~called["y"]).sum() / (~y).sum())
     assert hull["upper"][0] is None
     assert hull["lower"][-1] == 0
     every = found.filter(curve="roc")
@@ -90,17 +122,26 @@ def test_costs_across_models():
         slope = (row["lower"] + (row["upper"] or row["lower"] + 10)) / 2
         best = (every["y"] - slope * every["x"]).max()
         assert row["y"] - slope * row["x"] == pytest.approx(best, abs=1e-12)
+    positive = [True, False, False, True]
+    ends = {"y": positive, "broad": [-9.0, 9.0, 9.0, -9.0], "useless": [1.0, 0.0, 1.0, 0.0], "g": ["a"] * 4}
+    noisy = pl.concat([table.select(*ends), pl.DataFrame(ends)])
+    ended = curves(noisy, models=["useless", "broad"], curves=["roc_hull"]).filter(curve="roc_hull_models")
+    assert [ended.select("x", "y").row(place) for place in (0, -1)] == [(0, 0), (1, 1)]
+    assert set(ended["model"]) == {"broad"}
     assert curves(table, models="broad", curves=["roc_hull"]).filter(curve="roc_hull_models").is_empty()
 
 
-@pytest.mark.parametrize("shape", ["roc", "steps", "noise"])
-def test_thinning_hardly_moves_the_area(shape):
+@pytest.mark.parametrize("size", [5_000, 60_000, 200_000])
+@pytest.mark.parametrize("shape", ["roc", "pr", "steps", "noise"])
+def test_thinning_hardly_moves_the_area(shape, size):
     rng = np.random.default_rng(0)
-    size = 60_000
-    if shape == "roc":
+    if shape in {"roc", "pr"}:
         positive = rng.random(size) < 0.3
         order = np.argsort(-rng.beta(1 + positive, 2))
-        x, y = np.cumsum(~positive[order]) / (~positive).sum(), np.cumsum(positive[order]) / positive.sum()
+        hits, alarms = np.cumsum(positive[order]), np.cumsum(~positive[order])
+        x, y = alarms / alarms[-1], hits / hits[-1]
+        if shape == "pr":
+            x, y = y, hits / (hits + alarms)
     elif shape == "steps":
         x, y = np.sort(rng.random(size)), np.sort(rng.integers(0, 40, size) / 40)
     else:
@@ -108,9 +149,29 @@ def test_thinning_hardly_moves_the_area(shape):
         y = 0.3 + 0.5 * x + np.cumsum(rng.normal(0, 1e-4, size))
     keep = thin(x, y)
     assert len(keep) <= 1000
+    assert abs(np.trapezoid(y[keep], x[keep]) - np.trapezoid(y, x)) < (1.5e-4 if shape == "pr" else 1e-4)
     assert (keep[0], keep[-1]) == (0, size - 1)
-    assert abs(np.trapezoid(y[keep], x[keep]) - np.trapezoid(y, x)) < 1e-4
-    assert np.abs(np.interp(x, x[keep], y[keep]) - y)[np.append(np.diff(x) > 1e-9, False)].max() < 0.01
+    assert farthest(x, y, keep) < 0.002
+
+
+def farthest(x, y, keep):
+    """The largest distance of a point from the nearest point of the line that takes its place."""
+    line = np.clip(np.searchsorted(keep, np.arange(len(x)), side="right") - 1, 0, len(keep) - 2)
+    start, end = keep[line], keep[line + 1]
+    along = np.stack([x[end] - x[start], y[end] - y[start]])
+    away = np.stack([x - x[start], y - y[start]])
+    share = np.clip((along * away).sum(axis=0) / np.maximum((along**2).sum(axis=0), 1e-300), 0, 1)
+    return np.hypot(*(away - share * along)).max()
+
+
+def test_thinning_keeps_the_one_point_that_sticks_out():
+    x = np.arange(300_000) / 300_000
+    y = x.copy()
+    y[[70_001, 210_007]] = 2.0, -2.0
+    keep = thin(x, y)
+    assert {70_001, 210_007} <= set(keep)
+    assert len(keep) < 20
+    np.testing.assert_array_equal(thin(np.ones(2000), np.full(2000, 5.0)), [0, 1999])
 
 
 @pytest.mark.parametrize(
@@ -119,7 +180,8 @@ def test_thinning_hardly_moves_the_area(shape):
         ("binary", "residual_qq", "curve 'residual_qq' belongs to task 'regression'"),
         ("regression", "lift", "curve 'lift' belongs to task 'binary'"),
         ("binary", {"curve": "cost", "cost_fp": -1}, "cost_fp must be"),
-        ("binary", "rok", "curve must be"),
+        ("binary", {"curve": "pr", "cost_fn": 3}, "cost_fn belongs to curve 'cost', not to 'pr'"),
+        ("binary", "rok", "unknown curve 'rok'"),
     ],
 )
 def test_what_is_wrong_is_said(task, curve, words):
@@ -129,3 +191,11 @@ def test_what_is_wrong_is_said(task, curve, words):
             table.with_columns(pl.col("y").cast(pl.Float64)), task=task, label="y", models="p", curves=[curve]
         )
     assert words in str(caught.value)
+
+
+def test_cost_has_one_pair_of_costs():
+    table = sample(20, seed=1)
+    twice = [COST, {**COST, "slices": []}]
+    assert curves(table, curves=twice).equals(curves(table, curves=[COST]))
+    with pytest.raises(plm.ConfigError, match="one pair of costs"):
+        curves(table, curves=["cost", COST])

@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from contextlib import nullcontext
 from datetime import date, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -12,6 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault
+from plmetrics.table.formats import delta
 from plmetrics.table.source import ROW_KEY, open_source
 
 pytest.importorskip("deltalake")
@@ -126,7 +129,7 @@ def test_a_file_that_is_gone():
     (Path("t") / name).unlink()
     assert refused() == (
         f"t/{name}: no such file, but the table names it\n"
-        "    restore the file, or repair the table; Iceberg tables cannot be moved, they hold absolute paths"
+        "    restore the file, or repair the table: DeltaTable.repair() takes lost files out of the log"
     )
 
 
@@ -153,8 +156,33 @@ def test_a_log_that_cannot_be_read(root, text):
 def test_column_mapping_is_refused():
     write(ROWS)
     edit_log(0, metaData={"configuration": {"delta.columnMapping.mode": "name"}})
-    assert refused().startswith("t: ")
-    assert "column mapping" in refused() or "cannot be read" in refused()
+    assert refused() == (
+        "t: its columns have other names in its files (column mapping)\n    write a copy without column mapping"
+    )
+
+
+def test_rows_that_are_marked_as_deleted_are_refused(root):
+    marked = pl.DataFrame({"filepath": ["a.parquet"], "selection_vector": [[True, False]]})
+    for vectors in (marked, marked.clear()):
+        table = SimpleNamespace(
+            metadata=lambda: SimpleNamespace(configuration={}),
+            protocol=lambda: SimpleNamespace(reader_features=["deletionVectors"]),
+            deletion_vectors=lambda vectors=vectors: vectors,
+        )
+        with pytest.raises(DataError, match="deletion vectors") if vectors.height else nullcontext():
+            delta._refuse_hidden(table, root)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("a%20b/x=1%252F/p.parquet", "/t/a b/x=1%2F/p.parquet"),
+        ("/other/p.parquet", "/other/p.parquet"),
+        ("file:///other/p%20q.parquet", "/other/p q.parquet"),
+    ],
+)
+def test_where_the_files_of_the_log_are(path, place):
+    assert delta._on_disk(path, Path("/t")) == Path(place)
 
 
 def test_its_files_are_not_to_be_named_themselves(root):

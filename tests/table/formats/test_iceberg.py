@@ -4,6 +4,7 @@ import json
 import sys
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault
+from plmetrics.table.formats import iceberg
+from plmetrics.table.formats.lakehouse import Listing
 from plmetrics.table.source import ROW_KEY, open_source
 
 pytest.importorskip("pyiceberg")
@@ -171,3 +174,30 @@ def test_without_the_extra(table, monkeypatch):
     assert refused(kind=EnvironmentFault) == (
         "reading an Iceberg table needs the extra 'iceberg'\n    pip install 'plmetrics[iceberg]'"
     )
+
+
+@pytest.mark.parametrize(
+    ("deletes", "form", "words"),
+    [
+        (["d.parquet"], "PARQUET", r"rows of its files are marked as deleted \(delete files\)"),
+        ([], "ORC", "its data files are ORC, not parquet"),
+    ],
+)
+def test_what_plain_parquet_files_do_not_show_is_refused(table, deletes, form, words):
+    file = SimpleNamespace(file_format=SimpleNamespace(value=form))
+    with pytest.raises(DataError, match=words):
+        iceberg._refuse_hidden(table, [SimpleNamespace(delete_files=deletes, file=file)], Path("t"))
+
+
+def test_remote_files_are_refused():
+    with pytest.raises(DataError, match=r"'s3://b/p\.parquet': remote storage is not available yet"):
+        iceberg._on_disk("s3://b/p.parquet")
+
+
+def test_a_partition_column_that_stands_in_the_metadata_only(table, monkeypatch):
+    """As in tables that were made over files of another tool: it would be null otherwise."""
+    monkeypatch.setattr(iceberg, "_needed", lambda _: frozenset({"y", "day"}))
+    monkeypatch.setattr(
+        iceberg, "Listing", lambda *given: Listing(*given[:2], (*given[2], "day"), *given[3:])
+    )
+    assert refused().endswith(": column 'day' stands in the table's metadata only")

@@ -1,0 +1,17 @@
+"""Who runs, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchmarks.contestants.duck import DUCKDB
+from benchmarks.contestants.ours import OURS
+from benchmarks.contestants.rust import POLARS_DS, RAPIDSTATS
+from benchmarks.contestants.scikit import SCIKIT
+
+if TYPE_CHECKING:
+    from benchmarks.contestants.contestant import Contestant
+
+CONTESTANTS: dict[str, Contestant] = {
+    contestant.name: contestant for contestant in (*OURS, *SCIKIT, *RAPIDSTATS, *POLARS_DS, *DUCKDB)
+}

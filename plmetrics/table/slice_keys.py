@@ -1,0 +1,128 @@
+"""What rows are grouped by: a column's values, bins, top values, tags or a predicate, and how they read in results."""
+
+from __future__ import annotations
+
+import datetime
+import zoneinfo
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from plmetrics.core.names import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Kind = Literal["column", "bins", "quantiles", "top", "tags", "predicate"]
+
+OTHER = "other"
+TAG_SEPARATOR = "\x1f"
+"""What stands between the tags of a row: a control character that no tag has."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceKey:
+    """One thing rows are grouped by. `column` is the canonical column that holds its value or number.
+
+    `edges` are those of bins, and for `top` the values that have a slice of their own. Of `quantiles` and `top` only
+    their `number` is known until the data has been looked at. The value of `tags` is all tags of a row in one text.
+    """
+
+    column: str
+    label: str
+    expression: pl.Expr
+    kind: Kind
+    edges: tuple[Any, ...] = ()
+    number: int = 0
+
+    def text(self, value: Any) -> str:
+        """The value as it stands in results."""
+        if value is None:
+            return "null"
+        if self.kind == "bins":
+            return bin_text(self.edges, value)
+        if self.kind == "top":
+            own = self.edges[value] if value < len(self.edges) else OTHER
+            return "null" if own is None else value_text(own)
+        return value_text(value)
+
+
+def value_text(value: Any) -> str:
+    """A group value as text: strings as they are, numbers in shortest form, booleans lower case, dates ISO.
+
+    >>> value_text(2.0), value_text(True), value_text("north")
+    ('2', 'true', 'north')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    return str(value)
+
+
+def bin_text(edges: Sequence[Any], index: int) -> str:
+    """The half-open interval of a bin.
+
+    >>> bin_text((25, 40), 1), bin_text((25, 40), 0)
+    ('[25, 40)', '(-inf, 25)')
+    """
+    lower = f"[{value_text(edges[index - 1])}" if index > 0 else "(-inf"
+    upper = value_text(edges[index]) if index < len(edges) else "inf"
+    return f"{lower}, {upper})"
+
+
+def bin_index(column: pl.Expr, dtype: pl.DataType, edges: Sequence[Any]) -> pl.Expr:
+    """Number of edges at or below the value, null where the value is null.
+
+    A date among times is its midnight, and an edge without a time zone is in the column's. Text is read as ISO dates,
+    as csv files hold them; what is none counts as null.
+
+    Raises:
+        ValueError: the edges cannot be compared with the column; the text says what they are.
+    """
+    if isinstance(edges[0], datetime.date):
+        if dtype == pl.String and not any(isinstance(edge, datetime.datetime) for edge in edges):
+            column, dtype = column.str.head(10).str.to_date("%Y-%m-%d", strict=False), pl.Date()
+        edges = [_moment(edge, dtype) for edge in edges]
+    elif not dtype.is_numeric():
+        msg = "numbers"
+        raise ValueError(msg)
+    passed = [(column >= edge).cast(pl.UInt32) for edge in edges]
+    return pl.sum_horizontal(passed, ignore_nulls=False)
+
+
+def _moment(edge: datetime.date, dtype: pl.DataType) -> datetime.date:
+    """A date or time that compares with a column of dates or times."""
+    zoned = isinstance(edge, datetime.datetime) and edge.tzinfo is not None
+    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    if not isinstance(dtype, (pl.Date, pl.Datetime)) or (zoned and zone is None):
+        msg = "times with a time zone" if zoned else "dates"
+        raise ValueError(msg)
+    if not isinstance(dtype, pl.Datetime):
+        return edge
+    if not isinstance(edge, datetime.datetime):
+        edge = datetime.datetime.combine(edge, datetime.time())
+    if zone is None:
+        return edge
+    own = zoneinfo.ZoneInfo(zone)
+    return edge.astimezone(own) if zoned else edge.replace(tzinfo=own)
+
+
+def tag_text(column: pl.Expr) -> pl.Expr:
+    """All different tags of a row in one text, null where it has none."""
+    tags = column.cast(pl.List(pl.String)).list.drop_nulls().list.unique().list.sort()
+    return pl.when(tags.list.len() > 0).then(tags.list.join(TAG_SEPARATOR))
+
+
+def top_index(column: pl.Expr, values: Sequence[Any]) -> pl.Expr:
+    """The number of a value among those of a top, one more than there are for any other."""
+    rest = pl.lit(len(values), dtype=pl.UInt32)
+    numbers = {value: number for number, value in enumerate(values) if value is not None}
+    if not numbers:
+        return pl.when(column.is_null()).then(pl.lit(0, dtype=pl.UInt32)).otherwise(rest) if values else rest
+    known = column.replace_strict(list(numbers), list(numbers.values()), default=rest, return_dtype=pl.UInt32)
+    absent = pl.lit(values.index(None), dtype=pl.UInt32) if None in values else rest
+    return pl.when(column.is_null()).then(absent).otherwise(known)

@@ -1,0 +1,250 @@
+"""Quantile bins, tops, tags, named predicates and exclusion: each slice is the rows that a filter by hand keeps."""
+
+import numpy as np
+import polars as pl
+import pytest
+from references.samples import VALUES, assert_same
+
+import plmetrics as plm
+from plmetrics.core.errors import ConfigError, DataError
+
+ROWS = 240
+METRICS = ["tp", "n", "accuracy", "roc_auc", "brier", "ece"]
+TAGS = [["vip", "new"], ["new"], [], None, ["old", "vip", "old"], ["old", None], [None]]
+SAME = [name for name in VALUES if not name.startswith("slice")]
+
+
+def table(**columns):
+    rng = np.random.default_rng(4)
+    return pl.DataFrame(
+        {
+            "y": rng.random(ROWS) < 0.4,
+            "p": np.round(rng.random(ROWS), 2),
+            "w": rng.integers(1, 4, ROWS).astype(float),
+            "age": [None if age == 20 else age for age in rng.integers(20, 70, ROWS).tolist()],
+            "income": np.round(rng.normal(0, 1, ROWS), 1),
+            "region": rng.choice(["north", "north", "north", "south", "south", "west", "east"], ROWS),
+            "level": rng.choice([1, 2, 3, 100], ROWS),
+            "device": pl.Series([None, "web", "app", "app"] * (ROWS // 4)),
+            "segments": pl.Series([TAGS[i % len(TAGS)] for i in range(ROWS)], dtype=pl.List(pl.String)),
+            "unit": rng.integers(0, 60, ROWS),
+            **columns,
+        }
+    )
+
+
+def evaluate(frame, **arguments):
+    defaults = {"label": "y", "models": {"m": "p"}, "metrics": METRICS}
+    return plm.evaluate(frame, **{**defaults, **arguments})
+
+
+def assert_slices(spec, expected, frame=None, **arguments):
+    """The slices of the set `s` are these, in this order, and each equals its rows evaluated alone."""
+    frame = table() if frame is None else frame
+    found = evaluate(frame, slices={"s": spec}, **arguments).metrics.filter(slice_set="s")
+    assert found["slice"].unique(maintain_order=True).to_list() == list(expected)
+    for text, keep in expected.items():
+        alone = evaluate(frame.filter(keep.fill_null(value=False)), **arguments).metrics
+        assert_same(found.filter(slice=text), alone, SAME)
+
+
+WAYS = {
+    "exact": {},
+    "binned": {"exact": False},
+    "weighted": {"weight": "w"},
+    "weighted bins": {"weight": "w", "exact": False},
+}
+AGE, REGION, LEVEL, DEVICE = pl.col("age"), pl.col("region"), pl.col("level"), pl.col("device")
+HELD = {tag: pl.col("segments").list.contains(tag) for tag in ("new", "old", "vip")}
+
+
+def has(tag):
+    return pl.col("segments").list.drop_nulls().list.contains(tag)
+
+
+CASES = {
+    "top": (
+        {"column": "region", "top": 2},
+        {
+            "region=north": REGION == "north",
+            "region=south": REGION == "south",
+            "region=other": REGION.is_in(["west", "east"]),
+        },
+    ),
+    "top of all": ({"column": "level", "top": 9}, {f"level={n}": LEVEL == n for n in (1, 2, 3, 100)}),
+    "top without the excluded": (
+        {"column": "region", "top": 1, "exclude": ["north"]},
+        {"region=south": REGION == "south", "region=other": REGION.is_in(["west", "east"])},
+    ),
+    "top with null": (
+        {"column": "device", "top": 1},
+        {"device=app": DEVICE == "app", "device=other": DEVICE.is_null() | (DEVICE == "web")},
+    ),
+    "tags": ("segments", {f"segments={tag}": has(tag) for tag in ("new", "old", "vip")}),
+    "tags but one": (
+        {"column": "segments", "exclude": ["old"]},
+        {f"segments={tag}": has(tag) for tag in ("new", "vip")},
+    ),
+    "predicates": (
+        {"where": {"young": "age < 40", "rich": "income > 0"}},
+        {"s=young": AGE < 40, "s=rich": pl.col("income") > 0},
+    ),
+    "one excluded": (
+        {"column": "region", "exclude": ["west"]},
+        {f"region={r}": REGION == r for r in ("east", "north", "south")},
+    ),
+    "excluded beside null": (
+        {"column": "device", "exclude": ["web"]},
+        {"device=app": DEVICE == "app", "device=null": DEVICE.is_null()},
+    ),
+    "null excluded": (
+        {"column": "device", "exclude": [None]},
+        {"device=app": DEVICE == "app", "device=web": DEVICE == "web"},
+    ),
+    "far number excluded": (
+        {"column": "level", "exclude": [100]},
+        {f"level={n}": LEVEL == n for n in (1, 2, 3)},
+    ),
+    "first number excluded": (
+        {"column": "level", "exclude": [1.0, "level=3"]},
+        {f"level={n}": LEVEL == n for n in (2, 100)},
+    ),
+    "bin excluded": (
+        {"column": "age", "bins": [30, 40], "exclude": ["[30, 40)"]},
+        {"age=(-inf, 30)": AGE < 30, "age=[40, inf)": AGE >= 40, "age=null": AGE.is_null()},
+    ),
+    "cells excluded": (
+        {
+            "columns": ["level", "device"],
+            "exclude": [{"level": 100}, {"level": 1, "device": None}, {"device": "web"}],
+        },
+        {
+            f"level={n}, device={d}": (LEVEL == n) & DEVICE.eq_missing(None if d == "null" else d)
+            for n in (1, 2, 3)
+            for d in ("app", "null")
+            if (n, d) != (1, "null")
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("case", CASES)
+def test_slices_are_their_rows(case, way):
+    spec, expected = CASES[case]
+    if case == "top with null":
+        expected = {"device=app": expected["device=app"], "device=other": expected["device=other"]}
+    assert_slices(spec, expected, **WAYS[way])
+
+
+@pytest.mark.parametrize("way", ["exact", "binned"])
+@pytest.mark.parametrize("others", [["level", "device"], ["region"]])
+def test_excluded_values_do_not_leak_into_other_sets_of_a_cube(others, way):
+    """A code that a value has not must not be another's: neither in its own set nor in those it is crossed with."""
+    sets = {"all": others, "kept": {"column": "level", "exclude": [100]}, "cells": ["region", "level"]}
+    sets = {f"set_{name}": spec for name, spec in sets.items()}
+    both = evaluate(table(), slices=sets, **WAYS[way]).metrics
+    for name, spec in sets.items():
+        own = evaluate(table(), slices={name: spec}, **WAYS[way]).metrics.filter(slice_set=name)
+        assert_same(both.filter(slice_set=name), own, VALUES)
+    for level in (1, 2, 3):
+        alone = evaluate(table().filter(LEVEL == level), **WAYS[way]).metrics
+        assert_same(both.filter(slice_set="set_kept", slice=f"level={level}"), alone, SAME)
+
+
+def inverted(values, weights, share):
+    """Averaged inverse of the distribution function, value by value."""
+    total, running, edges = sum(weights) * share, 0.0, []
+    for value, weight in sorted(zip(values, weights, strict=True)):
+        before, running = running, running + weight
+        if before <= total <= running and (before < total or before == total and edges):
+            edges.append(value)
+    return (edges[0] + edges[-1]) / 2
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize(("column", "number"), [("age", 4), ("income", 3), ("level", 10)])
+def test_quantile_bins(column, number, weight):
+    frame = table()
+    known = frame.filter(pl.col(column).is_not_null())
+    weights = known[weight].to_list() if weight else [1.0] * known.height
+    values = known[column].to_list()
+    edges = sorted({inverted(values, weights, i / number) for i in range(1, number)} - {min(values)})
+    result = evaluate(frame, slices={"s": {"column": column, "quantiles": number}}, weight=weight)
+    bins = evaluate(frame, slices={"s": {"column": column, "bins": edges}}, weight=weight)
+    assert_same(result.metrics, bins.metrics, VALUES)
+
+
+@pytest.mark.parametrize("spec", [{"column": "nothing", "quantiles": 3}, {"column": "one", "quantiles": 3}])
+def test_a_column_without_quantiles_is_one_bin(spec):
+    frame = table(nothing=pl.Series([None] * ROWS, dtype=pl.Float64), one=pl.lit(5))
+    found = evaluate(frame, slices={"s": spec}).metrics.filter(slice_set="s")
+    assert found["slice"].unique().to_list() == [
+        "nothing=null" if spec["column"] == "nothing" else "one=(-inf, inf)"
+    ]
+
+
+def test_ties_of_a_top_go_to_the_smaller_value():
+    frame = table(even=pl.Series(["b", "a", "c", "d"] * (ROWS // 4)))
+    found = evaluate(frame, slices={"s": {"column": "even", "top": 2}}).metrics.filter(slice_set="s")
+    assert found["slice"].unique(maintain_order=True).to_list() == ["even=a", "even=b", "even=other"]
+
+
+@pytest.mark.parametrize("top", [1, 2])
+def test_a_value_called_other_is_refused_where_the_rest_is_called_that(top):
+    frame = table(name=pl.Series(["other", "a", "other"] * (ROWS // 3)))
+    spec = {"column": "name", "top": top}
+    if top == 1:
+        with pytest.raises(DataError, match="has a value 'other' among its top"):
+            evaluate(frame, slices={"s": spec})
+    else:
+        found = evaluate(frame, slices={"s": spec}).metrics.filter(slice_set="s", metric="n")
+        assert dict(zip(found["slice"], found["value"], strict=True)) == {"name=a": 80, "name=other": 160}
+
+
+def test_named_predicates_are_listed_without_rows():
+    found = evaluate(table(), slices={"s": {"where": {"none": "age > 1000", "some": "age > 30"}}}).metrics
+    status = found.filter(slice="s=none")["status"].unique().to_list()
+    assert "no_rows" in status
+    assert found.filter(slice="s=none", metric="n")["n"].to_list() == [0]
+
+
+@pytest.mark.parametrize("exact", [None, False])
+@pytest.mark.parametrize(
+    "spec", ["segments", {"where": {"a": "age < 40", "b": "level = 2"}}, {"column": "region", "top": 2}]
+)
+def test_intervals_comparisons_gates_and_curves(spec, exact):
+    frame = table(q=np.round(np.random.default_rng(9).random(ROWS), 2))
+    result = evaluate(
+        frame,
+        models={"m": "p", "o": "q"},
+        slices={"s": spec},
+        exact=exact,
+        unit="unit",
+        uncertainty={"replicates": 60},
+        compare={"baseline": "m"},
+        gates=[{"metric": "roc_auc", "slices": "s", "at_least": 0.0}],
+        curves=[{"curve": "roc", "slices": ["s"]}],
+    )
+    texts = result.metrics.filter(slice_set="s")["slice"].unique(maintain_order=True).to_list()
+    for part in (result.comparisons, result.gates, result.curves):
+        assert set(part.filter(slice_set="s")["slice"]) == set(texts)
+    held = result.metrics.filter(slice_set="s", interval_status="ok")
+    assert set(held["slice"]) == set(texts)
+    assert held.select(
+        ((pl.col("lower") <= pl.col("value")) & (pl.col("value") <= pl.col("upper"))).all()
+    ).item()
+
+
+def test_an_excluded_value_that_does_not_occur_is_a_warning():
+    result = evaluate(table(), slices={"s": {"column": "region", "exclude": ["nort"]}})
+    assert any("'nort'" in words for words in result.record["warnings"])
+
+
+def test_excluded_slices_do_not_count():
+    frame = table(code=pl.Series(range(ROWS)))
+    spec = {"column": "code", "exclude": list(range(3, ROWS))}
+    found = evaluate(frame, slices={"s": spec}, max_slices=3).metrics.filter(slice_set="s")
+    assert found["slice"].n_unique() == 3
+    with pytest.raises(ConfigError, match="max_slices"):
+        evaluate(frame, slices={"s": spec}, max_slices=2)
