@@ -233,7 +233,8 @@ def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> S
     if isinstance(dtype, (pl.Categorical, pl.Enum)):
         value = value.cast(pl.String)
     if spec.top is not None:
-        return SliceKey(f"@top|{column}|{spec.top}", column, value, "top", number=spec.top)
+        own = f"@top|{column}|{spec.top}|{name}" if spec.exclude else f"@top|{column}|{spec.top}"
+        return SliceKey(own, column, value, "top", number=spec.top)
     return SliceKey(f"@slice|{column}", column, value, "column")
 
 

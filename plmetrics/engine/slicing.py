@@ -11,16 +11,18 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slice_keys import OTHER, TAG_SEPARATOR, SliceKey, bin_index, top_index, value_text
-from plmetrics.table.slices import KeyCodes, Slices, order, without_excluded
+from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_values, without_excluded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.engine.request import Request
-    from plmetrics.table.slices import SliceSet
 
 EXACT_ROWS = 50_000_000
 """Up to so many rows, quantile edges come from all of them; above, from every k-th row."""
+
+OCCURRING = 1_000_000
+"""The most values from which some are excluded."""
 
 COMBINATIONS = 100_000
 """The most different combinations of tags."""
@@ -49,8 +51,14 @@ def _settle(key: SliceKey, request: Request, frame: pl.LazyFrame, weight: pl.Exp
         edges = _quantile_edges(frame, key, weight)
         index = bin_index(key.expression, dtype, edges) if edges else _only_bin(key.expression)
         return replace(key, kind="bins", expression=index, edges=edges)
-    values = _top_values(frame, key)
-    return replace(key, expression=top_index(key.expression, values), edges=values)
+    values, excluded = _top_values(frame, key, _excluded(key, request))
+    number = top_index(key.expression, values, excluded)
+    return replace(key, expression=number, edges=tuple(plain_values(values)), excluded=excluded)
+
+
+def _excluded(key: SliceKey, request: Request) -> tuple[Any, ...]:
+    """What the set of a top excludes; a top is shared only by sets that exclude nothing."""
+    return next(part.exclude for part in request.sets if key in part.keys)
 
 
 def _only_bin(value: pl.Expr) -> pl.Expr:
@@ -77,25 +85,39 @@ def _quantile_edges(frame: pl.LazyFrame, key: SliceKey, weight: pl.Expr | None) 
     edges = np.unique((numbers[low] + numbers[high]) / 2)
     whole = value.dtype.is_integer()
     return tuple(
-        int(edge) if whole and edge == int(edge) else float(edge) for edge in edges if edge > numbers[0]
+        int(edge) if whole and edge == int(edge) else float(edge)
+        for edge in edges
+        if edge > numbers[0] and np.isfinite(edge)
     )
 
 
-def _top_values(frame: pl.LazyFrame, key: SliceKey) -> tuple[Any, ...]:
-    """The values with the most rows, the smaller first among equals; in the order of results, null last."""
+def _top_values(frame: pl.LazyFrame, key: SliceKey, exclude: tuple[Any, ...]) -> tuple[pl.Series, pl.Series]:
+    """The values with the most rows, the smaller first among equals; in result order, null last. And the excluded."""
     counted = frame.group_by(key.column).agg(pl.len().alias("rows"))
     ranked = counted.sort(["rows", key.column], descending=[True, False], nulls_last=True)
-    values = ranked.head(key.number).select(key.column).sort(key.column, nulls_last=True).collect()
-    found = tuple(values[key.column].to_list())
-    if any(value is not None and value_text(value) == OTHER for value in found):
+    found = ranked.head(OCCURRING + 1 if exclude else key.number + 1).select(key.column).collect()
+    left_out = found.clear()
+    if exclude:
+        if found.height > OCCURRING:
+            raise _too_many(key.label)
+        plain = Slices(SliceSet("", (replace(key, kind="column"),), exclude), found)
+        kept, _ = without_excluded(plain)
+        found, left_out = kept.values, left_out if kept.left_out is None else kept.left_out
+    values = found.head(key.number).to_series().sort(nulls_last=True)
+    if found.height > key.number and OTHER in [value_text(value) for value in plain_values(values)]:
         msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
-        raise DataError(Problem(msg, ("slices",), "rename the value, or exclude its rows by where"))
-    return found
+        raise DataError(Problem(msg, ("slices",), "rename the value, or exclude it"))
+    return values, left_out.to_series()
+
+
+def _too_many(label: str) -> ConfigError:
+    msg = f"column '{label}' has more than {OCCURRING:,} values, too many to look for those to exclude"
+    return ConfigError(Problem(msg, ("slices",), "leave the rows out by where, in place of exclude"))
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSlices:
-    """The slices of a run in result order, the values of every key that occur, excluded or not, and words of caution."""
+    """The slices of a run in result order, the values of every key, excluded or not, and words of caution."""
 
     slices: tuple[Slices, ...]
     values: Mapping[str, pl.Series]
@@ -107,7 +129,8 @@ def slice_plans(request: Request, frame: pl.LazyFrame) -> dict[str, pl.LazyFrame
     plans = {}
     for number, part in enumerate(request.sets):
         if part.keys and not part.is_predicate:
-            limit = COMBINATIONS if part.is_tagged else request.suite.max_slices + len(part.exclude)
+            limit = OCCURRING if part.exclude else request.suite.max_slices
+            limit = COMBINATIONS if part.is_tagged else limit
             columns = [key.column for key in part.keys]
             plans[f"slices|{number}"] = frame.select(columns).unique().head(limit + 1)
     return plans
@@ -125,14 +148,16 @@ def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSl
     for number, part in enumerate(request.sets):
         here = found.get(f"slices|{number}")
         if here is not None:
+            if part.exclude and not part.is_tagged and here.height > OCCURRING:
+                raise _too_many(" x ".join(key.label for key in part.keys))
             _check_combinations(part, here)
             for column in here:
                 values.setdefault(column.name, []).append(column)
-        for each in _slices(part, here):
-            kept, unknown = without_excluded(each) if part.exclude else (each, [])
-            out.append(kept)
-            if not part.is_tagged:
-                warnings += [_absent(part, item) for item in unknown]
+        made = _slices(part, here)
+        kept = [without_excluded(each) for each in made] if part.exclude else [(each, []) for each in made]
+        out += [each for each, _ in kept]
+        nowhere = [item for item in part.exclude if all(item in unknown for _, unknown in kept)]
+        warnings += [_absent(part, item) for item in nowhere if not _left_out(part, item)]
     slices = tuple(each for each in out if len(each) or not each.slice_set.is_tagged)
     _check(request, slices)
     together = {column: pl.concat(parts) for column, parts in values.items()}
@@ -141,6 +166,15 @@ def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSl
 
 def _absent(part: SliceSet, item: Any) -> str:
     return f"slice set '{part.name}' excludes {item!r}, which does not occur"
+
+
+def _left_out(part: SliceSet, item: Any) -> bool:
+    """Whether a top left the item out before it ranked the values."""
+    key = part.keys[0]
+    if key.kind != "top" or key.excluded is None:
+        return False
+    plain = SliceSet(part.name, (replace(key, kind="column"),), (item,))
+    return not without_excluded(Slices(plain, key.excluded.to_frame()))[1]
 
 
 def _check_combinations(part: SliceSet, values: pl.DataFrame) -> None:
@@ -154,6 +188,8 @@ def _slices(part: SliceSet, found: pl.DataFrame | None) -> list[Slices]:
         return [Slices(part, pl.DataFrame({part.keys[0].column: [True]}))]
     if found is None:
         return [Slices(part, pl.DataFrame(height=1))]
+    if part.keys[0].kind == "top":
+        found = found.filter(pl.nth(0) <= len(part.keys[0].edges))
     if not part.is_tagged:
         return [Slices(part, order(found))]
     column = part.keys[0].column

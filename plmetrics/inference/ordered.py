@@ -15,7 +15,7 @@ from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.core import ops
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.inference.quantiles import quantile_values
-from plmetrics.states.scores import BIN_CHANNELS, EXACT_REPLICATES, resample, resample_shares
+from plmetrics.states.scores import BIN_CHANNELS, EXACT_REPLICATES, resample
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _SLICES_AT_ONCE = 16
+_ROOM_IN_SINGLE = 1 << 30
 
 
 def ordered_values(
@@ -124,7 +125,7 @@ def _coarse_replicates(
         for low, high in _steps(first, last):
             part = counts[low - first : high - first]
             coarse = _class_view(part.sum(axis=1, dtype=np.float64)[:, None])
-            replicate = _class_view(resample_shares(weights, part))
+            replicate = _class_view(_resampled(weights, part))
             for metric in metrics:
                 shift = values[metric.text][low:high, None] - finalised(metric, coarse)
                 shifted = defined(metric, replicate) + shift
@@ -132,6 +133,17 @@ def _coarse_replicates(
                 if metric.kind == "norm":
                     moved[metric.text].append(metric.deviation(replicate, coarse).T)
     return _stacked(found, axis=1), _stacked(moved, axis=1)
+
+
+def _resampled(weights: Array, counts: Array) -> Array:
+    """Replicates in single precision, in half the time, where products of their totals have room in it.
+
+    They are on the scale of the rows: a metric of the top k compares k with weights.
+    """
+    largest = float(np.max(counts, initial=0))
+    if largest > 0 and not 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE:
+        return resample(weights, counts)
+    return resample(weights.astype(np.float32), counts.astype(np.float32))
 
 
 def _by_bins(

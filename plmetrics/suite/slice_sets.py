@@ -71,6 +71,9 @@ def _slice_set(spec: Any, path: SuitePath, found: Findings) -> SliceSet | None:
     if "column" in given:
         if "columns" in given:
             found.add("column and columns exclude each other", path)
+        if not isinstance(given["column"], str):
+            found.add(f"column must be a text, not {shown(given['column'])}", (*path, "column"))
+            return None
         given["columns"] = [given.pop("column")]
     unknown = [key for key in given if key not in SliceSet.model_fields]
     for key in unknown:
@@ -95,7 +98,8 @@ def _sensible(made: SliceSet, path: SuitePath, found: Findings) -> bool:
     elif not made.columns:
         found.add("a slice set needs a column, columns or where", path)
     elif kinds and len(made.columns) != 1:
-        found.add(f"{kinds[0]} needs exactly one column", path)
+        verb = "needs" if kinds[0] == "top" else "need"
+        found.add(f"{kinds[0]} {verb} exactly one column", path)
     if len(kinds) > 1:
         found.add(f"{' and '.join(kinds)} exclude each other", path)
     if len(set(made.columns)) < len(made.columns):

@@ -26,7 +26,8 @@ class SliceKey:
     """One thing rows are grouped by. `column` is the canonical column that holds its value or number.
 
     `edges` are those of bins, and for `top` the values that have a slice of their own. Of `quantiles` and `top` only
-    their `number` is known until the data has been looked at. The value of `tags` is all tags of a row in one text.
+    their `number` is known until the data has been looked at; `excluded` are values that a top leaves out, which are
+    numbered behind the rest. The value of `tags` is all tags of a row in one text.
     """
 
     column: str
@@ -35,6 +36,7 @@ class SliceKey:
     kind: Kind
     edges: tuple[Any, ...] = ()
     number: int = 0
+    excluded: pl.Series | None = None
 
     def text(self, value: Any) -> str:
         """The value as it stands in results."""
@@ -117,12 +119,26 @@ def tag_text(column: pl.Expr) -> pl.Expr:
     return pl.when(tags.list.len() > 0).then(tags.list.join(TAG_SEPARATOR))
 
 
-def top_index(column: pl.Expr, values: Sequence[Any]) -> pl.Expr:
-    """The number of a value among those of a top, one more than there are for any other."""
-    rest = pl.lit(len(values), dtype=pl.UInt32)
-    numbers = {value: number for number, value in enumerate(values) if value is not None}
-    if not numbers:
-        return pl.when(column.is_null()).then(pl.lit(0, dtype=pl.UInt32)).otherwise(rest) if values else rest
-    known = column.replace_strict(list(numbers), list(numbers.values()), default=rest, return_dtype=pl.UInt32)
-    absent = pl.lit(values.index(None), dtype=pl.UInt32) if None in values else rest
-    return pl.when(column.is_null()).then(absent).otherwise(known)
+def top_index(column: pl.Expr, values: pl.Series, excluded: pl.Series) -> pl.Expr:
+    """The number of a value among those of a top; any other is the next, and the next after that an excluded one."""
+    rest = len(values)
+    place = place_in(_names(values), _text(column, values.dtype)).fill_null(rest)
+    if excluded.len():
+        left_out = place_in(_names(excluded), _text(column, values.dtype)).is_not_null()
+        place = pl.when(left_out).then(rest + 1).otherwise(place)
+    absent = len(values.drop_nulls()) if values.has_nulls() else rest + int(excluded.has_nulls())
+    return pl.when(column.is_null()).then(absent).otherwise(place).cast(pl.UInt32)
+
+
+def _names(values: pl.Series) -> pl.Series:
+    held = values.drop_nulls().unique(maintain_order=True)
+    return (held.to_physical() if held.dtype.is_temporal() else held).cast(pl.String)
+
+
+def _text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    return (column.to_physical() if dtype.is_temporal() else column).cast(pl.String)
+
+
+def place_in(names: pl.Series, text: pl.Expr) -> pl.Expr:
+    """The number of each text among the names, null where it is none of them."""
+    return text.cast(pl.Enum(names), strict=False).to_physical().cast(pl.Int64)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, value_text
+from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, place_in, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,10 +48,19 @@ class SliceSet:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """The slices of one set that occur: a frame of key values, one row a slice, in result order."""
+    """The slices of one set that occur: a frame of key values, one row a slice, in result order.
+
+    `left_out` are key values that occur, too, but are excluded: rows that hold them need a cell of their own.
+    """
 
     slice_set: SliceSet
     values: pl.DataFrame
+    left_out: pl.DataFrame | None = None
+
+    @property
+    def occurring(self) -> pl.DataFrame:
+        """The key values of all rows, excluded or not."""
+        return self.values if self.left_out is None else pl.concat([self.values, self.left_out])
 
     def __len__(self) -> int:
         return self.values.height
@@ -81,11 +90,11 @@ class Slices:
                 {"column": key.label, "value": key.text(value)}
                 for key, value in zip(self.slice_set.keys, row, strict=True)
             ]
-            for row in zip(*map(_plain_values, self.values), strict=True)
+            for row in zip(*map(plain_values, self.values), strict=True)
         ]
 
 
-def _plain_values(column: pl.Series) -> list[Any]:
+def plain_values(column: pl.Series) -> list[Any]:
     """Values as Python objects whose text tells them apart, which those finer than a microsecond have not."""
     if column.dtype == pl.Float32:
         column = column.cast(pl.String).cast(pl.Float64)
@@ -100,7 +109,11 @@ def _plain_values(column: pl.Series) -> list[Any]:
 def without_excluded(slices: Slices) -> tuple[Slices, list[Any]]:
     """The slices that are not excluded, and what was to be excluded but does not occur."""
     labels = [key.label for key in slices.slice_set.keys]
-    rows = [[part["value"] for part in row] for row in slices.pairs()]
+    absent = slices.values.select(pl.all().is_null()).rows()
+    rows = [
+        [None if null else part["value"] for part, null in zip(row, nulls, strict=True)]
+        for row, nulls in zip(slices.pairs(), absent, strict=True)
+    ]
     texts = slices.texts()
     keep = np.ones(len(rows), dtype=np.bool_)
     unknown = []
@@ -114,11 +127,12 @@ def without_excluded(slices: Slices) -> tuple[Slices, list[Any]]:
         keep &= ~np.array(found, dtype=np.bool_)
         if not any(found):
             unknown.append(item)
-    return Slices(slices.slice_set, slices.values.filter(pl.Series(keep))), unknown
+    kept = pl.Series(keep, dtype=pl.Boolean)
+    return Slices(slices.slice_set, slices.values.filter(kept), slices.values.filter(~kept)), unknown
 
 
-def _excluded_text(value: Any) -> str:
-    return "null" if value is None else value_text(value)
+def _excluded_text(value: Any) -> str | None:
+    return None if value is None else value_text(value)
 
 
 def order(values: pl.DataFrame) -> pl.DataFrame:
@@ -165,13 +179,8 @@ class KeyCodes:
         else:
             temporal = self.values.dtype.is_temporal()
             names = (self.values.to_physical() if temporal else self.values).cast(pl.String)
-            code = _place_in(names, (column.to_physical() if temporal else column).cast(pl.String))
+            code = place_in(names, (column.to_physical() if temporal else column).cast(pl.String))
         return code.fill_null(self.size - 1)
-
-
-def _place_in(names: pl.Series, text: pl.Expr) -> pl.Expr:
-    """The number of each text among the names, null where it is none of them."""
-    return text.cast(pl.Enum(names), strict=False).to_physical().cast(pl.Int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +198,7 @@ class Cube:
     @property
     def cells(self) -> int:
         """Number of cells, occupied or not."""
-        return len(self.sets[0]) + 1 if self._listed else self._crossings
+        return self.sets[0].occurring.height + 1 if self._listed else self._crossings
 
     @property
     def _crossings(self) -> int:
@@ -204,8 +213,8 @@ class Cube:
         """The cell of each row: the codes of the keys as digits in mixed radix, or the number in a list."""
         if self._listed:
             digits = pl.concat_str([part.expression() for part in self.codes], separator="|")
-            names = self.sets[0].values.select(digits.alias("name"))["name"]
-            return _place_in(names, digits).fill_null(len(names))
+            names = self.sets[0].occurring.select(digits.alias("name"))["name"]
+            return place_in(names, digits).fill_null(len(names))
         cell = pl.lit(0, dtype=pl.Int64)
         for part in self.codes:
             cell = cell * part.size + part.expression()
@@ -239,7 +248,7 @@ class Cube:
     def _listed_codes(self, slices: Slices) -> Codes:
         keys = slices.values.columns
         numbered = slices.values.with_row_index("@code")
-        listed = self.sets[0].values.select(keys)
+        listed = self.sets[0].occurring.select(keys)
         found = listed.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
         return np.append(found["@code"].cast(pl.Int64).fill_null(-1).to_numpy(), -1)
 

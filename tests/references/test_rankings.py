@@ -89,6 +89,7 @@ METRICS = [
     "fpr_at_recall(recall=0.8)",
     "precision_at_k(k=0.1)",
     "recall_at_k(k=0.3)",
+    "recall_at_k(k=400)",
     "lift_at_k(k=0.1)",
     "max_accuracy",
 ]

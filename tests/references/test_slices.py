@@ -128,7 +128,7 @@ def test_nan_is_the_slice_null():
     assert found["value"].sum() == ROWS
 
 
-@pytest.mark.parametrize("dtype", [pl.Binary, pl.List(pl.Float64), pl.Struct({"a": pl.Int64})])
+@pytest.mark.parametrize("dtype", [pl.Binary, pl.Struct({"a": pl.Int64})])
 def test_values_without_a_text_have_no_slices(dtype):
     with pytest.raises(DataError, match="which has no slices"):
         evaluate(table(g=pl.Series([None] * ROWS, dtype=dtype)), slices={"s": "g"})

@@ -84,7 +84,7 @@ def found(problems: tuple[Problem, ...], line: int, *words: str) -> bool:
         ("slices: {x: {where: 'a >'}}\n", ["'a >'", "something is missing", "character 3"]),
         ("slices: {x: {where: a + 1}}\n", ["not a condition"]),
         ("slices: {x: {where: a > 1, column: b}}\n", ["where stands alone"]),
-        ("slices: {x: {column: a, top: 3}}\n", ["'top'", "not available yet"]),
+        ("slices: {x: {columns: [a, b], top: 3}}\n", ["top needs exactly one column"]),
         ("slices: 3\n", ["slices must be a mapping"]),
         ("uncertainty: {replicates: 1}\n", ["replicates must be", "2", "not 1"]),
         ("uncertainty: {level: 2}\n", ["level must be less than 1"]),

@@ -102,10 +102,14 @@ class RocHullAuc(Metric):
         return (state.positives, state.negatives)
 
     def bound(self, state: Any) -> Any:
-        """The largest rise of a corner, a bin's positives first, above the hull at its left end."""
+        """The largest rise of a corner, a bin's positives first, above the hull at its left end.
+
+        A bin of positives alone has no corner that is not a point already.
+        """
         positive, _ = _pooled(state)
         hull_above = ops.above(ops.cumulative(positive, descending=True), 0.0)
-        rise = ops.larger(ops.largest(ops.cumulative(state.positive, descending=True) - hull_above), 0.0)
+        corners = ops.cumulative(state.positive, descending=True) - hull_above
+        rise = ops.larger(ops.largest(ops.where(state.negative > 0, corners, 0.0)), 0.0)
         return ops.ratio(rise, state.positives)
 
 
@@ -115,9 +119,30 @@ def _pooled(state: Any) -> tuple[Any, Any]:
     return positive, mass - positive
 
 
+class PrecisionRecallArea(Metric):
+    """Base of the averages of precision over recall."""
+
+    task = "binary"
+    family = "scores"
+    range = (0.0, 1.0)
+    direction = "higher"
+    kind = "pr_area"
+    needs_score = True
+    expressible = False
+    interpretable = False
+
+    def undefined(self, state: Any) -> Undefined:
+        """No positives."""
+        return [*super().undefined(state), ("no_positives", state.positives == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Positives."""
+        return (state.positives,)
+
+
 @register
 @dataclass(frozen=True)
-class PrAuc(Metric):
+class PrAuc(PrecisionRecallArea):
     """Area under the precision-recall curve, from the distinct scores and the anchor (recall 0, precision 1).
 
     lower_trapezoid joins the last point of one recall with the first of the next by a line (what scikit-learn's
@@ -134,14 +159,6 @@ class PrAuc(Metric):
     """
 
     name = "pr_auc"
-    task = "binary"
-    family = "scores"
-    range = (0.0, 1.0)
-    direction = "higher"
-    kind = "pr_area"
-    needs_score = True
-    expressible = False
-    interpretable = False
     formula = "integral of precision over recall"
     use_when = "You must match a number that was computed as a trapezoidal area."
     beware = "Straight lines between points promise what no threshold gives: prefer average_precision."
@@ -167,14 +184,6 @@ class PrAuc(Metric):
         else:
             area = state.positive * (self._left(state, points) + points.precision) / 2.0
         return ops.ratio(ops.total(area), ops.total(state.positive))
-
-    def undefined(self, state: Any) -> Undefined:
-        """No positives."""
-        return [*super().undefined(state), ("no_positives", state.positives == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Positives."""
-        return (state.positives,)
 
     def bound(self, state: Any) -> Any:
         """Distance to the best and the worst precision that each bin's order allows, on all of its recall."""
@@ -219,7 +228,7 @@ def _interpolated(state: Any, points: Called) -> Any:
 
 @register
 @dataclass(frozen=True)
-class InterpolatedAveragePrecision(Metric):
+class InterpolatedAveragePrecision(PrecisionRecallArea):
     """Mean, over levels of recall, of the highest precision at that recall or more.
 
     Levels are 0, 0.1 ... 1 (11 points) or 0, 0.01 ... 1 (101); `all` takes the recall of every positive, each with
@@ -234,14 +243,6 @@ class InterpolatedAveragePrecision(Metric):
     """
 
     name = "interpolated_ap"
-    task = "binary"
-    family = "scores"
-    range = (0.0, 1.0)
-    direction = "higher"
-    kind = "pr_area"
-    needs_score = True
-    expressible = False
-    interpretable = False
     formula = "mean over recall levels r of the largest precision at recall >= r"
     use_when = "You must match a benchmark that reports it, as detection and retrieval do."
     beware = "It takes the best of all lower thresholds, so it is never below average_precision."
@@ -257,14 +258,6 @@ class InterpolatedAveragePrecision(Metric):
         """Sum over points of the best precision from there down, times the levels that end there."""
         points = called(state)
         return self._mean(state, points, points.precision)
-
-    def undefined(self, state: Any) -> Undefined:
-        """No positives."""
-        return [*super().undefined(state), ("no_positives", state.positives == 0)]
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """Positives."""
-        return (state.positives,)
 
     def bound(self, state: Any) -> Any:
         """Distance to the value with each bin's best precision; no order within bins gives less than the value."""

@@ -95,9 +95,30 @@ def _highest(state: Any, condition: Any) -> Any:
     return ops.largest(ops.where(condition, state.score, -float("inf")))
 
 
+@dataclass(frozen=True)
+class AtRecall(OperatingPoint):
+    """Base of the metrics at the highest threshold at which recall is at least the limit."""
+
+    recall: float = limit_parameter("recall to reach")
+
+    def cut(self, state: Any) -> Any:
+        """The threshold."""
+        return _highest(state, _recall(called(state)) >= self.recall - _TIE)
+
+    def _cut(self, state: Any) -> Cut:
+        points = called(state)
+        return cut_at(points, _recall(points) >= self.recall - _TIE)
+
+    def _called(self, state: Any) -> tuple[Any, Any]:
+        """Hits and alarms at the cut."""
+        cut = self._cut(state)
+        wanted = self.recall * state.positives - cut.hits_above
+        return cut.within(state, cut.hits - cut.hits_above, wanted)
+
+
 @register
 @dataclass(frozen=True)
-class PrecisionAtRecall(OperatingPoint):
+class PrecisionAtRecall(AtRecall):
     """Precision at the highest threshold at which recall is at least the limit.
 
     Weighted by row; in [0, 1]; undefined (`no_positives`) without positives. Source: Manning, Raghavan and Schuetze
@@ -116,18 +137,10 @@ class PrecisionAtRecall(OperatingPoint):
     beware = "The threshold is chosen on the rows it is judged on; it moves from slice to slice."
     reference = _RETRIEVAL
 
-    recall: float = limit_parameter("recall to reach")
-
     def finalise(self, state: Any) -> Any:
         """Hits over calls at the cut."""
-        cut = self._cut(state)
-        wanted = self.recall * state.positives - cut.hits_above
-        hits, alarms = cut.within(state, cut.hits - cut.hits_above, wanted)
+        hits, alarms = self._called(state)
         return ops.ratio(hits, hits + alarms)
-
-    def cut(self, state: Any) -> Any:
-        """The threshold."""
-        return _highest(state, _recall(called(state)) >= self.recall - _TIE)
 
     def bound(self, state: Any) -> Any:
         """Distance to the best and the worst order within the bin of the cut."""
@@ -136,10 +149,6 @@ class PrecisionAtRecall(OperatingPoint):
         best = ops.ratio(cut.hits, cut.hits + cut.alarms_above)
         worst = ops.ratio(least, least + cut.alarms)
         return ops.larger(best - value, value - worst)
-
-    def _cut(self, state: Any) -> Cut:
-        points = called(state)
-        return cut_at(points, _recall(points) >= self.recall - _TIE)
 
 
 @register
@@ -189,12 +198,17 @@ class PrecisionAtVolume(OperatingPoint):
         return _highest(state, self._reaches(state, called(state)))
 
     def bound(self, state: Any) -> Any:
-        """Distance to the best and the worst that the bin of the cut can hold."""
-        cut = self._cut(state)
-        calls, least = cut.hits + cut.alarms, self.volume * state.weight
-        value = ops.ratio(cut.hits, calls)
-        best = ops.smaller(ops.ratio(cut.hits, least), 1.0)
-        return ops.larger(best - value, value - ops.ratio(cut.hits_above, calls))
+        """Distance to the best and the worst order within the bin of the cut, cut where it counts most.
+
+        Precision is best where the bin's positives, and worst where its negatives, come first and end, or at the
+        volume if that lies beyond.
+        """
+        cut, least = self._cut(state), self.volume * state.weight
+        value = ops.ratio(cut.hits, cut.hits + cut.alarms)
+        best = ops.ratio(cut.hits, ops.larger(cut.hits + cut.alarms_above, least))
+        worst_calls = ops.larger(cut.hits_above + cut.alarms, least)
+        worst = ops.ratio(worst_calls - cut.alarms, worst_calls)
+        return ops.larger(best - value, value - worst)
 
     def _cut(self, state: Any) -> Cut:
         points = called(state)
@@ -319,9 +333,9 @@ class RecallAtFpr(OperatingPoint):
     def bound(self, state: Any) -> Any:
         """The positives of the bin in which the limit is passed."""
         points = called(state)
-        keeps = self._keeps(points)
-        kept = ops.larger(ops.largest(ops.where(keeps, points.hits, 0.0)), 0.0)
-        beyond = -ops.largest(ops.where(keeps, -float("inf"), -points.hits))
+        kept = ops.larger(ops.largest(ops.where(self._keeps(points), points.hits, 0.0)), 0.0)
+        passed = _fpr(points) > self.fpr + _TIE
+        beyond = -ops.largest(ops.where(passed, -points.hits, -float("inf")))
         return ops.ratio(ops.where(beyond == float("inf"), 0.0, beyond - kept), state.positives)
 
     def _keeps(self, points: Called) -> Any:
@@ -330,7 +344,7 @@ class RecallAtFpr(OperatingPoint):
 
 @register
 @dataclass(frozen=True)
-class FprAtRecall(OperatingPoint):
+class FprAtRecall(AtRecall):
     """The smallest false positive rate at a threshold at which recall is at least the limit.
 
     Weighted by row; in [0, 1]; undefined (`no_positives`, `no_negatives`) where a class is absent. Source: Fawcett
@@ -350,13 +364,9 @@ class FprAtRecall(OperatingPoint):
     beware = "A few positives with low scores decide it when the limit is near 1."
     reference = _FAWCETT
 
-    recall: float = limit_parameter("recall to reach")
-
     def finalise(self, state: Any) -> Any:
         """Alarms at the cut over the negatives."""
-        cut = self._cut(state)
-        wanted = self.recall * state.positives - cut.hits_above
-        _, alarms = cut.within(state, cut.hits - cut.hits_above, wanted)
+        _, alarms = self._called(state)
         return ops.ratio(alarms, ops.total(state.negative))
 
     def undefined(self, state: Any) -> Undefined:
@@ -367,18 +377,10 @@ class FprAtRecall(OperatingPoint):
         """Both classes."""
         return (state.positives, state.negatives)
 
-    def cut(self, state: Any) -> Any:
-        """The threshold."""
-        return _highest(state, _recall(called(state)) >= self.recall - _TIE)
-
     def bound(self, state: Any) -> Any:
         """The negatives of the bin of the cut."""
         cut = self._cut(state)
         return ops.ratio(cut.alarms - cut.alarms_above, state.negatives)
-
-    def _cut(self, state: Any) -> Cut:
-        points = called(state)
-        return cut_at(points, _recall(points) >= self.recall - _TIE)
 
 
 @register

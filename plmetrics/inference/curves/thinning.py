@@ -9,7 +9,7 @@ Array = NDArray[np.float64]
 
 MOST_POINTS = 1000
 _LEAST_SPLIT = 0.5
-_PIECES = 1 << 14
+_PIECES = 1 << 12
 _ON_THE_LINE = 1e-12
 
 
@@ -26,7 +26,7 @@ def thin(x: Array, y: Array, most: int = MOST_POINTS) -> NDArray[np.int64]:
     if len(x) <= most:
         return np.arange(len(x))
     across, up = _in_shares(x), _in_shares(y)
-    if len(x) > 4 * _PIECES:
+    if len(x) > 2 * _PIECES:
         outline = _outline(across, up)
         return outline[_chosen(across[outline], up[outline], most)]
     return _chosen(across, up, most)
@@ -65,9 +65,9 @@ def _farthest(x: Array, y: Array, kept: NDArray[np.int64]) -> tuple[NDArray[np.i
 
 
 def _outline(x: Array, y: Array) -> NDArray[np.int64]:
-    """The first, the lowest and the highest point of many pieces of equal length, and the last point of all.
+    """The first, the lowest, the highest and the last point of many pieces of equal length.
 
-    A curve of millions of points is thinned from these: what is left out lies within a piece's small box.
+    A curve of many points is thinned from these: what is left out lies within a piece's small box.
     """
     way = np.append(0.0, np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y))))
     number = np.minimum((way * (_PIECES / way[-1])).astype(np.int64), _PIECES - 1)
@@ -75,7 +75,8 @@ def _outline(x: Array, y: Array) -> NDArray[np.int64]:
     piece = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(x)))
     highest, _ = _where_largest(y, piece, starts)
     lowest, _ = _where_largest(-y, piece, starts)
-    return np.unique(np.concatenate([starts, highest, lowest, [len(x) - 1]]))
+    ends = np.append(starts[1:], len(x)) - 1
+    return np.unique(np.concatenate([starts, highest, lowest, ends]))
 
 
 def _where_largest(

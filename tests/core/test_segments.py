@@ -1,0 +1,47 @@
+"""Segments behave as separate arrays do."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from plmetrics.core.segments import Segments
+
+OFFSETS = np.array([0, 0, 3, 4, 4])
+VALUES = [np.array([1.0, -2.0, 4.0, 3.0]), np.array([[1.0, -2.0, 4.0, 3.0], [0.0, 5.0, -1.0, 2.0]])]
+both_shapes = pytest.mark.parametrize("values", VALUES, ids=["points", "replicates and points"])
+
+
+@both_shapes
+def test_one_number_for_each_segment(values):
+    ragged = Segments(values, OFFSETS)
+    for index, (first, last) in enumerate(pairwise(OFFSETS)):
+        part = values[..., first:last]
+        assert (ragged.total()[..., index] == part.sum(axis=-1)).all()
+        assert (ragged.largest()[..., index] == part.max(axis=-1, initial=-np.inf)).all()
+    assert ragged.sizes.tolist() == [0, 3, 1, 0]
+
+
+@both_shapes
+def test_spread_gives_each_point_the_number_of_its_segment(values):
+    ragged = Segments(values, OFFSETS)
+    totals = ragged.total()
+    spread = ragged.spread(totals)
+    assert (spread.values[..., :3] == totals[..., 1:2]).all()
+    assert (spread.values[..., 3] == totals[..., 2]).all()
+
+
+@both_shapes
+def test_operators_work_point_by_point(values):
+    ragged = Segments(values, OFFSETS)
+    assert (np.maximum(2.0 * ragged + 1.0, -ragged).values == np.maximum(2 * values + 1, -values)).all()
+    assert (((ragged > 0) & ~(ragged > 3)).values == ((values > 0) & (values <= 3))).all()
+    assert ((ragged < 0).where(0.0, ragged).values == np.where(values < 0, 0.0, values)).all()
+
+
+def test_running_values_do_not_cross_segments():
+    ragged = Segments(np.array([9.0, 1.0, 2.0, 5.0, 3.0]), np.array([0, 1, 3, 5]))
+    assert ragged.running_largest().values.tolist() == [9, 1, 2, 5, 5]
+    assert ragged.running_largest(descending=True).values.tolist() == [9, 2, 2, 5, 3]
+    assert ragged.above(0.0).values.tolist() == [0, 2, 0, 3, 0]
+    assert ragged.cumulative(descending=True).values.tolist() == [9, 3, 2, 8, 3]
