@@ -187,7 +187,7 @@ def _pruned(request: Request) -> int | None:
         return 0 if request.source.files else None
     partitions = reader.partitions
     row = compile_row(condition)
-    if not partitions.native or not row.columns or not set(row.columns) <= set(partitions.schema):
+    if not row.columns or not set(row.columns) <= set(partitions.schema):
         return None
     return partitions.values.height - partitions.values.filter(row.expr).height
 

@@ -122,7 +122,8 @@ def bind(suite: Suite, source: Source) -> Request:
     with collected.step():
         if suite.data.where is not None:
             where = _predicate(suite.data.where, source.schema, ("data", "where"))
-            raw = raw.filter(where)
+            fewer = source.in_folders(where, compile_row(suite.data.where).columns)
+            raw = (fewer.with_row_key() if by_row else fewer.frame).filter(where)
     with collected.step():
         _extra_columns(suite, source.schema)
     with collected.step():

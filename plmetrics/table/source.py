@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
@@ -37,7 +37,7 @@ from plmetrics.table.formats.lakehouse import (
 from plmetrics.table.frames import as_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 __all__ = ["ROW_KEY", "ROW_NUMBER", "Source", "SourceFile", "open_source"]
 
@@ -151,6 +151,24 @@ class Source:
             rows = self.reader.numbered_rows()
         key = mix_expr(_row_number() + pl.col(_SHIFT))
         return rows.select(*self.schema, key.alias(ROW_KEY))
+
+    def in_folders(self, condition: pl.Expr, columns: Collection[str]) -> Source:
+        """The same without the files that a condition rules out by the columns in their folders' names alone.
+
+        A scan that knows these columns itself leaves such files out anyway. Row keys stay what they are.
+        """
+        reader = self.reader
+        if reader is None or reader.partitions.native or not set(columns) <= set(reader.partitions.schema):
+            return self
+        values = reader.partitions.values
+        held = values.select(condition.fill_null(value=False).alias("held"))["held"]
+        if not columns or held.all() or not held.any():
+            return self
+        files = tuple(file for file, kept in zip(reader.files, held, strict=True) if kept)
+        fewer = replace(
+            reader, files=files, partitions=replace(reader.partitions, values=values.filter(held))
+        )
+        return replace(self, frame=fewer.rows(), files=files, reader=fewer)
 
     def place(self, row: int) -> str:
         """Where the row of a number stands: the number in its file, if there are several with known lengths."""

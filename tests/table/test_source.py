@@ -238,3 +238,23 @@ def test_nothing_is_read_before_it_is_collected(root):
     assert (source.rows, source.schema) == (5, ROWS.schema)
     with pytest.raises(pl.exceptions.ComputeError):
         source.frame.collect()
+
+
+def test_a_condition_on_folders_leaves_out_their_files(tmp_path):
+    """For formats whose scan does not; row keys and rows stay those of the filtered whole."""
+    for region, rows in (("north", 3), ("south", 4), ("west", 5)):
+        folder = tmp_path / f"region={region}"
+        folder.mkdir()
+        pl.DataFrame({"y": range(rows)}).write_csv(folder / "part.csv")
+    source = open_source(tmp_path)
+    condition = pl.col("region").is_in(["north", "west"])
+    fewer = source.in_folders(condition, ["region"])
+    assert [file.name for file in fewer.files] == ["region=north/part.csv", "region=west/part.csv"]
+    assert_frame_equal(
+        fewer.with_row_key().collect(),
+        source.with_row_key().filter(condition).collect(),
+        check_row_order=False,
+    )
+    assert "region=south" not in fewer.frame.explain()
+    assert source.in_folders(pl.col("region") == "east", ["region"]) is source
+    assert source.in_folders(pl.col("y") > 1, ["y"]) is source
