@@ -32,6 +32,7 @@ _MODULES = (
     "binary.ordered",
     "binary.areas",
     "binary.operating",
+    "binary.best",
     "binary.top",
     "binary.probability",
     "binary.skill",

@@ -28,7 +28,6 @@ BIN_CHANNELS = ("bin_weight", "bin_positive", "bin_score", "bin_distance")
 
 DENSE_LIMIT = 1 << 24
 _REPLICATE_LIMIT = 1 << 22
-_EXACT_IN_SINGLE = 1 << 24
 _TIE = 1e-12
 
 
@@ -330,18 +329,6 @@ def resample(weights: Array, counts: Array) -> Array:
     """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
     product: Array = np.matmul(weights, counts.reshape(*counts.shape[:2], -1))
     return product.reshape(counts.shape[0], len(weights), *counts.shape[2:])
-
-
-def resample_shares(weights: Array, counts: Array) -> Array:
-    """As `resample`, in half the time: in single precision, and up to a factor that shares of a total do not see.
-
-    The factor is a power of two, so that counts stay whole, and weights of any size keep their seven digits.
-    """
-    largest = np.max(counts, initial=0)
-    if not np.issubdtype(counts.dtype, np.integer) or largest >= _EXACT_IN_SINGLE:
-        _, exponent = np.frexp(float(largest))
-        counts = np.ldexp(counts, 24 - exponent)
-    return resample(weights.astype(np.float32), counts.astype(np.float32))
 
 
 def _reduce(values: NDArray[Any], starts: Codes) -> Array:

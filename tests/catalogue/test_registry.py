@@ -1,7 +1,6 @@
 import pytest
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.registry import (
     UnknownMetricError,
     classes,

@@ -271,9 +271,10 @@ def test_gates_on_what_is_put_together_over_slices():
             rows, label="y", models="p", metrics=metrics, slices=["region", "area"], gates=[gate]
         )
         assert found.gates.select("slice_set", "slice", "verdict").rows() == [("region", "all", verdict)]
+    gate = {"metric": "worst_recall", "at_least": 0, "slices": "area"}
+    given = {"label": "y", "models": "p", "metrics": metrics, "slices": ["region", "area"], "gates": [gate]}
     with pytest.raises(plm.ConfigError, match="'worst_recall' is not asked for in slice set 'area'"):
-        gate = {"metric": "worst_recall", "at_least": 0, "slices": "area"}
-        plm.evaluate(rows, label="y", models="p", metrics=metrics, slices=["region", "area"], gates=[gate])
+        plm.evaluate(rows, **given)
 
 
 def test_metrics_in_some_slice_sets_only():

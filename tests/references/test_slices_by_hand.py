@@ -1,4 +1,4 @@
-"""Quantile bins, tops, tags, overlapping predicates and exclusion: every slice against the same rows, filtered by hand."""
+"""Quantile bins, tops, tags, overlapping predicates and exclusion: every slice against the same rows by hand."""
 
 import numpy as np
 import polars as pl

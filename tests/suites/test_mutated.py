@@ -257,7 +257,7 @@ def test_a_value_of_another_type(
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize(("path", "section"), REQUIRED.items(), ids=lambda part: str(part))
+@pytest.mark.parametrize(("path", "section"), REQUIRED.items(), ids=str)
 def test_a_key_that_is_dropped(
     path: tuple[Any, ...], section: str, folder: Path, monkeypatch: Any, capsys: Any
 ) -> None:

@@ -90,7 +90,7 @@ def _fpr(points: Called) -> Any:
     return ops.ratio(points.alarms, ops.spread(ops.largest(points.alarms), points.alarms), otherwise=0.0)
 
 
-def _highest(state: Any, condition: Any) -> Any:
+def highest_score(state: Any, condition: Any) -> Any:
     """The highest score among some points, -inf where there is none."""
     return ops.largest(ops.where(condition, state.score, -float("inf")))
 
@@ -103,7 +103,7 @@ class AtRecall(OperatingPoint):
 
     def cut(self, state: Any) -> Any:
         """The threshold."""
-        return _highest(state, _recall(called(state)) >= self.recall - _TIE)
+        return highest_score(state, _recall(called(state)) >= self.recall - _TIE)
 
     def _cut(self, state: Any) -> Cut:
         points = called(state)
@@ -195,7 +195,7 @@ class PrecisionAtVolume(OperatingPoint):
 
     def cut(self, state: Any) -> Any:
         """The threshold."""
-        return _highest(state, self._reaches(state, called(state)))
+        return highest_score(state, self._reaches(state, called(state)))
 
     def bound(self, state: Any) -> Any:
         """Distance to the best and the worst order within the bin of the cut, cut where it counts most.
@@ -259,7 +259,7 @@ class RecallAtPrecision(OperatingPoint):
         """The highest threshold with that recall."""
         points = called(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
-        return _highest(state, (hits > 0) & (hits >= ops.spread(ops.largest(hits), hits)))
+        return highest_score(state, (hits > 0) & (hits >= ops.spread(ops.largest(hits), hits)))
 
     def bound(self, state: Any) -> Any:
         """Distance to the recall of the lowest bin whose best order is precise enough somewhere inside."""
@@ -328,7 +328,7 @@ class RecallAtFpr(OperatingPoint):
         """The highest threshold with that recall, -inf where nothing is called."""
         points = called(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
-        return _highest(state, (hits >= ops.spread(ops.largest(hits), hits)) & self._keeps(points))
+        return highest_score(state, (hits >= ops.spread(ops.largest(hits), hits)) & self._keeps(points))
 
     def bound(self, state: Any) -> Any:
         """The positives of the bin in which the limit is passed."""
@@ -381,56 +381,3 @@ class FprAtRecall(AtRecall):
         """The negatives of the bin of the cut."""
         cut = self._cut(state)
         return ops.ratio(cut.alarms - cut.alarms_above, state.negatives)
-
-
-@register
-class MaxAccuracy(OperatingPoint):
-    """Accuracy at its best threshold, "nothing is called positive" among them.
-
-    Weighted by row; from max(prevalence, 1 - prevalence) to 1; undefined (`no_rows`) without rows. It is chosen on
-    the rows it is judged on, so it is too high by design and gets no Wilson interval. Source: Fawcett (2006).
-
-    >>> import plmetrics as plm, polars as pl
-    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
-    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["max_accuracy"])
-    >>> found.metrics.select("value", "threshold").row(0)
-    (0.75, 0.9)
-    """
-
-    name = "max_accuracy"
-    handles_imbalance = False
-    formula = "max over t of (TP(t) + TN(t)) / n"
-    use_when = "You ask what accuracy the ranking allows at most; compare it with default_accuracy."
-    beware = (
-        "A best value on the same rows is optimistic, and with rare positives it is close to the default."
-    )
-    reference = _FAWCETT
-
-    def finalise(self, state: Any) -> Any:
-        """The largest surplus of hits over alarms, and all negatives, over all rows."""
-        points = called(state)
-        gained = ops.larger(ops.largest(points.hits - points.alarms), 0.0)
-        return ops.ratio(gained + state.negatives, state.weight)
-
-    def undefined(self, state: Any) -> Undefined:
-        """No rows."""
-        return Metric.undefined(self, state)
-
-    def denominators(self, state: Any) -> tuple[Any, ...]:
-        """All rows."""
-        return (state.weight,)
-
-    def cut(self, state: Any) -> Any:
-        """The highest threshold with that accuracy, -inf where nothing is called."""
-        points = called(state)
-        gained = points.hits - points.alarms
-        best = ops.larger(ops.largest(gained), 0.0)
-        slack = _TIE * state.weight
-        found = _highest(state, (gained >= ops.spread(best - slack, gained)) & (points.calls > 0))
-        return ops.where(best <= slack, -float("inf"), found)
-
-    def bound(self, state: Any) -> Any:
-        """How much more a bin gains if its positives come first."""
-        points = called(state)
-        best = ops.larger(ops.largest(points.hits - points.alarms_above), 0.0)
-        return ops.ratio(best - ops.larger(ops.largest(points.hits - points.alarms), 0.0), state.weight)

@@ -1,0 +1,69 @@
+"""The best that a ranking allows: accuracy at its best threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.binary.areas import called
+from plmetrics.catalogue.binary.operating import OperatingPoint, highest_score
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Undefined
+
+_TIE = 1e-12
+
+
+@register
+class MaxAccuracy(OperatingPoint):
+    """Accuracy at its best threshold, "nothing is called positive" among them.
+
+    Weighted by row; from max(prevalence, 1 - prevalence) to 1; undefined (`no_rows`) without rows. It is chosen on
+    the rows it is judged on, so it is too high by design and gets no Wilson interval. Source: Fawcett (2006).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["max_accuracy"])
+    >>> found.metrics.select("value", "threshold").row(0)
+    (0.75, 0.9)
+    """
+
+    name = "max_accuracy"
+    handles_imbalance = False
+    formula = "max over t of (TP(t) + TN(t)) / n"
+    use_when = "You ask what accuracy the ranking allows at most; compare it with default_accuracy."
+    beware = (
+        "A best value on the same rows is optimistic, and with rare positives it is close to the default."
+    )
+    reference = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
+
+    def finalise(self, state: Any) -> Any:
+        """The largest surplus of hits over alarms, and all negatives, over all rows."""
+        points = called(state)
+        gained = ops.larger(ops.largest(points.hits - points.alarms), 0.0)
+        return ops.ratio(gained + state.negatives, state.weight)
+
+    def undefined(self, state: Any) -> Undefined:
+        """No rows."""
+        return Metric.undefined(self, state)
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """All rows."""
+        return (state.weight,)
+
+    def cut(self, state: Any) -> Any:
+        """The highest threshold with that accuracy, -inf where nothing is called."""
+        points = called(state)
+        gained = points.hits - points.alarms
+        best = ops.larger(ops.largest(gained), 0.0)
+        slack = _TIE * state.weight
+        found = highest_score(state, (gained >= ops.spread(best - slack, gained)) & (points.calls > 0))
+        return ops.where(best <= slack, -float("inf"), found)
+
+    def bound(self, state: Any) -> Any:
+        """How much more a bin gains if its positives come first."""
+        points = called(state)
+        best = ops.larger(ops.largest(points.hits - points.alarms_above), 0.0)
+        return ops.ratio(best - ops.larger(ops.largest(points.hits - points.alarms), 0.0), state.weight)
