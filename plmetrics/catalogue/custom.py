@@ -1,4 +1,4 @@
-"""Metrics that a suite defines: aggregates of row expressions, arithmetic over metrics, and metrics over slices.
+"""Metrics that a suite defines as aggregates of row expressions, and what all metrics of a suite's own share.
 
 Row expressions are SQL over the table's columns and the roles `score`, `label`, `weight` and `prediction` (a binary
 score of at least 0.5, else the score). Rows where an expression is null have no value and do not count; a value that
@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import Rows
 
 ROLES = ("score", "label", "weight", "prediction")
-_EVERYTHING = (-float("inf"), float("inf"))
+EVERYTHING = (-float("inf"), float("inf"))
 _SHARE = (0.0, 1.0)
 
 
@@ -165,7 +164,7 @@ class CustomMean(RowAggregate):
     @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]
         """From 0 to 1, for a condition."""
-        return _SHARE if self.yes_or_no else _EVERYTHING
+        return _SHARE if self.yes_or_no else EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
         """The sum, and what it is divided by."""
@@ -182,7 +181,7 @@ class CustomSum(RowAggregate):
 
     aggregate = "sum"
     additive = True
-    range = _EVERYTHING
+    range = EVERYTHING
 
     def atoms(self) -> Mapping[str, Atom]:
         """The sum, and the weight behind it."""
@@ -273,7 +272,7 @@ class CustomRatio(RowAggregate):
     """Ratio of two sums: sum of w a / sum of w b over the rows that have both. `sql` is a, `divisor` is b."""
 
     aggregate = "ratio"
-    range = _EVERYTHING
+    range = EVERYTHING
     divisor: str = ""
 
     def _defined(self) -> dict[str, Any]:
@@ -321,7 +320,7 @@ class CustomQuantile(RowAggregate, Quantile):
 
     family: ClassVar[Family] = "scores"
     aggregate = "quantile"
-    range = _EVERYTHING
+    range = EVERYTHING
     q: float = 0.5
 
     @property
@@ -349,83 +348,9 @@ class CustomQuantile(RowAggregate, Quantile):
         return None
 
 
-@dataclass(frozen=True)
-class Formula(Custom):
-    """Arithmetic over metrics, slice by slice and replicate by replicate: `50*fp + 2000*fn`.
-
-    An undefined metric is null in it: the result is undefined, unless the formula says otherwise (COALESCE).
-    `sql` is the formula with metrics as quoted column names.
-    """
-
-    family: ClassVar[Family] = "derived"
-    range = _EVERYTHING
-    expression: str = ""
-    sql: str = ""
-    operands: tuple[tuple[str, Metric], ...] = ()
-
-    def _defined(self) -> dict[str, Any]:
-        return {"formula": self.expression}
-
-    def parts(self) -> tuple[Metric, ...]:
-        """The metrics it names."""
-        return tuple(metric for _, metric in self.operands)
-
-    def finalise(self, state: Any) -> Any:
-        """The formula over the metrics' values, NaN where undefined; `state` maps a metric's text to its values."""
-        written = {name: state[metric.text] for name, metric in self.operands}
-        return compile_row(self.sql).on_arrays(written)
-
-
-@dataclass(frozen=True)
-class OverSlices(Custom):
-    """A metric put together over the slices of a set: mean, sum, min, max or worst of its values.
-
-    Undefined slices are left out and counted in the note. It stands under its slice set, with slice `all`.
-    """
-
-    family: ClassVar[Family] = "derived"
-    slice_set: str = ""
-    metric: Metric | None = None
-    agg: str = "mean"
-
-    @property
-    def range(self) -> tuple[float, float]:  # type: ignore[override]
-        """That of the metric, for all but sums."""
-        assert self.metric is not None
-        return _EVERYTHING if self.agg == "sum" else self.metric.range
-
-    def _defined(self) -> dict[str, Any]:
-        assert self.metric is not None
-        return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg}}
-
-    def parts(self) -> tuple[Metric, ...]:
-        """The metric whose slices it puts together."""
-        assert self.metric is not None
-        return (self.metric,)
-
-    def finalise(self, state: Any) -> Any:
-        """Over the last axis, whose NaNs are left out; NaN where nothing is left."""
-        values = np.asarray(state, dtype=np.float64)
-        held = np.isfinite(values)
-        if self.agg in {"mean", "sum"}:
-            total = np.sum(values, axis=-1, where=held)
-            found = total if self.agg == "sum" else ops.ratio(total, held.sum(axis=-1))
-        else:
-            end = -np.inf if self._largest else np.inf
-            reach = np.max if self._largest else np.min
-            found = reach(np.where(held, values, end), axis=-1, initial=end)
-        return np.where(held.any(axis=-1), found, np.nan)
-
-    @property
-    def _largest(self) -> bool:
-        assert self.metric is not None
-        return self.agg == "max" or (self.agg == "worst" and self.metric.direction == "lower")
-
-
 AGGREGATES: Mapping[str, type[RowAggregate]] = {
     kind.aggregate: kind for kind in (CustomMean, CustomSum, CustomRatio, CustomDeviation, NullShare)
 }
-OVER = ("mean", "sum", "min", "max", "worst")
 
 
 def roles(rows: Rows, task: str) -> dict[str, pl.Expr]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.custom import Formula
+from plmetrics.catalogue.derived import Formula
 from plmetrics.inference.comparisons.paired import paired_difference
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.residuals import histogram_edges
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.catalogue.custom import OverSlices
+    from plmetrics.catalogue.derived import OverSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.finalised import OrderedValues
     from plmetrics.inference.weights import ResamplingWeights

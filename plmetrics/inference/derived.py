@@ -16,7 +16,7 @@ from plmetrics.inference.estimates import Found
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.custom import Formula, OverSlices
+    from plmetrics.catalogue.derived import Formula, OverSlices
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.custom import OverSlices
+from plmetrics.catalogue.derived import OverSlices
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.model import BINARY_CURVES, REGRESSION_CURVES
 

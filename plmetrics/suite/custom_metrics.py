@@ -7,16 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.custom import (
-    AGGREGATES,
-    OVER,
-    Custom,
-    CustomQuantile,
-    CustomRatio,
-    Formula,
-    OverSlices,
-    read,
-)
+from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, read
+from plmetrics.catalogue.derived import OVER, Formula, OverSlices
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import RowExpressionError, compile_row
 from plmetrics.suite.findings import shown

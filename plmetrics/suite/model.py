@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from plmetrics.catalogue.custom import OverSlices
+from plmetrics.catalogue.derived import OverSlices
 from plmetrics.catalogue.metric import Metric, leaves
 
 Task = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.custom import OVER
+from plmetrics.catalogue.derived import OVER
 from plmetrics.suite.custom_metrics import KINDS
 from plmetrics.suite.model import Suite
 

@@ -68,8 +68,23 @@ SLICES = {
     "age": {"column": "age", "bins": [30, 50]},
     "rich": {"where": "value > 0"},
     "nobody": {"where": "age > 1000"},
+    "quantile": {"column": "age", "quantiles": 3},
+    "top": {"column": "region", "top": 1},
+    "left": {"column": "region", "exclude": ["north", None]},
+    "tags": "tags",
+    "named": {"where": {"young": "age < 40", "old": "age > 30", "none": "age > 1000"}},
 }
-CURVES = {"binary": ["roc", "pr", {"curve": "reliability", "slices": ["region"]}], "regression": []}
+CURVES: dict[str, list[Any]] = {
+    "binary": ["roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "reliability"],
+    "regression": [
+        "residual_histogram",
+        "residual_qq",
+        "label_histogram",
+        "conditional_label",
+        "conditional_prediction",
+        "conditional_recall",
+    ],
+}
 
 
 @st.composite
@@ -95,8 +110,15 @@ def tables(draw: Any, task: str) -> pl.DataFrame:
             "flag": column(st.sampled_from([True, False, None])),
             "age": column(st.sampled_from([None, 20, 30, 45, 80])),
             "value": column(st.sampled_from([None, 0.0, -3.5, 12.0])),
+            "tags": column(st.sampled_from([None, [], ["a"], ["a", "b"], ["b", None]])),
         },
-        schema_overrides={"region": pl.String, "flag": pl.Boolean, "age": pl.Int64, "value": pl.Float64},
+        schema_overrides={
+            "region": pl.String,
+            "flag": pl.Boolean,
+            "age": pl.Int64,
+            "value": pl.Float64,
+            "tags": pl.List(pl.String),
+        },
         strict=False,
     )
     return frame if (frame["w"] > 0).any() else frame.with_columns(w=pl.lit(1))
@@ -158,14 +180,13 @@ def suites(draw: Any) -> tuple[dict[str, Any], pl.DataFrame]:
             }
         ]
     if draw(st.booleans()):
-        wanted = [c for c in CURVES[task] if isinstance(c, str) or "region" in sets]
-        suite["curves"] = wanted
+        drawn = draw(st.lists(st.sampled_from(CURVES[task]), max_size=3, unique=True))
+        suite["curves"] = [{"curve": curve, "slices": sets[:1]} for curve in drawn]
     suite["min_rows"] = draw(st.sampled_from([0, 3]))
     exact = draw(st.sampled_from([None, True, False]))
-    if exact is not None and not (
-        exact is False
-        and any("quantile" in str(metric) or "absolute_error" in str(metric) for metric in metrics)
-    ):
+    needs_rows = any("quantile" in str(metric) or "absolute_error" in str(metric) for metric in metrics)
+    needs_rows |= task == "regression" and bool(suite.get("curves"))
+    if exact is not None and (exact or not needs_rows):
         suite["exact"] = exact
     return suite, draw(tables(task))
 

@@ -1,0 +1,90 @@
+"""Metrics that a suite makes from others: arithmetic over metrics, and a metric put together over slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from plmetrics.catalogue.custom import EVERYTHING, Custom
+from plmetrics.core import ops
+from plmetrics.core.rowsql import compile_row
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Family, Metric
+
+OVER = ("mean", "sum", "min", "max", "worst")
+
+
+@dataclass(frozen=True)
+class Formula(Custom):
+    """Arithmetic over metrics, slice by slice and replicate by replicate: `50*fp + 2000*fn`.
+
+    An undefined metric is null in it: the result is undefined, unless the formula says otherwise (COALESCE).
+    `sql` is the formula with metrics as quoted column names.
+    """
+
+    family: ClassVar[Family] = "derived"
+    range = EVERYTHING
+    expression: str = ""
+    sql: str = ""
+    operands: tuple[tuple[str, Metric], ...] = ()
+
+    def _defined(self) -> dict[str, Any]:
+        return {"formula": self.expression}
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The metrics it names."""
+        return tuple(metric for _, metric in self.operands)
+
+    def finalise(self, state: Any) -> Any:
+        """The formula over the metrics' values, NaN where undefined; `state` maps a metric's text to its values."""
+        written = {name: state[metric.text] for name, metric in self.operands}
+        return compile_row(self.sql).on_arrays(written)
+
+
+@dataclass(frozen=True)
+class OverSlices(Custom):
+    """A metric put together over the slices of a set: mean, sum, min, max or worst of its values.
+
+    Undefined slices are left out and counted in the note. It stands under its slice set, with slice `all`.
+    """
+
+    family: ClassVar[Family] = "derived"
+    slice_set: str = ""
+    metric: Metric | None = None
+    agg: str = "mean"
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """That of the metric, for all but sums."""
+        assert self.metric is not None
+        return EVERYTHING if self.agg == "sum" else self.metric.range
+
+    def _defined(self) -> dict[str, Any]:
+        assert self.metric is not None
+        return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg}}
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The metric whose slices it puts together."""
+        assert self.metric is not None
+        return (self.metric,)
+
+    def finalise(self, state: Any) -> Any:
+        """Over the last axis, whose NaNs are left out; NaN where nothing is left."""
+        values = np.asarray(state, dtype=np.float64)
+        held = np.isfinite(values)
+        if self.agg in {"mean", "sum"}:
+            total = np.sum(values, axis=-1, where=held)
+            found = total if self.agg == "sum" else ops.ratio(total, held.sum(axis=-1))
+        else:
+            end = -np.inf if self._largest else np.inf
+            reach = np.max if self._largest else np.min
+            found = reach(np.where(held, values, end), axis=-1, initial=end)
+        return np.where(held.any(axis=-1), found, np.nan)
+
+    @property
+    def _largest(self) -> bool:
+        assert self.metric is not None
+        return self.agg == "max" or (self.agg == "worst" and self.metric.direction == "lower")
