@@ -161,7 +161,10 @@ class Source:
         if reader is None or reader.partitions.native or not set(columns) <= set(reader.partitions.schema):
             return self
         values = reader.partitions.values
-        held = values.select(condition.fill_null(value=False).alias("held"))["held"]
+        try:
+            held = values.select(condition.fill_null(value=False).alias("held"))["held"]
+        except PolarsError:  # such as a CAST that fails: said when the rows are read, as for other formats
+            return self
         if not columns or held.all() or not held.any():
             return self
         files = tuple(file for file, kept in zip(reader.files, held, strict=True) if kept)

@@ -258,3 +258,4 @@ def test_a_condition_on_folders_leaves_out_their_files(tmp_path):
     assert "region=south" not in fewer.frame.explain()
     assert source.in_folders(pl.col("region") == "east", ["region"]) is source
     assert source.in_folders(pl.col("y") > 1, ["y"]) is source
+    assert source.in_folders(pl.col("region").cast(pl.Int64) > 1, ["region"]) is source

@@ -60,6 +60,7 @@ def _open(metadata: Path) -> tuple[Any, list[Any]]:
         msg = f"{shown_path(metadata)}: no such file or folder"
         raise DataError(msg)
     try:
+        import pyarrow  # noqa: F401  (the library opens local files with it, but does not require it)
         from pyiceberg.table import StaticTable
     except ImportError as error:
         fault = EnvironmentFault.missing_extra(extra="iceberg", needed_for="reading an Iceberg table")

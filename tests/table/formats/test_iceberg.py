@@ -169,8 +169,9 @@ def test_a_table_stands_alone(table):
     assert "t is an Iceberg table, which stands alone, not in a list" in refused(["t", "t"], ConfigError)
 
 
-def test_without_the_extra(table, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyiceberg.table", None)
+@pytest.mark.parametrize("module", ["pyiceberg.table", "pyarrow"])
+def test_without_the_extra(table, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
     assert refused(kind=EnvironmentFault) == (
         "reading an Iceberg table needs the extra 'iceberg'\n    pip install 'plmetrics[iceberg]'"
     )
