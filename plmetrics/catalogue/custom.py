@@ -77,7 +77,7 @@ class RowAggregate(Custom):
     where: str | None = None
 
     def _defined(self) -> dict[str, Any]:
-        return {self.aggregate: self.sql} | ({} if self.where is None else {"where": self.where})
+        return dict(self.expressions())
 
     def expressions(self) -> Mapping[str, str]:
         """Its row expressions by the key they stand at."""

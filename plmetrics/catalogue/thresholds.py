@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.names import number_text
-from plmetrics.core.text import Call, Value
+from plmetrics.core.text import Call, Value, parse_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,8 +232,6 @@ def _at_threshold(metric: Metric, named: Call) -> Metric:
 
 def _nested(metric: Metric) -> Value:
     """A metric as a value in a rule's text: a bare word where it has no parameters."""
-    from plmetrics.core.text import parse_call
-
     call = parse_call(metric.text)
     return call if call.parameters else call.name
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slice_keys import OTHER, TAG_SEPARATOR, SliceKey, bin_index, top_index, value_text
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_values, without_excluded
@@ -26,8 +27,6 @@ OCCURRING = 1_000_000
 
 COMBINATIONS = 100_000
 """The most different combinations of tags."""
-
-_TIE = 1e-12
 
 
 def settled(request: Request) -> Request:
@@ -76,13 +75,9 @@ def _quantile_edges(frame: pl.LazyFrame, key: SliceKey, weight: pl.Expr | None) 
     if rows.height == 0:
         return ()
     value = rows["value"]
-    running = np.cumsum(rows["weight"].to_numpy())
-    wanted = np.arange(1, key.number) / key.number * running[-1]
-    last = rows.height - 1
-    low = np.minimum(np.searchsorted(running, wanted * (1 - _TIE)), last)
-    high = np.minimum(np.searchsorted(running, wanted * (1 + _TIE), side="right"), last)
     numbers = value.to_numpy().astype(np.float64)
-    edges = np.unique((numbers[low] + numbers[high]) / 2)
+    shares = np.arange(1, key.number) / key.number
+    edges = np.unique(averaged_inverse(numbers, rows["weight"].to_numpy(), shares))
     whole = value.dtype.is_integer()
     return tuple(
         int(edge) if whole and edge == int(edge) else float(edge)

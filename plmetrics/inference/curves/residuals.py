@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.inference.curves.thinning import thin
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ Points = dict[str, Array]
 
 HISTOGRAM_BINS = 50
 CONDITIONAL_BINS = 20
-_TIE = 1e-12
 
 
 def histogram_edges(lows: Array, highs: Array) -> Array:
@@ -113,12 +113,8 @@ def _conditional(part: Pairs, by: Array, values: Array | None, level: float) -> 
 def _quantile_edges(by: Array, weight: Array) -> Array:
     """Averaged inverse of the weighted distribution at i / 20, each once; a bin ends with its upper edge."""
     order = np.argsort(by, kind="stable")
-    running = np.cumsum(weight[order])
-    wanted = np.arange(1, CONDITIONAL_BINS) / CONDITIONAL_BINS * running[-1]
-    last = len(by) - 1
-    low = by[order][np.minimum(np.searchsorted(running, wanted * (1 - _TIE)), last)]
-    high = by[order][np.minimum(np.searchsorted(running, wanted * (1 + _TIE), side="right"), last)]
-    return np.unique((low + high) / 2)
+    shares = np.arange(1, CONDITIONAL_BINS) / CONDITIONAL_BINS
+    return np.unique(averaged_inverse(by[order], weight[order], shares))
 
 
 _HISTOGRAMS: dict[str, Callable[[Pairs], Array]] = {

@@ -1,0 +1,28 @@
+"""Quantiles of weighted values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_TIE = 1e-12
+
+
+def averaged_inverse(ascending: Array, weight: Array, shares: Array) -> Array:
+    """The averaged inverse of a weighted distribution function at some shares between 0 and 1.
+
+    The first value at which the share is reached, averaged with the first at which it is passed; shares are compared
+    with a relative tolerance of 1e-12. Values must ascend, and there must be one.
+
+    >>> averaged_inverse(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0]), np.array([0.25, 0.5, 0.9]))
+    array([1.5, 3. , 4. ])
+    """
+    running = np.cumsum(weight)
+    wanted = shares * running[-1]
+    last = len(ascending) - 1
+    reached = np.minimum(np.searchsorted(running, wanted * (1 - _TIE)), last)
+    passed = np.minimum(np.searchsorted(running, wanted * (1 + _TIE), side="right"), last)
+    middle: Array = (ascending[reached] + ascending[passed]) / 2
+    return middle
