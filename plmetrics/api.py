@@ -190,6 +190,7 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
     with watch.stage("prepare"), reading(source):
         request = bind(suite, source)
         prepared = prepare(request)
+        request, suite = prepared.request, prepared.request.suite
     with watch.stage("aggregate"), reading(source):
         aggregated = aggregate(prepared)
     with watch.stage("order"), reading(source):

@@ -8,24 +8,53 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from plmetrics.catalogue.custom import EVERYTHING, Custom
+from plmetrics.catalogue.metric import Metric
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Family, Metric
+    from collections.abc import Mapping, Sequence
 
+    from plmetrics.catalogue.metric import Family
+
+_EMPTY = ("no_rows", "too_few_rows")
 OVER = ("mean", "sum", "min", "max", "worst")
 
 
 @dataclass(frozen=True)
-class Formula(Custom):
+class Derived(Metric):
+    """Base of the metrics that are made from others' values, slice by slice and replicate by replicate.
+
+    `parts()` are those others; `finalise` maps a mapping of their texts to values, NaN where undefined, to values.
+    """
+
+    family: ClassVar[Family] = "derived"
+    expressible = False
+
+    def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
+        """Why the value is undefined: what the first part says that has none, else that it is not finite."""
+        status = np.full(value.shape, "not_finite", dtype=object)
+        for part in reversed(statuses):
+            status = np.where(part != "ok", part, status)
+        return np.where(np.isfinite(value), "ok", status)
+
+    def combined_deviations(self, parts: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        """How far each replicate's vector of gaps lies from the point's, from those of its parts. Kind norm only."""
+        return None
+
+    def combined_note(self, statuses: Sequence[Any]) -> Any:  # noqa: ARG002
+        """What the note beside a value says: texts, None for nothing, or None for all."""
+        return None
+
+
+@dataclass(frozen=True)
+class Formula(Custom, Derived):
     """Arithmetic over metrics, slice by slice and replicate by replicate: `50*fp + 2000*fn`.
 
     An undefined metric is null in it: the result is undefined, unless the formula says otherwise (COALESCE).
     `sql` is the formula with metrics as quoted column names.
     """
 
-    family: ClassVar[Family] = "derived"
     range = EVERYTHING
     expression: str = ""
     sql: str = ""
@@ -37,6 +66,16 @@ class Formula(Custom):
     def parts(self) -> tuple[Metric, ...]:
         """The metrics it names."""
         return tuple(metric for _, metric in self.operands)
+
+    def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
+        """As of every derived metric; a slice that has too few rows has no value, whatever the formula says."""
+        without = np.isfinite(value)
+        for part in statuses:
+            without = without & ~np.isin(part.astype(str), _EMPTY)
+        status = super().combined_status(np.where(without, value, np.nan), statuses)
+        if "/" in self.expression:
+            status = np.where(status == "not_finite", "zero_denominator", status)
+        return status
 
     def finalise(self, state: Any) -> Any:
         """The formula over the metrics' values, NaN where undefined; `state` maps a metric's text to its values."""

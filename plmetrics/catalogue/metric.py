@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from plmetrics.states.scores import Binning
     from plmetrics.states.sums import Atom, RowValue
+    from plmetrics.table.checks import Requirement
 
 Family = Literal["sums", "scores", "derived"]
 Direction = Literal["higher", "lower", "zero", "none"]
@@ -59,6 +60,13 @@ def parameter(
     return dataclasses.field(default=default, metadata={"doc": doc, "check": check, "domain": domain})
 
 
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a run knows before it counts anything: the classes of the label, in order."""
+
+    classes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Metric:
     """A named estimator with parameters. Two metrics are the same when their canonical texts are.
@@ -70,7 +78,8 @@ class Metric:
 
     Facts that a class must state: `name`, `task`, `family` (the state it reads), `range`, `direction` (which side is
     better). Facts with a default: `kind` (which interval suits it), `additive` (a total: replicates are scaled to the
-    table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do). For whoever
+    table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do), `reads_scores`
+    (family scores: it reads `state.score`, which replicates lack otherwise, and grids of scores do not have). For whoever
     chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`,
     `reference`.
 
@@ -103,6 +112,7 @@ class Metric:
     additive: ClassVar[bool] = False
     probability: ClassVar[bool] = False
     needs_score: ClassVar[bool] = False
+    reads_scores: ClassVar[bool] = False
     expressible: ClassVar[bool] = True
     threshold_free: ClassVar[bool] = True
     handles_imbalance: ClassVar[bool] = True
@@ -146,8 +156,28 @@ class Metric:
     def __str__(self) -> str:
         return self.text
 
-    def atoms(self) -> Mapping[str, Atom]:
-        """The sums this metric reads, by the name `finalise` uses for each. Family sums only."""
+    def settled(self, facts: Facts) -> Metric:  # noqa: ARG002
+        """The metric with what it must know of the run."""
+        return self
+
+    def per_class(self) -> tuple[tuple[str, Metric], ...]:
+        """The metrics that have a result row of their own under this one's name, each with its class."""
+        return (("", self),)
+
+    def lacks(self, parts: tuple[str, ...]) -> str | None:
+        """What it needs that a model with these parts does not have: a noun, or None if nothing."""
+        hard = self.task == "binary" and parts == ("prediction",)
+        return "a score" if hard and self.needs_score else None
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What must hold for values of its `columns`."""
+        return ()
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The sums this metric reads, by the name `finalise` uses for each. Family sums only.
+
+        Several sums of one name are an array with one more axis, the last.
+        """
         return {}
 
     def columns(self) -> tuple[str, ...]:
@@ -206,6 +236,10 @@ class Metric:
         """What the note behind an undefined value counts, as (words, counts), or None."""
         return None
 
+    def remark(self, state: Any) -> Any:  # noqa: ARG002
+        """What the note beside a value says: texts, None for nothing, or None for all."""
+        return None
+
     def deviation(self, replicate: Any, point: Any) -> Any:
         """How far a replicate's vector of gaps lies from the point state's. Kind norm only."""
         raise NotImplementedError
@@ -229,7 +263,7 @@ class Metric:
         labels, scores = (pl.col(part) if isinstance(part, str) else part for part in (label, score))
         weights = pl.col(weight) if isinstance(weight, str) else weight
         rule = self.chosen_threshold
-        if self.family == "sums" and (rule is None or rule.constant is not None):
+        if self.family == "sums" and self.expressible and (rule is None or rule.constant is not None):
             value = self._or_null(sum_expressions(self, labels, scores, weights))
         elif self.expressible and self.binning() is None and self.values() is None:
             value = point_expression(self._or_null, labels, scores, weights)

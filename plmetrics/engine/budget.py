@@ -68,9 +68,8 @@ def _refuse_rows(suite: Suite) -> None:
         for leaf in leaves(metric):
             binning = leaf.binning()
             by_quantile = binning is not None and binning.strategy == "quantile"
-            if by_quantile or leaf.values() is not None:
+            if by_quantile or leaf.reads_scores or leaf.values() is not None:
                 msg = f"{leaf.text} needs the sorted rows, which exact: false or the memory budget rules out"
-                hint = (
-                    "use strategy=uniform, or allow exact" if by_quantile else "allow exact, or raise memory"
-                )
+                choice = by_quantile and hasattr(leaf, "strategy")
+                hint = "use strategy=uniform, or allow exact" if choice else "allow exact, or raise memory"
                 raise ConfigError(Problem(msg, ("metrics", index), hint))

@@ -10,14 +10,14 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.engine.request import INDEX
-from plmetrics.states.sums import SumsState
+from plmetrics.states.sums import SumsState, as_tuple
 from plmetrics.table.checks import data_error, findings
+from plmetrics.table.predicted import part_column, score_column
 from plmetrics.table.roles import (
     LABEL,
     UNIT,
     VALID,
     WEIGHT,
-    score_column,
     unchecked_table,
     valid_column,
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import Atom, RowValue
     from plmetrics.table.slices import Cube
 
-_OF_MODELS = ("@score|", "@valid|", "@value|")
+_OF_MODELS = ("@score|", "@valid|", "@value|", "@class|")
 BLOCK = "@block"
 POSITIVE = "@positive"
 NUMBER = "@number"
@@ -116,6 +116,8 @@ def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.Laz
         columns += [pl.col(LABEL), *(pl.col(score_column(model)) for model in models)]
     for value in request.values:
         columns += [value.build(prepared.row_of(m)).alias(value_column(m, value)) for m in models]
+        if value.positive is not None:
+            columns += [value.positive(prepared.row_of(m)).alias(class_column(m, value)) for m in models]
     if request.roles.weight is not None:
         columns.append(pl.col(WEIGHT))
     if request.suite.data.missing == "drop_per_model":
@@ -139,6 +141,11 @@ def value_column(model: str, value: RowValue) -> str:
     return f"@value|{model}|{value.key}"
 
 
+def class_column(model: str, value: RowValue) -> str:
+    """The column that says which rows of a value are of its positive class."""
+    return f"@class|{model}|{value.key}"
+
+
 def cell_column(index: int) -> str:
     """The column of a cube's cell."""
     return f"@cell|{index}"
@@ -159,7 +166,7 @@ def _aggregates(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
             if weight is not None or atom.rest_of is None:
                 out.append(atom.aggregate(rows, weight, valid).alias(f"{model}|{atom.key}"))
     for model, baseline in request.pairs:
-        differs = pl.col(score_column(model)) != pl.col(score_column(baseline))
+        differs = _differ(prepared, model, baseline)
         if apart:
             same_rows = pl.col(valid_column(model)) == pl.col(valid_column(baseline))
             differs = ~same_rows | (differs & pl.col(valid_column(model)))
@@ -171,9 +178,22 @@ def _aggregates(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
     return out
 
 
+def _differ(prepared: Prepared, model: str, baseline: str) -> pl.Expr:
+    """Whether two models say different things of a row: models of different parts always do."""
+    models = prepared.request.roles.models
+    one, other = models[model].parts, models[baseline].parts
+    if models[model].single and models[baseline].single:
+        return pl.col(score_column(model)) != pl.col(score_column(baseline))
+    if one != other:
+        return pl.lit(value=True)
+    return pl.any_horizontal(
+        pl.col(part_column(model, part)) != pl.col(part_column(baseline, part)) for part in one
+    )
+
+
 def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
     """The different atoms of some metrics, by key, and those that others are the rest of."""
-    own = [atom for metric in metrics for atom in metric.atoms().values()]
+    own = [atom for metric in metrics for part in metric.atoms().values() for atom in as_tuple(part)]
     others = [atom.rest_of[1] for atom in own if atom.rest_of is not None]
     return {atom.key: atom for atom in (*own, *others)}
 
@@ -230,7 +250,10 @@ def second_look(prepared: Prepared) -> dict[str, object]:
         summary += [
             bad.sum().cast(pl.Int64).alias(f"{index}|count"),
             pl.col(INDEX).filter(bad).first().cast(pl.Int64).alias(f"{index}|row"),
-            pl.col(f"@raw|{check.column}").filter(bad).first().alias(f"{index}|value"),
+            (pl.col(f"@raw|{check.column}") if check.shown is None else check.shown)
+            .filter(bad)
+            .first()
+            .alias(f"{index}|value"),
         ]
     return frame.select(summary).collect().row(0, named=True)
 
@@ -309,8 +332,8 @@ def _nothing_left(prepared: Prepared) -> DataError:
     return DataError([Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in found)])
 
 
-def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str, order: str) -> pl.DataFrame:
-    """The rows of one model, in any order, with the column they are to be ordered by."""
+def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str, *own: str) -> pl.DataFrame:
+    """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by."""
     if prepared.request.suite.data.missing == "drop_per_model":
         rows = rows.filter(pl.col(valid_column(model)))
-    return rows.select(order, *(name for name in rows.columns if not name.startswith(_OF_MODELS)))
+    return rows.select(*own, *(name for name in rows.columns if not name.startswith(_OF_MODELS)))

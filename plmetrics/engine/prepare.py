@@ -18,7 +18,16 @@ from plmetrics.engine.budget import sorts_in_memory
 from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.thresholds import choose_thresholds
 from plmetrics.states.sums import Rows
-from plmetrics.table.roles import LABEL, PLAIN, UNIT, WEIGHT, prediction_table, score_column, unchecked_table
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import (
+    LABEL,
+    PLAIN,
+    TREATMENT,
+    UNIT,
+    WEIGHT,
+    prediction_table,
+    unchecked_table,
+)
 from plmetrics.table.slices import Cube, Slices, plan_cubes
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
@@ -73,7 +82,7 @@ class Prepared:
 
     def row_of(self, model: str) -> Rows:
         """The roles of a model's rows, with the constants that its metrics read."""
-        rows = rows_of(model, self.table.weight)
+        rows = rows_of(model, self.table)
         return replace(rows, centres=self.centres[model], thresholds=self.thresholds[model])
 
     def populations(self) -> dict[str, str]:
@@ -108,10 +117,20 @@ class Prepared:
         return next(i for i, cube in enumerate(self.cubes) if any(part is slices for part in cube.sets))
 
 
-def rows_of(model: str, weight: pl.Expr | None) -> Rows:
+def rows_of(model: str, table: PredictionTable) -> Rows:
     """The roles of a model's rows on the canonical columns."""
-    score = pl.col(score_column(model))
-    return Rows(pl.col(LABEL), score, pl.col(LABEL) == 1, weight=weight, prefix=PLAIN)
+    roles = table.roles
+    return Rows(
+        pl.col(LABEL),
+        pl.col(score_column(model)),
+        pl.col(LABEL) == 1,
+        weight=table.weight,
+        prefix=PLAIN,
+        model=model,
+        parts=roles.models[model].parts,
+        classes=roles.classes,
+        treated=pl.col(TREATMENT) == 1,
+    )
 
 
 def prepare(request: Request) -> Prepared:
@@ -162,7 +181,7 @@ def _centre_plan(table: PredictionTable, values: tuple[RowValue, ...]) -> pl.Laz
     means = []
     for model in table.models:
         for value in values:
-            number = value.build(rows_of(model, table.weight))
+            number = value.build(rows_of(model, table))
             means.append(number.filter(number.is_finite()).mean().alias(f"{model}|{value.key}"))
     return table.frame.select(means)
 

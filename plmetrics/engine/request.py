@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.catalogue.custom import ROLES, RowAggregate
+from plmetrics.catalogue.metric import Facts
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.models import classes_of, predicted_models
 from plmetrics.table.roles import RoleColumns, prediction_table, require
 from plmetrics.table.slice_keys import SliceKey, bin_index, tag_text
 from plmetrics.table.slices import SliceSet
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import SliceSet as SliceSpec
     from plmetrics.suite.model import Suite
+    from plmetrics.table.predicted import Predicted
     from plmetrics.table.source import Source
 
 OVERALL = SliceSet("overall", ())
@@ -136,7 +139,11 @@ def bind(suite: Suite, source: Source) -> Request:
                 own = [keys.setdefault(_identity(key), key) for key in members]
                 sets.append(SliceSet(name, tuple(own), spec.exclude))
     named = {key.column: key for key in keys.values()}
-    roles = _roles(suite, tuple(named.values()), unit)
+    models: dict[str, Predicted] = {}
+    with collected.step():
+        models = predicted_models(suite, source.schema)
+    suite = suite.settled(Facts(classes_of(suite, models)))
+    roles = _roles(suite, models, tuple(named.values()), unit)
     for metric in suite.needed("overall", *suite.slices):
         with collected.step():
             if isinstance(metric, RowAggregate):
@@ -158,7 +165,9 @@ def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
     return pl.col(name) if suite.uncertainty is None else hashed
 
 
-def _roles(suite: Suite, keys: tuple[SliceKey, ...], unit: pl.Expr | None) -> RoleColumns:
+def _roles(
+    suite: Suite, models: dict[str, Predicted], keys: tuple[SliceKey, ...], unit: pl.Expr | None
+) -> RoleColumns:
     needed = suite.needed("overall", *suite.slices)
     probability = any(metric.reads_probability for metric in needed) or any(
         curve.curve == "reliability" for curve in suite.curves
@@ -170,8 +179,8 @@ def _roles(suite: Suite, keys: tuple[SliceKey, ...], unit: pl.Expr | None) -> Ro
     )
     return RoleColumns(
         label=suite.columns.label,
-        models={name: model.column for name, model in suite.models.items()},
-        binary=suite.task == "binary",
+        models=models,
+        task=suite.task,
         positive=suite.positive,
         weight=suite.columns.weight,
         unit=unit,
@@ -181,6 +190,9 @@ def _roles(suite: Suite, keys: tuple[SliceKey, ...], unit: pl.Expr | None) -> Ro
         missing=suite.data.missing,
         keys=keys,
         columns=tuple(dict.fromkeys(name for metric in needed for name in metric.columns())),
+        classes=classes_of(suite, models),
+        treatment=suite.columns.treatment if suite.task == "uplift" else None,
+        requirements=tuple(need for metric in needed for need in metric.requirements()),
     )
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, model_rows, value_column
+from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, class_column, model_rows, value_column
 from plmetrics.states.packed import PackedRows
 from plmetrics.states.pairs import Pairs
 from plmetrics.states.scores import EXACT_REPLICATES, OrderedRows
-from plmetrics.table.roles import LABEL, WEIGHT, score_column
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import LABEL, WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepare import Prepared
     from plmetrics.states.pairs import SlicedPairs
     from plmetrics.states.scores import SlicedScores
-    from plmetrics.states.sums import SlicedSums
+    from plmetrics.states.sums import RowValue, SlicedSums
 
 
 def models_in_order(
@@ -38,7 +39,7 @@ def models_in_order(
         if prepared.request.orders_scores:
             yield model, None, _by_score(prepared, aggregated, model)
         for value in prepared.request.values:
-            yield model, value.key, _by_value(prepared, aggregated, model, value_column(model, value))
+            yield model, value.key, _by_value(prepared, aggregated, model, value)
 
 
 def models_by_row(
@@ -57,20 +58,33 @@ def models_by_row(
 def _by_score(prepared: Prepared, aggregated: Aggregated, model: str) -> Callable[[int], SlicedScores]:
     assert aggregated.rows is not None
     frame = model_rows(prepared, aggregated.rows, model, score_column(model))
-    score = frame[score_column(model)].to_numpy()
+    return _in_order(prepared, aggregated, frame, score_column(model), POSITIVE)
+
+
+def _in_order(
+    prepared: Prepared, aggregated: Aggregated, frame: pl.DataFrame, column: str, positive: str
+) -> Callable[[int], SlicedScores]:
+    """Rows of two classes ascending by a column."""
+    score = frame[column].to_numpy()
     if _packs(prepared, frame) and PackedRows.fits(score):
-        packed = PackedRows(score, frame[POSITIVE].to_numpy(), _blocks(frame, aggregated))
+        packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated))
         return _cutter(prepared, frame, packed)
-    ordered = frame.lazy().sort(score_column(model)).collect()
-    positive = ordered[POSITIVE].to_numpy()
-    return _cutter(prepared, ordered, _ordered(ordered, score_column(model), positive, aggregated))
+    ordered = frame.lazy().sort(column).collect()
+    rows = _ordered(ordered, column, ordered[positive].to_numpy(), aggregated)
+    return _cutter(prepared, ordered, rows)
 
 
 def _by_value(
-    prepared: Prepared, aggregated: Aggregated, model: str, column: str
+    prepared: Prepared, aggregated: Aggregated, model: str, value: RowValue
 ) -> Callable[[int], SlicedScores]:
-    """A single class: every row that has a value is of it."""
+    """Of a single class, every row that has a value is; else the value says which are positive."""
     assert aggregated.rows is not None
+    column = value_column(model, value)
+    if value.positive is not None:
+        member = class_column(model, value)
+        frame = model_rows(prepared, aggregated.rows, model, column, member)
+        frame = frame.filter(pl.col(column).is_not_null())
+        return _in_order(prepared, aggregated, frame, column, member)
     frame = model_rows(prepared, aggregated.rows, model, column).filter(pl.col(column).is_not_null())
     ordered = frame.lazy().sort(column).collect()
     one = np.ones(ordered.height, dtype=np.bool_)

@@ -19,7 +19,8 @@ from plmetrics.engine.rows import block_numbers
 from plmetrics.states.coarse import coarse_of_fine
 from plmetrics.states.grid import FINE_BINS, Batch, SlicedGrid, Tally, shape
 from plmetrics.states.scores import Binning, balanced_edges
-from plmetrics.table.roles import LABEL, WEIGHT, score_column, valid_column
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import LABEL, WEIGHT, valid_column
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.states.scores import OrderedRows
 from plmetrics.states.sums import View
+from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import (
     LABEL,
     VALID,
     WEIGHT,
     prediction_table,
-    score_column,
     valid_column,
 )
 

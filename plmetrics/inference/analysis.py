@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.derived import Formula
+from plmetrics.catalogue.derived import Derived
 from plmetrics.inference.comparisons.paired import paired_difference
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.residuals import histogram_edges
-from plmetrics.inference.derived import by_formula, over_slices
+from plmetrics.inference.derived import by_parts, over_slices
 from plmetrics.inference.estimates import Chunk, Found, Population, chunks, estimate, ordered_values
 from plmetrics.inference.intervals.ladder import interval
 from plmetrics.inference.tables import (
@@ -107,8 +107,8 @@ class Estimates:
         return self._made[metric.text]
 
     def _make(self, metric: Metric, model: str) -> Found:
-        if isinstance(metric, Formula):
-            return by_formula(metric, {part.text: self.of(part)[model] for part in metric.parts()})
+        if isinstance(metric, Derived):
+            return by_parts(metric, {part.text: self.of(part)[model] for part in metric.parts()})
         return estimate(
             metric,
             model,
@@ -241,13 +241,13 @@ def tables(
     metric_table, comparison_table = metrics_rows(slices), comparison_rows(slices)
     numbers = {metric.text: number for number, metric in enumerate(analysis.suite.metrics)}
 
-    def write(index: int, metric: Metric, part: Part) -> None:
+    def write(index: int, metric: Metric, part: Part, number: int = 0, named: str = "") -> None:
         for place, model in enumerate(analysis.models):
-            columns = _metric_columns(analysis, model, metric, part.found[model])
-            metric_table.add((place, index, numbers[metric.text]), part.listed, columns, part.first)
+            columns = _metric_columns(analysis, model, metric, part.found[model]) | {"class": named}
+            metric_table.add((place, index, numbers[metric.text], number), part.listed, columns, part.first)
         for place, pair in enumerate(analysis.pairs):
-            columns = _comparison(analysis, metric, part, pair)
-            comparison_table.add((place, index, numbers[metric.text]), part.listed, columns, part.first)
+            columns = _comparison(analysis, metric, part, pair) | {"class": named}
+            comparison_table.add((place, index, numbers[metric.text], number), part.listed, columns, part.first)
 
     def one_set(index: int, states: SetStates, name: str, whole: Whole) -> None:
         for chunk in chunks(states.sums, analysis.weights):
@@ -255,7 +255,9 @@ def tables(
             estimates = Estimates(analysis, index, chunk, ordered)
             equal = {pair: _equal(chunk, *pair) for pair in analysis.pairs}
             for metric in analysis.suite.listed(name):
-                write(index, metric, Part(estimates.of(metric), equal, listed, chunk.first))
+                for number, (named, own) in enumerate(metric.per_class()):
+                    part = Part(estimates.of(own), equal, listed, chunk.first)
+                    write(index, metric, part, number, named)
             whole.add(estimates, listed, equal)
 
     for name, members in groupby(enumerate(analysis.sets), lambda item: item[1].slices.slice_set.name):

@@ -16,21 +16,18 @@ from plmetrics.inference.estimates import Found
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.derived import Formula, OverSlices
+    from plmetrics.catalogue.derived import Derived, OverSlices
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
-_EMPTY = ("no_rows", "too_few_rows")
-
-
-def by_formula(metric: Formula, parts: Mapping[str, Found]) -> Found:
-    """The value of a formula in each slice. `parts` are the estimates of its metrics by their text."""
+def by_parts(metric: Derived, parts: Mapping[str, Found]) -> Found:
+    """The value of a derived metric in each slice. `parts` are the estimates of its metrics by their text."""
     estimates = {text: found.estimate for text, found in parts.items()}
     first = next(iter(parts.values()))
     statuses = [estimate.status for estimate in estimates.values()]
     value = metric.finalise({text: estimate.value for text, estimate in estimates.items()})
-    status = _formula_status(metric, value, statuses)
+    status = metric.combined_status(value, statuses)
     drawn = {text: estimate.replicates for text, estimate in estimates.items()}
     replicates = None
     if all(part is not None for part in drawn.values()):
@@ -41,19 +38,13 @@ def by_formula(metric: Formula, parts: Mapping[str, Found]) -> Found:
         told = found.note != None  # noqa: E711 (element by element)
         note[told] = found.note[told]
     note[status == "ok"] = None
-    estimate = Estimate(np.where(status == "ok", value, np.nan), status, blocks, replicates, ())
+    told = metric.combined_note(statuses)
+    if told is not None:
+        note = np.where(status == "ok", told, note)
+    clean = np.where(status == "ok", value, np.nan)
+    deviations = metric.combined_deviations({text: part.deviations for text, part in estimates.items()})
+    estimate = Estimate(clean, status, blocks, replicates, (), deviations)
     return Found(estimate, first.n, first.weight, None, note)
-
-
-def _formula_status(metric: Formula, value: Array, statuses: Sequence[Texts]) -> Texts:
-    """Why the formula has no value: what its metrics say first, else what it does itself."""
-    status = np.full(
-        value.shape, "zero_denominator" if "/" in metric.expression else "not_finite", dtype=object
-    )
-    for part in reversed(statuses):
-        status = np.where(part != "ok", part, status)
-    too_few = np.logical_or.reduce([np.isin(part.astype(str), _EMPTY) for part in statuses])
-    return np.where(np.isfinite(value) & ~too_few, "ok", status)
 
 
 def over_slices(metric: OverSlices, parts: Sequence[Found], listed: NDArray[np.bool_], blocks: int) -> Found:

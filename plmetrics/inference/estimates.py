@@ -154,6 +154,9 @@ def _sizes(
 
 def _notes(metric: Metric, totals: object, status: Texts) -> Texts:
     notes = np.full(status.shape, None, dtype=object)
+    remark = metric.remark(totals)
+    if remark is not None:
+        notes = np.where(status == "ok", remark, notes)
     told = metric.note(totals)
     if told is not None:
         word, counts = told

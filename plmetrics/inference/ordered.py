@@ -69,7 +69,10 @@ def _by_points(
     deviations: dict[str, Array] = {}
     if weights is not None:
         if sliced.rows is not None and sliced.rows * len(weights) <= EXACT_REPLICATES:
-            replicates, deviations = _exact_replicates(metrics, sliced, weights)
+            for scores in (False, True):
+                alike = [metric for metric in metrics if metric.reads_scores == scores]
+                drawn = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
+                replicates, deviations = replicates | drawn[0], deviations | drawn[1]
         else:
             replicates, deviations = _coarse_replicates(metrics, sliced, weights, values)
     bounds = {metric.text: _bound(metric, point) for metric in metrics} if sliced.binned else {}
@@ -102,13 +105,14 @@ def _bound(metric: Metric, view: View) -> Array:
 
 
 def _exact_replicates(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array, *, scores: bool
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
-    point = score_view(next(sliced.replicate_points(np.ones((1, weights.shape[1])))), joined=True)
-    for state in sliced.replicate_points(weights):
-        replicate = score_view(state, joined=True)
+    whole = next(sliced.replicate_points(np.ones((1, weights.shape[1])), scores=scores))
+    point = score_view(whole, joined=not scores)
+    for state in sliced.replicate_points(weights, scores=scores):
+        replicate = score_view(state, joined=not scores)
         for metric in metrics:
             found[metric.text].append(defined(metric, replicate))
             if metric.kind == "norm":
@@ -121,11 +125,13 @@ def _coarse_replicates(
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
+    scores = sliced.coarse_scores() if any(metric.reads_scores for metric in metrics) else None
     for first, last, counts in sliced.block_counts(weights.shape[1]):
         for low, high in _steps(first, last):
             part = counts[low - first : high - first]
-            coarse = _class_view(part.sum(axis=1, dtype=np.float64)[:, None])
-            replicate = _class_view(_resampled(weights, part))
+            beside = {} if scores is None else {"score": scores[low:high, None]}
+            coarse = _class_view(part.sum(axis=1, dtype=np.float64)[:, None], beside)
+            replicate = _class_view(_resampled(weights, part), beside)
             for metric in metrics:
                 shift = values[metric.text][low:high, None] - finalised(metric, coarse)
                 shifted = defined(metric, replicate) + shift
@@ -156,7 +162,8 @@ def _by_bins(
             whole = part.sum(axis=1)
             replicate = None if weights is None else bin_view(resample(weights, part))
             for metric in metrics:
-                found[metric.text].append(_on_bins(metric, whole, replicate))
+                drawn = None if metric.kind == "extreme" else replicate
+                found[metric.text].append(_on_bins(metric, whole, drawn))
     return {text: _end_to_end(parts) for text, parts in found.items()}
 
 
@@ -214,8 +221,8 @@ def bin_view(counts: Array) -> View:
     )
 
 
-def _class_view(counts: Array) -> View:
-    return score_view({"negative": counts[..., 0], "positive": counts[..., 1]}, coarse=True)
+def _class_view(counts: Array, beside: Mapping[str, Array]) -> View:
+    return score_view({**beside, "negative": counts[..., 0], "positive": counts[..., 1]}, coarse=True)
 
 
 def _steps(first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.states.sums import View
+from plmetrics.states.sums import View, as_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.metric import Metric
 
@@ -33,24 +33,15 @@ class ModelSums:
 
     def totals(self, metric: Metric, model: str, population: str) -> View:
         """The state `[slice]`."""
-        return View(
-            {name: self.total(column) for name, column in self._columns(metric, model, population).items()}
-        )
+        return self._view(metric, model, population, self.total)
 
     def by_block(self, metric: Metric, model: str, population: str) -> View:
         """The state `[slice, block]`."""
-        return View(
-            {name: self._blocks[column] for name, column in self._columns(metric, model, population).items()}
-        )
+        return self._view(metric, model, population, self._blocks.__getitem__)
 
     def replicates(self, metric: Metric, model: str, population: str) -> View:
         """The state `[replicate, slice]`."""
-        return View(
-            {
-                name: self._resample(column)
-                for name, column in self._columns(metric, model, population).items()
-            }
-        )
+        return self._view(metric, model, population, self._resample)
 
     def total(self, column: str) -> Array:
         """`[slice]` sums of one column."""
@@ -66,6 +57,10 @@ class ModelSums:
             self._resampled = dict(zip(names, np.split(product, len(names), axis=1), strict=True))
         return self._resampled[column]
 
-    def _columns(self, metric: Metric, model: str, population: str) -> dict[str, str]:
-        shared = {name: f"{population}{name}" for name in COUNTS if f"{population}{name}" in self._blocks}
-        return shared | {name: f"{model}|{atom.key}" for name, atom in metric.atoms().items()}
+    def _view(self, metric: Metric, model: str, population: str, read: Callable[[str], Array]) -> View:
+        """The counts of the population and the metric's sums; those of several atoms have one more axis."""
+        held = {name: read(f"{population}{name}") for name in COUNTS if f"{population}{name}" in self._blocks}
+        for name, part in metric.atoms().items():
+            columns = [read(f"{model}|{atom.key}") for atom in as_tuple(part)]
+            held[name] = np.stack(columns, axis=-1) if isinstance(part, tuple) else columns[0]
+        return View(held)

@@ -37,13 +37,12 @@ class Rows:
         self._batches: list[Batch] = []
         self._places: list[Any] = []
 
-    def add(self, place: tuple[int, int, int], keep: Any, columns: Mapping[str, Any], first: int) -> None:
-        """Add one batch: `place` is (model, slice set, metric), `keep` the slices of the chunk that are listed."""
+    def add(self, place: tuple[int, int, int, int], keep: Any, columns: Mapping[str, Any], first: int) -> None:
+        """Add one batch: `place` is (model, slice set, metric, class), `keep` the slices of the chunk that are listed."""
         index = np.flatnonzero(keep)
         if len(index) == 0:
             return
-        model, slice_set, metric = place
-        self._places.append(_place(model, slice_set, index + first, metric))
+        self._places.append(_place(place, index + first))
         self._batches.append({name: _picked(values, index) for name, values in columns.items()})
 
     def frame(self) -> pl.DataFrame:
@@ -51,7 +50,7 @@ class Rows:
         if not self._batches:
             return self._schema.to_frame()
         places = np.concatenate(self._places)
-        order = np.lexsort((places[:, 3], places[:, 2], places[:, 1], places[:, 0]))
+        order = np.lexsort((places[:, 4], places[:, 3], places[:, 2], places[:, 1], places[:, 0]))
         sets, numbers = places[order, 1], places[order, 2]
         data = {name: self._column(name, order) for name in self._schema if name in self._batches[0]}
         data |= self._slice_columns(sets, numbers)
@@ -86,17 +85,19 @@ class Rows:
         }
 
 
-def _place(model: int, slice_set: int, slices: Any, metric: int) -> Any:
-    place = np.empty((len(slices), 4), dtype=np.int64)
-    place[:, 0], place[:, 1], place[:, 2], place[:, 3] = model, slice_set, slices, metric
-    return place
+def _place(place: tuple[int, int, int, int], slices: Any) -> Any:
+    """What rows are sorted by: model, slice set, slice, metric, class."""
+    model, slice_set, metric, number = place
+    rows = np.empty((len(slices), 5), dtype=np.int64)
+    rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4] = model, slice_set, slices, metric, number
+    return rows
 
 
 def _picked(values: Any, index: Any) -> Any:
     if values is None:
         return np.full(len(index), np.nan)
     if isinstance(values, str):
-        return np.full(len(index), values, dtype=object)
+        return np.full(len(index), values or None, dtype=object)
     if isinstance(values, (int, float)):
         return np.full(len(index), values)
     return np.asarray(values)[index]

@@ -22,7 +22,7 @@ class Summed(Protocol):
     def task(self) -> str:
         """The task, which says whether labels are classes."""
 
-    def atoms(self) -> Mapping[str, Atom]:
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sums it reads."""
 
     def centres(self) -> tuple[RowValue, ...]:
@@ -34,8 +34,9 @@ def sum_expressions(metric: Summed, label: pl.Expr, score: pl.Expr, weight: pl.E
     rows, weight = _canonical(label, score, weight)
     rows = replace(rows, centres={value.key: value.build(rows).mean() for value in metric.centres()})
     arrays: dict[str, Any] = _totals(rows, weight, binary=metric.task == "binary")
-    for name, atom in metric.atoms().items():
-        arrays[name] = atom.aggregate(rows, weight).cast(pl.Float64)
+    for name, part in metric.atoms().items():
+        assert not isinstance(part, tuple), "only metrics of single sums have an expression form"
+        arrays[name] = part.aggregate(rows, weight).cast(pl.Float64)
     return View(arrays)
 
 

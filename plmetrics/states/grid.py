@@ -135,7 +135,7 @@ class SlicedGrid:
             "positive": Segments(self.fine[..., 1].reshape(-1), offsets),
         }
 
-    def replicate_points(self, weights: Array) -> Iterator[dict[str, Segments]]:
+    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
         """A grid has no rows to resample."""
         raise NotImplementedError
 
@@ -143,6 +143,10 @@ class SlicedGrid:
         """Weight per class on coarse bins by block."""
         del blocks  # a grid is counted for one number of blocks
         return self.parts("coarse")
+
+    def coarse_scores(self) -> Array:
+        """A grid holds counts alone: metrics that read scores are refused before."""
+        raise NotImplementedError
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels of fixed bins by block."""

@@ -118,7 +118,7 @@ class SlicedPacked:
         """Distinct scores per slice with the weight of each class."""
         return self.ordered.point_state()
 
-    def replicate_points(self, weights: Array) -> Iterator[dict[str, Segments]]:
+    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
         """See `rows`."""
         raise NotImplementedError
 
@@ -136,6 +136,10 @@ class SlicedPacked:
                 key += self.ordered.code(first, last) * blocks
             key = key * (bins * 2) + inner[part]
             yield first, last, count(key, None, (last - first, blocks, bins, 2))
+
+    def coarse_scores(self) -> Array:
+        """Mean score of the rows in each coarse bin."""
+        return self.ordered.coarse_scores()
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels of fixed bins by block."""

@@ -79,11 +79,14 @@ class SlicedScores(Protocol):
     def point_state(self) -> dict[str, Segments]:
         """Scores per slice, ascending, with the weight of each class."""
 
-    def replicate_points(self, weights: Array) -> Iterator[dict[str, Segments]]:
+    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
         """The point state under resampled blocks, a few replicates at a time."""
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """`[slice, block, coarse bin, class]`, a few slices at a time."""
+
+    def coarse_scores(self) -> Array:
+        """Mean score of each coarse bin `[slice, coarse bin]`."""
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """`[slice, block, bin, channel]`, a few slices at a time."""
@@ -173,22 +176,23 @@ class SlicedRows:
             "negative": Segments(negative, offsets),
         }
 
-    def replicate_points(self, weights: Array) -> Iterator[dict[str, Segments]]:
+    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
         """The point state under resampled blocks, exactly, for a few replicates `[replicates, blocks]` at a time.
 
         Neighbouring scores without positives are one point here: no operating point that an ordered metric reads
-        lies between them.
+        lies between them. With `scores` they are points of their own, and the scores stand beside them.
         """
-        starts = self._starts_between_positives()
+        starts = self.starts() if scores else self._starts_between_positives()
         offsets = np.searchsorted(starts, self.offsets)
         point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.ordered.score))))
         step = max(1, _REPLICATE_LIMIT // max(1, len(self.ordered.score)))
         members = {"positive": self.ordered.positive, "negative": ~self.ordered.positive}
         parts = {name: (np.flatnonzero(member), point[member]) for name, member in members.items()}
+        beside = {"score": Segments(self.ordered.score[starts], offsets)} if scores else {}
         for first in range(0, len(weights), step):
             drawn = np.ascontiguousarray(weights[first : first + step].T)
             state = {name: self._drawn(drawn, rows, of, len(starts)) for name, (rows, of) in parts.items()}
-            yield {name: Segments(values, offsets) for name, values in state.items()}
+            yield {**beside, **{name: Segments(values, offsets) for name, values in state.items()}}
 
     def _starts_between_positives(self) -> Codes:
         starts = self.starts()
@@ -226,6 +230,16 @@ class SlicedRows:
             key = (key * bins + bin_of[part]) * 2 + self.ordered.positive[part]
             weight = None if self.ordered.weight is None else self.ordered.weight[part]
             yield first, last, count(key, weight, (last - first, blocks, bins, 2))
+
+    def coarse_scores(self) -> Array:
+        """Weighted mean score of the rows in each coarse bin `[slice, bin]`; 0.5 in an empty one."""
+        edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
+        bins = coarse_number(self.slices)
+        key = self.code(0, self.slices) * bins + coarse_bins(self.ordered.score, self.offsets, edges)
+        own = np.ones(len(key)) if self.ordered.weight is None else self.ordered.weight
+        mass, sums = (count(key, each, (self.slices, bins)) for each in (own, own * self.ordered.score))
+        mean: Array = np.divide(sums, mass, out=np.full(mass.shape, 0.5), where=mass > 0)
+        return mean
 
     def quantile_edges(self, bins: int) -> Array:
         """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""

@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.table.predicted import levels_of, part_column
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -24,7 +26,8 @@ class Rows:
     `label` and `score` are Float64; `positive` is Boolean (binary tasks only). `centres` are constants near the
     values of that key, found in prepare: second moments are taken around them, so that a large offset costs no
     digits. `thresholds` are those that were chosen from data, by the text of their rule. `prefix` is what the
-    canonical table puts before the names of columns without a role.
+    canonical table puts before the names of columns without a role. `parts` are those of the model's prediction, and
+    `classes` those of a multiclass label, whose `label` and `score` are numbers of classes.
     """
 
     label: pl.Expr
@@ -34,6 +37,19 @@ class Rows:
     thresholds: Mapping[str, float] = field(default_factory=dict)
     weight: pl.Expr | None = None
     prefix: str = ""
+    model: str = ""
+    parts: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    treated: pl.Expr = field(default_factory=lambda: pl.col("@treatment") == 1)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels of the model's quantiles, ascending."""
+        return levels_of(self.parts)
+
+    def part(self, name: str) -> pl.Expr:
+        """A part of the model's prediction, such as `proba|spam` or `quantile|0.5`."""
+        return pl.col(part_column(self.model, name))
 
     @property
     def error(self) -> pl.Expr:
@@ -58,10 +74,14 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class RowValue:
-    """A number of each row: `key` is its identity, `build` the row expression. A row where it is null has none."""
+    """A number of each row: `key` is its identity, `build` the row expression. A row where it is null has none.
+
+    `positive` says which of the rows that are ordered by it are of the positive class; all are, if not given.
+    """
 
     key: str
     build: Callable[[Rows], pl.Expr]
+    positive: Callable[[Rows], pl.Expr] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +120,11 @@ class Atom:
         if valid is not None:
             value = pl.when(valid).then(value).otherwise(0.0)
         return value.sum()
+
+
+def as_tuple(part: Atom | tuple[Atom, ...]) -> tuple[Atom, ...]:
+    """The atoms of one name."""
+    return part if isinstance(part, tuple) else (part,)
 
 
 class View:

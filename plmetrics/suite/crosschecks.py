@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import OverSlices
 from plmetrics.core.names import did_you_mean
-from plmetrics.suite.model import BINARY_CURVES, REGRESSION_CURVES
+from plmetrics.suite.model import CURVES, REGRESSION_CURVES, ROLES_OF_TASKS
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -49,6 +49,8 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     """Note what does not fit together."""
     _compare(fields, written, add)
     _hard_predictions(fields, add)
+    _parts(fields, add)
+    _roles(fields, add)
     _metric_slices(fields, written, add)
     for index, gate in enumerate(fields["gates"]):
         _gate(index, gate, fields, written, add)
@@ -56,16 +58,40 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
         _sets(curve.slices, ("curves", index, "slices"), written, add)
         _curve(index, curve, fields, add)
     _one_cost(fields["curves"], add)
-    if fields["task"] == "regression" and fields.get("positive") is not None:
-        add("positive belongs to task 'binary'", ("positive",))
+    for key, task in (("positive", "binary"), ("classes", "multiclass")):
+        if fields["task"] and fields["task"] != task and fields.get(key) is not None:
+            add(f"{key} belongs to task '{task}'", (key,))
+
+
+def _roles(fields: Mapping[str, Any], add: Add) -> None:
+    """Columns that a task cannot do without."""
+    if fields.get("columns") is None:
+        return
+    for role in ROLES_OF_TASKS.get(fields["task"], ()):
+        if getattr(fields["columns"], role) is None:
+            msg = f"task '{fields['task']}' needs columns.{role}"
+            add(msg, ("columns",), f"name its column: columns: {{{role}: ...}}")
+
+
+def _parts(fields: Mapping[str, Any], add: Add) -> None:
+    """Metrics need of every model what they read."""
+    if fields["task"] in {"", "binary"}:
+        return
+    for index, metric in enumerate(fields.get("metrics") or ()):
+        for name, model in (fields.get("models") or {}).items():
+            lacking = metric.lacks(tuple(model.columns()))
+            if lacking is not None:
+                msg = f"{metric.text} needs {lacking}, which model '{name}' does not have"
+                add(msg, ("metrics", index), "give the model such columns, or leave the metric out")
 
 
 def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> None:
     path = ("curves", index)
-    own = REGRESSION_CURVES if fields["task"] == "regression" else BINARY_CURVES
+    own = CURVES.get(fields["task"], ())
     if fields["task"] and curve.curve not in own:
-        other = "binary" if fields["task"] == "regression" else "regression"
-        add(f"curve '{curve.curve}' belongs to task '{other}'", path, "known: " + ", ".join(own))
+        others = " or ".join(f"'{task}'" for task, names in CURVES.items() if curve.curve in names)
+        hint = "known: " + ", ".join(own) if own else f"task '{fields['task']}' has no curves"
+        add(f"curve '{curve.curve}' belongs to task {others}", path, hint)
     if curve.curve in REGRESSION_CURVES and fields.get("exact") is False:
         add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", path)
     for key in ("cost_fp", "cost_fn"):

@@ -18,6 +18,8 @@ from plmetrics.suite.findings import shown
 from plmetrics.suite.slice_sets import check_predicate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.findings import Findings
 
@@ -45,14 +47,15 @@ class MetricReader:
         self._found = found
         self._definitions = Definitions(task, found, self.read)
 
-    def read_all(self, value: Any, *, scored: bool = True) -> Metrics:
+    def read_all(self, value: Any, *, parts: Sequence[tuple[str, ...]] = ()) -> Metrics:
         """The metrics asked for; the task's default list for None. None, if one of them is wrong.
 
-        `scored` says whether every model has scores: if not, defaults that need them are left out.
+        `parts` are those of each model's prediction: defaults that a model cannot have are left out.
         """
         if value is None:
             chosen = registry.default_metrics(self._task) if self._task else ()
-            return Metrics(tuple(metric for metric in chosen if scored or not metric.needs_score) or None)
+            fit = [metric for metric in chosen if not any(metric.lacks(held) for held in parts)]
+            return Metrics(tuple(fit) or None)
         if isinstance(value, (str, Metric)):
             value = [value]
         if not isinstance(value, (list, tuple)) or not value:

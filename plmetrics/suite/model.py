@@ -9,11 +9,26 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from plmetrics.catalogue.derived import OverSlices
-from plmetrics.catalogue.metric import Metric, leaves
+from plmetrics.catalogue.metric import Facts, Metric, leaves
+from plmetrics.table.predicted import quantile_part
 
 Task = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]
 Missing = Literal["error", "drop", "drop_per_model"]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+PREDICTION_KINDS = ("score", "prediction", "proba", "quantiles", "mean", "members")
+PREDICTS: dict[str, tuple[str, ...]] = {
+    "binary": ("score", "prediction"),
+    "multiclass": ("proba", "prediction"),
+    "regression": ("score", "prediction"),
+    "quantile": ("quantiles", "mean", "members"),
+    "ranking": ("score",),
+    "uplift": ("score",),
+}
+"""The kinds of prediction of each task."""
+
+ROLES_OF_TASKS = {"ranking": ("query",), "uplift": ("treatment",)}
+"""The columns that a task cannot do without, besides the label."""
+
 BINARY_CURVES = ("roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "reliability")
 REGRESSION_CURVES = (
     "residual_histogram",
@@ -39,8 +54,11 @@ CurveName = Literal[
     "conditional_prediction",
     "conditional_recall",
 ]
+CURVES: dict[str, tuple[str, ...]] = {"binary": BINARY_CURVES, "regression": REGRESSION_CURVES}
+"""The curves of each task."""
 
 Column = Annotated[str, Field(min_length=1)]
+Level = Annotated[float, Field(gt=0, lt=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Edge = int | float | datetime | date
 
@@ -97,19 +115,36 @@ class ModelColumns(Strict):
     prediction: Column | None = Field(
         default=None, description="Column of a number, or of a class that was chosen."
     )
-    proba: dict[str, Column] | None = Field(
-        default=None, description="A column of probabilities for each class."
+    proba: dict[str, Column] | Column | None = Field(
+        default=None,
+        description="A column of probabilities for each class, or what the names of these columns begin with.",
     )
-    quantiles: dict[float, Column] | None = Field(default=None, description="A column for each quantile.")
+    normalise: bool = Field(default=False, description="Divide the probabilities of a row by their sum.")
+    quantiles: Annotated[dict[Level, Column], Field(min_length=1)] | None = Field(
+        default=None, description="A column for each quantile."
+    )
     mean: Column | None = Field(default=None, description="Column of the predicted mean; needs `sd`.")
     sd: Column | None = Field(default=None, description="Column of the predicted standard deviation.")
+    members: Annotated[tuple[Column, ...], Field(min_length=2)] | None = Field(
+        default=None, description="Columns of the members of an ensemble."
+    )
 
     @property
-    def column(self) -> str:
-        """The one score or prediction column."""
-        column = self.score or self.prediction
-        assert column is not None
-        return column
+    def kind(self) -> str:
+        """Which kind of prediction it is: score, prediction, proba, quantiles, mean or members."""
+        return next(kind for kind in PREDICTION_KINDS if getattr(self, kind) is not None)
+
+    def columns(self) -> dict[str, str]:
+        """The column of each part of the prediction; see `plmetrics.table.predicted.Predicted`."""
+        if isinstance(self.proba, dict):
+            return {f"proba|{name}": column for name, column in self.proba.items()}
+        if self.quantiles is not None:
+            return {quantile_part(level): self.quantiles[level] for level in sorted(self.quantiles)}
+        if self.members is not None:
+            return {f"member|{number}": column for number, column in enumerate(self.members)}
+        return {
+            part: column for part in ("score", "prediction", "mean", "sd") if (column := getattr(self, part))
+        }
 
 
 class SliceSet(Strict):
@@ -226,6 +261,9 @@ class Suite(Strict):
     positive: str | int | float | bool | None = Field(
         default=None, description="The label that counts as positive, where labels are not 0/1 or booleans."
     )
+    classes: Annotated[tuple[Column, ...], Field(min_length=2)] | None = Field(
+        default=None, description="The classes in order (multiclass); else those of the probability columns."
+    )
     models: dict[str, ModelColumns] = Field(description="The models and their columns.")
     metrics: tuple[NamedMetric, ...] = Field(description="The metrics; the task's default list if not given.")
     metric_slices: dict[str, tuple[str, ...]] = Field(
@@ -252,6 +290,10 @@ class Suite(Strict):
         default=None, description="Memory budget in bytes, or as 4GB."
     )
     output: Output = Field(default=Output(), description="Where results go.")
+
+    def settled(self, facts: Facts) -> Suite:
+        """The suite with metrics that know what the run knows."""
+        return self.model_copy(update={"metrics": tuple(metric.settled(facts) for metric in self.metrics)})
 
     def listed(self, slice_set: str) -> tuple[Metric, ...]:
         """The metrics that have rows for the slices of a set, or of `overall`."""

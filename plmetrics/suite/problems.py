@@ -16,20 +16,19 @@ from plmetrics.suite import crosschecks
 from plmetrics.suite.findings import Findings, shown
 from plmetrics.suite.metric_texts import MetricReader, is_torn, say_torn
 from plmetrics.suite.model import (
-    BINARY_CURVES,
-    REGRESSION_CURVES,
+    CURVES,
     Columns,
     Compare,
     Curve,
     Data,
     Gate,
-    ModelColumns,
     Output,
     Strict,
     Suite,
     Uncertainty,
 )
-from plmetrics.suite.slice_sets import check_predicate, is_label, read_slices
+from plmetrics.suite.models import class_name, read_models
+from plmetrics.suite.slice_sets import check_predicate, read_slices
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -71,10 +70,10 @@ def suite_from_mapping(
         found.add("'columns' is missing", (), "name at least the label: columns: {label: y}")
     if reads_files and fields["data"] is not None and fields["data"].path is None:
         found.add("'path' is missing: where the rows are", ("data",), "write data: {path: scores/*.parquet}")
-    fields["models"] = _models(raw, found)
-    scored = all(model.score is not None for model in (fields["models"] or {}).values())
+    fields["models"] = read_models(raw, task, found)
+    parts = [tuple(model.columns()) for model in (fields["models"] or {}).values()]
     reader = MetricReader(task, found)
-    metrics = reader.read_all(raw.get("metrics"), scored=scored or task == "regression")
+    metrics = reader.read_all(raw.get("metrics"), parts=parts)
     fields["metrics"], fields["metric_slices"] = metrics.metrics, metrics.slices
     fields["slices"] = read_slices(raw.get("slices"), found)
     fields["uncertainty"] = _uncertainty(raw.get("uncertainty"), found)
@@ -83,6 +82,7 @@ def suite_from_mapping(
     fields["curves"] = _curves(raw.get("curves"), found)
     fields["memory"] = _memory(raw.get("memory"), found)
     fields["output"] = found.model(Output, _section(raw, "output"), ("output",))
+    fields["classes"] = _classes(raw.get("classes"), found)
     for key in ("positive", "min_rows", "max_slices", "exact"):
         if key in raw:
             fields[key] = raw[key]
@@ -141,14 +141,10 @@ def _scalars(fields: Mapping[str, Any], found: Findings) -> None:
 
 def _task(value: Any, found: Findings) -> str:
     known = registry.tasks()
-    later = ("multiclass", "quantile", "ranking", "uplift")
     if value in known:
         return str(value)
-    if value in later:
-        found.add(f"task '{value}' is not available yet", ("task",), "available: " + ", ".join(known))
-    else:
-        hint = did_you_mean(str(value), [*known, *later])
-        found.add(f"task must be one of {', '.join(known)}, not {shown(value)}", ("task",), hint)
+    hint = did_you_mean(str(value), known)
+    found.add(f"task must be one of {', '.join(known)}, not {shown(value)}", ("task",), hint)
     return ""
 
 
@@ -165,46 +161,17 @@ def _name(raw: Mapping[str, Any], default: str | None, found: Findings) -> str:
     return value
 
 
-def _models(raw: Mapping[str, Any], found: Findings) -> dict[str, ModelColumns] | None:
-    value = raw.get("models")
-    if isinstance(value, str):
-        value = [value]
-    if isinstance(value, (list, tuple)):
-        value = {str(column): column for column in value}
-    if not isinstance(value, Mapping) or not value:
-        hint = "write models: {name: score column}"
-        if "models" in raw:
-            found.add(f"models must be a mapping of names to columns, not {shown(value)}", ("models",), hint)
-        else:
-            found.add("'models' is missing", (), hint)
+def _classes(value: Any, found: Findings) -> tuple[str, ...] | None:
+    if value is None:
         return None
-    out: dict[str, ModelColumns] = {}
-    for name, spec in value.items():
-        path: SuitePath = ("models", name)
-        if not is_label(name, "a model's name", path, found):
-            continue
-        given = {"score": spec} if isinstance(spec, str) else spec
-        if not isinstance(given, Mapping):
-            found.add(f"a model is a column or a mapping such as {{score: p}}, not {shown(spec)}", path)
-            continue
-        model = found.model(ModelColumns, given, path)
-        if model is not None and _one_column(model, path, found):
-            out[name] = model
-    return out if len(out) == len(value) else None
-
-
-def _one_column(model: ModelColumns, path: SuitePath, found: Findings) -> bool:
-    given = [key for key, value in model if value is not None]
-    later = [key for key in given if key not in {"score", "prediction"}]
-    if later:
-        found.add(
-            f"{', '.join(later)} belongs to tasks that are not available yet",
-            path,
-            "give score or prediction",
-        )
-    elif len(given) != 1:
-        found.add("a model has exactly one of score and prediction", path, "write {score: column}")
-    return len(given) == 1 and not later
+    if not isinstance(value, (list, tuple)) or len(value) < 2:
+        found.add(f"classes must be a list of at least two, not {shown(value)}", ("classes",))
+        return None
+    names = tuple(class_name(name) for name in value)
+    if len(set(names)) < len(names):
+        found.add("a class stands in classes twice", ("classes",))
+        return None
+    return names
 
 
 def _uncertainty(value: Any, found: Findings) -> Uncertainty | None:
@@ -260,7 +227,7 @@ def _curves(value: Any, found: Findings) -> tuple[Curve, ...]:
         if isinstance(given.get("slices"), str):
             given = {**given, "slices": [given["slices"]]}
         name = given.get("curve")
-        if isinstance(name, str) and name not in (known := (*BINARY_CURVES, *REGRESSION_CURVES)):
+        if isinstance(name, str) and name not in (known := tuple(dict.fromkeys(name for names in CURVES.values() for name in names))):
             path = ("curves", index) if isinstance(spec, str) else ("curves", index, "curve")
             found.add(f"unknown curve '{name}'", path, did_you_mean(name, known, limit=len(known)))
             continue

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One way a value of a role can be bad. `model` is set where only that model's rows suffer."""
+    """One way a value of a role can be bad. `model` is set where only that model's rows suffer.
+
+    `shown` is the value to show of a bad row, where that is not the column's own.
+    """
 
     role: str
     column: str
@@ -25,11 +28,26 @@ class Check:
     bad: pl.Expr
     path: SuitePath
     model: str | None = None
+    shown: pl.Expr | None = None
 
     @property
     def column_name(self) -> str:
         """The canonical column that says where it fails."""
         return f"@bad|{self.role}|{self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What a metric asks of a column that plays no role: `bad` is true for a value that it cannot take.
+
+    `problem` completes "values are ...". A null that `bad` does not speak of is no problem.
+    """
+
+    column: str
+    problem: str
+    bad: Callable[[pl.Expr], pl.Expr]
+    role: str = "read by a metric"
+    path: SuitePath = ("metrics",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,25 +9,36 @@ import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.names import did_you_mean
-from plmetrics.table.checks import Check
+from plmetrics.table.checks import Check, Requirement
+from plmetrics.table.classes import class_number, require_classes
+from plmetrics.table.files import listed
+from plmetrics.table.predicted import (
+    Predicted,
+    leading,
+    normalised,
+    part_checks,
+    part_column,
+    part_path,
+    part_role,
+    score_column,
+    sound_parts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from plmetrics.core.names import SuitePath
     from plmetrics.table.slice_keys import SliceKey
 
 LABEL = "@label"
 WEIGHT = "@weight"
 UNIT = "@unit"
+TREATMENT = "@treatment"
 VALID = "@valid"
 PLAIN = "@column|"
 
+_SHOWN_CLASSES = 10
 _AS_NUMBERS = "store it as numbers; in a csv file one value such as n/a makes the whole column text"
-
-
-def score_column(model: str) -> str:
-    """The canonical column of a model's score."""
-    return f"@score|{model}"
 
 
 def valid_column(model: str) -> str:
@@ -44,13 +55,14 @@ def plain_column(name: str) -> str:
 class RoleColumns:
     """Which raw columns play which role, free of any suite: what a prediction table is made of.
 
-    `models` maps each model to its score column; `probability` are the models whose scores must lie in [0, 1].
-    `unit` is the hash expression, given when intervals are asked for. `columns` are others that row expressions read.
+    `probability` are the models whose scores must lie in [0, 1]. `classes` are those of a multiclass label, in order;
+    empty where they are not known yet. `unit` is the hash expression, given when intervals are asked for. `columns`
+    are others that row expressions read, `requirements` what must hold for some of them.
     """
 
     label: str
-    models: Mapping[str, str]
-    binary: bool
+    models: Mapping[str, Predicted]
+    task: str
     positive: str | float | bool | None = None
     weight: str | None = None
     unit: pl.Expr | None = None
@@ -60,6 +72,14 @@ class RoleColumns:
     missing: str = "error"
     keys: Sequence[SliceKey] = field(default_factory=tuple)
     columns: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    treatment: str | None = None
+    requirements: tuple[Requirement, ...] = ()
+
+    @property
+    def binary(self) -> bool:
+        """Whether labels are 0 and 1."""
+        return self.task == "binary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +142,13 @@ def _sound_shared(roles: RoleColumns) -> list[pl.Expr]:
     label = pl.col(LABEL)
     if roles.binary:
         sound = [label.is_not_null() if roles.positive is not None else (label == 0) | (label == 1)]
+    elif roles.task == "multiclass":
+        sound = [label >= 0]
     else:
         sound = [label.is_finite()]
+    if roles.treatment is not None:
+        sound.append((pl.col(TREATMENT) == 0) | (pl.col(TREATMENT) == 1))
+    sound += [~need.bad(pl.col(plain_column(need.column))).fill_null(value=False) for need in roles.requirements]
     if roles.weight is not None:
         sound.append(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0))
     if roles.unit is not None and roles.unit_name is not None:
@@ -132,7 +157,12 @@ def _sound_shared(roles: RoleColumns) -> list[pl.Expr]:
 
 
 def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
+    predicted = roles.models[model]
+    if not predicted.single:
+        return sound_parts(model, predicted, probability=model in roles.probability)
     score = pl.col(score_column(model))
+    if roles.task == "multiclass":
+        return score >= 0
     if model in roles.hard:
         return (score == 0) | (score == 1)
     return score.is_between(0, 1) if model in roles.probability else score.is_finite()
@@ -146,13 +176,12 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
     with collected.step():
         if roles.weight is not None:
             columns[WEIGHT] = _number(schema, roles.weight, "weight", ("columns", "weight"))
-    for model, name in roles.models.items():
+    with collected.step():
+        if roles.treatment is not None:
+            columns[TREATMENT] = _number(schema, roles.treatment, "treatment", ("columns", "treatment"))
+    for model, predicted in roles.models.items():
         with collected.step():
-            if model in roles.hard:
-                score = _hard_prediction(schema, roles, model, name)
-            else:
-                score = _number(schema, name, f"score of model '{model}'", ("models", model))
-            columns[score_column(model)] = score
+            columns |= _predicted(schema, roles, model, predicted)
     collected.settle()
     if roles.unit is not None:
         columns[UNIT] = roles.unit
@@ -161,6 +190,34 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
     for name in roles.columns:
         columns[plain_column(name)] = pl.col(name)
     return columns
+
+
+def _predicted(
+    schema: pl.Schema, roles: RoleColumns, model: str, predicted: Predicted
+) -> dict[str, pl.Expr]:
+    """The canonical columns of a model."""
+    collected = Collected()
+    parts: dict[str, pl.Expr] = {}
+    for part, name in predicted.columns.items():
+        with collected.step():
+            parts[part] = _part(schema, roles, model, part)
+    collected.settle()
+    if predicted.single:
+        return {score_column(model): next(iter(parts.values()))}
+    if predicted.normalise:
+        parts = normalised(parts)
+    held = {part_column(model, part): value for part, value in parts.items()}
+    return held | {score_column(model): leading(parts)}
+
+
+def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Expr:
+    predicted = roles.models[model]
+    name, role, path = predicted.columns[part], part_role(model, part), part_path(model, part)
+    if part in predicted.made:
+        return predicted.made[part].cast(pl.Float64)
+    if model in roles.hard:
+        return _class(schema, roles, name, role, path)
+    return _number(schema, name, role, path)
 
 
 def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]) -> pl.DataType:
@@ -188,19 +245,18 @@ def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
 
 
 def _label(schema: pl.Schema, roles: RoleColumns) -> pl.Expr:
-    if not roles.binary:
-        return _number(schema, roles.label, "label", ("columns", "label"))
-    return _class(schema, roles, roles.label, "label", ("columns", "label"))
-
-
-def _hard_prediction(schema: pl.Schema, roles: RoleColumns, model: str, name: str) -> pl.Expr:
-    return _class(schema, roles, name, f"prediction of model '{model}'", ("models", model))
+    if roles.task in {"binary", "multiclass"}:
+        return _class(schema, roles, roles.label, "label", ("columns", "label"))
+    return _number(schema, roles.label, "label", ("columns", "label"))
 
 
 def _class(
     schema: pl.Schema, roles: RoleColumns, name: str, role: str, path: tuple[str | int, ...]
 ) -> pl.Expr:
     dtype = require(schema, name, role, path)
+    if roles.task == "multiclass":
+        require_classes(dtype, name, role, path)
+        return class_number(pl.col(name), dtype, roles.classes)
     positive = roles.positive
     if positive is None:
         if dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}:
@@ -230,6 +286,8 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
     if roles.binary and roles.positive is None:
         outside = (label != 0) & (label != 1)
         checks.append(Check("label", roles.label, "neither 0 nor 1", outside, label_path))
+    elif roles.task == "multiclass":
+        checks.append(_no_class(roles, "label", roles.label, label, label_path))
     elif not roles.binary:
         checks.append(Check("label", roles.label, "NaN or infinite", ~label.is_finite(), label_path))
     if roles.weight is not None:
@@ -239,15 +297,40 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
             Check("weight", roles.weight, "NaN or infinite", ~weight.is_finite(), path),
             Check("weight", roles.weight, "negative", weight < 0, path),
         ]
+    if roles.treatment is not None:
+        arm, path = pl.col(TREATMENT), ("columns", "treatment")
+        checks += [
+            Check("treatment", roles.treatment, "null", arm.is_null(), path),
+            Check("treatment", roles.treatment, "neither 0 nor 1", (arm != 0) & (arm != 1), path),
+        ]
+    for need in roles.requirements:
+        bad = need.bad(pl.col(plain_column(need.column)))
+        checks.append(Check(need.role, need.column, need.problem, bad, need.path))
     if roles.unit_name is not None and roles.unit is not None:
         checks.append(Check("unit", roles.unit_name, "null", pl.col(UNIT).is_null(), ("columns", "unit")))
-    for model, name in roles.models.items():
-        checks += _score_checks(roles, model, name)
+    for model, predicted in roles.models.items():
+        if predicted.single:
+            checks += _score_checks(roles, model, predicted)
+        else:
+            checks += part_checks(model, predicted, probability=model in roles.probability)
     return tuple(checks)
 
 
-def _score_checks(roles: RoleColumns, model: str, name: str) -> list[Check]:
-    score, path, role = pl.col(score_column(model)), ("models", model), f"score of model '{model}'"
+def _no_class(
+    roles: RoleColumns, role: str, name: str, value: pl.Expr, path: SuitePath, model: str | None = None
+) -> Check:
+    known = listed([repr(name) for name in roles.classes], _SHOWN_CLASSES)
+    return Check(role, name, f"none of the classes ({known})", value < 0, path, model)
+
+
+def _score_checks(roles: RoleColumns, model: str, predicted: Predicted) -> list[Check]:
+    ((part, name),) = predicted.columns.items()
+    score, path, role = pl.col(score_column(model)), part_path(model, part), part_role(model, part)
+    if roles.task == "multiclass":
+        return [
+            Check(role, name, "null", score.is_null(), path, model),
+            _no_class(roles, role, name, score, path, model),
+        ]
     checks = [
         Check(role, name, "null", score.is_null(), path, model),
         Check(role, name, "NaN or infinite", ~score.is_finite(), path, model),

@@ -23,6 +23,14 @@ _STEPHENSON = (
 )
 
 
+def shortened(value: Any, length: Any) -> Any:
+    """How far a squared length falls when the vector is shortened by some length: v - max(0, sqrt(v) - length)^2.
+
+    Lengths of vectors obey the triangle inequality, their squares do not.
+    """
+    return value - ops.larger(ops.sqrt(value) - length, 0.0) ** 2
+
+
 @dataclass(frozen=True)
 class MeanSquaredGap(Binned, Norm):
     """Base of the means over bins of a squared gap between two estimates."""
@@ -32,13 +40,9 @@ class MeanSquaredGap(Binned, Norm):
         return mean_over_bins(state, gaps**2)
 
     def deviation(self, replicate: Any, point: Any) -> Any:
-        """How far the value falls when the vector of gaps is shortened by its distance from the replicate's.
-
-        Lengths of vectors obey the triangle inequality, their squares do not: v - max(0, sqrt(v) - distance)^2.
-        """
-        value = self.finalise(point)
+        """How far the value falls when the vector of gaps is shortened by its distance from the replicate's."""
         length = ops.sqrt(self.size(replicate, self.gaps(replicate) - self.gaps(point)))
-        return value - ops.larger(ops.sqrt(value) - length, 0.0) ** 2
+        return shortened(self.finalise(point), length)
 
 
 @register

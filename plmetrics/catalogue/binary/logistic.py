@@ -1,0 +1,198 @@
+"""Logistic recalibration: the line a + b logit(p) that fits the log odds of the labels best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from plmetrics.catalogue.binary.counts import INFINITY, both_classes
+from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
+from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Family, Undefined
+
+_COX = "Cox (1958), Two further applications of a model for binary regression, Biometrika 45(3/4)"
+_STEPS = 50
+_SETTLED = 1e-8
+"""Newton's error after a step is about the square of the step."""
+
+
+@dataclass(frozen=True)
+class Recalibration(Metric):
+    """Base of the coefficients of a logistic regression of the labels on the log odds of the scores."""
+
+    task = "binary"
+    family: ClassVar[Family] = "scores"
+    range = (-INFINITY, INFINITY)
+    probability = True
+    needs_score = True
+    reads_scores = True
+    expressible = False
+    reference = _COX
+
+    def undefined(self, state: Any) -> Undefined:
+        """A class is absent."""
+        return [*super().undefined(state), *both_classes(state)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """Both classes."""
+        return (state.positives, state.negatives)
+
+
+@register
+class CalibrationSlope(Recalibration):
+    """b of the logistic regression logit P(y = 1) = a + b logit(p), by maximum likelihood without a penalty.
+
+    1 for calibrated scores; below 1 they are too extreme, as those of an overfitted model, above 1 too timid. Scores
+    are held to [2.220446049250313e-16, 1 - 2.220446049250313e-16] before the logit, as in log_loss. Weighted by row;
+    any number; undefined (`no_positives`, `no_negatives`) where a class is absent, `no_finite_fit` where no score of
+    a positive is below one of a negative, or none above: the likelihood then has no finite maximum. Source: Cox (1958).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 0, 0, 1, 1, 1, 0], "p": [0.1] * 4 + [0.9] * 4})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["calibration_slope"])
+    >>> round(found.metrics["value"].item(), 6)
+    0.5
+    """
+
+    name = "calibration_slope"
+    direction = "none"
+    formula = "b of the maximum likelihood fit of logit P(y = 1) = a + b logit(p)"
+    use_when = (
+        "You ask whether scores are too extreme or too timid, as after overfitting or a change of population."
+    )
+    beware = "A few rows with p near 0 or 1 are far out in log odds and may decide it; 1 says nothing of the level."
+
+    def finalise(self, state: Any) -> Any:
+        """The slope of the joint fit."""
+        return _joint_fit(state)[1]
+
+    def undefined(self, state: Any) -> Undefined:
+        """A class is absent, or the scores separate the classes."""
+        return [*super().undefined(state), ("no_finite_fit", _separated(state))]
+
+
+@register
+@dataclass(frozen=True)
+class CalibrationIntercept(Recalibration):
+    """a of the logistic regression logit P(y = 1) = a + b logit(p), with b = 1 (in the large) or fitted with it.
+
+    With slope one, 0 for scores that are right on average; above 0 they are too low, below 0 too high, in log odds.
+    With slope free, the a that belongs to calibration_slope: the log odds of rows with a score of 0.5. Scores are held
+    away from 0 and 1 as in log_loss. Weighted by row; any number; undefined (`no_positives`, `no_negatives`) where a
+    class is absent, with slope free `no_finite_fit` where scores separate the classes. Source: Cox (1958).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1, 0, 0, 0], "p": [0.5, 0.5, 0.5, 0.5]})
+    >>> found = plm.evaluate(rows, label="y", models="p", metrics=["calibration_intercept"])
+    >>> round(found.metrics["value"].item(), 6)
+    -1.098612
+    """
+
+    name = "calibration_intercept"
+    direction = "zero"
+    formula = "a of the maximum likelihood fit of logit P(y = 1) = a + b logit(p), b = 1 or fitted as well"
+    use_when = (
+        "You ask whether scores are too high or too low overall, on the scale on which one adds a correction."
+    )
+    beware = "With slope free it depends on the slope and is no measure of the level: report the one with slope one."
+
+    slope: str = parameter(
+        "one", doc="whether b is 1 or fitted as well", check=one_of("one", "free"), domain="one or free"
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """The level, alone or with the slope."""
+        return _level(state) if self.slope == "one" else _joint_fit(state)[0]
+
+    def undefined(self, state: Any) -> Undefined:
+        """A class is absent, or, with the slope free, the scores separate the classes."""
+        separated = [("no_finite_fit", _separated(state))] if self.slope == "free" else []
+        return [*super().undefined(state), *separated]
+
+
+def _log_odds(state: Any) -> Any:
+    held = ops.smaller(ops.larger(state.score, FLOAT_EPSILON), 1.0 - FLOAT_EPSILON)
+    return ops.log(held) - ops.log1p(-held)
+
+
+def _separated(state: Any) -> Any:
+    """Whether no positive has lower log odds than some negative, or none higher."""
+    odds = _log_odds(state)
+    ends = [
+        ops.largest(ops.where(mass > 0, sign * odds, -INFINITY))
+        for mass in (state.positive, state.negative)
+        for sign in (1.0, -1.0)
+    ]
+    highest_positive, lowest_positive, highest_negative, lowest_negative = ends
+    return (highest_negative <= -lowest_positive) | (highest_positive <= -lowest_negative)
+
+
+def _level(state: Any) -> Any:
+    """The level a with b = 1, NaN where it does not settle."""
+    odds = _log_odds(state)
+    mass = state.positive + state.negative
+    level = ops.total(mass) * 0.0
+    for _ in range(_STEPS):
+        rate, spread = _rates(ops.spread(level, mass) + odds)
+        step = ops.ratio(ops.total(state.positive - mass * rate), ops.total(mass * spread))
+        level = level + step * _damping(np.abs(step))
+        if not np.any(np.abs(step) > _SETTLED):
+            break
+    return np.where(np.abs(step) <= _SETTLED, level, np.nan)
+
+
+def _joint_fit(state: Any) -> tuple[Any, Any]:
+    """Level a and slope b, NaN where they do not settle or the scores separate the classes.
+
+    Log odds are taken from their mean, so that neither unknown hangs on the other.
+    """
+    odds = _log_odds(state)
+    mass = state.positive + state.negative
+    centre = ops.ratio(ops.total(mass * odds), ops.total(mass))
+    odds = odds - ops.spread(centre, mass)
+    reach = ops.largest(ops.where(mass > 0, ops.absolute(odds), 0.0))
+    fits = ~_separated(state)
+    level, slope = centre, np.ones_like(centre)
+    for _ in range(_STEPS):
+        steps = _newton(state, mass, odds, level, slope)
+        change = np.where(fits, np.abs(steps[0]) + np.abs(steps[1]) * reach, 0.0)
+        damping = np.where(fits, _damping(change), 0.0)
+        level, slope = level + damping * steps[0], slope + damping * steps[1]
+        if not np.any(change > _SETTLED):
+            break
+    settled = fits & (change <= _SETTLED)
+    slope = np.where(settled, slope, np.nan)
+    return level - slope * centre, slope
+
+
+def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[Any, Any]:
+    """Newton's step for level and slope."""
+    rate, spread = _rates(ops.spread(level, mass) + ops.spread(slope, mass) * odds)
+    short, curved = state.positive - mass * rate, mass * spread
+    tilted = curved * odds
+    first, second = ops.total(short), ops.total(short * odds)
+    whole, cross, square = ops.total(curved), ops.total(tilted), ops.total(tilted * odds)
+    determinant = whole * square - cross**2
+    return (square * first - cross * second) / determinant, (whole * second - cross * first) / determinant
+
+
+def _rates(log_odds: Any) -> tuple[Any, Any]:
+    """The probability of some log odds, and its derivative."""
+    tail = np.exp(-ops.absolute(log_odds))
+    rare = tail / (1.0 + tail)
+    return ops.where(log_odds < 0, rare, 1.0 - rare), rare / (1.0 + tail)
+
+
+def _damping(change: Any) -> Any:
+    """How much of a step to go, if it changes log odds by up to so much: the likelihood then rises by every step.
+
+    Source: Sun and Tran-Dinh (2019), Generalized self-concordant functions: a recipe for Newton-type methods,
+    Mathematical Programming 178.
+    """
+    return ops.ratio(np.log1p(change), change, otherwise=1.0)

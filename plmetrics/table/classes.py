@@ -1,0 +1,61 @@
+"""Classes as numbers: what a value of a class column is, in the order of the classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.core.names import SuitePath
+
+
+def class_number(column: pl.Expr, dtype: pl.DataType, classes: Sequence[str]) -> pl.Expr:
+    """The place of each value among the classes, as Float64: -1 for what is none of them, null for null.
+
+    Texts, whole numbers and booleans are compared as texts: class `1` is the number 1, class `true` is true.
+    """
+    if not classes:
+        return pl.when(column.is_not_null()).then(0.0)
+    if dtype == pl.Null:
+        return column.cast(pl.Float64)
+    first = _first_of_a_row(classes)
+    if dtype.is_integer() and first is not None:
+        place = column.cast(pl.Int64) - first
+        within = pl.when(place.is_between(0, len(classes) - 1)).then(place).otherwise(-1)
+        return pl.when(column.is_not_null()).then(within).cast(pl.Float64)
+    place = class_text(column).cast(pl.Enum(list(classes)), strict=False).to_physical().cast(pl.Float64)
+    return pl.when(column.is_not_null()).then(place.fill_null(-1.0))
+
+
+def class_text(column: pl.Expr) -> pl.Expr:
+    """A class as a text."""
+    return column.cast(pl.String)
+
+
+def require_classes(dtype: pl.DataType, name: str, role: str, path: SuitePath) -> None:
+    """See that a column's type can hold classes.
+
+    Raises:
+        DataError: it holds numbers with fractions, dates, lists or structs.
+    """
+    textual = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+    if textual or dtype.is_integer() or dtype in {pl.Boolean, pl.Null}:
+        return
+    msg = f"column '{name}' ({role}) is of type {dtype}, but classes are texts, whole numbers or booleans"
+    hint = "store the classes as whole numbers" if dtype.is_float() else None
+    raise DataError(Problem(msg, path, hint))
+
+
+def _first_of_a_row(classes: Sequence[str]) -> int | None:
+    """The first of classes that are whole numbers, each one more than the one before."""
+    try:
+        numbers = [int(name) for name in classes]
+    except ValueError:
+        return None
+    in_a_row = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return numbers[0] if in_a_row and [str(number) for number in numbers] == list(classes) else None

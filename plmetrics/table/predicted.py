@@ -1,0 +1,166 @@
+"""What a model predicted: one column or several parts, and which of them rows are ordered by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.names import number_text
+from plmetrics.table.checks import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.core.names import SuitePath
+
+SUM_TOLERANCE = 1e-6
+"""How far the probabilities of a row's classes may be from 1 in total."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """The columns of one model: for each part of its prediction a raw column, or an expression that makes it.
+
+    Parts are `score`, `prediction`, `proba|CLASS`, `quantile|LEVEL`, `mean`, `sd` and `member|NUMBER`. `made` holds
+    the expressions over raw columns of parts that no column has; `columns` then names what they are made from.
+    """
+
+    columns: Mapping[str, str]
+    made: Mapping[str, pl.Expr] = field(default_factory=dict)
+    normalise: bool = False
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of its parts, in order."""
+        return tuple(self.columns)
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one score or prediction."""
+        return self.parts in {("score",), ("prediction",)}
+
+    def of_kind(self, kind: str) -> dict[str, str]:
+        """The parts of a kind, such as `quantile`, by what stands behind the bar."""
+        return {part.split("|", 1)[1]: part for part in self.columns if part.startswith(f"{kind}|")}
+
+
+def score_column(model: str) -> str:
+    """The canonical column of a model's score: what its rows are ordered by, or the class it chose."""
+    return f"@score|{model}"
+
+
+def part_column(model: str, part: str) -> str:
+    """The canonical column of a part of a model's prediction; that of a single part is the score."""
+    return score_column(model) if part in {"score", "prediction"} else f"@part|{model}|{part}"
+
+
+def canonical_columns(model: Predicted) -> tuple[str, ...]:
+    """The parts that tell whether two models say the same of a row."""
+    return model.parts
+
+
+def quantile_part(level: float) -> str:
+    """The part that holds a quantile."""
+    return f"quantile|{number_text(float(level))}"
+
+
+def levels_of(parts: Sequence[str]) -> tuple[float, ...]:
+    """The levels of a model's quantiles, ascending."""
+    return tuple(sorted(float(part.split("|", 1)[1]) for part in parts if part.startswith("quantile|")))
+
+
+def part_path(model: str, part: str) -> SuitePath:
+    """Where in a suite a part's column stands."""
+    kind, _, which = part.partition("|")
+    if kind == "proba":
+        return ("models", model, "proba", which)
+    return ("models", model)
+
+
+def part_role(model: str, part: str) -> str:
+    """What a part is called in messages."""
+    kind, _, which = part.partition("|")
+    words = {
+        "score": "score",
+        "prediction": "prediction",
+        "mean": "mean",
+        "sd": "standard deviation",
+        "proba": f"probability of class '{which}'",
+        "quantile": f"quantile {which}",
+        "member": f"member {which}",
+    }
+    return f"{words[kind]} of model '{model}'"
+
+
+def leading(parts: Mapping[str, pl.Expr]) -> pl.Expr:
+    """What rows of a model of several parts are ordered by: the class of the largest probability, the middle quantile,
+    the mean.
+    """
+    first = next(iter(parts))
+    if first.startswith("proba|"):
+        return _largest(list(parts.values()))
+    if first.startswith("quantile|"):
+        middle = min(levels_of(list(parts)), key=lambda level: (abs(level - 0.5), level))
+        return parts[quantile_part(middle)]
+    if first.startswith("member|"):
+        return pl.mean_horizontal(*parts.values(), ignore_nulls=False)
+    return parts["mean"]
+
+
+def _largest(parts: Sequence[pl.Expr]) -> pl.Expr:
+    """The number of the largest, the first one where several are."""
+    largest = pl.max_horizontal(*parts)
+    chosen = pl.lit(None, dtype=pl.Float64)
+    for number in reversed(range(len(parts))):
+        chosen = pl.when(parts[number] == largest).then(float(number)).otherwise(chosen)
+    return chosen
+
+
+def normalised(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+    """Probabilities divided by their total."""
+    total = pl.sum_horizontal(*parts.values(), ignore_nulls=False)
+    return {part: value / total for part, value in parts.items()}
+
+
+def part_checks(model: str, predicted: Predicted, *, probability: bool) -> Iterator[Check]:
+    """The ways in which values of a model of several parts can be bad."""
+    total = pl.lit(0.0)
+    for part, name in predicted.columns.items():
+        value, path, role = pl.col(part_column(model, part)), part_path(model, part), part_role(model, part)
+        yield Check(role, name, "null", value.is_null(), path, model)
+        yield Check(role, name, "NaN or infinite", ~value.is_finite(), path, model)
+        if part == "sd":
+            yield Check(role, name, "negative", value < 0, path, model)
+        if part.startswith("proba|") and probability:
+            outside = value.is_finite() & ((value < 0) | (value > 1))
+            yield Check(role, name, "outside [0, 1], and a probability metric reads it", outside, path, model)
+            total = total + value
+    if probability and predicted.of_kind("proba"):
+        name = next(iter(predicted.columns.values()))
+        off = total.is_finite() & ((total - 1).abs() > SUM_TOLERANCE)
+        text = "in rows whose probabilities do not sum to 1 (write normalise: true to divide by the sum)"
+        role = f"probabilities of model '{model}'"
+        yield Check(role, name, text, off, ("models", model), model, shown=total)
+
+
+def sound_parts(model: str, predicted: Predicted, *, probability: bool) -> pl.Expr:
+    """Whether all parts of a row are sound: the complement of the checks."""
+    sound: list[pl.Expr] = []
+    proba: list[pl.Expr] = []
+    for part in predicted.columns:
+        value = pl.col(part_column(model, part))
+        if part.startswith("proba|") and probability:
+            proba.append(value)
+            sound.append(value.is_between(0, 1))
+        elif part == "sd":
+            sound.append(value.is_finite() & (value >= 0))
+        else:
+            sound.append(value.is_finite())
+    if proba:
+        total = pl.lit(0.0)
+        for value in proba:
+            total = total + value
+        sound.append((total - 1).abs() <= SUM_TOLERANCE)
+    return pl.all_horizontal(sound)
