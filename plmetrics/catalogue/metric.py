@@ -55,9 +55,21 @@ def parameter(
     doc: str,
     check: Callable[[Any], bool] | None = None,
     domain: str = "",
+    name: str | None = None,
 ) -> Any:
-    """A metric's parameter: its default, what it means, and its domain."""
-    return dataclasses.field(default=default, metadata={"doc": doc, "check": check, "domain": domain})
+    """A metric's parameter: its default, what it means, its domain, and its name where the field has another."""
+    metadata = {"doc": doc, "check": check, "domain": domain, "name": name}
+    return dataclasses.field(default=default, metadata=metadata, kw_only=default is dataclasses.MISSING)
+
+
+def parameter_name(field: dataclasses.Field[Any]) -> str:
+    """What a parameter is called in texts: the field's name, unless that is taken by something else."""
+    return field.metadata.get("name") or field.name
+
+
+def parameters(metric: Metric | type[Metric]) -> dict[str, dataclasses.Field[Any]]:
+    """The parameters of a metric by name, in catalogue order."""
+    return {parameter_name(field): field for field in dataclasses.fields(metric)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,31 +136,31 @@ class Metric:
     reference: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = self._normalised(field)
+        for name, field in parameters(self).items():
+            value = self._normalised(name, field)
             object.__setattr__(self, field.name, value)
             check = field.metadata.get("check")
             if check is not None and not check(value):
-                msg = f"{self.name}: {field.name} must be {field.metadata['domain']}, not {value!r}"
-                raise ParameterError(msg, field.name)
+                msg = f"{self.name}: {name} must be {field.metadata['domain']}, not {value!r}"
+                raise ParameterError(msg, name)
 
-    def _normalised(self, field: dataclasses.Field[Any]) -> Any:
+    def _normalised(self, name: str, field: dataclasses.Field[Any]) -> Any:
         value = _plain(getattr(self, field.name))
         allowed = _type_names(field)
         if type(value) is int and "float" in allowed and "int" not in allowed and abs(value) < _FLOAT_LIMIT:
             value = float(value)
         fits = isinstance(value, tuple(_TYPES[name] for name in allowed))
         if not fits or (isinstance(value, bool) and "bool" not in allowed):
-            msg = f"{self.name}: {field.name} must be {field.metadata['domain'] or field.type}, not {value!r}"
-            raise ParameterError(msg, field.name)
+            msg = f"{self.name}: {name} must be {field.metadata['domain'] or field.type}, not {value!r}"
+            raise ParameterError(msg, name)
         return value
 
     @property
     def text(self) -> str:
         """Canonical text: parameters in catalogue order, those at their default left out."""
         parts = [
-            f"{field.name}={_value_text(getattr(self, field.name))}"
-            for field in dataclasses.fields(self)
+            f"{name}={_value_text(getattr(self, field.name))}"
+            for name, field in parameters(self).items()
             if getattr(self, field.name) != field.default
         ]
         return f"{self.name}({', '.join(parts)})" if parts else self.name
@@ -281,6 +293,9 @@ class Metric:
 
 def leaves(metric: Metric) -> tuple[Metric, ...]:
     """The metrics of a state family that a metric is made from: itself, if it is none that others make up."""
+    classes = [own for _, own in metric.per_class() if own is not metric]
+    if classes:
+        return tuple(leaf for own in classes for leaf in leaves(own))
     if metric.family != "derived":
         return (metric,)
     return tuple(leaf for part in metric.parts() for leaf in leaves(part))

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.metric import Metric, ParameterError
+from plmetrics.catalogue.metric import parameters as parameters_of
 from plmetrics.core.errors import EnvironmentFault, Problem
 from plmetrics.core.names import did_you_mean
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "plmetrics.metrics"
 """The group of entry points by which a package announces metric classes, or modules that register some."""
 
-FAMILIES = ("sums", "scores")
+FAMILIES = ("sums", "scores", "derived")
 DIRECTIONS = ("higher", "lower", "zero", "none")
 _FACTS = ("name", "task", "family", "range", "direction")
 _metrics: dict[tuple[str, str], type[Metric]] = {}
@@ -42,6 +43,11 @@ _MODULES = (
     "binary.corp",
     "binary.logistic",
     "binary.goodness",
+    "multiclass.rates",
+    "multiclass.agreement",
+    "multiclass.probability",
+    "multiclass.ranking",
+    "multiclass.calibration",
     "regression.errors",
     "regression.explained",
     "regression.relative",
@@ -60,6 +66,7 @@ _DEFAULTS = {
         "f1",
         "mcc",
     ),
+    "multiclass": ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "mcc", "roc_auc"),
     "regression": ("mae", "rmse", "mean_error", "r2"),
 }
 
@@ -158,17 +165,17 @@ def create(task: str, name: str, parameters: Mapping[str, Any]) -> Metric:
             msg = f"{name}: stands for {whole}; leave {key} out, or write {metric.name}"
             raise ParameterError(msg)
     parameters = {**parameters, **preset}
-    fields = {field.name: field for field in dataclasses.fields(metric)}
+    fields = parameters_of(metric)
     for given in parameters:
         if given not in fields:
             hint = did_you_mean(given, fields) or f"'{metric.name}' has no parameters"
             msg = f"{metric.name}: unknown parameter '{given}' ({hint})"
             raise ParameterError(msg, given)
-    for field in fields.values():
-        if field.default is dataclasses.MISSING and field.name not in parameters:
-            msg = f"{metric.name}: parameter '{field.name}' is missing ({field.metadata['doc']})"
+    for key, field in fields.items():
+        if field.default is dataclasses.MISSING and key not in parameters:
+            msg = f"{metric.name}: parameter '{key}' is missing ({field.metadata['doc']})"
             raise ParameterError(msg)
-    return metric(**parameters)
+    return metric(**{fields[key].name: value for key, value in parameters.items()})
 
 
 def default_metrics(task: str) -> tuple[Metric, ...]:

@@ -169,7 +169,11 @@ def _input(request: Request) -> Input:
 def _columns(request: Request) -> tuple[str, ...]:
     """The raw columns that the run reads, in the order of the table."""
     suite, roles = request.suite, request.roles
-    named = {roles.label, *(name for model in roles.models.values() for name in model.columns.values()), *roles.columns}
+    named = {
+        roles.label,
+        *(name for model in roles.models.values() for name in model.columns.values()),
+        *roles.columns,
+    }
     named |= {name for key in roles.keys for name in key.expression.meta.root_names()}
     if roles.weight is not None:
         named.add(roles.weight)

@@ -99,9 +99,9 @@ def _chunks(prepared: Prepared, cube: Cube) -> Iterator[list[pl.Expr]]:
 
 
 def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
-    """The metrics of the family sums that a slice set of the cube asks for."""
+    """The metrics with sums that a slice set of the cube asks for."""
     needed = prepared.request.suite.needed(*(part.slice_set.name for part in cube.sets))
-    return [metric for metric in needed if metric.family == "sums"]
+    return [metric for metric in needed if metric.atoms()]
 
 
 def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.LazyFrame:

@@ -15,6 +15,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.budget import sorts_in_memory
+from plmetrics.engine.models import with_classes
 from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.thresholds import choose_thresholds
 from plmetrics.states.sums import Rows
@@ -140,7 +141,7 @@ def prepare(request: Request) -> Prepared:
         DataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    request = settled(request)
+    request = settled(with_classes(request))
     table = prediction_table(request.raw, request.schema, request.roles)
     plans: dict[str, pl.LazyFrame] = {}
     if _needs_count(request):

@@ -9,6 +9,7 @@ import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
+from plmetrics.catalogue.metric import parameter_name
 from plmetrics.core.names import number_text
 from plmetrics.report.layout import FAINT, GAP, INDENT, flow, heading, separated, to_text, wrapped
 from plmetrics.report.numbers import plural
@@ -168,7 +169,7 @@ def _signature(metric: MetricClass, *, optional: bool = False) -> str:
     """Name and parameters with their defaults; with `optional`, in brackets those that have none and need none."""
     fields = dataclasses.fields(metric)
     shown = [
-        f"[{field.name}]" if field.default is None else _default(field)
+        f"[{parameter_name(field)}]" if field.default is None else _default(field)
         for field in fields
         if optional or field.default is not None
     ]
@@ -177,8 +178,8 @@ def _signature(metric: MetricClass, *, optional: bool = False) -> str:
 
 def _default(field: dataclasses.Field[Any]) -> str:
     if field.default is None or field.default is dataclasses.MISSING:
-        return field.name
-    return f"{field.name}={_value(field.default)}"
+        return parameter_name(field)
+    return f"{parameter_name(field)}={_value(field.default)}"
 
 
 def _meaning(field: dataclasses.Field[Any]) -> str:
@@ -190,7 +191,7 @@ def _meaning(field: dataclasses.Field[Any]) -> str:
 def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
     required = field.default is dataclasses.MISSING
     return {
-        "name": field.name,
+        "name": parameter_name(field),
         "type": str(field.type),
         "required": required,
         "default": None if required else field.default,

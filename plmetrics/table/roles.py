@@ -215,7 +215,7 @@ def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Ex
     name, role, path = predicted.columns[part], part_role(model, part), part_path(model, part)
     if part in predicted.made:
         return predicted.made[part].cast(pl.Float64)
-    if model in roles.hard:
+    if model in roles.hard or (roles.task == "multiclass" and part == "prediction"):
         return _class(schema, roles, name, role, path)
     return _number(schema, name, role, path)
 

@@ -44,6 +44,10 @@ MORE = [
     ("binary", "recall", {"threshold": Best(None, create("binary", "f1", {}))}),
     ("binary", "precision", {"threshold": Reach("split = 'valid'", "recall", 0.9)}),
     ("binary", "fbeta", {"beta": 2, "threshold": Optimal(None, 1.0, 4.0)}),
+    ("binary", "kernel_ce", {"bandwidth": 0.05}),
+    ("binary", "corp_miscalibration", {"score": "log_loss"}),
+    ("binary", "calibration_intercept", {"slope": "free"}),
+    ("binary", "hosmer_lemeshow", {"groups": 5, "df": "groups-2"}),
     ("binary", "roc_auc", {"max_fpr": 0.1}),
     ("binary", "pr_auc", {"method": "davis_goadrich"}),
     ("binary", "interpolated_ap", {"points": "all"}),
@@ -68,8 +72,16 @@ EXPRESSIVE = {
     task: [metric for metric in METRICS if metric.task == task and has_expression(metric)]
     for task in ("binary", "regression")
 }
-OF_COUNTS = {"n", "prevalence", "default_log_loss", "default_accuracy", "brier_uncertainty"}
+OF_COUNTS = {
+    "n",
+    "prevalence",
+    "default_log_loss",
+    "default_accuracy",
+    "brier_uncertainty",
+    "corp_uncertainty",
+}
 BINNED = {"ece", "brier_reliability", "brier_resolution", "brier_within_bin"}
+BINNED |= {"hosmer_lemeshow", "hosmer_lemeshow_p_value"}
 FINDS_ITS_THRESHOLD = {
     *("precision_at_recall", "precision_at_volume", "recall_at_precision", "recall_at_fpr", "fpr_at_recall"),
     *("precision_at_k", "recall_at_k", "lift_at_k", "max_accuracy"),

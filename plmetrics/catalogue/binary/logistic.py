@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Family, Undefined
 
 _COX = "Cox (1958), Two further applications of a model for binary regression, Biometrika 45(3/4)"
-_STEPS = 50
+_STEPS = 100
 _SETTLED = 1e-8
 """Newton's error after a step is about the square of the step."""
 

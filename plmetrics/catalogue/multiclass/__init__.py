@@ -1,0 +1,1 @@
+"""Metrics of labels with several classes."""

@@ -1,0 +1,259 @@
+"""What metrics of several classes share: classes they learn from the run, and the sums of each class."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from plmetrics.catalogue.metric import Facts, Undefined
+    from plmetrics.states.sums import Rows
+
+INFINITY = float("inf")
+MEASURES = (
+    "Sokolova and Lapalme (2009), A systematic analysis of performance measures, Inf. Process. Manag. 45(4)"
+)
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Multiclass(Metric):
+    """Base of the metrics of several classes. `classes` are those of the run, in order; empty before it."""
+
+    task = "multiclass"
+    expressible = False
+    reads_parts: ClassVar[bool] = False
+    classes: ClassVar[tuple[str, ...]] = ()
+
+    def settled(self, facts: Facts) -> Self:
+        """The metric with the classes of the run."""
+        known = copy.copy(self)
+        object.__setattr__(known, "classes", facts.classes)
+        return known
+
+    def lacks(self, parts: tuple[str, ...]) -> str | None:
+        """Probabilities, where it reads them."""
+        if self.reads_parts and not any(part.startswith("proba") for part in parts) and parts:
+            return "a probability for each class"
+        return None
+
+
+def _is(number: int, role: str) -> Any:
+    def row(rows: Rows) -> pl.Expr:
+        value: pl.Expr = getattr(rows, role)
+        return value == float(number)
+
+    return row
+
+
+def _hit(number: int) -> Any:
+    def row(rows: Rows) -> pl.Expr:
+        return (rows.label == float(number)) & (rows.score == float(number))
+
+    return row
+
+
+def actual(number: int) -> Atom:
+    """Rows of a class."""
+    return Atom(f"actual|{number}", _is(number, "label"), counts=True)
+
+
+def called(number: int) -> Atom:
+    """Rows that are called a class."""
+    return Atom(f"called|{number}", _is(number, "score"), counts=True)
+
+
+def hit(number: int) -> Atom:
+    """Rows of a class that are called so."""
+    return Atom(f"hit|{number}", _hit(number), counts=True)
+
+
+def class_atoms(classes: Sequence[str]) -> Mapping[str, tuple[Atom, ...]]:
+    """Per class: rows that are of it, that are called it, and both."""
+    numbers = range(len(classes))
+    return {
+        "hit": tuple(hit(number) for number in numbers),
+        "called": tuple(called(number) for number in numbers),
+        "actual": tuple(actual(number) for number in numbers),
+    }
+
+
+def average_parameter() -> Any:
+    """The parameter `average`, the same for every metric that has it."""
+    return parameter(
+        "macro",
+        doc="how classes are put together; none gives a row per class",
+        check=one_of("macro", "micro", "weighted", "none"),
+        domain="macro, micro, weighted or none",
+    )
+
+
+def undefined_parameter() -> Any:
+    """The parameter `undefined`, the same for every metric that has it."""
+    return parameter(
+        "exclude",
+        doc="what a class without a value does in an average: it is left out and named in the note, or counts as 0",
+        check=one_of("exclude", "zero"),
+        domain="exclude or zero",
+        name="undefined",
+    )
+
+
+def left_out(classes: Sequence[str], missing: Any) -> Any:
+    """Texts that name the classes without a value; None where all have one. `missing` is `[..., class]`."""
+    held = np.asarray(missing)
+    notes = np.full(held.shape[:-1], None, dtype=object)
+    if not held.any():
+        return notes
+    patterns, which = np.unique(held.reshape(-1, held.shape[-1]), axis=0, return_inverse=True)
+    texts = np.array([_named(classes, pattern) for pattern in patterns], dtype=object)
+    return texts[which.reshape(notes.shape)]
+
+
+def _named(classes: Sequence[str], pattern: Any) -> str | None:
+    names = [name for name, missing in zip(classes, pattern, strict=True) if missing]
+    if not names:
+        return None
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"classes left out: {', '.join(names[:_SHOWN])}{more}"
+
+
+@dataclass(frozen=True)
+class OfClass(Metric):
+    """One class of a rate: a row of its own in the results, whose name is that of the rate."""
+
+    rate: ClassRate
+    number: int
+    task = "multiclass"
+    family = "sums"
+    expressible = False
+
+    def __post_init__(self) -> None:
+        """The rate's parameters are checked."""
+
+    @property
+    def text(self) -> str:
+        """The rate's, and the class."""
+        return f"{self.rate.text}|{self.number}"
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """That of the rate."""
+        return self.rate.range
+
+    @property
+    def direction(self) -> Any:  # type: ignore[override]
+        """That of the rate."""
+        return self.rate.direction
+
+    @property
+    def kind(self) -> Any:  # type: ignore[override]
+        """A proportion where the rate of one class is one."""
+        return self.rate.kind_of_class
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """Whether the rate is a total."""
+        return self.rate.additive
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sums of the class."""
+        return {"hit": hit(self.number), "called": called(self.number), "actual": actual(self.number)}
+
+    def finalise(self, state: Any) -> Any:
+        """The rate of the class."""
+        return ops.ratio(self.rate.part(state), self.rate.whole(state))
+
+    def undefined(self, state: Any) -> Undefined:
+        """Nothing to divide by."""
+        return [*super().undefined(state), (self.rate.empty, self.rate.whole(state) == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """What the rate divides by."""
+        return (self.rate.whole(state),)
+
+
+@dataclass(frozen=True)
+class ClassRate(Multiclass):
+    """Base of the rates of each class against the rest: a part over a whole of sums of the class.
+
+    `part` and `whole` read `hit`, `called`, `actual` and `weight`, with any axes.
+    """
+
+    family = "sums"
+    range = (0.0, 1.0)
+    direction = "higher"
+    empty: ClassVar[str] = "zero_denominator"
+    kind_of_class: ClassVar[str] = "proportion"
+
+    average: str = average_parameter()
+
+    def part(self, state: Any) -> Any:
+        """What is counted."""
+        raise NotImplementedError
+
+    def whole(self, state: Any) -> Any:
+        """What it is a share of."""
+        raise NotImplementedError
+
+    def per_class(self) -> tuple[tuple[str, Metric], ...]:
+        """With average none, each class."""
+        if self.average != "none":
+            return (("", self),)
+        return tuple((name, OfClass(self, number)) for number, name in enumerate(self.classes))
+
+    def atoms(self) -> Mapping[str, tuple[Atom, ...]]:
+        """The sums of every class."""
+        return class_atoms(self.classes)
+
+    def finalise(self, state: Any) -> Any:
+        """The average over classes."""
+        wide = _Wide(state)
+        part, whole = self.part(wide), self.whole(wide)
+        if self.average == "micro":
+            return ops.ratio(ops.total(part), ops.total(whole))
+        values = ops.ratio(part, whole, otherwise=0.0)
+        weight = self._class_weight(state, whole)
+        return ops.ratio(ops.total(values * weight), ops.total(weight))
+
+    def _class_weight(self, state: Any, whole: Any) -> Any:
+        """What a class counts in the average: nothing without a value, unless that counts as 0."""
+        held = np.ones_like(whole) if self._zero else np.where(whole > 0, 1.0, 0.0)
+        return held * state.actual if self.average == "weighted" else held
+
+    @property
+    def _zero(self) -> bool:
+        return getattr(self, "undefined_as", "exclude") == "zero"
+
+    def undefined(self, state: Any) -> Undefined:
+        """No class has a value."""
+        wide = _Wide(state)
+        whole = self.whole(wide)
+        if self.average == "micro":
+            return [*super().undefined(state), (self.empty, ops.total(whole) == 0)]
+        return [*super().undefined(state), (self.empty, ops.total(self._class_weight(state, whole)) == 0)]
+
+    def remark(self, state: Any) -> Any:
+        """The classes without a value."""
+        if self.average not in {"macro", "weighted"} or self._zero:
+            return None
+        return left_out(self.classes, self.whole(_Wide(state)) == 0)
+
+
+class _Wide:
+    """A state whose totals have the axis of the classes, too."""
+
+    def __init__(self, state: Any) -> None:
+        self.hit, self.called, self.actual = state.hit, state.called, state.actual
+        self.weight = np.asarray(state.weight)[..., None]

@@ -1,0 +1,127 @@
+"""Whether the probabilities of several classes mean what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.catalogue.binary.calibration import ExpectedCalibrationError
+from plmetrics.catalogue.metric import Metric, ParameterError, one_of, parameter
+from plmetrics.catalogue.multiclass.base import Multiclass
+from plmetrics.catalogue.multiclass.leaves import Rebased, confidence, one_against_rest
+from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.derived import Derived
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class _Binned(Multiclass, Derived):
+    """Base of the calibration errors that read probabilities in bins."""
+
+    family = "derived"
+    range = (0.0, 1.0)
+    direction = "lower"
+    kind = "norm"
+    probability = True
+    reads_parts = True
+
+    bins: int = parameter(
+        15, doc="number of bins", check=lambda value: value >= 1, domain="a whole number of at least 1"
+    )
+    strategy: str = parameter(
+        "uniform",
+        doc="bins of equal width, or of equal weight in each slice",
+        check=one_of("uniform", "quantile"),
+        domain="uniform or quantile",
+    )
+    norm: str = parameter(
+        "l1", doc="how the gaps are put together", check=one_of("l1", "l2", "max"), domain="l1, l2 or max"
+    )
+    debias: bool = parameter(
+        default=False, doc="take off what sampling noise alone adds", domain="true or false"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.debias and self.norm == "max":
+            msg = f"{self.name}: debias has no form for norm=max; use norm=l1 or norm=l2, or leave debias out"
+            raise ParameterError(msg)
+
+    def of_one(self) -> Metric:
+        """The binary calibration error."""
+        return ExpectedCalibrationError(
+            bins=self.bins, strategy=self.strategy, norm=self.norm, debias=self.debias
+        )
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over its parts."""
+        return np.mean([state[part.text] for part in self.parts()], axis=0)
+
+    def combined_deviations(self, parts: Mapping[str, Any]) -> Any:
+        """The mean of the parts': the gaps of all classes are one vector, whose norm is the mean of theirs."""
+        held = [parts[part.text] for part in self.parts()]
+        return None if any(part is None for part in held) else np.mean(held, axis=0)
+
+
+@register
+@dataclass(frozen=True)
+class ClasswiseEce(_Binned):
+    """Mean over classes of the calibration error of each class's probability against the rest.
+
+    Each as the binary `ece` with the same parameters. In [0, 1]; undefined (`no_rows`) without rows. Source: Kull and
+    others (2019), who bin by equal width.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "b"], "pa": [0.5, 0.25], "pb": [0.5, 0.75]})
+    >>> models = {"m": {"proba": {"a": "pa", "b": "pb"}}}
+    >>> plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["classwise_ece"]).metrics["value"].item()
+    0.375
+    """
+
+    name = "classwise_ece"
+    formula = "mean over classes of ece(p_c, [class is c])"
+    use_when = "The probability of every class is used, not only that of the one that is called."
+    beware = (
+        "With many classes most probabilities are near 0 and well calibrated: it is small by number alone."
+    )
+    reference = "Kull and others (2019), Beyond temperature scaling, NeurIPS"
+
+    def parts(self) -> tuple[Metric, ...]:
+        """Each class against the rest."""
+        return tuple(
+            one_against_rest(self.of_one(), self.classes, number) for number in range(len(self.classes))
+        )
+
+
+@register
+@dataclass(frozen=True)
+class TopLabelEce(_Binned):
+    """Calibration error of the confidence: the largest probability, against whether its class is right.
+
+    As the binary `ece` of the largest probability, with rows called rightly as positives. In [0, 1]; undefined
+    (`no_rows`) without rows. Source: Guo and others (2017).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "b"], "pa": [0.5, 0.25], "pb": [0.5, 0.75]})
+    >>> models = {"m": {"proba": {"a": "pa", "b": "pb"}}}
+    >>> plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["top_label_ece"]).metrics["value"].item()
+    0.375
+    """
+
+    name = "top_label_ece"
+    presets = MappingProxyType({})
+    formula = "ece(max p_c, [called class is right])"
+    use_when = "The class that is called is shown with its probability, and people act on it."
+    beware = (
+        "It says nothing about the other classes' probabilities; noise alone adds about 0.32 sqrt(bins / n)."
+    )
+    reference = "Guo and others (2017), On calibration of modern neural networks, ICML"
+
+    def parts(self) -> tuple[Rebased]:
+        """The confidence."""
+        return (confidence(self.of_one()),)

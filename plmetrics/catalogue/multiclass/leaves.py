@@ -1,0 +1,174 @@
+"""Metrics of a binary task seen in several classes: one class against the rest, or against one other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.states.sums import Atom, RowValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.states.scores import Binning
+    from plmetrics.states.sums import Rows
+
+
+@dataclass(frozen=True)
+class Rebased(Metric):
+    """A binary metric that reads another number than the model's score, and another class than the label.
+
+    `value` says which: its key is the metric's place, its rows those that take part.
+    """
+
+    inner: Metric
+    value: RowValue
+    task = "multiclass"
+    family = "scores"
+    expressible = False
+
+    def __post_init__(self) -> None:
+        """The inner metric's parameters are checked."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """That of the inner metric."""
+        return self.inner.name
+
+    @property
+    def text(self) -> str:
+        """The inner metric's, and what it reads."""
+        return f"{self.inner.text}|{self.value.key}"
+
+    @property
+    def range(self) -> tuple[float, float]:  # type: ignore[override]
+        """That of the inner metric."""
+        return self.inner.range
+
+    @property
+    def direction(self) -> Any:  # type: ignore[override]
+        """That of the inner metric."""
+        return self.inner.direction
+
+    @property
+    def kind(self) -> Any:  # type: ignore[override]
+        """That of the inner metric."""
+        return self.inner.kind
+
+    @property
+    def probability(self) -> bool:  # type: ignore[override]
+        """That of the inner metric."""
+        return self.inner.probability
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The weight of both classes."""
+        key = self.value.key
+        return {
+            "positives": Atom(f"positives|{key}", lambda rows: self._member(rows, own=True), counts=True),
+            "negatives": Atom(f"negatives|{key}", lambda rows: self._member(rows, own=False), counts=True),
+        }
+
+    def _member(self, rows: Rows, *, own: bool) -> pl.Expr:
+        assert self.value.positive is not None
+        positive = self.value.positive(rows)
+        return (positive if own else ~positive) & self.value.build(rows).is_not_null()
+
+    def values(self) -> RowValue | None:
+        """What rows are ordered by."""
+        return self.value
+
+    def binning(self) -> Binning | None:
+        """That of the inner metric."""
+        return self.inner.binning()
+
+    def finalise(self, state: Any) -> Any:
+        """The inner metric's."""
+        return self.inner.finalise(state)
+
+    def undefined(self, state: Any) -> Undefined:
+        """The inner metric's."""
+        return self.inner.undefined(state)
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """The inner metric's."""
+        return self.inner.denominators(state)
+
+    def bound(self, state: Any) -> Any:
+        """The inner metric's."""
+        return self.inner.bound(state)
+
+    def deviation(self, replicate: Any, point: Any) -> Any:
+        """The inner metric's."""
+        return self.inner.deviation(replicate, point)
+
+
+def one_against_rest(inner: Metric, classes: tuple[str, ...], number: int) -> Rebased:
+    """The inner metric of the probability of one class."""
+    part = f"proba|{classes[number]}"
+
+    def value(rows: Rows) -> pl.Expr:
+        return rows.part(part)
+
+    def positive(rows: Rows) -> pl.Expr:
+        return rows.label == float(number)
+
+    return Rebased(inner, RowValue(f"one|{number}", value, positive))
+
+
+def one_against_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> Rebased:
+    """The inner metric of the probability of one class, on the rows of that class and one other."""
+    part = f"proba|{classes[number]}"
+
+    def value(rows: Rows) -> pl.Expr:
+        either = (rows.label == float(number)) | (rows.label == float(other))
+        return pl.when(either).then(rows.part(part))
+
+    def positive(rows: Rows) -> pl.Expr:
+        return rows.label == float(number)
+
+    return Rebased(inner, RowValue(f"one|{number}|{other}", value, positive))
+
+
+def confidence(inner: Metric) -> Rebased:
+    """The inner metric of the largest probability, with rows called rightly as the positive class."""
+
+    def value(rows: Rows) -> pl.Expr:
+        return pl.max_horizontal(rows.part(f"proba|{name}") for name in rows.classes)
+
+    def positive(rows: Rows) -> pl.Expr:
+        return rows.label == rows.score
+
+    return Rebased(inner, RowValue("confidence", value, positive))
+
+
+@dataclass(frozen=True)
+class ClassWeight(Metric):
+    """The weight of a class, by which averages over classes are weighed."""
+
+    atom: Atom
+    name = "class_weight"
+    task = "multiclass"
+    family = "sums"
+    range = (0.0, float("inf"))
+    direction = "none"
+    expressible = False
+
+    def __post_init__(self) -> None:
+        """Nothing to check."""
+
+    @property
+    def text(self) -> str:
+        """The key of its sum."""
+        return self.atom.key
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The rows of the class."""
+        return {"mass": self.atom}
+
+    def finalise(self, state: Any) -> Any:
+        """Their weight."""
+        return state.mass

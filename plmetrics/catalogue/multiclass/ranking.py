@@ -1,0 +1,185 @@
+"""How well the probability of each class ranks the rows: areas of one class against the rest, or each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.catalogue.binary.ordered import AveragePrecision as BinaryAveragePrecision
+from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
+from plmetrics.catalogue.derived import Derived
+from plmetrics.catalogue.metric import Metric, ParameterError, one_of, parameter
+from plmetrics.catalogue.multiclass.base import Multiclass, actual, left_out
+from plmetrics.catalogue.multiclass.leaves import ClassWeight, one_against_one, one_against_rest
+from plmetrics.catalogue.registry import register
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def _average_parameter() -> Any:
+    return parameter(
+        "macro",
+        doc="how classes are put together; none gives a row per class",
+        check=one_of("macro", "weighted", "none"),
+        domain="macro, weighted or none",
+    )
+
+
+@dataclass(frozen=True)
+class OverClasses(Multiclass, Derived):
+    """Base of the averages over classes of a binary metric of each class against the rest."""
+
+    family = "derived"
+    direction = "higher"
+    kind = "pr_area"
+    range = (0.0, 1.0)
+    reads_parts = True
+
+    average: str = _average_parameter()
+
+    def of_one(self) -> Metric:
+        """The binary metric."""
+        raise NotImplementedError
+
+    def per_class(self) -> tuple[tuple[str, Metric], ...]:
+        """With average none, each class."""
+        if self.average != "none":
+            return (("", self),)
+        return tuple(zip(self.classes, self.terms(), strict=True))
+
+    def terms(self) -> tuple[Metric, ...]:
+        """The binary metric of every class."""
+        return tuple(
+            one_against_rest(self.of_one(), self.classes, number) for number in range(len(self.classes))
+        )
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The terms, and what they weigh."""
+        weights = (ClassWeight(actual(number)) for number in range(len(self.classes)))
+        return (*self.terms(), *weights) if self.average == "weighted" else self.terms()
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over the classes that have a value."""
+        values = np.stack([state[term.text] for term in self.terms()], axis=-1)
+        held = np.isfinite(values)
+        weight = held.astype(np.float64)
+        if self.average == "weighted":
+            weight = held * np.stack(
+                [state[part.text] for part in self.parts()[len(self.terms()) :]], axis=-1
+            )
+        total = weight.sum(axis=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(total > 0, np.where(held, values * weight, 0.0).sum(axis=-1) / total, np.nan)
+
+    def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
+        """A slice without rows or with too few has no value, whatever its classes."""
+        few = np.isin(statuses[0].astype(str), ("no_rows", "too_few_rows"))
+        return super().combined_status(np.where(few, np.nan, value), statuses)
+
+    def combined_note(self, statuses: Sequence[Any]) -> Any:
+        """The classes without a value."""
+        terms = statuses[: len(self.classes)]
+        return left_out(self.classes, np.stack([status != "ok" for status in terms], axis=-1))
+
+
+@register
+@dataclass(frozen=True)
+class RocAuc(OverClasses):
+    """Area under the ROC curve of several classes, from those of two.
+
+    ovr: each class against the rest, by its own probability. ovo: each pair of classes i, j on their rows alone, the mean
+    of the areas by the probability of i and by that of j (Hand and Till), which does not depend on the sizes of the
+    classes. macro: mean over the classes (or pairs) that have a value, the others are named in the note; weighted: by the
+    classes' weight (ovr only); none: a row per class. In [0, 1]; undefined (`no_positives` or `no_negatives`) where no
+    class has a value. Sources: Hand and Till (2001), Fawcett (2006).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
+    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["roc_auc"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.916667
+    """
+
+    name = "roc_auc"
+    formula = "mean over classes of the area of the class against the rest (ovr, macro)"
+    use_when = "You compare how well models separate the classes, before anything is called."
+    beware = "ovr depends on the sizes of the classes, ovo does not; say which one you report."
+    reference = (
+        "Hand and Till (2001), A simple generalisation of the area under the ROC curve, Machine Learning 45"
+    )
+
+    scheme: str = parameter(
+        "ovr",
+        doc="each class against the rest, or each pair",
+        check=one_of("ovr", "ovo"),
+        domain="ovr or ovo",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scheme == "ovo" and self.average != "macro":
+            msg = f"roc_auc: scheme=ovo has no average={self.average}: pairs of classes all count alike"
+            raise ParameterError(msg, "average")
+
+    def of_one(self) -> Metric:
+        """The binary area."""
+        return BinaryRocAuc()
+
+    def terms(self) -> tuple[Metric, ...]:
+        """Of every class, or of every ordered pair."""
+        if self.scheme == "ovr":
+            return super().terms()
+        pairs = self._pairs()
+        return tuple(one_against_one(self.of_one(), self.classes, one, other) for one, other in pairs)
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        numbers = range(len(self.classes))
+        return [(one, other) for one in numbers for other in numbers if one != other]
+
+    def combined_note(self, statuses: Sequence[Any]) -> Any:
+        """The classes without a value, or without one in any pair."""
+        if self.scheme == "ovr":
+            return super().combined_note(statuses)
+        alone = [
+            np.logical_and.reduce(
+                [
+                    status != "ok"
+                    for pair, status in zip(self._pairs(), statuses, strict=True)
+                    if number in pair
+                ]
+            )
+            for number in range(len(self.classes))
+        ]
+        return left_out(self.classes, np.stack(alone, axis=-1))
+
+
+@register
+@dataclass(frozen=True)
+class AveragePrecision(OverClasses):
+    """Average precision of each class against the rest by its own probability, put together over classes.
+
+    macro: mean over the classes that have rows, the others are named in the note; weighted: by the classes' weight;
+    none: a row per class. In [0, 1]; undefined (`no_positives`) without rows. Source: Sechidis and others, and the binary
+    metric's.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
+    >>> models = {"m": {"proba": {"a": "pa", "b": "pb", "c": "pc"}}}
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["average_precision"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.833333
+    """
+
+    name = "average_precision"
+    formula = "mean over classes of the average precision of the class against the rest (macro)"
+    use_when = "Some classes are rare, and finding their rows is what matters."
+    beware = "A rare class has a low value even for a good model: chance alone gives its share of the rows."
+    reference = "Davis and Goadrich (2006), The relationship between precision-recall and ROC curves, ICML"
+
+    def of_one(self) -> Metric:
+        """The binary metric."""
+        return BinaryAveragePrecision()

@@ -1,0 +1,254 @@
+"""Rates of each class against the rest, and their averages: precision, recall and what is made from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plmetrics.catalogue.metric import parameter, positive
+from plmetrics.catalogue.multiclass.base import MEASURES, ClassRate, undefined_parameter
+from plmetrics.catalogue.registry import register
+
+_RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
+
+
+@register
+@dataclass(frozen=True)
+class Precision(ClassRate):
+    """Share of the rows called a class that are of it, put together over classes.
+
+    Per class hits / called. macro: mean over the classes that have a value; weighted: mean by the classes' weight;
+    micro: all hits over all calls, which is the accuracy; none: a row per class. A class that is never called has no
+    value: it is left out and named in the note, or counts as 0 with `undefined` zero, as scikit-learn does. Weighted
+    by row; in [0, 1]; undefined (`zero_denominator`) where no class has a value. Source: Sokolova and Lapalme (2009).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["precision"]).metrics
+    >>> round(found["value"].item(), 6), found["note"].item()
+    (0.666667, 'classes left out: c')
+    """
+
+    name = "precision"
+    aliases = ("ppv",)
+    formula = "mean over classes of hits_c / called_c (macro)"
+    use_when = "A wrong call costs more than a missed one, in every class alike."
+    beware = (
+        "A class that is never called drops out of the macro average: read the note, or use undefined=zero."
+    )
+    reference = MEASURES
+
+    undefined_as: str = undefined_parameter()
+
+    def part(self, state: Any) -> Any:
+        """Hits."""
+        return state.hit
+
+    def whole(self, state: Any) -> Any:
+        """Calls."""
+        return state.called
+
+
+@register
+@dataclass(frozen=True)
+class Recall(ClassRate):
+    """Share of the rows of a class that are called so, put together over classes.
+
+    Per class hits / rows of the class; averages as for precision. A class without rows has no value. The macro average
+    over the classes that are present is the balanced accuracy; micro is the accuracy. Weighted by row; in [0, 1];
+    undefined (`no_positives`) where no class has rows. Source: Sokolova and Lapalme (2009).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
+    >>> plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["recall"]).metrics["value"].item()
+    0.5
+    """
+
+    name = "recall"
+    aliases = ("tpr", "sensitivity")
+    empty = "no_positives"
+    formula = "mean over classes of hits_c / rows of c (macro)"
+    use_when = "A missed row costs more than a wrong call, in every class alike."
+    beware = "The macro average gives a class of ten rows the say of one of ten thousand: look at average=none, too."
+    reference = MEASURES
+
+    undefined_as: str = undefined_parameter()
+
+    def part(self, state: Any) -> Any:
+        """Hits."""
+        return state.hit
+
+    def whole(self, state: Any) -> Any:
+        """Rows of the class."""
+        return state.actual
+
+
+@register
+@dataclass(frozen=True)
+class Specificity(ClassRate):
+    """Share of the rows of the other classes that are not called this one, put together over classes.
+
+    Per class (all - rows of it - called it + hits) / (all - rows of it); averages as for precision. Weighted by row; in
+    [0, 1]; undefined (`no_negatives`) where every class has all rows. Source: Sokolova and Lapalme (2009).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["specificity"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.777778
+    """
+
+    name = "specificity"
+    aliases = ("tnr",)
+    empty = "no_negatives"
+    formula = "mean over classes of TN_c / (TN_c + FP_c) (macro)"
+    use_when = "False alarms matter, and the rows that could raise one are many."
+    beware = "With many classes nearly every row is a true negative of each: values near 1 say little."
+    reference = MEASURES
+
+    undefined_as: str = undefined_parameter()
+
+    def part(self, state: Any) -> Any:
+        """True negatives."""
+        return state.weight - state.actual - state.called + state.hit
+
+    def whole(self, state: Any) -> Any:
+        """Rows of other classes."""
+        return state.weight - state.actual
+
+
+@register
+@dataclass(frozen=True)
+class NegativePredictiveValue(ClassRate):
+    """Share of the rows not called a class that are not of it, put together over classes.
+
+    Per class TN / (TN + FN); averages as for precision. Weighted by row; in [0, 1]; undefined (`zero_denominator`)
+    where every row is called the same. Source: Sokolova and Lapalme (2009).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["npv"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.805556
+    """
+
+    name = "npv"
+    formula = "mean over classes of TN_c / (TN_c + FN_c) (macro)"
+    use_when = "Ruling a class out is what calls are used for."
+    beware = "With many classes it is near 1 whatever the model does."
+    reference = MEASURES
+
+    undefined_as: str = undefined_parameter()
+
+    def part(self, state: Any) -> Any:
+        """True negatives."""
+        return state.weight - state.actual - state.called + state.hit
+
+    def whole(self, state: Any) -> Any:
+        """Rows that are called otherwise."""
+        return state.weight - state.called
+
+
+class _Overlap(ClassRate):
+    """Base of the rates of the rows that are of a class or called so; such a rate of one class is no proportion."""
+
+    kind_of_class = "other"
+
+
+@register
+@dataclass(frozen=True)
+class F1(_Overlap):
+    """Harmonic mean of precision and recall, from counts, put together over classes.
+
+    Per class 2 hits / (rows of it + called it), so that a class that is never called scores 0; averages as for
+    precision. A class that has no rows and is never called has no value. Weighted by row; in [0, 1]; undefined
+    (`zero_denominator`) where no class has a value. Source: van Rijsbergen (1979).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["f1"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.388889
+    """
+
+    name = "f1"
+    formula = "mean over classes of 2 hits_c / (rows of c + called_c) (macro)"
+    use_when = "Precision and recall of every class matter alike, and you need one number."
+    beware = "The macro average of F1 is not the F1 of macro precision and recall, which some papers report."
+    reference = _RETRIEVAL
+
+    undefined_as: str = undefined_parameter()
+
+    def part(self, state: Any) -> Any:
+        """Twice the hits."""
+        return 2.0 * state.hit
+
+    def whole(self, state: Any) -> Any:
+        """Rows of the class, and calls."""
+        return state.actual + state.called
+
+
+@register
+@dataclass(frozen=True)
+class FBeta(_Overlap):
+    """Weighted harmonic mean of precision and recall, from counts, put together over classes.
+
+    Per class (1 + beta^2) hits / (beta^2 rows of it + called it); beta above 1 leans to recall. Averages and undefined
+    values as for f1. Source: van Rijsbergen (1979).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["fbeta(beta=2)"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.423280
+    """
+
+    name = "fbeta"
+    formula = "mean over classes of (1 + beta^2) hits_c / (beta^2 rows of c + called_c) (macro)"
+    use_when = "A miss and a wrong call cost differently, and you can say how much."
+    beware = "beta compares weights inside a harmonic mean; it is no ratio of costs."
+    reference = _RETRIEVAL
+
+    beta: float = parameter(
+        1.0, doc="how much recall counts against precision", check=positive, domain="above 0"
+    )
+    undefined_as: str = undefined_parameter()
+
+    def part(self, state: Any) -> Any:
+        """Hits, scaled."""
+        return (1.0 + self.beta**2) * state.hit
+
+    def whole(self, state: Any) -> Any:
+        """Rows of the class, scaled, and calls."""
+        return self.beta**2 * state.actual + state.called
+
+
+@register
+@dataclass(frozen=True)
+class Jaccard(_Overlap):
+    """Hits over the rows that are of a class or called so, put together over classes.
+
+    Per class hits / (rows of it + called it - hits); averages and undefined values as for f1. Source: Jaccard (1912).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["jaccard"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.277778
+    """
+
+    name = "jaccard"
+    formula = "mean over classes of hits_c / (rows of c + called_c - hits_c) (macro)"
+    use_when = "Classes are regions or sets, and overlap is what people look at."
+    beware = "It orders single classes as f1 does, at lower values; averages over classes can order models otherwise."
+    reference = "Jaccard (1912), The distribution of the flora in the alpine zone, New Phytologist 11(2)"
+
+    undefined_as: str = undefined_parameter()
+
+    def part(self, state: Any) -> Any:
+        """Hits."""
+        return state.hit
+
+    def whole(self, state: Any) -> Any:
+        """Rows of the class or called so."""
+        return state.actual + state.called - state.hit

@@ -1,0 +1,147 @@
+"""What ranking metrics are made of: one number per query, and the weighted mean of it over queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.core import ops
+from plmetrics.states.queries import EVERY_RANK, QueryValue
+from plmetrics.states.sums import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.states.queries import Array, Ranked
+
+ALL = "all"
+TIES = ("average", "worst", "document")
+MCSHERRY = (
+    "McSherry and Najork (2008), Computing information retrieval performance measures efficiently in the presence of "
+    "tied scores, ECIR"
+)
+
+
+def ties_parameter() -> Any:
+    """How rows of a query with equal scores are ordered."""
+    return parameter(
+        "average",
+        doc="order within ties: average = expectation under random order, worst = the least relevant first, "
+        "document = by descending document, as trec_eval",
+        check=one_of(*TIES),
+        domain=" or ".join(TIES),
+    )
+
+
+def relevant_at_parameter() -> Any:
+    """From which label on a row is relevant."""
+    return parameter(
+        1.0,
+        doc="a row is relevant if its label is at least this",
+        domain="a finite number",
+        check=np.isfinite,
+    )
+
+
+def cut_parameter() -> Any:
+    """How many ranks are read."""
+    return parameter(
+        ALL,
+        doc="how many ranks are read",
+        check=lambda k: k == ALL or (isinstance(k, int) and k >= 1),
+        domain="all, or a whole number of at least 1",
+    )
+
+
+def top_parameter() -> Any:
+    """How many ranks are read, where that must be said."""
+    return parameter(
+        doc="how many ranks are read", check=lambda k: k >= 1, domain="a whole number of at least 1"
+    )
+
+
+def cut_of(k: int | str) -> int:
+    """The number of ranks as a number."""
+    return min(k, EVERY_RANK) if isinstance(k, int) else EVERY_RANK
+
+
+class QueryMetric(Metric):
+    """Base of the weighted means over queries of one number per query.
+
+    A subclass writes `per_query`. The number of a query whose weight is w counts w times; a query where it is NaN
+    takes no part. Resampled are queries. `empty` says what becomes of queries without a relevant row: "skip" (they
+    take no part), "zero" or "one".
+    """
+
+    task = "ranking"
+    family = "sums"
+    range = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    expressible = False
+    reads_gain: ClassVar[bool] = False
+    empty_counts: ClassVar[str] = "skip"
+
+    def per_query(self, ranked: Ranked) -> Array:
+        """The number of each query, NaN for one that takes no part."""
+        raise NotImplementedError
+
+    @property
+    def query_values(self) -> tuple[QueryValue, ...]:
+        """The numbers of a query that it reads: its own, and how many relevant rows there are."""
+        return (QueryValue(self.text, self.per_query, getattr(self, "ties", "average")), self._relevant)
+
+    @property
+    def _relevant(self) -> QueryValue:
+        if self.reads_gain:
+            return QueryValue("gain", lambda ranked: ranked.judged.ideal("linear", EVERY_RANK))
+        at = float(getattr(self, "relevant_at", 1.0))
+        return QueryValue(f"relevant|{at!r}", lambda ranked: ranked.judged.relevant(at))
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """Sum and number of the queries that take part, and of those without a relevant row."""
+        own, relevant = (value.key for value in self.query_values)
+        return {
+            "value_sum": Atom(f"sum|{own}", lambda rows: rows.part(f"query|{own}").fill_null(0.0)),
+            "taking": Atom(
+                f"taking|{own}", lambda rows: rows.part(f"query|{own}").is_not_null(), counts=True
+            ),
+            "empty_queries": Atom(
+                f"empty|{relevant}",
+                lambda rows: rows.part(f"query|{relevant}") == 0,
+                counts=True,
+                weighted=False,
+            ),
+        }
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over the queries that take part."""
+        return ops.ratio(state.value_sum, state.taking)
+
+    def undefined(self, state: Any) -> Undefined:
+        """No query takes part: none has a relevant row."""
+        return [*super().undefined(state), ("no_relevant", state.taking == 0)]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """The queries that take part."""
+        return (state.taking,)
+
+    def remark(self, state: Any) -> Any:
+        """The queries without a relevant row, and what became of them."""
+        what = {"skip": "left out", "zero": "counted as 0", "one": "counted as 1"}[self._empty]
+        return np.array(
+            [_empties(int(count), what) for count in np.atleast_1d(state.empty_queries)], dtype=object
+        )
+
+    @property
+    def _empty(self) -> str:
+        return str(getattr(self, "empty", self.empty_counts))
+
+
+def _empties(count: int, what: str) -> str | None:
+    if count == 0:
+        return None
+    word, verb = ("query", "is") if count == 1 else ("queries", "are")
+    return f"{count:,} {word} without a relevant row {verb} {what}"

@@ -1,0 +1,320 @@
+"""The family queries: rows of one model by query and rank, and the numbers that each query gets from them.
+
+Rows of a query with equal scores are a tie group. Numbers that depend on the order within a group are expectations
+under random order, all orders being equally likely (McSherry and Najork 2008, Computing information retrieval
+performance measures efficiently in the presence of tied scores). A group without ties is a group of one row, so that
+other orders of tied rows need no code of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+EVERY_RANK = np.iinfo(np.int64).max // 4
+"""The cut that cuts nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryValue:
+    """One number per query: `key` is its identity, `build` finds it, NaN for a query that takes no part.
+
+    `ties` is how tied rows are ordered before: "average" not at all, "worst" the least relevant first, "document" by
+    descending document.
+    """
+
+    key: str
+    build: Callable[[Ranked], Array]
+    ties: str = "average"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The labels of every query, in descending order: what does not depend on a model.
+
+    `offsets` has one entry more than there are queries.
+    """
+
+    best: Array
+    offsets: Codes
+
+    @property
+    def queries(self) -> int:
+        """Number of queries."""
+        return len(self.offsets) - 1
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """Number of rows of each query."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def query(self) -> Codes:
+        """The query of each row."""
+        return np.repeat(np.arange(self.queries), self.sizes)
+
+    @cached_property
+    def discounts(self) -> Array:
+        """1 / log2(i + 1) of the ranks i = 1, 2, ..."""
+        longest = int(self.sizes.max(initial=0))
+        return 1.0 / np.log2(np.arange(2, longest + 2))
+
+    @cached_property
+    def discount_sums(self) -> Array:
+        """Sum of the discounts of the first 0, 1, 2, ... ranks."""
+        return np.concatenate([[0.0], np.cumsum(self.discounts)])
+
+    def relevant(self, at: float) -> Array:
+        """How many rows of each query have a label of at least `at`."""
+        return self._total(np.flatnonzero(self.best >= at), None)
+
+    def ideal(self, gain: str, cut: int) -> Array:
+        """Discounted gain of the first `cut` ranks of each query in the best order."""
+        rank = np.arange(len(self.best)) - np.repeat(self.offsets[:-1], self.sizes)
+        rows = np.flatnonzero((self.best > 0) & (rank < cut))
+        return self._total(rows, gains(self.best[rows], gain) * self.discounts[rank[rows]])
+
+    def _total(self, rows: Codes, values: Array | None) -> Array:
+        return np.bincount(self.query[rows], weights=values, minlength=self.queries).astype(np.float64)
+
+
+def gains(labels: Array, gain: str) -> Array:
+    """What rows of these labels are worth: the label itself, or 2^label - 1.
+
+    >>> gains(np.array([0.0, 1.0, 3.0]), "exponential")
+    array([0., 1., 7.])
+    """
+    return labels if gain == "linear" else np.exp2(labels) - 1.0
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Tie groups in order of query and rank: `before` rows of the query stand before each, `size` in it.
+
+    `first` is the row where it begins.
+    """
+
+    query: Codes
+    first: Codes
+    before: Codes
+    size: Codes
+
+    def take(self, chosen: Any) -> Groups:
+        """Some of them."""
+        return Groups(self.query[chosen], self.first[chosen], self.before[chosen], self.size[chosen])
+
+
+class Ranked:
+    """The rows of one model: query by query, from the highest score to the lowest.
+
+    `label` is the relevance of each row, `tied` says of each row that its score is that of the row before it in the
+    query, `retrieved` which rows the model returned at all (all, where it is None): the others stand last, are in no
+    top k and gain nothing.
+    """
+
+    def __init__(self, judged: Judged, label: Array, tied: Mask | None, retrieved: Mask | None) -> None:
+        self.judged = judged
+        self.label = label
+        self.retrieved = retrieved
+        self.alone = tied is None or not tied.any()
+        first = np.arange(len(label)) if tied is None or self.alone else np.flatnonzero(~tied)
+        size = np.diff(first, append=len(label))
+        query = judged.query if self.alone else judged.query[first]
+        self._all = Groups(query, first, first - judged.offsets[query], size)
+        self._hits: dict[float, tuple[Codes, Codes]] = {}
+
+    @property
+    def queries(self) -> int:
+        """Number of queries."""
+        return self.judged.queries
+
+    def total(self, groups: Groups, values: Array) -> Array:
+        """Sum over the groups of each query."""
+        return np.bincount(groups.query, weights=values, minlength=self.queries)
+
+    def hits(self, at: float) -> tuple[Codes, Codes]:
+        """The relevant rows of each group, and those of its query that stand before it."""
+        if at not in self._hits:
+            own = self._per_group((self.label >= at).astype(np.int64))
+            running = np.concatenate([[0], np.cumsum(own)])
+            start = np.searchsorted(self._all.first, self.judged.offsets[:-1])
+            self._hits[at] = own, running[:-1] - running[start][self._all.query]
+        return self._hits[at]
+
+    def _per_group(self, values: Any) -> Any:
+        return values if self.alone else np.add.reduceat(values, self._all.first)
+
+    def _chosen(self, cut: Any, member: Mask | None = None) -> NDArray[np.intp]:
+        """The retrieved groups that begin above a cut, which is one rank or one a query."""
+        limit = cut if np.ndim(cut) == 0 else cut[self._all.query]
+        chosen = self._all.before < limit
+        if member is not None:
+            chosen &= member
+        if self.retrieved is not None:
+            chosen &= self.retrieved[self._all.first]
+        return np.flatnonzero(chosen)
+
+    def discounted(self, gain: str, cut: int) -> Array:
+        """Expected discounted gain of the first `cut` ranks: group by group, mean gain times discounts of its ranks."""
+        chosen = self._chosen(cut)
+        groups, judged = self._all.take(chosen), self.judged
+        if self.alone:
+            return self.total(groups, gains(self.label[chosen], gain) * judged.discounts[groups.before])
+        worth = self._per_group(gains(self.label, gain))[chosen]
+        last = np.minimum(groups.before + groups.size, cut)
+        spread = judged.discount_sums[last] - judged.discount_sums[groups.before]
+        single = groups.size == 1
+        spread[single] = judged.discounts[groups.before[single]]
+        return self.total(groups, worth / groups.size * spread)
+
+    def blind(self, gain: str, cut: int) -> Array:
+        """Expected discounted gain of all rows of a query in random order."""
+        judged = self.judged
+        worth = np.bincount(judged.query, weights=gains(judged.best, gain), minlength=self.queries)
+        return worth / judged.sizes * judged.discount_sums[np.minimum(judged.sizes, cut)]
+
+    def found(self, at: float, cut: Any) -> Array:
+        """Expected number of relevant rows in the first `cut` ranks; the cut may be one a query."""
+        chosen = self._chosen(cut, self.hits(at)[0] > 0)
+        groups, own = self._all.take(chosen), self.hits(at)[0][chosen]
+        room = (cut if np.ndim(cut) == 0 else cut[groups.query]) - groups.before
+        return self.total(groups, own * (np.minimum(groups.size, room) / groups.size))
+
+    def found_any(self, at: float, cut: int) -> Array:
+        """Probability that a relevant row is in the first `cut` ranks: hypergeometric in the group at the cut."""
+        chosen = self._chosen(cut, self.hits(at)[0] > 0)
+        groups, own = self._all.take(chosen), self.hits(at)[0][chosen]
+        room = cut - groups.before
+        whole = room >= groups.size
+        out = np.zeros(self.queries)
+        part = np.flatnonzero(~whole)
+        none = _none_drawn(groups.size[part], own[part], room[part])
+        out[groups.query[part]] = 1.0 - none
+        out[groups.query[whole]] = 1.0
+        return out
+
+    def reciprocal(self, at: float, cut: int) -> Array:
+        """Expected 1 / rank of the first relevant row, 0 where that is beyond the cut.
+
+        In a group of m rows with r relevant ones after s others, the first of them is the j-th with probability
+        C(m - j, r - 1) / C(m, r).
+        """
+        chosen = self._chosen(cut, self.hits(at)[0] > 0)
+        query = self._all.query[chosen]
+        chosen = chosen[np.diff(query, prepend=-1) != 0]
+        groups, own = self._all.take(chosen), self.hits(at)[0][chosen]
+        length = np.minimum(groups.size - own + 1, cut - groups.before)
+        group, step = _ragged(length)
+        size, relevant = groups.size[group], own[group]
+        first = np.exp(_log_choose(size - 1 - step, relevant - 1) - _log_choose(size, relevant))
+        first = np.where(relevant == 1, 1.0 / size, first)
+        out = np.zeros(self.queries)
+        expected = np.bincount(
+            group, weights=first / (groups.before[group] + 1.0 + step), minlength=len(chosen)
+        )
+        out[groups.query] = expected
+        return out
+
+    def precision_sum(self, at: float, cut: int) -> Array:
+        """Expected sum of the precisions at the ranks of the relevant rows in the first `cut` ranks.
+
+        At the j-th row of a group of m with r relevant ones, after s rows with h relevant ones, that is
+        r / m (h + 1 + (j - 1) (r - 1) / (m - 1)) / (s + j).
+        """
+        chosen = self._chosen(cut, self.hits(at)[0] > 0)
+        return self._precisions(chosen, at, cut)
+
+    def _precisions(self, chosen: NDArray[np.intp], at: float, cut: int) -> Array:
+        groups, (own, before) = self._all.take(chosen), self.hits(at)
+        own, before = own[chosen], before[chosen]
+        if self.alone:
+            return self.total(groups, (before + 1.0) / (groups.before + 1.0))
+        group, step = _ragged(np.minimum(groups.size, cut - groups.before))
+        size, relevant = groups.size[group], own[group]
+        hits = before[group] + 1.0 + step * ((relevant - 1) / np.maximum(size - 1, 1))
+        value = relevant / size * hits / (groups.before[group] + 1.0 + step)
+        return np.bincount(groups.query[group], weights=value, minlength=self.queries)
+
+    def mean_precision_found(self, at: float, cut: int) -> Array:
+        """Expected mean of the precisions at the ranks of the relevant rows in the first `cut`; 0 where there are none.
+
+        The group at the cut brings x of its relevant rows with a hypergeometric probability; given x, its expected
+        precisions are those of a group of as many rows as have room.
+        """
+        member = self.hits(at)[0] > 0
+        chosen = self._chosen(cut, member)
+        size, room = self._all.size[chosen], cut - self._all.before[chosen]
+        split = chosen[size > room]
+        whole = chosen[size <= room]
+        total = self._precisions(whole, at, cut)
+        count = self.total(self._all.take(whole), self.hits(at)[0][whole].astype(np.float64))
+        out = np.divide(total, count, out=np.zeros(self.queries), where=count > 0)
+        if len(split):
+            query = self._all.query[split]
+            out[query] = self._split_means(split, at, cut, total[query], count[query])
+        return out
+
+    def _split_means(self, split: NDArray[np.intp], at: float, cut: int, total: Array, count: Array) -> Array:
+        groups, (own, before) = self._all.take(split), self.hits(at)
+        relevant, before, room = own[split], before[split], cut - groups.before
+        group, step = _ragged(room)
+        inverse = 1.0 / (groups.before[group] + 1.0 + step)
+        plain = np.bincount(group, weights=inverse, minlength=len(split))
+        stepped = np.bincount(group, weights=step * inverse, minlength=len(split))
+        group, drawn = _ragged(np.minimum(room, relevant) + 1)
+        size, own_room, own_relevant = groups.size[group], room[group], relevant[group]
+        chance = _drawn(size, own_relevant, own_room, drawn)
+        slope = (drawn - 1) / np.maximum(own_room - 1, 1)
+        inside = drawn / own_room * ((before[group] + 1.0) * plain[group] + slope * stepped[group])
+        hits = count[group] + drawn
+        mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
+        return np.bincount(group, weights=chance * mean, minlength=len(split))
+
+    def rank_sum(self, at: float) -> Array:
+        """Sum of the midranks of the relevant rows; rows that were not retrieved share the last ranks."""
+        own, _ = self.hits(at)
+        chosen = np.flatnonzero(own > 0)
+        groups = self._all.take(chosen)
+        return self.total(groups, own[chosen] * (groups.before + (groups.size + 1) / 2.0))
+
+
+def _ragged(lengths: Codes) -> tuple[Codes, Codes]:
+    """For groups of these lengths, the group and the place within it of every member."""
+    ends = np.cumsum(lengths)
+    group = np.repeat(np.arange(len(lengths)), lengths)
+    return group, np.arange(len(group)) - (ends - lengths)[group]
+
+
+def _log_choose(whole: Any, part: Any) -> Any:
+    return gammaln(whole + 1.0) - gammaln(part + 1.0) - gammaln(whole - part + 1.0)
+
+
+def _none_drawn(size: Codes, relevant: Codes, drawn: Codes) -> Array:
+    """Probability that `drawn` rows of a group have no relevant one among them."""
+    possible = size - relevant >= drawn
+    left = np.where(possible, size - relevant, drawn)
+    chance = np.exp(_log_choose(left, drawn) - _log_choose(size, drawn))
+    chance = np.where(relevant == 1, (size - drawn) / size, chance)
+    return np.where(possible, chance, 0.0)
+
+
+def _drawn(size: Codes, relevant: Codes, room: Codes, count: Codes) -> Array:
+    """Probability that `room` rows of a group have so many relevant ones among them: hypergeometric."""
+    others = size - relevant
+    possible = (count <= relevant) & (room - count <= others)
+    rest = np.where(possible, room - count, 0)
+    hits = np.where(possible, count, 0)
+    chance = np.exp(_log_choose(relevant, hits) + _log_choose(others, rest) - _log_choose(size, room))
+    return np.where(possible, chance, 0.0)
