@@ -89,6 +89,7 @@ def evaluate(
     unit: str | None = None,
     treatment: str | None = None,
     positive: Any = None,
+    classes: Sequence[Any] | None = None,
     fold: str | None = None,
     where: str | None = None,
     missing: str = "error",
@@ -109,15 +110,17 @@ def evaluate(
 
     Args:
         data: a DataFrame or LazyFrame, a pandas or pyarrow table, or a path, glob, folder or list of paths.
-        task: what is predicted: binary or regression.
-        label: column of the truth: 0/1 or booleans for binary (else see `positive`), numbers for regression.
+        task: what is predicted: binary, multiclass, regression, quantile, ranking or uplift.
+        label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers.
         models: score columns by model name; a string is one model named after its column. A column may be a mapping:
-            {"score": column}, or {"prediction": column} for hard 0/1 predictions.
+            {"score": column}, {"prediction": column} for a number or a class, {"proba": {class: column}},
+            {"quantiles": {level: column}}, {"mean": column, "sd": column} or {"members": [column, ...]}.
         weight: column of row weights, 0 or more. Weight 2 is the row twice, weight 0 the row absent.
         query: column of the query (ranking).
         unit: column of what is resampled together; each row by default.
         treatment: column of the treatment arm (uplift).
         positive: the label that counts as positive, where labels are not 0/1 or booleans.
+        classes: the classes in order (multiclass); else those of the probabilities, else those in the data.
         fold: column of the fold.
         where: SQL condition on the rows to evaluate.
         missing: what a null or bad value does: "error", "drop" the row, or "drop_per_model".

@@ -53,6 +53,9 @@ _MODULES = (
     "regression.relative",
     "regression.losses",
     "regression.quantiles",
+    "forecast.distributions",
+    "forecast.intervals",
+    "forecast.points",
 )
 _DEFAULTS = {
     "binary": (
@@ -67,6 +70,7 @@ _DEFAULTS = {
         "mcc",
     ),
     "multiclass": ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "mcc", "roc_auc"),
+    "quantile": ("wis", "crps", "mae", "mean_error", "crossing_rate"),
     "regression": ("mae", "rmse", "mean_error", "r2"),
 }
 

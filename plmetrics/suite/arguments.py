@@ -13,6 +13,7 @@ _DATA = ("where", "missing", "path")
 _SUITE = (
     "task",
     "positive",
+    "classes",
     "models",
     "metrics",
     "slices",

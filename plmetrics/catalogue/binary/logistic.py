@@ -112,8 +112,7 @@ class CalibrationIntercept(Recalibration):
 
     def undefined(self, state: Any) -> Undefined:
         """A class is absent, or, with the slope free, the scores separate the classes."""
-        separated = [("no_finite_fit", _separated(state))] if self.slope == "free" else []
-        return [*super().undefined(state), *separated]
+        return [*super().undefined(state), ("no_finite_fit", _separated(state) & (self.slope == "free"))]
 
 
 def _log_odds(state: Any) -> Any:

@@ -176,7 +176,7 @@ class MatthewsCorrelation(_Agreement):
     >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
     >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["mcc"]).metrics
     >>> round(found["value"].item(), 6)
-    0.516398
+    0.387298
     """
 
     name = "mcc"

@@ -200,7 +200,7 @@ class FBeta(_Overlap):
     >>> rows = pl.DataFrame({"y": ["a", "a", "b", "c"], "p": ["a", "b", "b", "b"]})
     >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["fbeta(beta=2)"]).metrics
     >>> round(found["value"].item(), 6)
-    0.423280
+    0.42328
     """
 
     name = "fbeta"

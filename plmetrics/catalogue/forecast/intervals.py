@@ -1,0 +1,172 @@
+"""Central intervals of a forecast: how often they hold the label, how wide they are, and both in one score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.catalogue.forecast.rows import CROSSING, MeanOfForecasts, quantile
+from plmetrics.catalogue.metric import parameter, share
+from plmetrics.catalogue.registry import register
+from plmetrics.core.names import number_text
+from plmetrics.states.sums import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from plmetrics.states.sums import Rows
+
+_GNEITING = (
+    "Gneiting and Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102(477)"
+)
+
+
+@dataclass(frozen=True)
+class _Central(MeanOfForecasts):
+    """Base of the metrics of the interval between the quantiles (1 - level)/2 and (1 + level)/2."""
+
+    level: float = parameter(
+        doc="share of labels that the interval should hold", check=share, domain="between 0 and 1"
+    )
+
+    def levels(self) -> tuple[float, ...]:
+        """Both ends."""
+        return ((1.0 - self.level) / 2.0, (1.0 + self.level) / 2.0)
+
+    def ends(self, rows: Rows) -> tuple[pl.Expr, pl.Expr]:
+        """Both ends of a row's interval."""
+        low, high = self.levels()
+        return quantile(rows, low), quantile(rows, high)
+
+    def _key(self, what: str) -> str:
+        return f"interval_{what}|{number_text(self.level)}"
+
+
+@register
+@dataclass(frozen=True)
+class IntervalCoverage(_Central):
+    """Share of the rows whose label lies in the central interval, ends included.
+
+    Weighted by row; in [0, 1]; best at `level`; undefined (`no_rows`) without rows. Ends are the quantiles
+    (1 - level)/2 and (1 + level)/2, matched within 1e-9. Source: Christoffersen (1998).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [10.0, 16.0], "low": [8.0, 9.0], "high": [10.0, 15.0]})
+    >>> models = {"m": {"quantiles": {0.1: "low", 0.9: "high"}}}
+    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["interval_coverage(level=0.8)"])
+    >>> found.metrics["value"].item()
+    0.5
+    """
+
+    name = "interval_coverage"
+    range = (0.0, 1.0)
+    direction = "none"
+    kind = "proportion"
+    formula = "sum of w [l <= label <= u] / W"
+    use_when = "Somebody relies on the interval holding as often as it says."
+    beware = "A useless interval that is wide enough covers perfectly: read it with interval_width or interval_score."
+    reference = "Christoffersen (1998), Evaluating interval forecasts, International Economic Review 39(4)"
+
+    def _atom(self) -> Atom:
+        def row(rows: Rows) -> pl.Expr:
+            low, high = self.ends(rows)
+            return (rows.label >= low) & (rows.label <= high)
+
+        return Atom(self._key("held"), row, counts=True)
+
+
+@register
+@dataclass(frozen=True)
+class IntervalWidth(_Central):
+    """Mean width of the central interval: upper end minus lower end.
+
+    Weighted by row; in the label's unit; below 0 where quantiles cross; undefined (`no_rows`) without rows. Source:
+    Gneiting and Raftery (2007).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [10.0, 16.0], "low": [8.0, 9.0], "high": [10.0, 15.0]})
+    >>> models = {"m": {"quantiles": {0.1: "low", 0.9: "high"}}}
+    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["interval_width(level=0.8)"])
+    >>> found.metrics["value"].item()
+    4.0
+    """
+
+    name = "interval_width"
+    range = (-float("inf"), float("inf"))
+    formula = "sum of w (u - l) / W"
+    use_when = "Two forecasts cover alike, and the sharper one is wanted."
+    beware = "Narrow alone is no virtue: read it with interval_coverage."
+    reference = _GNEITING
+
+    def _atom(self) -> Atom:
+        def row(rows: Rows) -> pl.Expr:
+            low, high = self.ends(rows)
+            return high - low
+
+        return Atom(self._key("width"), row)
+
+
+@register
+@dataclass(frozen=True)
+class IntervalScore(_Central):
+    """Width of the central interval, and a fine for labels outside of it: (u - l) + (2/a)(l - y)+ + (2/a)(y - u)+.
+
+    a = 1 - level. Weighted by row; in the label's unit; 0 or more unless quantiles cross; undefined (`no_rows`) without
+    rows. Source: Gneiting and Raftery (2007), also called the Winkler score.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [10.0, 16.0], "low": [8.0, 9.0], "high": [10.0, 15.0]})
+    >>> models = {"m": {"quantiles": {0.1: "low", 0.9: "high"}}}
+    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["interval_score(level=0.8)"])
+    >>> round(found.metrics["value"].item(), 9)
+    9.0
+    """
+
+    name = "interval_score"
+    range = (-float("inf"), float("inf"))
+    proper = "strictly"
+    formula = "sum of w ((u - l) + (2/a)(l - y)+ + (2/a)(y - u)+) / W"
+    use_when = "One number for coverage and sharpness of one interval."
+    beware = "It is in the label's unit: large series decide it."
+    reference = _GNEITING
+
+    def _atom(self) -> Atom:
+        def row(rows: Rows) -> pl.Expr:
+            low, high = self.ends(rows)
+            outside = (low - rows.label).clip(0.0) + (rows.label - high).clip(0.0)
+            return (high - low) + 2.0 / (1.0 - self.level) * outside
+
+        return Atom(self._key("score"), row)
+
+
+@register
+class CrossingRate(MeanOfForecasts):
+    """Share of the rows whose quantiles decrease somewhere: a higher level with a lower value.
+
+    Weighted by row; in [0, 1]; undefined (`no_rows`) without rows; 0 for forecasts that are no columns of quantiles.
+    Source: Bassett and Koenker (1982).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [10.0, 16.0], "low": [8.0, 19.0], "high": [10.0, 15.0]})
+    >>> models = {"m": {"quantiles": {0.1: "low", 0.9: "high"}}}
+    >>> found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=["crossing_rate"]).metrics
+    >>> found["value"].item()
+    0.5
+    """
+
+    name = "crossing_rate"
+    range = (0.0, 1.0)
+    kind = "proportion"
+    formula = "sum of w [some quantile is above a higher one] / W"
+    use_when = "Quantiles come from separate models, which nothing keeps in order."
+    beware = "It counts rows, not how far quantiles cross."
+    reference = "Bassett and Koenker (1982), An empirical quantile function for linear models, JASA 77(378)"
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The rows whose quantiles decrease."""
+        return {"score_sum": CROSSING}
+
+    def remark(self, state: object) -> None:
+        """The value says it."""

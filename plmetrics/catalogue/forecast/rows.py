@@ -1,0 +1,99 @@
+"""What forecasts are read for: a quantile of theirs, and the numbers of a row that follow."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.core import ops
+from plmetrics.core.names import number_text
+from plmetrics.states.sums import Atom
+from plmetrics.table.predicted import levels_of, quantile_part
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.catalogue.metric import Direction
+    from plmetrics.states.sums import Rows
+
+INFINITY = float("inf")
+SAME_LEVEL = 1e-9
+"""How far a declared level may be from the one that a metric asks for."""
+
+
+class MeanOfForecasts(Metric):
+    """Base of the means over rows of something that label and forecast give."""
+
+    task = "quantile"
+    family = "sums"
+    expressible = False
+    range = (0.0, INFINITY)
+    direction: ClassVar[Direction] = "lower"
+
+    def levels(self) -> tuple[float, ...]:
+        """The quantiles it needs, by level."""
+        return ()
+
+    def lacks(self, parts: tuple[str, ...]) -> str | None:
+        """Quantiles that no column has and no distribution gives."""
+        if "sd" in parts:
+            return None
+        for level in self.levels():
+            if declared(parts, level) is None:
+                return f"the quantile {number_text(level)}"
+        return None
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The sum over rows, and the rows whose quantiles decrease."""
+        return {"score_sum": self._atom(), "crossing": CROSSING}
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over rows."""
+        return ops.ratio(state.score_sum, state.weight)
+
+    def remark(self, state: Any) -> Any:
+        """How many rows have quantiles that decrease."""
+        return ops.where(state.crossing > 0, _told(state.crossing), None)
+
+    def _atom(self) -> Atom:
+        raise NotImplementedError
+
+
+def declared(parts: Sequence[str], level: float) -> float | None:
+    """The declared level that is the one asked for, up to rounding."""
+    near = [own for own in levels_of(tuple(parts)) if abs(own - level) <= SAME_LEVEL]
+    return near[0] if near else None
+
+
+def quantile(rows: Rows, level: float) -> pl.Expr:
+    """A quantile of the forecast: a column, or that of the normal distribution."""
+    own = declared(rows.parts, level)
+    if own is not None:
+        return rows.part(quantile_part(own))
+    return rows.part("mean") + float(ndtri(level)) * rows.part("sd")
+
+
+def pinball(rows: Rows, level: float) -> pl.Expr:
+    """The pinball loss of a quantile."""
+    error = quantile(rows, level) - rows.label
+    return pl.when(error > 0).then((1.0 - level) * error).otherwise(-level * error)
+
+
+def _crosses(rows: Rows) -> pl.Expr:
+    columns = [rows.part(quantile_part(level)) for level in rows.levels]
+    pairs = [one > other for one, other in pairwise(columns)]
+    return pl.any_horizontal(pairs) if pairs else pl.lit(value=False) & (rows.label == rows.label)
+
+
+CROSSING = Atom("crossing", _crosses, counts=True)
+
+
+def _told(counts: Any) -> Any:
+    each = np.asarray(counts)
+    texts = [f"quantiles decrease in rows of weight {number_text(count)}" for count in each.ravel().tolist()]
+    return np.array(texts, dtype=object).reshape(each.shape)
