@@ -86,6 +86,7 @@ def evaluate(
     models: Any,
     weight: str | None = None,
     query: str | None = None,
+    document: str | None = None,
     unit: str | None = None,
     treatment: str | None = None,
     positive: Any = None,
@@ -117,6 +118,7 @@ def evaluate(
             {"quantiles": {level: column}}, {"mean": column, "sd": column} or {"members": [column, ...]}.
         weight: column of row weights, 0 or more. Weight 2 is the row twice, weight 0 the row absent.
         query: column of the query (ranking).
+        document: column of the document (ranking): orders ties where asked to, and no query may have one twice.
         unit: column of what is resampled together; each row by default.
         treatment: column of the treatment arm (uplift).
         positive: the label that counts as positive, where labels are not 0/1 or booleans.
@@ -206,7 +208,7 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
         scores = models_in_order if prepared.exact else models_on_grids
         ordered, curves = ordered_stage(analysis, scores(prepared, aggregated))
         if request.draws_rows:
-            curves = row_curves(analysis, list(models_by_row(prepared, aggregated)))
+            curves = row_curves(analysis, list(models_by_row(prepared, aggregated)), request.roles.classes)
     with watch.stage("intervals"):
         metric_table, every_comparison = tables(analysis, ordered)
         comparisons = corrected(analysis, every_comparison)

@@ -56,6 +56,8 @@ _MODULES = (
     "forecast.distributions",
     "forecast.intervals",
     "forecast.points",
+    "ranking.gains",
+    "ranking.relevance",
 )
 _DEFAULTS = {
     "binary": (
@@ -71,6 +73,7 @@ _DEFAULTS = {
     ),
     "multiclass": ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "mcc", "roc_auc"),
     "quantile": ("wis", "crps", "mae", "mean_error", "crossing_rate"),
+    "ranking": ("ndcg", "map", "mrr", "r_precision"),
     "regression": ("mae", "rmse", "mean_error", "r2"),
 }
 

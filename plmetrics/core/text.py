@@ -4,6 +4,7 @@
     pair      := name "=" value
     value     := number | true | false | word | quoted text | nested call
 
+Ranks may stand behind an @: `ndcg@10`, and `ndcg@[5, 10]` for two metrics (see `at_ranks`).
 Only nested calls, such as the `max(f1)` in `precision(threshold=max(f1))`, may have values without a name.
 """
 
@@ -33,6 +34,9 @@ _TOKEN = re.compile(
     |(?P<sign>[(),=])
     )""",
     re.VERBOSE,
+)
+_AT_RANKS = re.compile(
+    r"\s*(?P<name>[^\W\d]\w*)@(?P<ranks>all|\d+|\[\s*\d+(?:\s*,\s*\d+)*\s*\])\s*(?:\((?P<others>.*)\))?\s*"
 )
 _WORD = re.compile(r"[^\W\d]\w*(?:-\w+)*")
 
@@ -107,6 +111,24 @@ def parse_call(text: str) -> Call:
         msg = f"the value {first} in {text!r} has no name"
         raise TextError(msg, f"write name=value: {name}(name={first})")
     return Call(name, parameters)
+
+
+def at_ranks(text: str) -> tuple[str, ...]:
+    """The texts that one with ranks behind an @ stands for: `ndcg@10` is `ndcg(k=10)`. Any other text as it is.
+
+    >>> at_ranks("ndcg@[5, 10]"), at_ranks("ndcg@5(gain=exponential)"), at_ranks("mrr")
+    (('ndcg(k=5)', 'ndcg(k=10)'), ('ndcg(k=5, gain=exponential)',), ('mrr',))
+    """
+    match = _AT_RANKS.fullmatch(text)
+    if match is None:
+        return (text,)
+    name, ranks, others = (
+        match["name"],
+        match["ranks"].strip("[]").split(","),
+        (match["others"] or "").strip(),
+    )
+    behind = f", {others}" if others else ""
+    return tuple(f"{name}(k={rank.strip()}{behind})" for rank in ranks)
 
 
 def join_torn(pieces: Sequence[object]) -> tuple[str, int] | None:

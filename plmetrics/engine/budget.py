@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.suite.model import REGRESSION_CURVES
+from plmetrics.suite.model import ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.engine.request import Request
@@ -61,7 +61,7 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
 def _refuse_rows(suite: Suite) -> None:
     """Metrics and curves that a grid of scores cannot serve."""
     for index, curve in enumerate(suite.curves):
-        if curve.curve in REGRESSION_CURVES:
+        if curve.curve in ROW_CURVES:
             msg = f"curve {curve.curve} needs the rows, which exact: false or the memory budget rules out"
             raise ConfigError(Problem(msg, ("curves", index), "allow exact, or raise memory"))
     for index, metric in enumerate(suite.metrics):

@@ -11,7 +11,7 @@ from plmetrics.catalogue.metric import Facts
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.table.classes import class_text
-from plmetrics.table.predicted import Predicted
+from plmetrics.table.predicted import Predicted, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,6 +37,7 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, Predicted]:
             columns = model.columns() or _with_prefix(name, model, suite, schema)
             out[name] = Predicted(columns, normalise=model.normalise)
     collected.settle()
+    _check_parts(suite, out)
     classes = classes_of(suite, out)
     for name, predicted in out.items():
         with collected.step():
@@ -92,6 +93,8 @@ def _natural(name: str) -> tuple[bool, int, str]:
 
 
 def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema) -> dict[str, str]:
+    if isinstance(model.quantiles, str):
+        return _quantiles_with_prefix(name, model.quantiles.removesuffix("*"), schema)
     assert isinstance(model.proba, str)
     prefix = model.proba.removesuffix("*")
     if suite.classes is not None:
@@ -102,6 +105,38 @@ def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema
         path = ("models", name, "proba")
         raise DataError(Problem(msg, path, did_you_mean(prefix, schema)))
     return {f"proba|{column.removeprefix(prefix)}": column for column in columns}
+
+
+def _check_parts(suite: Suite, models: Mapping[str, Predicted]) -> None:
+    """Metrics need of every model what they read: known only now where columns are named by a prefix."""
+    problems = [
+        Problem(f"{metric.text} needs {lacking}, which model '{name}' does not have", ("metrics", index))
+        for index, metric in enumerate(suite.metrics)
+        for name, model in models.items()
+        if (lacking := metric.lacks(model.parts)) is not None
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _quantiles_with_prefix(name: str, prefix: str, schema: pl.Schema) -> dict[str, str]:
+    found = {}
+    for column in schema:
+        level = _level(column.removeprefix(prefix)) if column.startswith(prefix) else None
+        if level is not None:
+            found[level] = column
+    if not found:
+        msg = f"no column is '{prefix}' and a level between 0 and 1 (quantiles of model '{name}')"
+        raise DataError(Problem(msg, ("models", name, "quantiles"), did_you_mean(prefix, schema)))
+    return {quantile_part(level): found[level] for level in sorted(found)}
+
+
+def _level(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 < number < 1 else None
 
 
 def _in_order(name: str, predicted: Predicted, classes: Iterable[str]) -> Predicted:

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.prepare import Prepared
+    from plmetrics.engine.request import Request
     from plmetrics.states.sums import Atom, RowValue
+    from plmetrics.table.checks import Check
     from plmetrics.table.slices import Cube
 
 _OF_MODELS = ("@score|", "@valid|", "@value|", "@class|")
@@ -227,18 +229,16 @@ def _side_by_side(parts: list[pl.DataFrame]) -> pl.DataFrame:
 def _refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
     if "bad" not in frame.columns or not frame["bad"].sum():
         return
-    raise _bad_values(prepared)
+    raise bad_values(prepared.request, prepared.table.checks, prepared.rows.read)
 
 
-def _bad_values(prepared: Prepared) -> DataError:
-    found = findings(prepared.table.checks, second_look(prepared))
-    return data_error(found, rows=prepared.rows.read, place=prepared.request.source.place)
+def bad_values(request: Request, checks: Sequence[Check], rows: int) -> DataError:
+    """What the checks of so many rows found."""
+    return data_error(findings(checks, _second_look(request, checks)), rows=rows, place=request.source.place)
 
 
-def second_look(prepared: Prepared) -> dict[str, object]:
+def _second_look(request: Request, checks: Sequence[Check]) -> dict[str, object]:
     """Per check: how many rows fail, the first of them and the value there."""
-    request = prepared.request
-    checks = prepared.table.checks
     named = dict.fromkeys(check.column for check in checks)
     raw = request.numbered().with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
     keep = [INDEX, *(f"@raw|{name}" for name in named)]
@@ -328,7 +328,7 @@ def _nothing_left(prepared: Prepared) -> DataError:
         msg = f"no rows are left: all {rows.read:,} have weight 0"
         return DataError(Problem(msg, ("columns", "weight")))
     msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
-    found = _bad_values(prepared).problems
+    found = bad_values(prepared.request, prepared.table.checks, rows.read).problems
     return DataError([Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in found)])
 
 

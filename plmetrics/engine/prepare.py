@@ -16,6 +16,7 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.budget import sorts_in_memory
 from plmetrics.engine.models import with_classes
+from plmetrics.engine.queries import by_query
 from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.thresholds import choose_thresholds
 from plmetrics.states.sums import Rows
@@ -141,7 +142,7 @@ def prepare(request: Request) -> Prepared:
         DataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    request = settled(with_classes(request))
+    request = settled(with_classes(by_query(request) if request.suite.task == "ranking" else request))
     table = prediction_table(request.raw, request.schema, request.roles)
     plans: dict[str, pl.LazyFrame] = {}
     if _needs_count(request):

@@ -12,7 +12,9 @@ from plmetrics.catalogue.metric import Facts
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.long import widened
 from plmetrics.engine.models import classes_of, predicted_models
+from plmetrics.engine.rankings import check_ranking, role_requirements
 from plmetrics.table.roles import RoleColumns, prediction_table, require
 from plmetrics.table.slice_keys import SliceKey, bin_index, tag_text
 from plmetrics.table.slices import SliceSet
@@ -82,7 +84,7 @@ class Request:
     @property
     def draws_rows(self) -> bool:
         """Whether curves are drawn from labels and predictions row by row."""
-        return bool(self.suite.curves) and self.suite.task == "regression"
+        return bool(self.suite.curves) and self.suite.task in {"regression", "multiclass"}
 
     @property
     def values(self) -> tuple[RowValue, ...]:
@@ -106,7 +108,7 @@ class Request:
     @property
     def unit_rows(self) -> bool:
         """Whether each row is a unit of its own."""
-        return self.suite.columns.unit is None
+        return unit_column(self.suite) is None
 
 
 def bind(suite: Suite, source: Source) -> Request:
@@ -118,8 +120,9 @@ def bind(suite: Suite, source: Source) -> Request:
     """
     if source.rows == 0:
         raise DataError(Problem("the table has no rows", ("data", "path")))
+    source = widened(source, suite.data.long)
     collected = Collected()
-    by_row = suite.uncertainty is not None and suite.columns.unit is None
+    by_row = suite.uncertainty is not None and unit_column(suite) is None
     raw = source.with_row_key() if by_row else source.frame
     where, unit = None, pl.col("@row") if by_row else None
     with collected.step():
@@ -151,14 +154,22 @@ def bind(suite: Suite, source: Source) -> Request:
             elif metric.chosen_threshold is not None and metric.chosen_threshold.select_on is not None:
                 _predicate(metric.chosen_threshold.select_on, source.schema, ("metrics",), "select_on")
     with collected.step():
+        if suite.task == "ranking":
+            check_ranking(suite, source.schema, suite.needed("overall", *suite.slices))
+    with collected.step():
         prediction_table(raw, source.schema, roles)
     collected.settle()
     return Request(suite, source, raw, roles, tuple(sets), where)
 
 
+def unit_column(suite: Suite) -> str | None:
+    """The column of what is resampled together, None for rows: queries of a ranking are units by themselves."""
+    return suite.columns.unit or (suite.columns.query if suite.task == "ranking" else None)
+
+
 def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
     """What tells units apart; without intervals only whether there is one, for a row must not count by that."""
-    name = suite.columns.unit
+    name = unit_column(suite)
     if name is None:
         return None
     hashed = unit_hash(pl.col(name), require(schema, name, "unit", ("columns", "unit")))
@@ -177,6 +188,8 @@ def _roles(
         for name, model in suite.models.items()
         if suite.task == "binary" and model.prediction is not None
     )
+    needs = role_requirements(suite, needed) if suite.task == "ranking" else ()
+    own = [need.column for need in needs]
     return RoleColumns(
         label=suite.columns.label,
         models=models,
@@ -189,10 +202,10 @@ def _roles(
         hard=hard,
         missing=suite.data.missing,
         keys=keys,
-        columns=tuple(dict.fromkeys(name for metric in needed for name in metric.columns())),
+        columns=tuple(dict.fromkeys([*(name for metric in needed for name in metric.columns()), *own])),
         classes=classes_of(suite, models),
         treatment=suite.columns.treatment if suite.task == "uplift" else None,
-        requirements=tuple(need for metric in needed for need in metric.requirements()),
+        requirements=(*needs, *(need for metric in needed for need in metric.requirements())),
     )
 
 

@@ -192,13 +192,15 @@ def ordered_stage(
 
 
 def row_curves(
-    analysis: Analysis, rows: Sequence[tuple[str, Pairs, Callable[[int], SlicedPairs]]]
+    analysis: Analysis,
+    rows: Sequence[tuple[str, Pairs, Callable[[int], SlicedPairs]]],
+    classes: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """The curves of a regression, of every model and slice set that asks for them.
+    """The curves of labels and predictions, of every model and slice set that asks for them.
 
     Rows come model by model, with a function that gives those of a slice set by its number.
     """
-    drawing = Drawing(analysis.level, None)
+    drawing = Drawing(analysis.level, None, classes)
     numbers = {
         "residual_histogram": [pairs.error for _, pairs, _ in rows],
         "label_histogram": [pairs.label for _, pairs, _ in rows],

@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+QUERY = "@query|"
 EVERY_RANK = np.iinfo(np.int64).max // 4
 """The cut that cuts nothing."""
 
@@ -32,12 +33,12 @@ class QueryValue:
     """One number per query: `key` is its identity, `build` finds it, NaN for a query that takes no part.
 
     `ties` is how tied rows are ordered before: "average" not at all, "worst" the least relevant first, "document" by
-    descending document.
+    descending document; None where no order is read.
     """
 
     key: str
     build: Callable[[Ranked], Array]
-    ties: str = "average"
+    ties: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,12 @@ class Judged:
         return self._total(rows, gains(self.best[rows], gain) * self.discounts[rank[rows]])
 
     def _total(self, rows: Codes, values: Array | None) -> Array:
-        return np.bincount(self.query[rows], weights=values, minlength=self.queries).astype(np.float64)
+        return _added(self.query[rows], values, self.queries)
+
+
+def query_column(model: str, key: str) -> str:
+    """Where the table of queries has a number of a model's."""
+    return f"{QUERY}{model}|{key}"
 
 
 def gains(labels: Array, gain: str) -> Array:
@@ -142,7 +148,7 @@ class Ranked:
 
     def total(self, groups: Groups, values: Array) -> Array:
         """Sum over the groups of each query."""
-        return np.bincount(groups.query, weights=values, minlength=self.queries)
+        return _added(groups.query, values, self.queries)
 
     def hits(self, at: float) -> tuple[Codes, Codes]:
         """The relevant rows of each group, and those of its query that stand before it."""
@@ -183,7 +189,7 @@ class Ranked:
         """Expected discounted gain of all rows of a query in random order."""
         judged = self.judged
         worth = np.bincount(judged.query, weights=gains(judged.best, gain), minlength=self.queries)
-        return worth / judged.sizes * judged.discount_sums[np.minimum(judged.sizes, cut)]
+        return worth / np.maximum(judged.sizes, 1) * judged.discount_sums[np.minimum(judged.sizes, cut)]
 
     def found(self, at: float, cut: Any) -> Array:
         """Expected number of relevant rows in the first `cut` ranks; the cut may be one a query."""
@@ -245,7 +251,7 @@ class Ranked:
         size, relevant = groups.size[group], own[group]
         hits = before[group] + 1.0 + step * ((relevant - 1) / np.maximum(size - 1, 1))
         value = relevant / size * hits / (groups.before[group] + 1.0 + step)
-        return np.bincount(groups.query[group], weights=value, minlength=self.queries)
+        return _added(groups.query[group], value, self.queries)
 
     def mean_precision_found(self, at: float, cut: int) -> Array:
         """Expected mean of the precisions at the ranks of the relevant rows in the first `cut`; 0 where there are none.
@@ -280,7 +286,7 @@ class Ranked:
         inside = drawn / own_room * ((before[group] + 1.0) * plain[group] + slope * stepped[group])
         hits = count[group] + drawn
         mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
-        return np.bincount(group, weights=chance * mean, minlength=len(split))
+        return _added(group, chance * mean, len(split))
 
     def rank_sum(self, at: float) -> Array:
         """Sum of the midranks of the relevant rows; rows that were not retrieved share the last ranks."""
@@ -288,6 +294,10 @@ class Ranked:
         chosen = np.flatnonzero(own > 0)
         groups = self._all.take(chosen)
         return self.total(groups, own[chosen] * (groups.before + (groups.size + 1) / 2.0))
+
+
+def _added(places: Codes, values: Array | None, size: int) -> Array:
+    return np.bincount(places, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
 def _ragged(lengths: Codes) -> tuple[Codes, Codes]:

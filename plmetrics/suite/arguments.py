@@ -8,13 +8,15 @@ from typing import Any
 from plmetrics.core.errors import ConfigError
 from plmetrics.suite.problems import suite_from_mapping
 
-_ROLES = ("label", "weight", "query", "unit", "treatment", "fold")
+_ROLES = ("label", "weight", "query", "document", "unit", "treatment", "fold")
 _DATA = ("where", "missing", "path")
 _SUITE = (
     "task",
     "positive",
     "classes",
     "models",
+    "calibrate",
+    "baseline",
     "metrics",
     "slices",
     "min_rows",

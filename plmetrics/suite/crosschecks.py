@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import OverSlices
 from plmetrics.core.names import did_you_mean
-from plmetrics.suite.model import CURVES, REGRESSION_CURVES, ROLES_OF_TASKS
+from plmetrics.suite.calibrations import added_names, check_added
+from plmetrics.suite.model import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -32,7 +33,8 @@ class Written:
     def of(cls, raw: Mapping[str, Any]) -> Written:
         """Find the names in plain values."""
         intervals = raw.get("uncertainty") not in (None, False)
-        return cls(_names(raw.get("models")), _names(raw.get("slices")), intervals)
+        models = _names(raw.get("models"))
+        return cls((*models, *added_names(raw, models)), _names(raw.get("slices")), intervals)
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -50,6 +52,7 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     _compare(fields, written, add)
     _hard_predictions(fields, add)
     _parts(fields, add)
+    check_added(fields, add)
     _roles(fields, add)
     _metric_slices(fields, written, add)
     for index, gate in enumerate(fields["gates"]):
@@ -92,7 +95,7 @@ def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> Non
         others = " or ".join(f"'{task}'" for task, names in CURVES.items() if curve.curve in names)
         hint = "known: " + ", ".join(own) if own else f"task '{fields['task']}' has no curves"
         add(f"curve '{curve.curve}' belongs to task {others}", path, hint)
-    if curve.curve in REGRESSION_CURVES and fields.get("exact") is False:
+    if curve.curve in ROW_CURVES and fields.get("exact") is False:
         add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", path)
     for key in ("cost_fp", "cost_fn"):
         if key in curve.model_fields_set and curve.curve != "cost":

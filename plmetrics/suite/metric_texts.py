@@ -12,7 +12,7 @@ from plmetrics.catalogue.custom import Custom
 from plmetrics.catalogue.metric import Metric, ParameterError
 from plmetrics.catalogue.thresholds import RuleError, ThresholdRule, read_rule
 from plmetrics.core.names import did_you_mean
-from plmetrics.core.text import Call, TextError, join_torn, parse_call
+from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call
 from plmetrics.suite.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
 from plmetrics.suite.findings import shown
 from plmetrics.suite.slice_sets import check_predicate
@@ -81,7 +81,7 @@ class MetricReader:
         while index < len(value):
             torn = join_torn(value[index:]) if isinstance(value[index], str) else None
             if torn is None:
-                yield index, value[index]
+                yield from ((index, entry) for entry in _each_rank(value[index]))
                 index += 1
             else:
                 say_torn(torn[0], ("metrics", index), self._found)
@@ -134,7 +134,7 @@ class MetricReader:
             if isinstance(value, str):
                 if value.strip() in self._definitions:
                     return self._definitions.get(value.strip())
-                call = parse_call(value)
+                call = parse_call(_single(value))
                 return self._known(call.name, dict(call.parameters), path)
             if isinstance(value, Mapping):
                 return self._from_mapping(value, path)
@@ -221,6 +221,28 @@ def _restricted(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[str,
         if len(named) == len(parts):
             out[text] = tuple(dict.fromkeys(name for part in named for name in part))
     return out
+
+
+def _each_rank(entry: Any) -> list[Any]:
+    """The entries that one with several ranks stands for: of `ndcg@[5, 10]`, two."""
+    if isinstance(entry, str):
+        return list(at_ranks(entry))
+    if isinstance(entry, Mapping) and isinstance(entry.get("metric"), str):
+        return [{**entry, "metric": text} for text in at_ranks(entry["metric"])]
+    return [entry]
+
+
+def _single(text: str) -> str:
+    """A text of one metric without its @.
+
+    Raises:
+        TextError: it names several.
+    """
+    texts = at_ranks(text)
+    if len(texts) > 1:
+        msg = f"{text!r} stands for {len(texts)} metrics, and one is needed"
+        raise TextError(msg, f"write {texts[0]}")
+    return texts[0]
 
 
 def is_torn(value: Any) -> bool:

@@ -38,7 +38,9 @@ REGRESSION_CURVES = (
     "conditional_prediction",
     "conditional_recall",
 )
+MULTICLASS_CURVES = ("confusion",)
 CurveName = Literal[
+    "confusion",
     "roc",
     "roc_hull",
     "pr",
@@ -54,8 +56,17 @@ CurveName = Literal[
     "conditional_prediction",
     "conditional_recall",
 ]
-CURVES: dict[str, tuple[str, ...]] = {"binary": BINARY_CURVES, "regression": REGRESSION_CURVES}
+ROW_CURVES = (*MULTICLASS_CURVES, *REGRESSION_CURVES)
+"""Curves that are drawn from labels and predictions row by row."""
+
+CURVES: dict[str, tuple[str, ...]] = {"binary": BINARY_CURVES, "multiclass": MULTICLASS_CURVES, "regression": REGRESSION_CURVES}
 """The curves of each task."""
+
+BASELINE = "baseline"
+"""The built-in model that gives every row the same, on request."""
+
+BY_FOLD = "fold"
+"""What `fit_on` says of calibrators that are fitted on the other folds."""
 
 Column = Annotated[str, Field(min_length=1)]
 Level = Annotated[float, Field(gt=0, lt=1)]
@@ -79,12 +90,28 @@ class Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True)
 
 
+class Long(Strict):
+    """Forecasts with a row per quantile."""
+
+    by: Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+        description="Columns that tell forecasts apart."
+    )
+    level: Column = Field(description="Column of the quantile's level.")
+    value: Column = Field(description="Column of the quantile's value.")
+    model: Column | None = Field(
+        default=None, description="Column of the model, where each is to have columns of its own."
+    )
+
+
 class Data(Strict):
     """Where the rows are. `path` is None when a frame was handed over."""
 
     path: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
         default=None,
         description="File, folder or glob, or a list of them, relative to this file. ${VAR} is replaced.",
+    )
+    long: Long | None = Field(
+        default=None, description="How a table with a row per quantile becomes one with a row per forecast."
     )
     where: Column | None = Field(default=None, description="SQL condition on the rows to evaluate.")
     missing: Missing = Field(
@@ -101,8 +128,11 @@ class Columns(Strict):
         default=None, description="Column of row weights; rows of weight 0 are absent."
     )
     query: Column | None = Field(default=None, description="Column of the query (ranking).")
+    document: Column | None = Field(
+        default=None, description="Column of the document (ranking): what a row of a query is about."
+    )
     unit: Column | None = Field(
-        default=None, description="Column of what is resampled together; else each row."
+        default=None, description="Column of what is resampled together; else each row, or query (ranking)."
     )
     treatment: Column | None = Field(default=None, description="Column of the treatment arm (uplift).")
     fold: Column | None = Field(default=None, description="Column of the fold.")
@@ -120,8 +150,9 @@ class ModelColumns(Strict):
         description="A column of probabilities for each class, or what the names of these columns begin with.",
     )
     normalise: bool = Field(default=False, description="Divide the probabilities of a row by their sum.")
-    quantiles: Annotated[dict[Level, Column], Field(min_length=1)] | None = Field(
-        default=None, description="A column for each quantile."
+    quantiles: Annotated[dict[Level, Column], Field(min_length=1)] | Column | None = Field(
+        default=None,
+        description="A column for each quantile, or what the names of these columns begin with.",
     )
     mean: Column | None = Field(default=None, description="Column of the predicted mean; needs `sd`.")
     sd: Column | None = Field(default=None, description="Column of the predicted standard deviation.")
@@ -138,7 +169,7 @@ class ModelColumns(Strict):
         """The column of each part of the prediction; see `plmetrics.table.predicted.Predicted`."""
         if isinstance(self.proba, dict):
             return {f"proba|{name}": column for name, column in self.proba.items()}
-        if self.quantiles is not None:
+        if isinstance(self.quantiles, dict):
             return {quantile_part(level): self.quantiles[level] for level in sorted(self.quantiles)}
         if self.members is not None:
             return {f"member|{number}": column for number, column in enumerate(self.members)}
@@ -197,6 +228,33 @@ class Compare(Strict):
         default="metric", description="What is corrected together: a metric in one slice set, or all."
     )
     p_value: Literal["t", "percentile"] = Field(default="t", description="Form of the p values.")
+
+
+class Calibrate(Strict):
+    """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
+
+    method: Literal["platt", "isotonic", "temperature", "beta"] = Field(
+        description="platt: a logistic curve of the log odds; isotonic: any rising curve; temperature: log odds "
+        "divided by one number; beta: a curve with a bend of its own at either end."
+    )
+    fit_on: Column = Field(
+        description="SQL condition on the rows to fit on, whatever data.where says: they are left out of the "
+        "evaluation. Or fold: each fold's scores get the curve that is fitted on the other folds (columns.fold)."
+    )
+    models: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        default=None, description="The models to calibrate; all that give scores if not given."
+    )
+    smoothing: bool = Field(
+        default=False, description="Whether platt fits to Platt's targets, a little inside 0 and 1."
+    )
+
+    def named(self, model: str) -> str:
+        """The name of a model's calibrated scores."""
+        return f"{model}_{self.method}"
+
+    def sources(self, models: Mapping[str, ModelColumns]) -> tuple[str, ...]:
+        """The models that are calibrated."""
+        return self.models or tuple(name for name, model in models.items() if model.score is not None)
 
 
 class GateRule(Strict):
@@ -265,6 +323,14 @@ class Suite(Strict):
         default=None, description="The classes in order (multiclass); else those of the probability columns."
     )
     models: dict[str, ModelColumns] = Field(description="The models and their columns.")
+    calibrate: tuple[Calibrate, ...] = Field(
+        default=(), description="Calibrators: each adds a model to every model it is fitted for."
+    )
+    baseline: bool = Field(
+        default=False,
+        description="Whether to add a model 'baseline' that gives every row the same: the share of positives or of "
+        "each class, the mean or the quantiles of the label, or 0 (ranking, uplift).",
+    )
     metrics: tuple[NamedMetric, ...] = Field(description="The metrics; the task's default list if not given.")
     metric_slices: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="Slice sets, besides overall, of metrics that are not in all."

@@ -13,6 +13,7 @@ from plmetrics.catalogue import registry
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite import crosschecks
+from plmetrics.suite.calibrations import read_baseline, read_calibrations
 from plmetrics.suite.findings import Findings, shown
 from plmetrics.suite.metric_texts import MetricReader, is_torn, say_torn
 from plmetrics.suite.model import (
@@ -81,6 +82,8 @@ def suite_from_mapping(
     fields["gates"] = _gates(raw.get("gates"), reader, found)
     fields["curves"] = _curves(raw.get("curves"), found)
     fields["memory"] = _memory(raw.get("memory"), found)
+    fields["calibrate"] = read_calibrations(raw.get("calibrate"), found)
+    fields["baseline"] = read_baseline(raw.get("baseline"), found)
     fields["output"] = found.model(Output, _section(raw, "output"), ("output",))
     fields["classes"] = _classes(raw.get("classes"), found)
     for key in ("positive", "min_rows", "max_slices", "exact"):

@@ -35,6 +35,7 @@ def json_schema() -> Schema:
         "output": _reference("Output"),
         "metrics": _metrics(),
         "models": _models(_reference("ModelColumns")),
+        "calibrate": _calibrate(),
         "slices": _slices(definitions),
         "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
         "compare": _one_of(_reference("Compare"), baseline, {"type": "null"}),
@@ -128,6 +129,11 @@ def _models(columns: Schema) -> Schema:
         {"type": "array", "minItems": 1, "items": column},
         column,
     )
+
+
+def _calibrate() -> Schema:
+    one = _reference("Calibrate")
+    return _one_of(one, {"type": "array", "items": one}, {"type": "null"})
 
 
 def _slices(definitions: Schema) -> Schema:

@@ -15,8 +15,8 @@ from plmetrics.suite.problems import metric_from_text
 from plmetrics.suite.yaml import load_suite
 
 DEFAULTS: dict[str, Any] = {
-    "task": "binary", "weight": None, "query": None, "unit": None, "treatment": None, "positive": None,
-    "fold": None, "where": None, "missing": "error", "metrics": None, "slices": None, "min_rows": 0,
+    "task": "binary", "weight": None, "query": None, "document": None, "unit": None, "treatment": None,
+    "positive": None, "fold": None, "where": None, "missing": "error", "metrics": None, "slices": None, "min_rows": 0,
     "max_slices": 10_000, "uncertainty": None, "compare": None, "gates": (), "curves": (), "exact": None,
     "memory": None, "seed": 0, "name": None,
 }  # fmt: skip
@@ -36,14 +36,15 @@ def problems(**arguments: Any) -> tuple[Problem, ...]:
 
 def test_the_arguments_of_evaluate_are_a_suite() -> None:
     made = suite(
-        weight="w", unit="u", fold="f", query="q", treatment="t", positive="yes", where="p > 0", missing="drop",
+        weight="w", unit="u", fold="f", query="q", document="d", treatment="t", positive="yes",
+        where="p > 0", missing="drop",
         metrics=["f1", metric_from_text("binary", "fbeta(beta=2)"), {"recall": {"threshold": 0.3}}],
         slices={"r": ("r", "s"), "d": {"column": "d", "bins": (dt.date(2024, 1, 1), dt.date(2024, 2, 1))}},
         compare="a", gates=({"metric": "f1", "at_least": 0.5},), curves=("roc", {"curve": "pr", "slices": ("r",)}),
         min_rows=5, max_slices=7, exact=False, memory="1GB", name="mine",
     )  # fmt: skip
     assert made.columns.model_dump() == {
-        "label": "y", "weight": "w", "unit": "u", "fold": "f", "query": "q", "treatment": "t",
+        "label": "y", "weight": "w", "unit": "u", "fold": "f", "query": "q", "document": "d", "treatment": "t",
     }  # fmt: skip
     assert (made.data.path, made.data.where, made.data.missing) == (None, "p > 0", "drop")
     assert [metric.text for metric in made.metrics] == ["f1", "fbeta(beta=2)", "recall(threshold=0.3)"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.catalogue.forecast.rows import MeanOfForecasts, pinball
+from plmetrics.catalogue.forecast.rows import INFINITY, MeanOfForecasts, pinball
 from plmetrics.catalogue.metric import parameter, share
 from plmetrics.catalogue.registry import register
 from plmetrics.core.names import number_text
@@ -91,7 +91,7 @@ class WeightedIntervalScore(MeanOfForecasts):
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
         """Quantiles."""
-        return None if any(part.startswith("quantile|") for part in parts) else "quantiles"
+        return None if not parts or any(part.startswith("quantile|") for part in parts) else "quantiles"
 
     def _atom(self) -> Atom:
         return _WEIGHTED_INTERVAL_SCORE
@@ -105,7 +105,7 @@ class ContinuousRankedProbabilityScore(MeanOfForecasts):
     Columns of quantiles: the mean of twice their pinball loss, an approximation (see `wis`). A normal distribution:
     sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)), z = (y - mean)/sd; abs(y - mean) where sd is 0. An ensemble of m:
     (1/m) sum abs(x_i - y) - (1/(2 m^2)) sum abs(x_i - x_j); `fair` divides the second sum by 2 m (m - 1) instead, as
-    suits members that are a sample of the distribution. Weighted by row; in the label's unit; undefined (`no_rows`)
+    suits members that are a sample of the distribution, and can fall below 0. Weighted by row; in the label's unit; undefined (`no_rows`)
     without rows. Sources: Gneiting and Raftery (2007), Ferro (2014).
 
     >>> import polars as pl, plmetrics as plm
@@ -117,7 +117,6 @@ class ContinuousRankedProbabilityScore(MeanOfForecasts):
     """
 
     name = "crps"
-    range = (-float("inf"), float("inf"))
     proper = "strictly"
     formula = "mean of the integral of (F(x) - [x >= label])^2 dx"
     use_when = "Distributions are compared as wholes; for a point forecast it is the absolute error."
@@ -128,9 +127,14 @@ class ContinuousRankedProbabilityScore(MeanOfForecasts):
         default=False, doc="treat members as a sample of the distribution", domain="true or false"
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fair:
+            object.__setattr__(self, "range", (-INFINITY, INFINITY))
+
     def lacks(self, parts: tuple[str, ...]) -> str | None:
         """Members, where only they make a difference."""
-        return "members" if self.fair and not any(part.startswith("member|") for part in parts) else None
+        return "members" if self.fair and parts and not any(part.startswith("member|") for part in parts) else None
 
     def _atom(self) -> Atom:
         return Atom(f"crps|{self.fair}", self._row)

@@ -113,7 +113,7 @@ class IntervalWidth(_Central):
 class IntervalScore(_Central):
     """Width of the central interval, and a fine for labels outside of it: (u - l) + (2/a)(l - y)+ + (2/a)(y - u)+.
 
-    a = 1 - level. Weighted by row; in the label's unit; 0 or more unless quantiles cross; undefined (`no_rows`) without
+    a = 1 - level. Weighted by row; in the label's unit; 0 or more; undefined (`no_rows`) without
     rows. Source: Gneiting and Raftery (2007), also called the Winkler score.
 
     >>> import polars as pl, plmetrics as plm
@@ -125,7 +125,6 @@ class IntervalScore(_Central):
     """
 
     name = "interval_score"
-    range = (-float("inf"), float("inf"))
     proper = "strictly"
     formula = "sum of w ((u - l) + (2/a)(l - y)+ + (2/a)(y - u)+) / W"
     use_when = "One number for coverage and sharpness of one interval."

@@ -41,11 +41,11 @@ class MeanOfForecasts(Metric):
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
         """Quantiles that no column has and no distribution gives."""
-        if "sd" in parts:
+        if "sd" in parts or not parts:
             return None
         for level in self.levels():
             if declared(parts, level) is None:
-                return f"the quantile {number_text(level)}"
+                return f"the quantile {number_text(round(level, 9))}"
         return None
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.catalogue.binary.calibration import ExpectedCalibrationError
+from plmetrics.catalogue.derived import Derived
 from plmetrics.catalogue.metric import Metric, ParameterError, one_of, parameter
 from plmetrics.catalogue.multiclass.base import Multiclass
 from plmetrics.catalogue.multiclass.leaves import Rebased, confidence, one_against_rest
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.derived import Derived
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

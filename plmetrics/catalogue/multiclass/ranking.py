@@ -16,7 +16,7 @@ from plmetrics.catalogue.multiclass.leaves import ClassWeight, one_against_one, 
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 
 def _average_parameter() -> Any:

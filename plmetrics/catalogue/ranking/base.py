@@ -8,14 +8,17 @@ import numpy as np
 
 from plmetrics.catalogue.metric import Metric, one_of, parameter
 from plmetrics.core import ops
-from plmetrics.states.queries import EVERY_RANK, QueryValue
+from plmetrics.states.queries import EVERY_RANK, QueryValue, query_column
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import polars as pl
+
     from plmetrics.catalogue.metric import Direction, Undefined
     from plmetrics.states.queries import Array, Ranked
+    from plmetrics.states.sums import Rows
 
 ALL = "all"
 TIES = ("average", "worst", "document")
@@ -91,7 +94,7 @@ class QueryMetric(Metric):
     @property
     def query_values(self) -> tuple[QueryValue, ...]:
         """The numbers of a query that it reads: its own, and how many relevant rows there are."""
-        return (QueryValue(self.text, self.per_query, getattr(self, "ties", "average")), self._relevant)
+        return (QueryValue(self.text, self.per_query, getattr(self, "ties", None)), self._relevant)
 
     @property
     def _relevant(self) -> QueryValue:
@@ -104,13 +107,11 @@ class QueryMetric(Metric):
         """Sum and number of the queries that take part, and of those without a relevant row."""
         own, relevant = (value.key for value in self.query_values)
         return {
-            "value_sum": Atom(f"sum|{own}", lambda rows: rows.part(f"query|{own}").fill_null(0.0)),
-            "taking": Atom(
-                f"taking|{own}", lambda rows: rows.part(f"query|{own}").is_not_null(), counts=True
-            ),
+            "value_sum": Atom(f"sum|{own}", lambda rows: _of(rows, own).fill_null(0.0)),
+            "taking": Atom(f"taking|{own}", lambda rows: _of(rows, own).is_not_null(), counts=True),
             "empty_queries": Atom(
                 f"empty|{relevant}",
-                lambda rows: rows.part(f"query|{relevant}") == 0,
+                lambda rows: _of(rows, relevant) == 0,
                 counts=True,
                 weighted=False,
             ),
@@ -138,6 +139,10 @@ class QueryMetric(Metric):
     @property
     def _empty(self) -> str:
         return str(getattr(self, "empty", self.empty_counts))
+
+
+def _of(rows: Rows, key: str) -> pl.Expr:
+    return rows.column(query_column(rows.model, key))
 
 
 def _empties(count: int, what: str) -> str | None:

@@ -50,7 +50,7 @@ class _ShareOfIdeal(QueryMetric):
         without = {"skip": np.nan, "zero": 0.0, "one": 1.0}[self._empty]
         gained = self._gained(ranked)
         share = np.divide(gained, ideal, out=np.full(len(ideal), without), where=ideal > 0)
-        return np.minimum(share, 1.0)
+        return np.asarray(np.minimum(share, 1.0))
 
 
 @register
@@ -89,8 +89,8 @@ class NDCG(_ShareOfIdeal):
 class DCG(QueryMetric):
     """Discounted cumulative gain to rank k, averaged over queries: sum over ranks i of gain / log2(i + 1).
 
-    Weighted by query; in units of gain; 0 for queries without a label above 0, which the note counts. Negative labels
-    are a data error. Source: Jarvelin and Kekalainen (2002).
+    Weighted by query; in units of gain; 0 for queries without a label above 0, which the note counts; undefined
+    (`no_rows`) without queries. Negative labels are a data error. Source: Jarvelin and Kekalainen (2002).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1, 1], "y": [0, 2], "p": [0.1, 0.9]})
@@ -121,8 +121,8 @@ class DCG(QueryMetric):
 class DefaultNDCG(_ShareOfIdeal):
     """NDCG of a model that gives all rows of a query one score: what random order reaches on average.
 
-    The same for every model; weighted by query; between 0 and 1; queries without a label above 0 as in ndcg.
-    Source: McSherry and Najork (2008).
+    The same for every model; weighted by query; between 0 and 1; queries without a label above 0 as in ndcg;
+    undefined (`no_relevant`) if none is left. Source: McSherry and Najork (2008).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1] * 6, "y": [3, 2, 3, 0, 1, 2], "p": [10, 9, 8, 7, 6, 5]})

@@ -78,8 +78,8 @@ class MeanReciprocalRank(QueryMetric):
     """Mean reciprocal rank: 1 / rank of the first relevant row, averaged over queries.
 
     0 where that is beyond rank k, and for queries without a relevant row, which the note counts. Weighted by query;
-    between 0 and 1. Within ties the first of r relevant among m rows is the j-th with probability
-    C(m - j, r - 1) / C(m, r): McSherry and Najork (2008). Source: Voorhees (1999).
+    between 0 and 1; undefined (`no_rows`) without queries. Within ties the first of r relevant among m rows is the
+    j-th with probability C(m - j, r - 1) / C(m, r): McSherry and Najork (2008). Source: Voorhees (1999).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1, 1, 2, 2], "y": [0, 1, 0, 1], "p": [0.9, 0.1, 0.5, 0.5]})
@@ -108,8 +108,8 @@ class MeanReciprocalRank(QueryMetric):
 class PrecisionAtK(QueryMetric):
     """Share of relevant rows in the first k ranks, averaged over queries; a query with fewer rows is divided by k, too.
 
-    Weighted by query; between 0 and 1; 0 for queries without a relevant row, which the note counts. Source: Manning et
-    al. (2008).
+    Weighted by query; between 0 and 1; 0 for queries without a relevant row, which the note counts; undefined
+    (`no_rows`) without queries. Source: Manning et al. (2008).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1, 1, 1], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
@@ -145,7 +145,7 @@ class RecallAtK(QueryMetric):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1, 1, 1], "y": [1, 0, 1], "p": [0.9, 0.5, 0.1]})
     >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
-    >>> plm.evaluate(rows, **roles, metrics=["recall@2"]).metrics["value"].item()
+    >>> plm.evaluate(rows, **roles, metrics=["recall_at_k(k=2)"]).metrics["value"].item()
     0.5
     """
 
@@ -171,13 +171,13 @@ class HitAtK(QueryMetric):
     """Share of queries with a relevant row in the first k ranks.
 
     Within ties that is a probability: 1 - C(m - r, c) / C(m, c) for a group of m rows with r relevant ones, c of which
-    have room. Weighted by query; between 0 and 1; 0 for queries without a relevant row, which the note counts. Ties:
-    McSherry and Najork (2008). Source: Manning et al. (2008).
+    have room. Weighted by query; between 0 and 1; 0 for queries without a relevant row, which the note counts;
+    undefined (`no_rows`) without queries. Ties: McSherry and Najork (2008). Source: Manning et al. (2008).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"q": [1, 1, 1], "y": [1, 0, 0], "p": [0.5, 0.5, 0.1]})
     >>> roles = {"task": "ranking", "label": "y", "query": "q", "models": "p"}
-    >>> plm.evaluate(rows, **roles, metrics=["hit@1", "hit@2"]).metrics["value"].to_list()
+    >>> plm.evaluate(rows, **roles, metrics=["hit_at_k(k=1)", "hit@2"]).metrics["value"].to_list()
     [0.5, 1.0]
     """
 

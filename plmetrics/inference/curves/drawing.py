@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.results import CURVES_SCHEMA
+from plmetrics.inference.curves.confusion import confusion
 from plmetrics.inference.curves.ranking import Operating, hull_points, joint_hull, points_of
 from plmetrics.inference.curves.reliability import reliability
 from plmetrics.inference.curves.residuals import points_of_rows
@@ -30,9 +31,10 @@ ACROSS_MODELS = "roc_hull_models"
 class Drawing:
     """Collects the curves of a run, a frame per curve, model and slice."""
 
-    def __init__(self, level: float, weights: Array | None) -> None:
+    def __init__(self, level: float, weights: Array | None, classes: Sequence[str] = ()) -> None:
         self._level = level
         self._weights = weights
+        self._classes = classes
         self._frames: list[pl.DataFrame] = []
         self._hulls: dict[tuple[str, str], dict[str, Points]] = {}
 
@@ -49,6 +51,9 @@ class Drawing:
 
     def rows(self, curve: Curve, model: str, slices: Slices, pairs: SlicedPairs, edges: Any) -> None:
         """Draw a curve of one model from its labels and predictions; `edges` are those of its histogram."""
+        if curve.curve == "confusion":
+            self._add(curve.curve, model, slices, confusion(pairs, self._classes))
+            return
         self._add(curve.curve, model, slices, points_of_rows(curve.curve, pairs, edges, self._level))
 
     def frame(self) -> pl.DataFrame:
@@ -90,6 +95,8 @@ def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str,
         for name in ("x", "y", "lower", "upper", "threshold")
         if name in part
     }
+    if "class" in part:
+        columns["class"] = pl.Series(part["class"].tolist(), dtype=pl.String)
     if "n" in part:
         columns["n"] = pl.Series(np.rint(part["n"]).astype(np.int64))
     fixed = {"model": model, "slice_set": slice_set, "slice": text, "curve": curve}

@@ -1,0 +1,20 @@
+"""Calibrators by name: maps from scores to probabilities that are fitted on some of the rows."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from plmetrics.catalogue.calibrators.beta import Beta
+from plmetrics.catalogue.calibrators.isotonic import Isotonic
+from plmetrics.catalogue.calibrators.platt import Platt
+from plmetrics.catalogue.calibrators.temperature import Temperature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.calibrators.base import Calibrator
+
+CALIBRATORS: Mapping[str, type[Calibrator]] = MappingProxyType(
+    {kind.name: kind for kind in (Platt, Isotonic, Temperature, Beta)}
+)

@@ -1,0 +1,87 @@
+"""What a calibrator is: parameters that are fitted to rows, and the expression that applies them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+
+class NoFit(ValueError):  # noqa: N818
+    """The rows have no best parameters; the message says why, and what to do."""
+
+
+class Calibrator(ABC):
+    """A map from scores to probabilities of the positive class, fitted by maximum likelihood or least squares."""
+
+    name: ClassVar[str]
+    reads_probability: ClassVar[bool] = True
+    """Whether scores must lie in [0, 1]."""
+
+    __slots__ = ()
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, score: Numbers, label: Numbers, weight: Numbers | None = None) -> Self:
+        """The calibrator of some rows: finite scores, labels 0 and 1 (both occur), positive weights (1 if None).
+
+        Raises:
+            NoFit: no finite parameters are best.
+        """
+
+    @abstractmethod
+    def expression(self, score: pl.Expr) -> pl.Expr:
+        """The calibrated score, in [0, 1]."""
+
+    @abstractmethod
+    def constants(self) -> dict[str, Any]:
+        """The parameters, as JSON-able values."""
+
+    def applied(self, score: pl.Expr) -> pl.Expr:
+        """The calibrated score of a raw column: null where the score is bad."""
+        value = score.cast(pl.Float64)
+        sound = value.is_between(0, 1) if self.reads_probability else value.is_finite()
+        return pl.when(sound).then(self.expression(value))
+
+
+def held(score: Numbers) -> Numbers:
+    """Scores held to [2.220446049250313e-16, 1 - 2.220446049250313e-16], as log_loss holds them."""
+    return np.clip(score, FLOAT_EPSILON, 1.0 - FLOAT_EPSILON)
+
+
+def log_odds(score: Numbers) -> Numbers:
+    """ln(p / (1 - p)) of scores held off 0 and 1."""
+    inner = held(score)
+    return np.log(inner) - np.log1p(-inner)
+
+
+def held_expression(score: pl.Expr) -> pl.Expr:
+    """Like `held`, of an expression."""
+    return score.clip(FLOAT_EPSILON, 1.0 - FLOAT_EPSILON)
+
+
+def log_odds_expression(score: pl.Expr) -> pl.Expr:
+    """Like `log_odds`, of an expression."""
+    inner = held_expression(score)
+    return inner.log() - (-inner).log1p()
+
+
+def probability_expression(log_odds: pl.Expr) -> pl.Expr:
+    """The probability of log odds."""
+    return 1.0 / (1.0 + (-log_odds).exp())
+
+
+def separates(value: Numbers, label: Numbers) -> bool:
+    """Whether no value of a positive lies below one of a negative: a rising curve can then be ever steeper."""
+    return bool(value[label == 1].min() >= value[label == 0].max())

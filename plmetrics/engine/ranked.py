@@ -1,0 +1,126 @@
+"""Rows of queries in order: one sort per model and way to order ties."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.states.queries import Judged, Ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.states.queries import Array, Codes, QueryValue
+
+_PACKED = 1 << 62
+
+
+def codes_of(queries: pl.Series) -> tuple[Codes, Codes]:
+    """The number of each row's query, and the first row of each query.
+
+    >>> codes, first = codes_of(pl.Series("q", ["b", "b", "a", "b"]))
+    >>> codes.tolist(), first.tolist()
+    ([1, 1, 0, 1], [2, 0])
+    """
+    begins = queries.ne_missing(queries.shift())
+    begins[0] = True
+    starts = begins.arg_true()
+    heads = queries.gather(starts)
+    run = begins.cast(pl.Int64).cum_sum().to_numpy() - 1
+    start_rows = starts.to_numpy().astype(np.int64)
+    if isinstance(heads.dtype, (pl.Categorical, pl.Enum)):
+        heads = heads.to_physical()
+    if heads.n_unique() == len(heads):
+        return run, start_rows
+    number = heads.rank("dense").to_numpy().astype(np.int64) - 1
+    first = np.zeros(int(number.max()) + 1, dtype=np.int64)
+    first[number[::-1]] = start_rows[::-1]
+    return number[run], first
+
+
+class QueryRows:
+    """Labels of rows by query, for models to be ordered on: `codes` is the query of each row, from 0.
+
+    `documents` are needed where ties are ordered by them.
+    """
+
+    def __init__(
+        self, codes: Codes, queries: int, labels: pl.Series, documents: pl.Series | None = None
+    ) -> None:
+        self._codes = pl.Series("code", codes)
+        self._labels = labels.alias("label")
+        self._documents = documents
+        self._sizes = np.bincount(codes, minlength=queries)
+
+    @cached_property
+    def judged(self) -> Judged:
+        """The labels of each query, in descending order."""
+        offsets = np.concatenate([[0], np.cumsum(self._sizes)])
+        labels = self._labels.to_numpy()
+        lowest, highest = (float(end) for end in (labels.min(), labels.max()))
+        span = highest - lowest + 1.0
+        if span * len(offsets) < _PACKED and bool((np.floor(labels) == labels).all()):
+            width = int(span)
+            keys = self._codes.to_numpy() * width + (highest - labels).astype(np.int64)
+            keys.sort()
+            return Judged(highest - (keys % width), offsets)
+        frame = pl.DataFrame([self._codes, self._labels]).sort("code", "label", descending=[False, True])
+        return Judged(frame["label"].to_numpy(), offsets)
+
+    def values(self, scores: pl.Series, wanted: Sequence[QueryValue]) -> dict[str, Array]:
+        """The numbers of each query by key; NaN for queries without rows. A null score: not retrieved."""
+        orders = dict.fromkeys(value.ties for value in wanted if value.ties is not None) or {"average": None}
+        out: dict[str, Array] = {}
+        first = next(iter(orders))
+        for ties in orders:
+            ranked = self._ranked(scores, ties)
+            for value in wanted:
+                if (value.ties or first) == ties:
+                    out[value.key] = np.where(self._sizes > 0, value.build(ranked), np.nan)
+        return {value.key: out[value.key] for value in wanted}
+
+    def _ranked(self, scores: pl.Series, ties: str) -> Ranked:
+        signed = pl.DataFrame([self._codes, scores.alias("score"), self._labels])
+        score = pl.col("score")
+        frame = signed.with_columns(pl.when(score == 0).then(0.0).otherwise(score).alias("score"))
+        keys, descending = ["code", "score"], [False, True]
+        if ties == "worst":
+            keys, descending = [*keys, "label"], [*descending, False]
+        elif ties == "document":
+            assert self._documents is not None
+            frame = frame.with_columns(self._documents.alias("document"))
+            keys, descending = [*keys, "document"], [*descending, True]
+        if ties != "average" or not _in_order(frame):
+            frame = frame.sort(keys, descending=descending, nulls_last=True)
+        code, ordered = frame["code"].to_numpy(), frame["score"]
+        missing = ordered.is_null().to_numpy() if ordered.null_count() else None
+        tied = _tied(code, ordered.fill_null(0.0).to_numpy(), missing, ties)
+        retrieved = None if missing is None else ~missing
+        return Ranked(self.judged, frame["label"].to_numpy(), tied, retrieved)
+
+
+def _in_order(frame: pl.DataFrame) -> bool:
+    """Whether rows stand by query and descending score already; null scores last."""
+    if frame["score"].null_count():
+        return False
+    code, score = frame["code"].to_numpy(), frame["score"].to_numpy()
+    ahead = code[1:] > code[:-1]
+    return bool((ahead | ((code[1:] == code[:-1]) & (score[1:] <= score[:-1]))).all())
+
+
+def _tied(
+    code: Codes, score: Array, missing: NDArray[np.bool_] | None, ties: str
+) -> NDArray[np.bool_] | None:
+    """Which rows have the score of the row before them; where ties are ordered, only rows not retrieved do."""
+    if missing is None:
+        if ties != "average":
+            return None
+        missing = np.zeros(len(code), dtype=np.bool_)
+    same = (code[1:] == code[:-1]) & (missing[1:] == missing[:-1])
+    same &= score[1:] == score[:-1] if ties == "average" else missing[1:]
+    return np.concatenate([[False], same])

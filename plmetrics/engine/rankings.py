@@ -1,0 +1,80 @@
+"""What the columns and metrics of a ranking must be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.catalogue.ranking.base import QueryMetric
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.table.checks import Requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.model import Suite
+
+LARGEST_LABEL = 1000.0
+"""Two to the power of a label must be a number."""
+
+
+def role_requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirement, ...]:
+    """What must hold for the columns of a ranking besides those of every task: its query, document and gains."""
+    columns = suite.columns
+    out: list[Requirement] = []
+    for role in ("query", "document"):
+        name = getattr(columns, role)
+        if name is not None:
+            out.append(Requirement(name, "null", lambda value: value.is_null(), role, ("columns", role)))
+    if any(isinstance(metric, QueryMetric) and metric.reads_gain for metric in metrics):
+        path = ("columns", "label")
+        out.append(Requirement(columns.label, "negative, and a gain must not be", _negative, "label", path))
+    if any(getattr(metric, "gain", None) == "exponential" for metric in metrics):
+        text = f"above {LARGEST_LABEL:g}, too large for exponential gains"
+        out.append(Requirement(columns.label, text, _too_large, "label", ("columns", "label")))
+    return tuple(out)
+
+
+def _negative(value: pl.Expr) -> pl.Expr:
+    return value.cast(pl.Float64) < 0
+
+
+def _too_large(value: pl.Expr) -> pl.Expr:
+    return value.cast(pl.Float64) > LARGEST_LABEL
+
+
+def check_ranking(suite: Suite, schema: pl.Schema, metrics: Sequence[Metric]) -> None:
+    """What the columns and metrics of a ranking must be.
+
+    Raises:
+        DataError: the column of the query is of a type that names none.
+        ConfigError: a metric is made from rows, or orders ties by a document that is not named.
+    """
+    query = suite.columns.query
+    if query is not None and query in schema:
+        _require_query(schema[query], query)
+    _refuse_others(metrics)
+    _require_documents(suite, metrics)
+
+
+def _refuse_others(metrics: Sequence[Metric]) -> None:
+    others = [metric.text for metric in metrics if not isinstance(metric, QueryMetric)]
+    if others:
+        msg = f"{others[0]} is made from rows, and what a ranking adds up are queries"
+        hint = "leave it out; metrics may be made from other metrics: {name: ..., formula: ...}"
+        raise ConfigError(Problem(msg, ("metrics",), hint))
+
+
+def _require_documents(suite: Suite, metrics: Sequence[Metric]) -> None:
+    for metric in metrics:
+        if getattr(metric, "ties", None) == "document" and suite.columns.document is None:
+            msg = f"{metric.text} orders ties by document, and there is no column of documents"
+            raise ConfigError(Problem(msg, ("columns",), "name it: columns: {document: ...}"))
+
+
+def _require_query(dtype: pl.DataType, name: str) -> None:
+    if dtype.is_nested() or dtype.is_float() or dtype in {pl.Binary, pl.Object}:
+        msg = f"column '{name}' (query) is of type {dtype}, but must hold whole numbers, text, dates or booleans"
+        raise DataError(Problem(msg, ("columns", "query"), "cast the column"))
