@@ -28,6 +28,7 @@ class Scenario:
     files: int = 5
     models: int = 2
     repeats: int = 1
+    table: Literal["scores", "classes"] = "scores"
 
 
 SCENARIOS = {
@@ -57,6 +58,15 @@ SCENARIOS = {
                 Aim("counts", "rapidstats_counts", None),
                 Aim("counts", "polars_ds_counts", None),
             ),
+        ),
+        Scenario(
+            "classes",
+            "precision, recall and F1 of each of 20 classes and their averages, and the accuracy",
+            5_000_000,
+            ("sklearn_report", "classes"),
+            (Aim("classes", "sklearn_report", 1 / 5),),
+            models=0,
+            table="classes",
         ),
         Scenario(
             "auc",

@@ -18,6 +18,7 @@ SEED = 20261121
 COUNTRIES = pl.Series([f"country_{index:02d}" for index in range(20)])
 DEVICES = pl.Series(["phone", "tablet", "desktop"])
 ROW_GROUP = 250_000
+CLASSES = 20
 
 
 class Tables:
@@ -28,12 +29,16 @@ class Tables:
         self.folder = folder
         self.used: set[Path] = set()
 
-    def table(self, rows: int, files: int, models: int) -> Path:
-        """Folder of a table: label, a score per model, country x device (60 cells), customer (one in ten rows)."""
-        folder = self.folder / f"{rows}-rows-{files}-files-{models}-models"
+    def table(self, rows: int, files: int, models: int, kind: str = "scores") -> Path:
+        """Folder of a table.
+
+        scores: label, a score per model, country x device (60 cells), customer (one in ten rows); classes: the true
+        class and the called one.
+        """
+        folder = self.folder / f"{kind}-{rows}-rows-{files}-files-{models}-models"
         self.used.add(folder)
         if not folder.exists():
-            _write(folder, rows, files, models)
+            _write(folder, rows, files, models, kind)
         return folder
 
 
@@ -54,7 +59,7 @@ def tables(cache: Path | None, *, keep: bool) -> Iterator[Tables]:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _write(folder: Path, rows: int, files: int, models: int) -> None:
+def _write(folder: Path, rows: int, files: int, models: int, kind: str) -> None:
     """Write the parts beside the folder and rename, so that a folder that exists is complete."""
     building = folder.with_name(f".{folder.name}")
     shutil.rmtree(building, ignore_errors=True)
@@ -62,9 +67,19 @@ def _write(folder: Path, rows: int, files: int, models: int) -> None:
     rng = np.random.default_rng(SEED)
     edges = np.linspace(0, rows, files + 1).astype(int)
     for index, size in enumerate(np.diff(edges)):
-        part = _part(rng, int(size), customers=max(rows // 10, 10), models=models)
+        if kind == "classes":
+            part = _classes(rng, int(size))
+        else:
+            part = _part(rng, int(size), customers=max(rows // 10, 10), models=models)
         part.write_parquet(building / f"part-{index:03d}.parquet", row_group_size=ROW_GROUP)
     building.rename(folder)
+
+
+def _classes(rng: np.random.Generator, rows: int) -> pl.DataFrame:
+    """Seven in ten calls are right."""
+    truth = rng.integers(0, CLASSES, rows)
+    called = np.where(rng.random(rows) < 0.7, truth, rng.integers(0, CLASSES, rows))
+    return pl.DataFrame({"class": truth.astype(np.int16), "called": called.astype(np.int16)})
 
 
 def _part(rng: np.random.Generator, rows: int, customers: int, models: int) -> pl.DataFrame:

@@ -84,6 +84,8 @@ def evaluate(
     task: str = "binary",
     label: str,
     models: Any,
+    calibrate: Any = None,
+    baseline: bool = False,
     weight: str | None = None,
     query: str | None = None,
     document: str | None = None,
@@ -116,6 +118,10 @@ def evaluate(
         models: score columns by model name; a string is one model named after its column. A column may be a mapping:
             {"score": column}, {"prediction": column} for a number or a class, {"proba": {class: column}},
             {"quantiles": {level: column}}, {"mean": column, "sd": column} or {"members": [column, ...]}.
+        calibrate: a mapping, or several, such as {"method": "platt", "fit_on": "split = 'valid'"}: adds a model with
+            calibrated scores for each model, and leaves the rows it is fitted on out of the evaluation.
+        baseline: whether to add a model named baseline that gives every row the same, such as the share of positives.
+            It calls all rows positive where that share reaches a threshold, else none.
         weight: column of row weights, 0 or more. Weight 2 is the row twice, weight 0 the row absent.
         query: column of the query (ranking).
         document: column of the document (ranking): orders ties where asked to, and no query may have one twice.
@@ -195,7 +201,7 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
     with watch.stage("prepare"), reading(source):
         request = bind(suite, source)
         prepared = prepare(request)
-        request, suite = prepared.request, prepared.request.suite
+        request, asked, suite = prepared.request, suite.models, prepared.request.suite
     with watch.stage("aggregate"), reading(source):
         aggregated = aggregate(prepared)
     with watch.stage("order"), reading(source):
@@ -214,6 +220,7 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
         comparisons = corrected(analysis, every_comparison)
         gates = evaluate_gates(suite, metric_table, every_comparison)
     record = _record(request, prepared, aggregated, watch)
+    suite = suite.model_copy(update={"models": asked})
     return Result(metric_table, comparisons, gates, curves, verdict(gates), suite, record)
 
 
@@ -230,6 +237,7 @@ def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> d
             "zero_weight": prepared.rows.zero_weight,
             "used": aggregated.used,
             "dropped": dict(prepared.rows.dropped),
+            **({"fitted": prepared.rows.fitted} if request.suite.calibrate else {}),
         },
         "timings": dict(watch.seconds),
         "warnings": [*prepared.warnings, *doubts(prepared, aggregated)],
@@ -271,7 +279,7 @@ def run(
         raise
     with RunFolder.start(directory, loaded.suite.name) as folder:
         with located(loaded):
-            source = open_source(loaded.suite.data.path, loaded.folder)
+            source = open_source(loaded.suite.data.rows, loaded.folder)
             result = evaluate_suite(loaded.suite, source, progress)
         if loaded.defaults:
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
@@ -313,7 +321,7 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Any:  # 
     loaded = load_suite(Path(path), set or {})
     output_directory(loaded)
     with located(loaded):
-        return bind(loaded.suite, open_source(loaded.suite.data.path, loaded.folder))
+        return bind(loaded.suite, open_source(loaded.suite.data.rows, loaded.folder))
 
 
 def explain(
@@ -332,7 +340,7 @@ def explain(
 
     loaded = load_suite(Path(path), set or {})
     with located(loaded):
-        source = open_source(loaded.suite.data.path, loaded.folder)
+        source = open_source(loaded.suite.data.rows, loaded.folder)
         with Stopwatch(progress).stage("prepare"), reading(source):
             return explain_request(bind(loaded.suite, source), data=data)
 

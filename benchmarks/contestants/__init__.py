@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from benchmarks.contestants.classes import CONTESTANTS as CLASSES
 from benchmarks.contestants.duck import DUCKDB
 from benchmarks.contestants.ours import OURS
 from benchmarks.contestants.rust import POLARS_DS, RAPIDSTATS
@@ -13,5 +14,5 @@ if TYPE_CHECKING:
     from benchmarks.contestants.contestant import Contestant
 
 CONTESTANTS: dict[str, Contestant] = {
-    contestant.name: contestant for contestant in (*OURS, *SCIKIT, *RAPIDSTATS, *POLARS_DS, *DUCKDB)
+    contestant.name: contestant for contestant in (*OURS, *SCIKIT, *RAPIDSTATS, *POLARS_DS, *DUCKDB, *CLASSES)
 }

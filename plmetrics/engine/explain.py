@@ -13,6 +13,7 @@ from plmetrics.engine.passes import BLOCK, needs_rows, rows_plan, sum_plans
 from plmetrics.engine.prepare import prepare
 from plmetrics.states.coarse import coarse_number
 from plmetrics.states.scores import EXACT_REPLICATES
+from plmetrics.suite.model import BY_FOLD
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
@@ -117,18 +118,19 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
     blocks = None if prepared is None else _blocks(prepared)
     uncertainty = request.suite.uncertainty
     cubes = () if prepared is None else tuple(_cubes(prepared, blocks or 1))
+    models = len(request.models) + len(request.suite.added)
     return Explanation(
         name=request.suite.name,
         task=request.suite.task,
         source=_input(request),
-        models=len(request.models),
+        models=models,
         metrics=len(request.suite.metrics),
         sets=sets,
         rows=None if prepared is None else prepared.rows.read,
         units=None if prepared is None else _units(prepared),
         blocks=blocks,
         replicates=None if uncertainty is None else uncertainty.replicates,
-        estimates=None if values is None else values * len(request.models),
+        estimates=None if values is None else values * models,
         comparisons=None if values is None else values * _compared(request),
         exact=prepared.exact if prepared is not None and needs_rows(prepared) else None,
         cubes=cubes,
@@ -181,6 +183,10 @@ def _columns(request: Request) -> tuple[str, ...]:
         named.add(suite.columns.unit)
     if request.where is not None:
         named |= set(request.where.meta.root_names())
+    for spec in suite.calibrate:
+        named |= (
+            {str(suite.columns.fold)} if spec.fit_on == BY_FOLD else set(compile_row(spec.fit_on).columns)
+        )
     return tuple(name for name in request.schema if name in named)
 
 
@@ -221,7 +227,7 @@ def _values(request: Request) -> Callable[[SetSize], int]:
 
 def _compared(request: Request) -> int:
     """How many models are compared with the baseline; what gates compare besides is in no table."""
-    return 0 if request.suite.compare is None else len(request.models) - 1
+    return 0 if request.suite.compare is None else len(request.models) + len(request.suite.added) - 1
 
 
 def _units(prepared: Prepared) -> int | None:
@@ -263,7 +269,8 @@ def _passes(request: Request, prepared: Prepared | None) -> list[Pass]:
     if prepared is None:
         return [Pass("aggregate", families, "1")]
     found = _looked_up(request)
-    scans = "0" if not found else "2 or more" if "thresholds" in found else "1"
+    several = {"thresholds", "calibrators", "the baseline"}
+    scans = "0" if not found else "1" if several.isdisjoint(found) else "2 or more"
     passes = [Pass("prepare", ", ".join(found) or "nothing to find", scans)]
     plans = [plan for group in sum_plans(prepared) for plan in group]
     aggregates = sum(_aggregates(plan, prepared) for plan in plans)
@@ -296,6 +303,10 @@ def _looked_up(request: Request) -> list[str]:
         found.append("centres")
     if any(metric.chosen_threshold is not None for metric in request.leaves):
         found.append("thresholds")
+    if request.suite.calibrate:
+        found.append("calibrators")
+    if request.suite.baseline:
+        found.append("the baseline")
     return found
 
 

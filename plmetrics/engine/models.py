@@ -47,6 +47,13 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, Predicted]:
     return out
 
 
+def with_model(request: Request, name: str, predicted: Predicted, columns: ModelColumns) -> Request:
+    """The request with one more model at the end: a prediction, and what a suite would write for it."""
+    suite = request.suite.model_copy(update={"models": {**request.suite.models, name: columns}})
+    roles = replace(request.roles, models={**request.roles.models, name: predicted})
+    return replace(request, suite=suite, roles=roles)
+
+
 def classes_of(suite: Suite, models: Mapping[str, Predicted]) -> tuple[str, ...]:
     """The classes of the label in order: the suite's, else those of the first probabilities; empty if not known."""
     if suite.task != "multiclass":

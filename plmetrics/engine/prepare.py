@@ -5,7 +5,7 @@ Slice values, the number of units and rows, a centre for the labels. What nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import HASH_VERSION
+from plmetrics.engine.baseline import with_baseline
 from plmetrics.engine.budget import sorts_in_memory
+from plmetrics.engine.calibration import with_calibrators
 from plmetrics.engine.models import with_classes
 from plmetrics.engine.queries import by_query
 from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
@@ -47,11 +49,15 @@ MAX_CELLS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """Where the rows went: read (after `where`), of weight 0, and dropped per model."""
+    """Where the rows went: read (after `where`), of weight 0, and dropped per model.
+
+    `fitted` are those beside them that calibrators were fitted on.
+    """
 
     read: int
     zero_weight: int
     dropped: Mapping[str, int]
+    fitted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class Prepared:
     thresholds: Mapping[str, Mapping[str, float]]
     exact: bool
     warnings: tuple[str, ...] = ()
+    added: Mapping[str, Any] = field(default_factory=dict)
 
     def row_of(self, model: str) -> Rows:
         """The roles of a model's rows, with the constants that its metrics read."""
@@ -106,6 +113,7 @@ class Prepared:
             },
             "ordered_metrics": "exact" if self.exact else "binned",
             "blocks": blocks,
+            **self.added,
         }
 
     def _slice_texts(self) -> dict[str, list[str]]:
@@ -142,7 +150,9 @@ def prepare(request: Request) -> Prepared:
         DataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    request = settled(with_classes(by_query(request) if request.suite.task == "ranking" else request))
+    calibrated = with_calibrators(with_classes(request))
+    based = with_baseline(calibrated.request)
+    request = settled(by_query(based.request) if request.suite.task == "ranking" else based.request)
     table = prediction_table(request.raw, request.schema, request.roles)
     plans: dict[str, pl.LazyFrame] = {}
     if _needs_count(request):
@@ -157,7 +167,7 @@ def prepare(request: Request) -> Prepared:
         plans["units"] = units.head(OWN_BLOCK_LIMIT + 1)
         plans["blocks"] = units.group_by(pl.col(UNIT) % modulus).agg(pl.len().cast(pl.Int64).alias("units"))
     found = dict(zip(plans, pl.collect_all(list(plans.values())), strict=True)) if plans else {}
-    rows = _accounting(request, found.get("rows"))
+    rows = replace(_accounting(request, found.get("rows")), fitted=calibrated.left_out)
     sliced = found_slices(request, found)
     blocks = _blocks(request, rows, found)
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
@@ -175,8 +185,15 @@ def prepare(request: Request) -> Prepared:
         centres,
         chosen.values,
         exact,
-        (*chosen.warnings, *sliced.warnings),
+        (*calibrated.warnings, *chosen.warnings, *sliced.warnings),
+        _added(calibrated.constants, based.constants),
     )
+
+
+def _added(calibrators: Mapping[str, Any], baseline: Mapping[str, float]) -> dict[str, Any]:
+    """What models that the run adds were made from."""
+    found = {"calibrators": calibrators, "baseline": baseline}
+    return {name: dict(values) for name, values in found.items() if values}
 
 
 def _centre_plan(table: PredictionTable, values: tuple[RowValue, ...]) -> pl.LazyFrame:
@@ -199,7 +216,7 @@ def _by_model(request: Request, found: pl.DataFrame | None) -> dict[str, dict[st
 
 def _needs_count(request: Request) -> bool:
     suite = request.suite
-    plain = suite.data.where is None and suite.columns.weight is None and suite.data.missing == "error"
+    plain = request.where is None and suite.columns.weight is None and suite.data.missing == "error"
     return not plain or request.source.rows is None
 
 

@@ -32,8 +32,10 @@ from plmetrics.table.roles import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from numpy.typing import NDArray
+
     from plmetrics.engine.request import Request
-    from plmetrics.states.queries import Array, QueryValue
+    from plmetrics.states.queries import Array, Codes, QueryValue
 
 
 def by_query(request: Request) -> Request:
@@ -49,10 +51,11 @@ def by_query(request: Request) -> Request:
         if name in firsts.columns:
             columns[name] = firsts[name]
     values = _values(request, found)
+    absent = _absent(request, found)
     queries = len(found.first_rows)
     columns[LABEL] = pl.zeros(queries, dtype=pl.Float64, eager=True)
     for model, score in _equal_models(values).items():
-        columns[score_column(model)] = _with_nulls(score)
+        columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
     for model, of_key in values.items():
         for key, numbers in of_key.items():
             columns[query_column(model, key)] = _with_nulls(numbers)
@@ -68,8 +71,8 @@ class _Found:
     """The sound rows, the query of each, and the first row of every query."""
 
     frame: pl.DataFrame
-    codes: np.ndarray[tuple[int], np.dtype[np.int64]]
-    first_rows: np.ndarray[tuple[int], np.dtype[np.int64]]
+    codes: Codes
+    first_rows: Codes
 
     @classmethod
     def collect(cls, request: Request) -> _Found:
@@ -207,16 +210,30 @@ def _values(request: Request, found: _Found) -> dict[str, dict[str, Array]]:
             shared = None
         if shared is None:
             documents = None if document is None else frame[plain_column(document)]
-            shared = QueryRows(codes, len(found.first_rows), frame[LABEL], documents)
+            shared = QueryRows(
+                codes,
+                len(found.first_rows),
+                frame[LABEL],
+                documents,
+                zero=request.source.not_retrieved != "no_part",
+            )
         out[model] = shared.values(frame[score_column(model)], tuple(wanted.values()))
     return out
 
 
-def _equal_models(values: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]:
-    """For each query, the number of the first model that has the same numbers: what tells whether two models differ.
+def _absent(request: Request, found: _Found) -> dict[str, NDArray[np.bool_]]:
+    """The queries in which every row was dropped for a model."""
+    out: dict[str, NDArray[np.bool_]] = {}
+    for model in request.models:
+        codes = found.codes
+        if valid_column(model) in found.frame.columns:
+            codes = codes[found.frame[valid_column(model)].to_numpy()]
+        out[model] = np.bincount(codes, minlength=len(found.first_rows)) == 0
+    return out
 
-    NaN where the model has no rows in the query.
-    """
+
+def _equal_models(values: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]:
+    """For each query, the number of the first model that has the same numbers: what tells whether two models differ."""
     models = list(values)
     out: dict[str, Array] = {}
     for place, model in enumerate(models):

@@ -46,12 +46,20 @@ def codes_of(queries: pl.Series) -> tuple[Codes, Codes]:
 class QueryRows:
     """Labels of rows by query, for models to be ordered on: `codes` is the query of each row, from 0.
 
-    `documents` are needed where ties are ordered by them.
+    `documents` are needed where ties are ordered by them. `zero` says that a query of which a model retrieved nothing
+    counts for it, else it takes no part.
     """
 
     def __init__(
-        self, codes: Codes, queries: int, labels: pl.Series, documents: pl.Series | None = None
+        self,
+        codes: Codes,
+        queries: int,
+        labels: pl.Series,
+        documents: pl.Series | None = None,
+        *,
+        zero: bool = True,
     ) -> None:
+        self._zero = zero
         self._codes = pl.Series("code", codes)
         self._labels = labels.alias("label")
         self._documents = documents
@@ -77,11 +85,15 @@ class QueryRows:
         orders = dict.fromkeys(value.ties for value in wanted if value.ties is not None) or {"average": None}
         out: dict[str, Array] = {}
         first = next(iter(orders))
+        present = self._sizes > 0
+        if not self._zero and scores.null_count():
+            held = self._codes.filter(scores.is_not_null()).to_numpy()
+            present = np.bincount(held, minlength=len(self._sizes)) > 0
         for ties in orders:
             ranked = self._ranked(scores, ties)
             for value in wanted:
                 if (value.ties or first) == ties:
-                    out[value.key] = np.where(self._sizes > 0, value.build(ranked), np.nan)
+                    out[value.key] = np.where(present, value.build(ranked), np.nan)
         return {value.key: out[value.key] for value in wanted}
 
     def _ranked(self, scores: pl.Series, ties: str) -> Ranked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -15,6 +15,7 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.long import widened
 from plmetrics.engine.models import classes_of, predicted_models
 from plmetrics.engine.rankings import check_ranking, role_requirements
+from plmetrics.suite.model import BY_FOLD
 from plmetrics.table.roles import RoleColumns, prediction_table, require
 from plmetrics.table.slice_keys import SliceKey, bin_index, tag_text
 from plmetrics.table.slices import SliceSet
@@ -133,6 +134,8 @@ def bind(suite: Suite, source: Source) -> Request:
     with collected.step():
         _extra_columns(suite, source.schema)
     with collected.step():
+        _check_fit_on(suite, source.schema)
+    with collected.step():
         unit = unit if by_row else _unit(suite, source.schema)
     keys: dict[str, SliceKey] = {}
     sets = [OVERALL]
@@ -147,6 +150,8 @@ def bind(suite: Suite, source: Source) -> Request:
         models = predicted_models(suite, source.schema)
     suite = suite.settled(Facts(classes_of(suite, models)))
     roles = _roles(suite, models, tuple(named.values()), unit)
+    if suite.task == "ranking" and source.not_retrieved != "refused":
+        roles = replace(roles, null_scores=True)
     for metric in suite.needed("overall", *suite.slices):
         with collected.step():
             if isinstance(metric, RowAggregate):
@@ -300,6 +305,17 @@ def _predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where:
     if empty.select(row.expr.alias("holds")).collect_schema()["holds"] != pl.Boolean:
         raise ConfigError(Problem(f"'{text}' is not a condition: it is neither true nor false", path))
     return row.expr
+
+
+def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
+    """The conditions on the rows that calibrators are fitted on, checked on zero rows of the source."""
+    collected = Collected()
+    for place, calibrate in enumerate(suite.calibrate):
+        path = ("calibrate", place) if len(suite.calibrate) > 1 else ("calibrate",)
+        with collected.step():
+            if calibrate.fit_on != BY_FOLD:
+                _predicate(calibrate.fit_on, schema, (*path, "fit_on"), "fit_on")
+    collected.settle()
 
 
 def _check_expressions(metric: RowAggregate, schema: pl.Schema) -> None:

@@ -8,6 +8,7 @@ import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.gates.rules import rule_of
+from plmetrics.suite.model import BASELINE
 
 if TYPE_CHECKING:
     from plmetrics.gates.rules import Rule
@@ -87,7 +88,9 @@ def _places(gate: Gate, suite: Suite) -> pl.DataFrame:
     if gate.model is not None:
         models: list[str | None] = [gate.model]
     else:
-        models = [model for model in suite.models if model != gate.against] or [None]
+        # A yardstick is no candidate: the built-in baseline is judged only where a gate names it.
+        unjudged = {gate.against, BASELINE if suite.baseline else None}
+        models = [model for model in suite.models if model not in unjudged] or [None]
     order = {name: place for place, name in enumerate(("overall", *suite.slices))}
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
     own = suite.sets_of(gate.metric)

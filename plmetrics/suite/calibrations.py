@@ -69,7 +69,11 @@ def check_added(fields: Mapping[str, Any], add: Callable[..., None]) -> None:
     taken = dict.fromkeys(models, "in models")
     if fields.get("baseline"):
         if BASELINE in taken:
-            add("baseline: true adds a model 'baseline', and there is one in models", ("baseline",), "rename it")
+            add(
+                "baseline: true adds a model 'baseline', and there is one in models",
+                ("baseline",),
+                "rename it",
+            )
         taken[BASELINE] = "the built-in baseline"
     for index, spec in enumerate(calibrations):
         path: SuitePath = ("calibrate", index) if len(calibrations) > 1 else ("calibrate",)

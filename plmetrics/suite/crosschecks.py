@@ -54,6 +54,7 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     _parts(fields, add)
     check_added(fields, add)
     _roles(fields, add)
+    _trec(fields, add)
     _metric_slices(fields, written, add)
     for index, gate in enumerate(fields["gates"]):
         _gate(index, gate, fields, written, add)
@@ -64,6 +65,17 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     for key, task in (("positive", "binary"), ("classes", "multiclass")):
         if fields["task"] and fields["task"] != task and fields.get(key) is not None:
             add(f"{key} belongs to task '{task}'", (key,))
+
+
+def _trec(fields: Mapping[str, Any], add: Add) -> None:
+    """TREC files are rankings, and stand alone."""
+    data = fields.get("data")
+    if data is None or data.trec is None:
+        return
+    if fields["task"] and fields["task"] != "ranking":
+        add("trec files are rankings", ("data", "trec"), "write task: ranking")
+    if data.path is not None:
+        add("path and trec both say where the rows are", ("data", "path"), "leave one of them out")
 
 
 def _roles(fields: Mapping[str, Any], add: Add) -> None:

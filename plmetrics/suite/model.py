@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from plmetrics.catalogue.derived import OverSlices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.table.predicted import quantile_part
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Task = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]
 Missing = Literal["error", "drop", "drop_per_model"]
@@ -59,7 +62,11 @@ CurveName = Literal[
 ROW_CURVES = (*MULTICLASS_CURVES, *REGRESSION_CURVES)
 """Curves that are drawn from labels and predictions row by row."""
 
-CURVES: dict[str, tuple[str, ...]] = {"binary": BINARY_CURVES, "multiclass": MULTICLASS_CURVES, "regression": REGRESSION_CURVES}
+CURVES: dict[str, tuple[str, ...]] = {
+    "binary": BINARY_CURVES,
+    "multiclass": MULTICLASS_CURVES,
+    "regression": REGRESSION_CURVES,
+}
 """The curves of each task."""
 
 BASELINE = "baseline"
@@ -103,12 +110,27 @@ class Long(Strict):
     )
 
 
+class Trec(Strict):
+    """Judgements and runs in TREC's formats, in place of a table of rows."""
+
+    qrels: Column = Field(description="File of judgements: QUERY ITERATION DOCUMENT RELEVANCE.")
+    run: Column | Annotated[dict[Column, Column], Field(min_length=1)] = Field(
+        description="File of a run: QUERY Q0 DOCUMENT RANK SCORE RUN; or several by the name of the model."
+    )
+    complete: bool = Field(
+        default=False, description="Count queries that were judged and have no results, as 0."
+    )
+
+
 class Data(Strict):
     """Where the rows are. `path` is None when a frame was handed over."""
 
     path: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
         default=None,
         description="File, folder or glob, or a list of them, relative to this file. ${VAR} is replaced.",
+    )
+    trec: Trec | None = Field(
+        default=None, description="Files of a TREC evaluation, in place of path (ranking)."
     )
     long: Long | None = Field(
         default=None, description="How a table with a row per quantile becomes one with a row per forecast."
@@ -118,6 +140,11 @@ class Data(Strict):
         default="error",
         description="What a null or bad value does: an error, drop the row for every model, or per model.",
     )
+
+    @property
+    def rows(self) -> Any:
+        """What says where the rows are, as `plmetrics.table.source.open_source` takes it."""
+        return self.path if self.trec is None else {"trec": self.trec.model_dump()}
 
 
 class Columns(Strict):
@@ -357,6 +384,12 @@ class Suite(Strict):
     )
     output: Output = Field(default=Output(), description="Where results go.")
 
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The models that a run adds to those in `models`: calibrated ones, and the built-in baseline."""
+        calibrated = [spec.named(name) for spec in self.calibrate for name in spec.sources(self.models)]
+        return (*calibrated, BASELINE) if self.baseline else tuple(calibrated)
+
     def settled(self, facts: Facts) -> Suite:
         """The suite with metrics that know what the run knows."""
         return self.model_copy(update={"metrics": tuple(metric.settled(facts) for metric in self.metrics)})
@@ -393,7 +426,7 @@ _COSMETIC: Any = {
     "name": True,
     "output": True,
     "memory": True,
-    "data": {"path"},
+    "data": {"path": True, "trec": {"qrels", "run"}},
     "gates": {"__all__": {"name"}},
 }
 

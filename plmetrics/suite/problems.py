@@ -30,6 +30,7 @@ from plmetrics.suite.model import (
 )
 from plmetrics.suite.models import class_name, read_models
 from plmetrics.suite.slice_sets import check_predicate, read_slices
+from plmetrics.suite.trec import trec_defaults
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
@@ -59,6 +60,7 @@ def suite_from_mapping(
         ConfigError: all problems at once, each with its path in the suite.
     """
     found = Findings()
+    raw = trec_defaults(raw)
     for key in raw:
         if key not in SUITE_KEYS:
             found.add(f"unknown key '{key}'", (key,), _place_of(str(key)))
@@ -69,7 +71,7 @@ def suite_from_mapping(
         fields["columns"] = found.model(Columns, raw["columns"], ("columns",))
     else:
         found.add("'columns' is missing", (), "name at least the label: columns: {label: y}")
-    if reads_files and fields["data"] is not None and fields["data"].path is None:
+    if reads_files and fields["data"] is not None and fields["data"].rows is None:
         found.add("'path' is missing: where the rows are", ("data",), "write data: {path: scores/*.parquet}")
     fields["models"] = read_models(raw, task, found)
     parts = [tuple(model.columns()) for model in (fields["models"] or {}).values()]
@@ -230,7 +232,9 @@ def _curves(value: Any, found: Findings) -> tuple[Curve, ...]:
         if isinstance(given.get("slices"), str):
             given = {**given, "slices": [given["slices"]]}
         name = given.get("curve")
-        if isinstance(name, str) and name not in (known := tuple(dict.fromkeys(name for names in CURVES.values() for name in names))):
+        if isinstance(name, str) and name not in (
+            known := tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
+        ):
             path = ("curves", index) if isinstance(spec, str) else ("curves", index, "curve")
             found.add(f"unknown curve '{name}'", path, did_you_mean(name, known, limit=len(known)))
             continue

@@ -35,7 +35,7 @@ def json_schema() -> Schema:
         "output": _reference("Output"),
         "metrics": _metrics(),
         "models": _models(_reference("ModelColumns")),
-        "calibrate": _calibrate(),
+        "calibrate": _calibrate(definitions),
         "slices": _slices(definitions),
         "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
         "compare": _one_of(_reference("Compare"), baseline, {"type": "null"}),
@@ -131,7 +131,9 @@ def _models(columns: Schema) -> Schema:
     )
 
 
-def _calibrate() -> Schema:
+def _calibrate(definitions: Schema) -> Schema:
+    models = definitions["Calibrate"]["properties"]["models"]
+    models["anyOf"].append(_text("The model to calibrate."))
     one = _reference("Calibrate")
     return _one_of(one, {"type": "array", "items": one}, {"type": "null"})
 

@@ -57,7 +57,8 @@ class RoleColumns:
 
     `probability` are the models whose scores must lie in [0, 1]. `classes` are those of a multiclass label, in order;
     empty where they are not known yet. `unit` is the hash expression, given when intervals are asked for. `columns`
-    are others that row expressions read, `requirements` what must hold for some of them.
+    are others that row expressions read, `requirements` what must hold for some of them. `null_scores` says that a
+    model may have no score in a row: that of a ranking which did not retrieve it.
     """
 
     label: str
@@ -75,6 +76,7 @@ class RoleColumns:
     classes: tuple[str, ...] = ()
     treatment: str | None = None
     requirements: tuple[Requirement, ...] = ()
+    null_scores: bool = False
 
     @property
     def binary(self) -> bool:
@@ -148,7 +150,9 @@ def _sound_shared(roles: RoleColumns) -> list[pl.Expr]:
         sound = [label.is_finite()]
     if roles.treatment is not None:
         sound.append((pl.col(TREATMENT) == 0) | (pl.col(TREATMENT) == 1))
-    sound += [~need.bad(pl.col(plain_column(need.column))).fill_null(value=False) for need in roles.requirements]
+    sound += [
+        ~need.bad(pl.col(plain_column(need.column))).fill_null(value=False) for need in roles.requirements
+    ]
     if roles.weight is not None:
         sound.append(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0))
     if roles.unit is not None and roles.unit_name is not None:
@@ -165,7 +169,8 @@ def _sound_score(roles: RoleColumns, model: str) -> pl.Expr:
         return score >= 0
     if model in roles.hard:
         return (score == 0) | (score == 1)
-    return score.is_between(0, 1) if model in roles.probability else score.is_finite()
+    sound = score.is_between(0, 1) if model in roles.probability else score.is_finite()
+    return sound | score.is_null() if roles.null_scores else sound
 
 
 def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
@@ -192,9 +197,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
     return columns
 
 
-def _predicted(
-    schema: pl.Schema, roles: RoleColumns, model: str, predicted: Predicted
-) -> dict[str, pl.Expr]:
+def _predicted(schema: pl.Schema, roles: RoleColumns, model: str, predicted: Predicted) -> dict[str, pl.Expr]:
     """The canonical columns of a model."""
     collected = Collected()
     parts: dict[str, pl.Expr] = {}
@@ -331,10 +334,8 @@ def _score_checks(roles: RoleColumns, model: str, predicted: Predicted) -> list[
             Check(role, name, "null", score.is_null(), path, model),
             _no_class(roles, role, name, score, path, model),
         ]
-    checks = [
-        Check(role, name, "null", score.is_null(), path, model),
-        Check(role, name, "NaN or infinite", ~score.is_finite(), path, model),
-    ]
+    checks = [] if roles.null_scores else [Check(role, name, "null", score.is_null(), path, model)]
+    checks.append(Check(role, name, "NaN or infinite", ~score.is_finite(), path, model))
     if model in roles.hard:
         checks.append(Check(role, name, "neither 0 nor 1", (score != 0) & (score != 1), path, model))
     elif model in roles.probability:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import polars as pl
 from polars.exceptions import PolarsError
@@ -23,7 +24,7 @@ from plmetrics.table.files import (
     listed,
     shown_path,
 )
-from plmetrics.table.formats import csv, delta, iceberg, ipc, ndjson, parquet
+from plmetrics.table.formats import csv, delta, iceberg, ipc, ndjson, parquet, trec
 from plmetrics.table.formats.hive import FILE_PATH, Partitions, find_partitions
 from plmetrics.table.formats.lakehouse import (
     DELTA,
@@ -37,7 +38,9 @@ from plmetrics.table.formats.lakehouse import (
 from plmetrics.table.frames import as_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
+
+NotRetrieved = Literal["refused", "no_part", "zero"]
 
 __all__ = ["ROW_KEY", "ROW_NUMBER", "Source", "SourceFile", "open_source"]
 
@@ -49,7 +52,8 @@ _RESERVED = (ROW_KEY, ROW_NUMBER, FILE_PATH, _SHIFT)
 _WORD = 1 << 64
 _ACCEPTED = (
     "accepted: a Polars DataFrame or LazyFrame; a path, glob or folder of parquet, csv, ndjson or Arrow files, or a "
-    "list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table"
+    "list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table; "
+    "{'trec': {'qrels': FILE, 'run': FILE}}"
 )
 
 
@@ -126,7 +130,8 @@ class Source:
     """A prediction table that was not read yet.
 
     `kind` is the format, or `frame`; `files` is empty for a frame; `rows` is known where footers or a
-    DataFrame tell it, else None.
+    DataFrame tell it, else None. `not_retrieved` says what a score that is null means in a ranking: that it is bad, or
+    that the model did not retrieve the row; a query of which it retrieved nothing then has "no_part" or counts "zero".
     """
 
     frame: pl.LazyFrame
@@ -135,6 +140,7 @@ class Source:
     kind: str
     rows: int | None
     reader: Reader | None = field(default=None, repr=False, compare=False)
+    not_retrieved: NotRetrieved = "refused"
 
     def with_row_key(self) -> pl.LazyFrame:
         """The table with the UInt64 column `ROW_KEY`: a key of the file's name and the row's number in it.
@@ -190,7 +196,7 @@ def open_source(data: object, base: Path | None = None) -> Source:
 
     Args:
         data: a Polars DataFrame or LazyFrame, a path, glob or folder of data files, a list of such
-            paths, a pandas DataFrame or a pyarrow Table.
+            paths, a pandas DataFrame or a pyarrow Table, or {"trec": {"qrels": path, "run": path}}.
         base: the folder that relative paths start from; the working directory if None.
 
     Raises:
@@ -203,7 +209,26 @@ def open_source(data: object, base: Path | None = None) -> Source:
         rows = frame.height if isinstance(frame, pl.DataFrame) else None
         lazy = frame.lazy()
         return Source(lazy, _schema(lazy), files=(), kind="frame", rows=rows)
+    if isinstance(data, Mapping) and set(data) == {trec.KIND}:
+        return _open_trec(data[trec.KIND], base or Path())
     return _open_files(_paths(data), base or Path())
+
+
+def _open_trec(files: Mapping[str, Any], base: Path) -> Source:
+    known = {"qrels", "run", "complete"}
+    if not isinstance(files, Mapping) or not {"qrels", "run"} <= set(files) <= known:
+        message = "trec files are a mapping of qrels and run, with or without complete"
+        raise ConfigError(Problem(message, ("data", "trec"), "write {trec: {qrels: FILE, run: FILE}}"))
+    complete = bool(files.get("complete"))
+    table, found = trec.read_trec(files["qrels"], trec.runs_of(files["run"]), base, complete=complete)
+    return Source(
+        table.lazy(),
+        table.schema,
+        found,
+        kind=trec.KIND,
+        rows=table.height,
+        not_retrieved="zero" if complete else "no_part",
+    )
 
 
 def _open_files(paths: Sequence[str], base: Path) -> Source:

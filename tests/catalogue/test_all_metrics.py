@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plmetrics.catalogue.metric import Direction, Family, Kind
+from plmetrics.catalogue.metric import Direction, Family, Kind, parameters
 from plmetrics.catalogue.registry import classes, create
 from plmetrics.catalogue.thresholds import Best, Optimal, Reach
 from plmetrics.core.text import parse_call
@@ -32,6 +32,10 @@ REQUIRED = {
     "lift_at_k": {"k": 0.1},
     "quantile_loss": {"tau": 0.9},
     "absolute_error_quantile": {"q": 0.9},
+    "top_k_accuracy": {"k": 2},
+    "interval_coverage": {"level": 0.8},
+    "interval_width": {"level": 0.8},
+    "interval_score": {"level": 0.8},
 }
 MORE = [
     ("binary", "precision", {"threshold": -0.25}),
@@ -56,9 +60,26 @@ MORE = [
     ("regression", "adjusted_r2", {"predictors": 0}),
     ("regression", "huber", {"delta": 0.25}),
 ]
+
+
+def required(cls):
+    """Values of the parameters that a metric cannot do without."""
+    known = REQUIRED.get(cls.name, {})
+    return {
+        name: (10 if cls.task == "ranking" and name == "k" else known.get(name))
+        for name, field in parameters(cls).items()
+        if field.default is dataclasses.MISSING
+    }
+
+
 RELEASE = [cls for cls in classes() if cls.task in {"binary", "regression"}]
 METRICS = [create(cls.task, cls.name, REQUIRED.get(cls.name, {})) for cls in RELEASE]
 METRICS += [create(*more) for more in MORE]
+OTHERS = [create(cls.task, cls.name, required(cls)) for cls in classes() if cls not in RELEASE] + [
+    create("multiclass", "precision", {"average": "weighted", "undefined": "zero"}),
+    create("multiclass", "roc_auc", {"scheme": "ovo"}),
+    create("quantile", "crps", {"fair": True}),
+]
 
 
 def has_expression(metric):
@@ -89,7 +110,7 @@ FINDS_ITS_THRESHOLD = {
 FEW = settings(max_examples=6, deadline=None)
 
 
-@pytest.mark.parametrize("cls", RELEASE, ids=lambda cls: f"{cls.task}-{cls.name}")
+@pytest.mark.parametrize("cls", classes(), ids=lambda cls: f"{cls.task}-{cls.name}")
 def test_facts_are_complete(cls):
     for fact in ("name", "use_when", "beware", "formula", "reference"):
         text = getattr(cls, fact)
@@ -107,7 +128,7 @@ def test_facts_are_complete(cls):
     assert all(field.metadata["doc"] for field in dataclasses.fields(cls))
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("metric", [*METRICS, *OTHERS], ids=lambda metric: f"{metric.task}-{metric}")
 def test_text_parses_back_to_the_same_metric(metric):
     call = parse_call(metric.text)
     assert MetricReader(metric.task, Findings()).read(metric.text, ()) == metric

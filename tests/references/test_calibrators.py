@@ -118,7 +118,9 @@ def test_isotonic_is_scikit_learns(weighted, ties):
 def test_isotonic_keeps_so_many_knots_at_most():
     rows = 2 * MAX_KNOTS + 1
     score, rate = np.arange(rows) / rows, np.arange(rows) / rows
-    found = Isotonic.fit(np.repeat(score, 2), np.tile([0.0, 1.0], rows), np.stack([1 - rate, rate], 1).ravel())
+    found = Isotonic.fit(
+        np.repeat(score, 2), np.tile([0.0, 1.0], rows), np.stack([1 - rate, rate], 1).ravel()
+    )
     assert (found.found, len(found.scores)) == (rows, MAX_KNOTS)
     np.testing.assert_allclose(apply(found, score), rate, atol=1e-9)
 
