@@ -82,7 +82,8 @@ def measure(scenario: Scenario, tables: Tables, rows: int, rounds: int) -> Figur
 def folders_of(scenario: Scenario, tables: Tables, rows: int) -> tuple[Path, Path]:
     """The scenario's table, and the one for the warm-up."""
     large, small = (
-        tables.table(size, scenario.files, scenario.models, scenario.table) for size in (rows, min(rows, SMALL_ROWS))
+        tables.table(size, scenario.files, scenario.models, scenario.table)
+        for size in (rows, min(rows, SMALL_ROWS))
     )
     return large, small
 

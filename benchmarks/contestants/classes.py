@@ -48,7 +48,12 @@ def ours(folder: Path) -> Any:
     import plmetrics as plm
 
     return plm.evaluate(
-        str(folder), task="multiclass", label="class", models="called", classes=list(range(CLASSES)), metrics=METRICS
+        str(folder),
+        task="multiclass",
+        label="class",
+        models="called",
+        classes=list(range(CLASSES)),
+        metrics=METRICS,
     )
 
 

@@ -91,7 +91,7 @@ class Metric:
     Facts that a class must state: `name`, `task`, `family` (the state it reads), `range`, `direction` (which side is
     better). Facts with a default: `kind` (which interval suits it), `additive` (a total: replicates are scaled to the
     table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do), `reads_scores`
-    (family scores: it reads `state.score`, which replicates lack otherwise, and grids of scores do not have). For whoever
+    (family scores: it reads `state.score`, which replicates lack otherwise, and grids do not have). For whoever
     chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`,
     `reference`.
 

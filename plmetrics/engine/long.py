@@ -22,8 +22,8 @@ _PATH = ("data", "long")
 def widened(source: Source, long: Long | None) -> Source:
     """The table with a row per forecast, ordered by what tells forecasts apart.
 
-    A column `VALUE_LEVEL`, or `VALUE_MODEL_LEVEL` where a column names the model, holds the value of each quantile, null
-    where there is none; the other columns are those of the forecast's first row.
+    A column `VALUE_LEVEL`, or `VALUE_MODEL_LEVEL` where a column names the model, holds the value of each quantile,
+    null where there is none; the other columns are those of the forecast's first row.
 
     Raises:
         DataError: columns are absent or of the wrong type, or a quantile of a forecast stands there twice.

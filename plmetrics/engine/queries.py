@@ -59,7 +59,7 @@ def by_query(request: Request) -> Request:
     for model, of_key in values.items():
         for key, numbers in of_key.items():
             columns[query_column(model, key)] = _with_nulls(numbers)
-    return _rebound(request, pl.DataFrame(columns))
+    return replace(_rebound(request, pl.DataFrame(columns)), pairs_read=found.read)
 
 
 def _with_nulls(values: Array) -> pl.Series:
@@ -73,12 +73,13 @@ class _Found:
     frame: pl.DataFrame
     codes: Codes
     first_rows: Codes
+    read: int
 
     @classmethod
     def collect(cls, request: Request) -> _Found:
-        frame = _collected(request)
+        frame, read = _collected(request)
         codes, first_rows = codes_of(frame[plain_column(_query(request))])
-        found = cls(frame, codes, first_rows)
+        found = cls(frame, codes, first_rows, read)
         problems = [*_varying(request, found), *_twice(request, found)]
         if problems:
             raise DataError(problems)
@@ -91,8 +92,8 @@ def _query(request: Request) -> str:
     return name
 
 
-def _collected(request: Request) -> pl.DataFrame:
-    """The rows that passed all checks."""
+def _collected(request: Request) -> tuple[pl.DataFrame, int]:
+    """The rows that passed all checks, and how many were read."""
     table = prediction_table(request.raw, request.schema, request.roles)
     document = request.suite.columns.document
     kept = [LABEL, plain_column(_query(request)), *(score_column(model) for model in request.models)]
@@ -118,7 +119,7 @@ def _collected(request: Request) -> pl.DataFrame:
     if frame.height == 0:
         raise _nothing_left(request, read)
     _refuse_partial(request, frame, without)
-    return frame
+    return frame, read
 
 
 def _nothing_left(request: Request, read: int) -> DataError:
@@ -186,7 +187,8 @@ def _twice(request: Request, found: _Found) -> Iterator[Problem]:
     if repeated.height:
         query, name, count = repeated.sort("query", "document").row(0)
         shown = found.frame[plain_column(_query(request))][int(found.first_rows[query])]
-        msg = f"column '{document}' (document): {repeated.height:,} documents stand in their query more than once"
+        stand = "document stands" if repeated.height == 1 else "documents stand"
+        msg = f"column '{document}' (document): {repeated.height:,} {stand} in a query more than once"
         example = f"the first is {name!r}, {count} times in query {shown!r}"
         yield Problem(f"{msg}; {example}", ("columns", "document"), "keep one row a query and document")
 

@@ -74,7 +74,12 @@ def _require_documents(suite: Suite, metrics: Sequence[Metric]) -> None:
             raise ConfigError(Problem(msg, ("columns",), "name it: columns: {document: ...}"))
 
 
+def names_queries(dtype: pl.DataType) -> bool:
+    """Whether values of a type can tell queries apart."""
+    return not (dtype.is_nested() or dtype.is_float() or dtype in {pl.Binary, pl.Object})
+
+
 def _require_query(dtype: pl.DataType, name: str) -> None:
-    if dtype.is_nested() or dtype.is_float() or dtype in {pl.Binary, pl.Object}:
+    if not names_queries(dtype):
         msg = f"column '{name}' (query) is of type {dtype}, but must hold whole numbers, text, dates or booleans"
         raise DataError(Problem(msg, ("columns", "query"), "cast the column"))

@@ -14,7 +14,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.long import widened
 from plmetrics.engine.models import classes_of, predicted_models
-from plmetrics.engine.rankings import check_ranking, role_requirements
+from plmetrics.engine.rankings import check_ranking, names_queries, role_requirements
 from plmetrics.suite.model import BY_FOLD
 from plmetrics.table.roles import RoleColumns, prediction_table, require
 from plmetrics.table.slice_keys import SliceKey, bin_index, tag_text
@@ -37,7 +37,10 @@ INDEX = ROW_NUMBER
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A suite bound to a source: everything the passes need to know, as plans not yet run."""
+    """A suite bound to a source: everything the passes need to know, as plans not yet run.
+
+    `pairs_read` is how many rows became the queries of a ranking, where its rows are queries by now.
+    """
 
     suite: Suite
     source: Source
@@ -45,6 +48,7 @@ class Request:
     roles: RoleColumns
     sets: tuple[SliceSet, ...]
     where: pl.Expr | None
+    pairs_read: int | None = None
 
     def numbered(self) -> pl.LazyFrame:
         """The raw rows in file order with their numbers, for a look at some of them."""
@@ -175,7 +179,7 @@ def unit_column(suite: Suite) -> str | None:
 def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
     """What tells units apart; without intervals only whether there is one, for a row must not count by that."""
     name = unit_column(suite)
-    if name is None:
+    if name is None or (suite.columns.unit is None and not names_queries(schema.get(name, pl.Null()))):
         return None
     hashed = unit_hash(pl.col(name), require(schema, name, "unit", ("columns", "unit")))
     return pl.col(name) if suite.uncertainty is None else hashed

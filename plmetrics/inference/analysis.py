@@ -249,7 +249,9 @@ def tables(
             metric_table.add((place, index, numbers[metric.text], number), part.listed, columns, part.first)
         for place, pair in enumerate(analysis.pairs):
             columns = _comparison(analysis, metric, part, pair) | {"class": named}
-            comparison_table.add((place, index, numbers[metric.text], number), part.listed, columns, part.first)
+            comparison_table.add(
+                (place, index, numbers[metric.text], number), part.listed, columns, part.first
+            )
 
     def one_set(index: int, states: SetStates, name: str, whole: Whole) -> None:
         for chunk in chunks(states.sums, analysis.weights):

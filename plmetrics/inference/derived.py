@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
+
 def by_parts(metric: Derived, parts: Mapping[str, Found]) -> Found:
     """The value of a derived metric in each slice. `parts` are the estimates of its metrics by their text."""
     estimates = {text: found.estimate for text, found in parts.items()}

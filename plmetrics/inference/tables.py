@@ -37,8 +37,10 @@ class Rows:
         self._batches: list[Batch] = []
         self._places: list[Any] = []
 
-    def add(self, place: tuple[int, int, int, int], keep: Any, columns: Mapping[str, Any], first: int) -> None:
-        """Add one batch: `place` is (model, slice set, metric, class), `keep` the slices of the chunk that are listed."""
+    def add(
+        self, place: tuple[int, int, int, int], keep: Any, columns: Mapping[str, Any], first: int
+    ) -> None:
+        """Add one batch: `place` is (model, slice set, metric, class), `keep` the chunk's slices that are listed."""
         index = np.flatnonzero(keep)
         if len(index) == 0:
             return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from plmetrics.report.layout import printable, separated, to_text, wrapped
+from plmetrics.report.sections.classes import classes
 from plmetrics.report.sections.differences import differences
 from plmetrics.report.sections.gaps import gaps
 from plmetrics.report.sections.gates import gates
@@ -30,7 +31,7 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
         brief: only the verdict and the gates.
     """
     width = max(width, NARROWEST)
-    makers = (verdict, gates) if brief else (verdict, gates, overall, differences, worst, gaps)
+    makers = (verdict, gates) if brief else (verdict, gates, overall, classes, differences, worst, gaps)
     sections = [maker(summary, width) for maker in makers]
     if summary.place is not None:
         place = Text.assemble(("Run folder  ", "bold"), printable(summary.place))

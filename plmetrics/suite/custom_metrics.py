@@ -26,6 +26,7 @@ _EVERYWHERE = ("name", "direction", "slices")
 _OWN = {"formula": (), "over": (), "quantile": ("where", "q")}
 _DIRECTIONS = ("higher", "lower", "zero", "none")
 _NAME = re.compile(r"[^\W\d]\w*")
+_NO_NAME = re.compile(r"""\"[^\"]*\"|'[^']*'|\b(?:(?P<name>map|\w+(?=@\d))(?:@\d+)?)\b""")
 _CALL = re.compile(r"([^\W\d]\w*)\s*\(")
 
 
@@ -259,7 +260,17 @@ def _quoted(text: str, is_metric: Callable[[str], bool]) -> str:
         end = _closing(text, match.end())
         out += [text[place : match.start()], '"', text[match.start() : end].replace('"', '""'), '"']
         place = end
-    return "".join([*out, text[place:]])
+    return _without_sql_words("".join([*out, text[place:]]), is_metric)
+
+
+def _without_sql_words(text: str, is_metric: Callable[[str], bool]) -> str:
+    """A formula with metrics as quoted names that would be no names in SQL: `ndcg@10`, and `map`, which is a type."""
+
+    def quoted(match: re.Match[str]) -> str:
+        name = match["name"]
+        return f'"{match[0]}"' if name is not None and is_metric(name) else match[0]
+
+    return _NO_NAME.sub(quoted, text)
 
 
 def _closing(text: str, start: int) -> int:

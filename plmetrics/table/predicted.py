@@ -95,8 +95,9 @@ def part_role(model: str, part: str) -> str:
 
 
 def leading(parts: Mapping[str, pl.Expr]) -> pl.Expr:
-    """What rows of a model of several parts are ordered by: the class of the largest probability, the middle quantile,
-    the mean.
+    """What rows of a model of several parts are ordered by.
+
+    The class of the largest probability, the middle quantile, or the mean.
     """
     first = next(iter(parts))
     if first.startswith("proba|"):

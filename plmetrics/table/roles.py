@@ -201,7 +201,7 @@ def _predicted(schema: pl.Schema, roles: RoleColumns, model: str, predicted: Pre
     """The canonical columns of a model."""
     collected = Collected()
     parts: dict[str, pl.Expr] = {}
-    for part, name in predicted.columns.items():
+    for part in predicted.columns:
         with collected.step():
             parts[part] = _part(schema, roles, model, part)
     collected.settle()

@@ -28,7 +28,9 @@ def table(rows: int = 300, seed: int = 1) -> pl.DataFrame:
     crossed = rng.random(rows) < 0.1
     quantiles[crossed, 1] += 4
     label[:20] = quantiles[:20, 0]
-    frame = pl.DataFrame({"y": label, "w": rng.choice([0.0, 0.5, 1.0, 2.0], rows), "g": rng.choice(["a", "b"], rows)})
+    frame = pl.DataFrame(
+        {"y": label, "w": rng.choice([0.0, 0.5, 1.0, 2.0], rows), "g": rng.choice(["a", "b"], rows)}
+    )
     return frame.with_columns(pl.Series(f"q_{level}", quantiles[:, i]) for i, level in enumerate(LEVELS))
 
 
@@ -46,10 +48,13 @@ def by_hand(rows: pl.DataFrame, weight: Sequence[float]) -> dict[str, float]:
     out: dict[str, list[float]] = {}
     for row in rows.iter_rows(named=True):
         y, q = row["y"], [row[f"q_{level}"] for level in LEVELS]
-        wis = (0.5 * abs(y - q[2]) + sum(
-            (1 - level) / 2 * interval_score(y, low, high, level)
-            for level, low, high in ((0.5, q[1], q[3]), (0.9, q[0], q[4]))
-        )) / 2.5
+        wis = (
+            0.5 * abs(y - q[2])
+            + sum(
+                (1 - level) / 2 * interval_score(y, low, high, level)
+                for level, low, high in ((0.5, q[1], q[3]), (0.9, q[0], q[4]))
+            )
+        ) / 2.5
         found = {
             "wis": wis,
             "crps": wis,
@@ -68,7 +73,9 @@ def by_hand(rows: pl.DataFrame, weight: Sequence[float]) -> dict[str, float]:
 
 
 def values(rows: pl.DataFrame, models: Any, metrics: Any, **more: Any) -> dict[str, float]:
-    found = plm.evaluate(rows, task="quantile", label="y", models=models, metrics=list(metrics), **more).metrics
+    found = plm.evaluate(
+        rows, task="quantile", label="y", models=models, metrics=list(metrics), **more
+    ).metrics
     return dict(zip(found["metric"], found["value"], strict=True))
 
 
@@ -83,7 +90,12 @@ def test_every_slice_is_the_table_of_its_rows() -> None:
     rows = table()
     expected = by_hand(rows, np.ones(len(rows)))
     found = plm.evaluate(
-        rows, task="quantile", label="y", models=QUANTILES, metrics=list(expected), slices=["g"],
+        rows,
+        task="quantile",
+        label="y",
+        models=QUANTILES,
+        metrics=list(expected),
+        slices=["g"],
         uncertainty={"replicates": 50},
     ).metrics
     for group in ("a", "b"):
@@ -98,7 +110,9 @@ def test_every_slice_is_the_table_of_its_rows() -> None:
 def test_rows_whose_quantiles_cross_are_told() -> None:
     rows = table()
     crossing = round(by_hand(rows, np.ones(len(rows)))["crossing_rate"] * len(rows))
-    found = plm.evaluate(rows, task="quantile", label="y", models=QUANTILES, metrics=["wis", "crossing_rate"]).metrics
+    found = plm.evaluate(
+        rows, task="quantile", label="y", models=QUANTILES, metrics=["wis", "crossing_rate"]
+    ).metrics
     assert found["note"].to_list() == [f"quantiles decrease in rows of weight {crossing}", None]
 
 
@@ -111,9 +125,12 @@ def integrated(y: float, mean: float, sd: float) -> float:
 
 def test_normal_forecasts() -> None:
     rng = np.random.default_rng(4)
-    rows = pl.DataFrame({"y": rng.normal(size=12), "mu": rng.normal(size=12), "sd": [0.0, *rng.uniform(0.5, 2, 11)]})
+    rows = pl.DataFrame(
+        {"y": rng.normal(size=12), "mu": rng.normal(size=12), "sd": [0.0, *rng.uniform(0.5, 2, 11)]}
+    )
     parts = [
-        abs(y - mu) if sd == 0 else integrated(y, mu, sd) for y, mu, sd in rows.select("y", "mu", "sd").iter_rows()
+        abs(y - mu) if sd == 0 else integrated(y, mu, sd)
+        for y, mu, sd in rows.select("y", "mu", "sd").iter_rows()
     ]
     ends = [stats.norm.interval(0.8, mu, sd) if sd else (mu, mu) for _, mu, sd in rows.iter_rows()]
     held = [low <= y <= high for (low, high), y in zip(ends, rows["y"], strict=True)]
@@ -151,7 +168,9 @@ PUBLISHED = {
 KEYS = ["location", "target_end_date", "target_type", "forecast_date", "model", "horizon"]
 
 
-def suite(tmp_path: Path, long: str = f"{{by: [{', '.join(KEYS)}], level: quantile_level, value: predicted}}") -> Path:
+def suite(
+    tmp_path: Path, long: str = f"{{by: [{', '.join(KEYS)}], level: quantile_level, value: predicted}}"
+) -> Path:
     file = tmp_path / "forecasts.yaml"
     file.write_text(
         f"""task: quantile
@@ -175,7 +194,9 @@ def test_published_values_from_the_long_table(tmp_path: Path) -> None:
 
 def test_a_model_of_the_long_table_has_columns_of_its_own(tmp_path: Path) -> None:
     keys = "location, target_end_date, target_type, horizon"
-    text = suite(tmp_path, f"{{by: [{keys}], level: quantile_level, value: predicted, model: model}}").read_text()
+    text = suite(
+        tmp_path, f"{{by: [{keys}], level: quantile_level, value: predicted, model: model}}"
+    ).read_text()
     text = text.replace("{f: {quantiles: predicted_}}", "{e: {quantiles: predicted_EuroCOVIDhub-ensemble_}}")
     file = tmp_path / "own.yaml"
     file.write_text(text.replace("group: [model, target_type]", "group: target_type"))
@@ -184,15 +205,29 @@ def test_a_model_of_the_long_table_has_columns_of_its_own(tmp_path: Path) -> Non
 
 
 BAD: list[tuple[str, type[Exception], list[str]]] = [
-    ("{by: [location], level: quantile_level, value: predicted}", plm.DataError, ["stands in", "rows: location="]),
-    ("{by: [place], level: quantile_level, value: predicted}", plm.DataError, ["'place'", "is not in the data"]),
-    ("{by: [location], level: model, value: predicted}", plm.DataError, ["'model' (level)", "must hold numbers"]),
+    (
+        "{by: [location], level: quantile_level, value: predicted}",
+        plm.DataError,
+        ["stands in", "rows: location="],
+    ),
+    (
+        "{by: [place], level: quantile_level, value: predicted}",
+        plm.DataError,
+        ["'place'", "is not in the data"],
+    ),
+    (
+        "{by: [location], level: model, value: predicted}",
+        plm.DataError,
+        ["'model' (level)", "must hold numbers"],
+    ),
     ("{by: [location], value: predicted}", plm.ConfigError, ["'level' is missing"]),
 ]
 
 
 @pytest.mark.parametrize(("long", "kind", "words"), BAD)
-def test_long_tables_that_are_wrong(tmp_path: Path, long: str, kind: type[Exception], words: list[str]) -> None:
+def test_long_tables_that_are_wrong(
+    tmp_path: Path, long: str, kind: type[Exception], words: list[str]
+) -> None:
     with pytest.raises(kind) as error:
         plm.run(suite(tmp_path, long), output=tmp_path)
     assert "forecasts.yaml:2:" in str(error.value)
@@ -201,7 +236,11 @@ def test_long_tables_that_are_wrong(tmp_path: Path, long: str, kind: type[Except
 
 
 WRONG: list[tuple[Any, list[str], list[str]]] = [
-    ({"m": {"quantiles": {0.1: "q_0.05"}}}, ["quantile_loss(tau=0.9)"], ["needs the quantile 0.9, which model 'm'"]),
+    (
+        {"m": {"quantiles": {0.1: "q_0.05"}}},
+        ["quantile_loss(tau=0.9)"],
+        ["needs the quantile 0.9, which model 'm'"],
+    ),
     ({"m": {"quantiles": {0.1: "q_0.05"}}}, ["mae"], ["needs the quantile 0.5"]),
     ({"m": {"mean": "q_0.5"}}, ["mae"], ["mean and sd stand together"]),
     ({"m": {"mean": "q_0.5", "sd": "y"}}, ["wis"], ["wis needs quantiles"]),
@@ -223,4 +262,6 @@ def test_models_that_lack_what_metrics_read(models: Any, metrics: list[str], wor
 def test_a_negative_standard_deviation_is_a_data_error() -> None:
     rows = pl.DataFrame({"y": [1.0, 2.0], "mu": [1.0, 2.0], "sd": [1.0, -2.0]})
     with pytest.raises(plm.DataError, match=r"standard deviation of model 'm'.*negative.*-2.0"):
-        plm.evaluate(rows, task="quantile", label="y", models={"m": {"mean": "mu", "sd": "sd"}}, metrics=["crps"])
+        plm.evaluate(
+            rows, task="quantile", label="y", models={"m": {"mean": "mu", "sd": "sd"}}, metrics=["crps"]
+        )

@@ -84,7 +84,10 @@ def of_probabilities(rows: pl.DataFrame, weight: Any) -> dict[str, float]:
     w = np.ones(len(y)) if weight is None else weight
     share = (hits * w[:, None]).sum(axis=0)
     squares = ((p - hits) ** 2).sum(axis=1)
-    out = {"brier": float(np.average(squares, weights=w)), "log_loss": sk.log_loss(y, p, sample_weight=weight)}
+    out = {
+        "brier": float(np.average(squares, weights=w)),
+        "log_loss": sk.log_loss(y, p, sample_weight=weight),
+    }
     out["brier(scale_by_half=true)"] = out["brier"] / 2
     for name, values in each.items():
         out[name] = float(np.mean(values))
@@ -109,8 +112,19 @@ def test_values_are_those_of_scikit_learn(seed: int, weight: str | None) -> None
 
 def test_every_slice_is_the_table_of_its_rows() -> None:
     rows = table()
-    names = [*of_counts(rows, None), *of_probabilities(rows, None), "roc_auc(scheme=ovo)", "specificity", "npv"]
-    names += ["classwise_ece", "top_label_ece(bins=10, norm=l2)", "top_k_accuracy(k=2)", "recall(average=none)"]
+    names = [
+        *of_counts(rows, None),
+        *of_probabilities(rows, None),
+        "roc_auc(scheme=ovo)",
+        "specificity",
+        "npv",
+    ]
+    names += [
+        "classwise_ece",
+        "top_label_ece(bins=10, norm=l2)",
+        "top_k_accuracy(k=2)",
+        "recall(average=none)",
+    ]
     found = plm.evaluate(
         rows, task="multiclass", label="y", models=PROBA, metrics=names, slices=["g"], weight="w"
     ).metrics
@@ -128,7 +142,9 @@ def test_every_slice_is_the_table_of_its_rows() -> None:
 def test_classes_that_a_slice_lacks_are_left_out_and_named() -> None:
     rows = table(ties=False)
     metrics = ["recall", "recall(undefined=zero)", "balanced_accuracy", "roc_auc", "recall(average=none)"]
-    found = plm.evaluate(rows, task="multiclass", label="y", models=PROBA, metrics=metrics, slices=["g"]).metrics
+    found = plm.evaluate(
+        rows, task="multiclass", label="y", models=PROBA, metrics=metrics, slices=["g"]
+    ).metrics
     part = found.filter(slice="g=part")
     by_class = part.filter(metric="recall(average=none)")
     assert by_class["status"].to_list() == ["ok", "ok", "no_positives", "no_positives"]
@@ -157,7 +173,9 @@ def naive_hand_till(y: Any, p: Any) -> float:
 def test_pairs_of_classes() -> None:
     rows = table()
     expected = naive_hand_till(rows["y"].to_numpy(), proba(rows))
-    assert values(rows, ["roc_auc(scheme=ovo)"]) == pytest.approx({"roc_auc(scheme=ovo)": expected}, rel=1e-12)
+    assert values(rows, ["roc_auc(scheme=ovo)"]) == pytest.approx(
+        {"roc_auc(scheme=ovo)": expected}, rel=1e-12
+    )
 
 
 def naive_top(rows: pl.DataFrame, k: int) -> float:
@@ -203,7 +221,12 @@ def test_probabilities_and_their_called_classes_agree() -> None:
     metrics = ["accuracy", "error_rate", "default_accuracy", "f1", "mcc", "specificity", "default_log_loss"]
     both = {**PROBA, "hard": {"prediction": "call"}}
     found = plm.evaluate(
-        rows, task="multiclass", label="y", models=both, metrics=metrics, compare={"baseline": "m"},
+        rows,
+        task="multiclass",
+        label="y",
+        models=both,
+        metrics=metrics,
+        compare={"baseline": "m"},
         uncertainty={"replicates": 50},
     )
     one, other = (found.metrics.filter(model=name)["value"].to_list() for name in ("m", "hard"))
@@ -262,7 +285,12 @@ def test_published_areas_by_fold() -> None:
     rows = pl.read_parquet(HPC)
     models = {"m": {"proba": {name: name for name in ORDER}}}
     found = plm.evaluate(
-        rows, task="multiclass", label="obs", models=models, slices=["Resample"], metrics=["roc_auc(scheme=ovo)"]
+        rows,
+        task="multiclass",
+        label="obs",
+        models=models,
+        slices=["Resample"],
+        metrics=["roc_auc(scheme=ovo)"],
     ).metrics.filter(slice_set="Resample")
     assert found["value"].to_list() == pytest.approx(HAND_TILL, abs=1.1e-3)
 
@@ -270,7 +298,12 @@ def test_published_areas_by_fold() -> None:
 def test_confusion_is_a_curve_of_all_pairs() -> None:
     rows = table()
     found = plm.evaluate(
-        rows, task="multiclass", label="y", models=PROBA, weight="w", slices=["g"],
+        rows,
+        task="multiclass",
+        label="y",
+        models=PROBA,
+        weight="w",
+        slices=["g"],
         curves=[{"curve": "confusion", "slices": ["g"]}],
     ).curves
     for group in (None, "part"):
@@ -284,11 +317,20 @@ def test_confusion_is_a_curve_of_all_pairs() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             shares = expected / expected.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(points["y"].cast(pl.Float64).fill_null(np.nan).to_numpy().reshape(4, 4), shares)
+        np.testing.assert_allclose(
+            points["y"].cast(pl.Float64).fill_null(np.nan).to_numpy().reshape(4, 4), shares
+        )
 
 
 def test_standard_errors_are_those_of_fresh_samples() -> None:
-    metrics = ["accuracy", "f1", "roc_auc", "log_loss", "cohen_kappa(weighting=quadratic)", "average_precision"]
+    metrics = [
+        "accuracy",
+        "f1",
+        "roc_auc",
+        "log_loss",
+        "cohen_kappa(weighting=quadratic)",
+        "average_precision",
+    ]
     drawn = []
     for seed in range(60):
         drawn.append(list(values(table(600, seed=100 + seed, ties=False), metrics).values()))
@@ -296,7 +338,11 @@ def test_standard_errors_are_those_of_fresh_samples() -> None:
     errors = []
     for seed in range(4):
         found = plm.evaluate(
-            table(600, seed=300 + seed, ties=False), task="multiclass", label="y", models=PROBA, metrics=metrics,
+            table(600, seed=300 + seed, ties=False),
+            task="multiclass",
+            label="y",
+            models=PROBA,
+            metrics=metrics,
             uncertainty={"replicates": 200, "seed": seed},
         ).metrics
         errors.append(found["std_error"].to_numpy())
@@ -316,7 +362,9 @@ def test_classes_may_be_numbers(numbers: list[int]) -> None:
 
 def test_classes_of_hard_predictions_are_found_in_the_data() -> None:
     rows = pl.DataFrame({"y": [2, 10, 2, 10], "p": [2, 10, 10, 3]})
-    found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["precision(average=none)"]).metrics
+    found = plm.evaluate(
+        rows, task="multiclass", label="y", models="p", metrics=["precision(average=none)"]
+    ).metrics
     assert found["class"].to_list() == ["2", "3", "10"]
     assert found["value"].to_list() == [1.0, 0.0, 0.5]
 
@@ -328,7 +376,12 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], type[Exception], list[str]]] = [
     ({"y": "e"}, {}, plm.DataError, ["label", "none of the classes ('a', 'b', 'c', 'd')", "'e'"]),
     ({}, {"classes": ["a", "b", "c"]}, plm.ConfigError, ["'d' is not one of the classes"]),
     ({}, {"classes": ["a", "b", "c", "d", "e"]}, plm.ConfigError, ["no probability of class 'e'"]),
-    ({}, {"models": {"m": {"proba": {"a": "p_a", "b": "nope"}}}}, plm.DataError, ["nope", "probability of class 'b'"]),
+    (
+        {},
+        {"models": {"m": {"proba": {"a": "p_a", "b": "nope"}}}},
+        plm.DataError,
+        ["nope", "probability of class 'b'"],
+    ),
     ({}, {"models": {"m": {"proba": "q_"}}}, plm.DataError, ["no two columns begin with 'q_'"]),
     ({}, {"models": "y"}, plm.ConfigError, ["log_loss needs a probability for each class"]),
     ({}, {"metrics": ["roc_auc(average=weighted, scheme=ovo)"]}, plm.ConfigError, ["scheme=ovo"]),
@@ -339,7 +392,9 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], type[Exception], list[str]]] = [
 def test_bad_input_is_said(bad: Any, arguments: Any, kind: type[Exception], words: list[str]) -> None:
     rows = table(50)
     for name, value in bad.items():
-        rows = rows.with_columns(pl.when(pl.int_range(pl.len()) == 7).then(pl.lit(value)).otherwise(name).alias(name))
+        rows = rows.with_columns(
+            pl.when(pl.int_range(pl.len()) == 7).then(pl.lit(value)).otherwise(name).alias(name)
+        )
     given = {"models": PROBA, "metrics": ["log_loss"], **arguments}
     with pytest.raises(kind) as error:
         plm.evaluate(rows, task="multiclass", label="y", **given)

@@ -105,8 +105,8 @@ class ContinuousRankedProbabilityScore(MeanOfForecasts):
     Columns of quantiles: the mean of twice their pinball loss, an approximation (see `wis`). A normal distribution:
     sd (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi)), z = (y - mean)/sd; abs(y - mean) where sd is 0. An ensemble of m:
     (1/m) sum abs(x_i - y) - (1/(2 m^2)) sum abs(x_i - x_j); `fair` divides the second sum by 2 m (m - 1) instead, as
-    suits members that are a sample of the distribution, and can fall below 0. Weighted by row; in the label's unit; undefined (`no_rows`)
-    without rows. Sources: Gneiting and Raftery (2007), Ferro (2014).
+    suits members that are a sample of the distribution, and can fall below 0. Weighted by row; in the label's unit;
+    undefined (`no_rows`) without rows. Sources: Gneiting and Raftery (2007), Ferro (2014).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [1.0], "mean": [0.0], "sd": [1.0]})
@@ -134,7 +134,11 @@ class ContinuousRankedProbabilityScore(MeanOfForecasts):
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
         """Members, where only they make a difference."""
-        return "members" if self.fair and parts and not any(part.startswith("member|") for part in parts) else None
+        return (
+            "members"
+            if self.fair and parts and not any(part.startswith("member|") for part in parts)
+            else None
+        )
 
     def _atom(self) -> Atom:
         return Atom(f"crps|{self.fair}", self._row)

@@ -79,7 +79,8 @@ class ClasswiseEce(_Binned):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b"], "pa": [0.5, 0.25], "pb": [0.5, 0.75]})
     >>> models = {"m": {"proba": {"a": "pa", "b": "pb"}}}
-    >>> plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["classwise_ece"]).metrics["value"].item()
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["classwise_ece"]).metrics
+    >>> found["value"].item()
     0.375
     """
 
@@ -109,7 +110,8 @@ class TopLabelEce(_Binned):
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b"], "pa": [0.5, 0.25], "pb": [0.5, 0.75]})
     >>> models = {"m": {"proba": {"a": "pa", "b": "pb"}}}
-    >>> plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["top_label_ece"]).metrics["value"].item()
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models=models, metrics=["top_label_ece"]).metrics
+    >>> found["value"].item()
     0.375
     """
 

@@ -155,6 +155,7 @@ class ClassWeight(Metric):
     family = "sums"
     range = (0.0, float("inf"))
     direction = "none"
+    additive = True
     expressible = False
 
     def __post_init__(self) -> None:

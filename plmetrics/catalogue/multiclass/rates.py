@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.metric import parameter, positive
-from plmetrics.catalogue.multiclass.base import MEASURES, ClassRate, undefined_parameter
+from plmetrics.catalogue.multiclass.base import (
+    INFINITY,
+    MEASURES,
+    ClassRate,
+    Multiclass,
+    actual,
+    undefined_parameter,
+)
+from plmetrics.catalogue.multiclass.leaves import ClassWeight
 from plmetrics.catalogue.registry import register
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
 
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"
 
@@ -147,6 +158,35 @@ class NegativePredictiveValue(ClassRate):
     def whole(self, state: Any) -> Any:
         """Rows that are called otherwise."""
         return state.weight - state.called
+
+
+@register
+class Support(Multiclass):
+    """Rows of each class: a row per class.
+
+    Their weight, where rows have one. 0 or more. Source: Sokolova and Lapalme (2009).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": ["a", "a", "b"], "p": ["a", "b", "b"]})
+    >>> found = plm.evaluate(rows, task="multiclass", label="y", models="p", metrics=["support"]).metrics
+    >>> found.select("class", "value").rows()
+    [('a', 2.0), ('b', 1.0)]
+    """
+
+    name = "support"
+    family = "sums"
+    range = (0.0, INFINITY)
+    direction = "none"
+    additive = True
+    formula = "rows of c"
+    use_when = "You want to see how many rows stand behind the rates of a class."
+    beware = "It belongs to the data, not to the model."
+    reference = MEASURES
+
+    def per_class(self) -> tuple[tuple[str, Metric], ...]:
+        """Each class."""
+        numbers = enumerate(self.classes)
+        return tuple((name, ClassWeight(actual(number))) for number, name in numbers) or (("", self),)
 
 
 class _Overlap(ClassRate):

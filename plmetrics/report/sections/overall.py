@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from rich.text import Text
 
 from plmetrics.report.layout import Column, aligned, heading, printable, table, table_or_stack
@@ -18,7 +19,7 @@ _LABEL = 20
 
 def overall(summary: Summary, width: int) -> list[Text]:
     """Models as columns where they fit, else a line per metric and model."""
-    rows = summary.metrics.filter(slice="all").rows(named=True)
+    rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
     if not rows:
         return []
     values = {(metric_label(row), printable(row["model"])): shown(row) for row in rows}
@@ -41,8 +42,8 @@ def shown(row: Row) -> Estimate:
 
 
 def metric_label(row: Row) -> str:
-    """The metric, with the class it is of and the slice set that it is put together over, if any."""
-    suffix = "" if row["class"] is None else f" [{row['class']}]"
+    """The metric, with the slice set that it is put together over, if any."""
+    suffix = ""
     if row["slice"] == "all" and row["slice_set"] != "overall":
         suffix += f" over {row['slice_set']}"
     return printable(f"{row['metric']}{suffix}")
