@@ -238,6 +238,7 @@ def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> d
             "used": aggregated.used,
             "dropped": dict(prepared.rows.dropped),
             **({"fitted": prepared.rows.fitted} if request.suite.calibrate else {}),
+            **({} if request.pairs_read is None else {"pairs_read": request.pairs_read}),
         },
         "timings": dict(watch.seconds),
         "warnings": [*prepared.warnings, *doubts(prepared, aggregated)],

@@ -29,7 +29,23 @@ REQUIRED = {
     "recall_at_k": "recall_at_k(k=0.1)",
     "lift_at_k": "lift_at_k(k=0.1)",
     "absolute_error_quantile": "absolute_error_quantile(q=0.9)",
+    "top_k_accuracy": "top_k_accuracy(k=1)",
+    "interval_coverage": "interval_coverage(level=0.8)",
+    "interval_width": "interval_width(level=0.8)",
+    "interval_score": "interval_score(level=0.8)",
 }
+PARTS = {
+    "multiclass": {
+        "a": {"proba": {"0": "p", "1": "q"}, "normalise": True},
+        "b": {"proba": {"0": "q", "1": "p"}, "normalise": True},
+    },
+    "quantile": {
+        "a": {"quantiles": {0.1: "p", 0.5: "q", 0.9: "w"}},
+        "b": {"quantiles": {0.1: "p", 0.5: "w", 0.9: "q"}},
+    },
+}
+"""Models of tasks whose predictions have several parts."""
+
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +73,12 @@ def test_the_check_sees_a_fallback() -> None:
 @pytest.mark.parametrize("unit", [None, "u"])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
-@pytest.mark.parametrize("task", ["binary", "regression"])
+@pytest.mark.parametrize("task", ["binary", "regression", "multiclass", "quantile"])
 def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
     suite = suite_from_arguments(
         task=task,
         label="y",
-        models={"a": "p", "b": "q"},
+        models=PARTS.get(task, {"a": "p", "b": "q"}),
         weight=weight,
         unit=unit,
         missing=missing,
@@ -80,6 +96,15 @@ def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
     prepared = prepare(bind(suite, open_source(str(folder))))
     for plan in [rows_plan(prepared), *(plan for group in sum_plans(prepared) for plan in group)]:
         assert not fallbacks(plan)
+
+
+@pytest.mark.parametrize("model", [{"mean": "p", "sd": "w"}, {"members": ["p", "q", "w"]}])
+def test_distributions_and_ensembles_stream(folder, model) -> None:
+    suite = suite_from_arguments(
+        task="quantile", label="y", models={"a": model}, metrics=["crps", "mae", "mean_error"], slices=["g"]
+    )
+    prepared = prepare(bind(suite, open_source(str(folder))))
+    assert not [fallback for group in sum_plans(prepared) for plan in group for fallback in fallbacks(plan)]
 
 
 def write(frame: pl.DataFrame, folder: Path, ending: str) -> None:

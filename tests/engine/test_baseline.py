@@ -38,9 +38,9 @@ def value_of(result, metric, model="baseline", **where):
     return result.metrics.filter(metric=metric, model=model, **{"slice": "all", **where})["value"].item()
 
 
-def repeated(column):
+def labels(column, weight):
     """A column with each row as often as its weight says."""
-    return np.repeat(rows()[column].to_numpy(), rows()["w"].to_numpy())
+    return np.repeat(rows()[column].to_numpy(), 1 if weight is None else rows()[weight].to_numpy())
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -48,7 +48,7 @@ def test_binary_is_the_share_of_positives(weight):
     result, found = constants(
         label="y", models={"a": "p"}, weight=weight, metrics=["brier", "roc_auc", "log_loss_skill"]
     )
-    share = float(np.mean(repeated("y") if weight else rows()["y"]))
+    share = float(labels("y", weight).mean())
     assert found == pytest.approx({"score": share})
     assert value_of(result, "brier") == pytest.approx(share * (1 - share))
     assert value_of(result, "roc_auc") == 0.5
@@ -57,7 +57,11 @@ def test_binary_is_the_share_of_positives(weight):
 
 def test_the_share_is_that_of_the_rows_that_are_evaluated_and_the_same_in_slices():
     result, found = constants(
-        label="y", models={"a": "p"}, where="p < 0.5", slices=["site"], metrics=["mean_score"]
+        label="y",
+        models={"a": "p"},
+        where="p < 0.5",
+        slices=["site"],
+        metrics=[{"name": "given", "mean": "score"}],
     )
     assert found == pytest.approx({"score": rows().filter(pl.col("p") < 0.5)["y"].mean()})
     assert set(result.metrics.filter(model="baseline")["value"].round(12)) == {round(found["score"], 12)}
@@ -75,7 +79,7 @@ def test_regression_is_the_mean(weight):
     result, found = constants(
         task="regression", label="amount", models={"a": "forecast"}, weight=weight, metrics=["r2"]
     )
-    assert found == pytest.approx({"score": np.mean(repeated("amount") if weight else rows()["amount"])})
+    assert found == pytest.approx({"score": labels("amount", weight).mean()})
     assert value_of(result, "r2") == pytest.approx(0, abs=1e-12)
 
 
@@ -86,8 +90,8 @@ def test_multiclass_are_the_shares_of_the_classes(weight):
     result, found = constants(
         task="multiclass", label="kind", models=models, weight=weight, metrics=["accuracy", "log_loss"]
     )
-    labels = repeated("kind") if weight else rows()["kind"].to_numpy()
-    shares = {f"proba|{kind}": np.mean(labels == kind) for kind in kinds}
+    drawn = labels("kind", weight)
+    shares = {f"proba|{kind}": np.mean(drawn == kind) for kind in kinds}
     assert found == pytest.approx(shares)
     assert value_of(result, "accuracy") == pytest.approx(max(shares.values()))
     entropy = -sum(share * np.log(share) for share in shares.values())
@@ -103,9 +107,8 @@ def test_multiclass_without_probabilities_is_the_most_frequent_class():
 def test_quantiles_are_those_of_the_label(weight):
     levels = (0.05, 0.25, 0.5, 0.9)
     models = {"a": {"quantiles": dict.fromkeys(levels, "forecast")}}
-    _, found = constants(task="quantile", label="amount", models=models, weight=weight, metrics=["pinball"])
-    labels = repeated("amount") if weight else rows()["amount"].to_numpy()
-    expected = np.quantile(labels, levels, method="averaged_inverted_cdf")
+    _, found = constants(task="quantile", label="amount", models=models, weight=weight, metrics=["wis"])
+    expected = np.quantile(labels("amount", weight), levels, method="averaged_inverted_cdf")
     assert list(found.values()) == pytest.approx(expected.tolist())
 
 
@@ -113,6 +116,12 @@ def test_normal_forecasts_are_mean_and_standard_deviation():
     models = {"a": {"mean": "forecast", "sd": "p"}}
     _, found = constants(task="quantile", label="amount", models=models, metrics=["crps"])
     assert found == pytest.approx({"mean": rows()["amount"].mean(), "sd": rows()["amount"].std(ddof=0)})
+
+
+def test_members_of_an_ensemble_are_medians():
+    models = {"a": {"members": ["forecast", "p", "w"]}}
+    _, found = constants(task="quantile", label="amount", models=models, metrics=["crps"])
+    assert found == dict.fromkeys(["member|0", "member|1", "member|2"], rows()["amount"].median())
 
 
 def test_ranking_ties_all():

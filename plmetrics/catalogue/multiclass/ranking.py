@@ -93,8 +93,8 @@ class RocAuc(OverClasses):
     ovr: each class against the rest, by its own probability. ovo: each pair of classes i, j on their rows alone, the
     mean of the areas by the probability of i and by that of j (Hand and Till), which does not depend on the sizes of
     the classes. macro: mean over the classes (or pairs) that have a value, the others are named in the note; weighted:
-    by the classes' weight (ovr only); none: a row per class. In [0, 1]; undefined (`no_positives` or `no_negatives`) where no
-    class has a value. Sources: Hand and Till (2001), Fawcett (2006).
+    by the classes' weight (ovr only); none: a row per class. In [0, 1]; undefined (`no_positives` or `no_negatives`)
+    where no class has a value. Sources: Hand and Till (2001), Fawcett (2006).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "b", "c"], "pa": [0.6, 0.3, 0.2], "pb": [0.3, 0.5, 0.5], "pc": [0.1, 0.2, 0.3]})
