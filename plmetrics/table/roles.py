@@ -312,6 +312,8 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
     if roles.unit_name is not None and roles.unit is not None:
         checks.append(Check("unit", roles.unit_name, "null", pl.col(UNIT).is_null(), ("columns", "unit")))
     for model, predicted in roles.models.items():
+        if predicted.made and roles.missing != "drop_per_model":
+            continue  # What they are made from is checked already: one bad value is one problem.
         if predicted.single:
             checks += _score_checks(roles, model, predicted)
         else:

@@ -22,7 +22,6 @@ OURS = {
     **{f"recall_{k}": f"recall_at_k(k={k})" for k in CUTS},
     **{f"success_{k}": f"hit_at_k(k={k})" for k in (1, 5, 10)},
 }
-BINARY = ("map", "Rprec", "recip_rank", "P", "recall", "success")
 
 
 def published(name: str) -> dict[tuple[str, str], float]:
@@ -32,12 +31,10 @@ def published(name: str) -> dict[tuple[str, str], float]:
 
 
 def text(measure: str, relevant_at: int) -> str:
-    metric = OURS[measure]
-    at = f"relevant_at={relevant_at}, " if relevant_at != 1 and measure.split("_")[0] in str(BINARY) else ""
-    if measure.startswith("ndcg"):
-        at = ""
-    own = f"{at}ties=document)"
-    return f"{metric[:-1]}, {own}" if metric.endswith(")") else f"{metric}({own}"
+    """The metric, ties as trec_eval has them; gains know no level from which a document is relevant."""
+    level = "" if relevant_at == 1 or measure.startswith("ndcg") else f"relevant_at={relevant_at}, "
+    name, _, given = OURS[measure].rstrip(")").partition("(")
+    return f"{name}({given + ', ' if given else ''}{level}ties=document)"
 
 
 def compare(expected: dict[tuple[str, str], float], trec: dict[str, Any], relevant_at: int = 1) -> int:
@@ -70,9 +67,7 @@ def test_judged_queries_without_results_count_as_0_where_the_table_is_complete()
 
 def test_without_complete_the_mean_is_over_the_queries_of_the_run() -> None:
     expected = {key: value for key, value in published("out.test.aqc").items() if key[1] in {"301", "303"}}
-    means = {
-        (measure, "all"): (expected[measure, "301"] + expected[measure, "303"]) / 2 for measure in OURS
-    }
+    means = {(measure, "all"): (expected[measure, "301"] + expected[measure, "303"]) / 2 for measure in OURS}
     assert compare({**expected, **means}, {"run": str(DATA / "results.trunc")}) == 3 * 43
 
 

@@ -50,7 +50,10 @@ def ranks(rows: Query, cut: int) -> float:  # noqa: ARG001
 NUMBERS: dict[str, tuple[Callable[[Query, int], float], Callable[[Ranked, int], np.ndarray]]] = {
     "discounted": (gained, lambda ranked, cut: ranked.discounted("linear", cut)),
     "found": (lambda rows, cut: float(len(hits(rows, cut))), lambda ranked, cut: ranked.found(1.0, cut)),
-    "found_any": (lambda rows, cut: float(bool(hits(rows, cut))), lambda ranked, cut: ranked.found_any(1.0, cut)),
+    "found_any": (
+        lambda rows, cut: float(bool(hits(rows, cut))),
+        lambda ranked, cut: ranked.found_any(1.0, cut),
+    ),
     "reciprocal": (
         lambda rows, cut: 1 / hits(rows, cut)[0] if hits(rows, cut) else 0.0,
         lambda ranked, cut: ranked.reciprocal(1.0, cut),
@@ -82,7 +85,9 @@ def random_queries(seed: int, *, retrieves_all: bool) -> list[Query]:
 
 
 def ranked(queries: list[Query]) -> Ranked:
-    ordered = [sorted(query, key=lambda row: -np.inf if row[0] is None else row[0])[::-1] for query in queries]
+    ordered = [
+        sorted(query, key=lambda row: -np.inf if row[0] is None else row[0])[::-1] for query in queries
+    ]
     offsets = np.cumsum([0, *map(len, queries)])
     flat = [row for query in ordered for row in query]
     starts = set(offsets.tolist())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 _STEPS = 100
 _HALVINGS = 40
-_SETTLED = 1e-18
-"""Newton's decrement, twice the fall of the mean log loss that is left, at which the last digits are reached."""
+_LAST_STEPS = 3
+_NEAR = 1e-12
+"""Newton's decrement, twice the fall of the mean log loss that is left, below which full steps double the digits."""
 
 
 def best_coefficients(
@@ -30,7 +31,7 @@ def best_coefficients(
         weight: of each row; 1 if None.
 
     Returns:
-        A coefficient per feature; None if the loss has no finite minimum, or none that Newton's method reaches.
+        A coefficient per feature; None if Newton's method does not get near the minimum, as where there is none.
 
     >>> one = np.ones(4)
     >>> best_coefficients([one], np.array([1.0, 0.0, 0.0, 0.0])).round(6)  # -ln 3
@@ -40,23 +41,29 @@ def best_coefficients(
     mass = np.ones(len(target)) if weight is None else weight
     mass = mass / mass.sum()
     found = np.zeros(len(features))
-    loss = mean_log_loss(found, design, target, mass)
+    near = 0
     for _ in range(_STEPS):
         chance = 1.0 / (1.0 + np.exp(-np.clip(found @ design, -700.0, 700.0)))
         slope = design @ (mass * (chance - target))
         curvature = (design * (mass * chance * (1.0 - chance))) @ design.T
         step = np.linalg.lstsq(curvature, slope, rcond=1e-14)[0]
-        if float(slope @ step) <= _SETTLED:
-            return found if np.abs(slope).max() < 1e-6 else None
-        for _ in range(_HALVINGS):
-            tried = mean_log_loss(found - step, design, target, mass)
-            if tried < loss:
-                break
-            step = step / 2.0
-        else:
+        near += float(slope @ step) <= _NEAR
+        if near == 0:
+            step = _falling(found, step, lambda tried: mean_log_loss(tried, design, target, mass))
+        found = found - step
+        if near == _LAST_STEPS:
             return found
-        found, loss = found - step, tried
     return None
+
+
+def _falling(found: Numbers, step: Numbers, loss: Callable[[Numbers], float]) -> Numbers:
+    """A step, halved until the loss falls by it."""
+    before = loss(found)
+    for _ in range(_HALVINGS):
+        if loss(found - step) < before:
+            break
+        step = step / 2.0
+    return step
 
 
 def mean_log_loss(coefficients: Numbers, design: Numbers, target: Numbers, mass: Numbers) -> float:

@@ -1,0 +1,197 @@
+"""Ranking metrics of random tables against the definitions in plain Python, and against scikit-learn."""
+
+from __future__ import annotations
+
+from math import log2
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import dcg_score, ndcg_score
+
+import plmetrics as plm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROLES: dict[str, Any] = {"task": "ranking", "label": "grade", "query": "topic", "document": "page"}
+
+
+def table(seed: int, *, ties: bool = False, queries: int = 30) -> pl.DataFrame:
+    """Rows of all queries in one shuffled table; the first queries have nothing relevant."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 12, queries)
+    topic = np.repeat(np.arange(queries), sizes)
+    rows = len(topic)
+    grade = random.choice([0, 0, 0, 1, 2, 3], rows) * (topic > 2)
+    scores = [random.random(rows) if not ties else random.integers(0, 4, rows) - 1.0 for _ in range(2)]
+    frame = pl.DataFrame(
+        {
+            "topic": [f"t{number}" for number in topic],
+            "page": random.permutation(rows),
+            "grade": grade,
+            "one": scores[0],
+            "two": scores[1],
+            "weight": random.choice([0.5, 1.0, 2.0], queries)[topic],
+            "market": random.choice(["at", "de"], queries)[topic],
+        }
+    )
+    return frame.sample(fraction=1, shuffle=True, seed=seed)
+
+
+def relevant(grades: list[float], at: float = 1.0) -> list[int]:
+    return [rank for rank, grade in enumerate(grades, 1) if grade >= at]
+
+
+def dcg(grades: list[float], k: int, *, exponential: bool = False) -> float:
+    gains = [2.0**grade - 1 if exponential else grade for grade in grades]
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1) if rank <= k)
+
+
+def ndcg(
+    grades: list[float], k: int, empty: float | None = None, *, exponential: bool = False
+) -> float | None:
+    ideal = dcg(sorted(grades, reverse=True), k, exponential=exponential)
+    return dcg(grades, k, exponential=exponential) / ideal if ideal else empty
+
+
+def average_precision(grades: list[float], k: int, denominator: str) -> float | None:
+    ranks = relevant(grades)
+    found = [count / rank for count, rank in enumerate(ranks, 1) if rank <= k]
+    if not ranks:
+        return None
+    whole = {"all": len(ranks), "min_k": min(len(ranks), k), "retrieved": len(found)}[denominator]
+    return sum(found) / whole if whole else 0.0
+
+
+def top(grades: list[float], k: int, at: float = 1.0) -> int:
+    return len([rank for rank in relevant(grades, at) if rank <= k])
+
+
+def reciprocal(grades: list[float], k: int) -> float:
+    first = min(relevant(grades), default=k + 1)
+    return 1 / first if first <= k else 0.0
+
+
+def if_any(grades: list[float], value: Callable[[int], float], at: float = 1.0) -> float | None:
+    count = len(relevant(grades, at))
+    return value(count) if count else None
+
+
+MANY = 10**9
+DEFINITIONS: dict[str, Callable[[list[float]], float | None]] = {
+    "ndcg": lambda g: ndcg(g, MANY),
+    "ndcg@3": lambda g: ndcg(g, 3),
+    "ndcg(k=4, gain=exponential, empty=one)": lambda g: ndcg(g, 4, 1.0, exponential=True),
+    "ndcg(empty=zero)": lambda g: ndcg(g, MANY, 0.0),
+    "dcg(k=2)": lambda g: dcg(g, 2),
+    "dcg(gain=exponential)": lambda g: dcg(g, MANY, exponential=True),
+    "map": lambda g: average_precision(g, MANY, "all"),
+    "map@3": lambda g: average_precision(g, 3, "all"),
+    "map(k=3, denominator=min_k)": lambda g: average_precision(g, 3, "min_k"),
+    "map(k=3, denominator=retrieved)": lambda g: average_precision(g, 3, "retrieved"),
+    "mrr": lambda g: reciprocal(g, MANY),
+    "mrr@2": lambda g: reciprocal(g, 2),
+    "precision@4": lambda g: top(g, 4) / 4,
+    "recall_at_k(k=4)": lambda g: if_any(g, lambda count: top(g, 4) / count),
+    "recall_at_k(k=4, relevant_at=2)": lambda g: if_any(g, lambda count: top(g, 4, 2) / count, 2),
+    "hit@2": lambda g: float(top(g, 2) > 0),
+    "f1_at_k(k=4)": lambda g: if_any(g, lambda count: 2 * top(g, 4) / (4 + count)),
+    "r_precision": lambda g: if_any(g, lambda count: top(g, count) / count),
+    "mean_rank": lambda g: if_any(g, lambda _: fmean(relevant(g))),
+}
+
+
+def by_hand(
+    frame: pl.DataFrame, model: str, number: Callable[[list[float]], float | None], ties: str
+) -> float:
+    """Weighted mean over queries, in plain Python."""
+    weights, values = [], []
+    for _, rows in frame.group_by("topic"):
+        keys = {"document": ["page"], "worst": [-rows["grade"]], "average": []}[ties]
+        ordered = rows.sort([model, *keys], descending=True)
+        value = number([float(grade) for grade in ordered["grade"]])
+        if value is not None:
+            weights.append(rows["weight"][0])
+            values.append(value)
+    return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+
+
+@pytest.mark.parametrize("ties", ["average", "worst", "document"])
+def test_values_are_those_of_the_definitions(ties: str) -> None:
+    frame = table(5, ties=ties != "average")
+    texts = {name: plm.metric(name, task="ranking").text for name in DEFINITIONS}
+    ordered = {
+        name: text
+        if ties == "average"
+        else f"{text[:-1]}, ties={ties})"
+        if "(" in text
+        else f"{text}(ties={ties})"
+        for name, text in texts.items()
+    }
+    found = plm.evaluate(
+        frame,
+        **ROLES,
+        models=["one", "two"],
+        weight="weight",
+        metrics=list(ordered.values()),
+        slices=["market"],
+    ).metrics
+    value = {(row["model"], row["slice"], row["metric"]): row["value"] for row in found.iter_rows(named=True)}
+    parts = {"all": frame, **{f"market={name}": frame.filter(market=name) for name in ("at", "de")}}
+    for model in ("one", "two"):
+        for place, part in parts.items():
+            for name, number in DEFINITIONS.items():
+                expected = by_hand(part, model, number, ties)
+                assert value[model, place, ordered[name]] == pytest.approx(expected, rel=1e-12), (place, name)
+
+
+def test_scikit_learn_has_the_same_expectation_within_ties() -> None:
+    frame = table(8, ties=True).filter(pl.len().over("topic") > 1)
+    frame = frame.filter(pl.col("grade").sum().over("topic") > 0)
+    found = plm.evaluate(
+        frame, **ROLES, models="one", metrics=["ndcg", "ndcg@3", "dcg@3", "default_ndcg@3"]
+    ).metrics["value"]
+    queries = [
+        (rows["grade"].to_numpy()[None], rows["one"].to_numpy()[None]) for _, rows in frame.group_by("topic")
+    ]
+    assert found[0] == pytest.approx(fmean(ndcg_score(*query) for query in queries))
+    assert found[1] == pytest.approx(fmean(ndcg_score(*query, k=3) for query in queries))
+    assert found[2] == pytest.approx(fmean(dcg_score(*query, k=3) for query in queries))
+    blind = [(grades, np.zeros_like(scores)) for grades, scores in queries]
+    assert found[3] == pytest.approx(fmean(ndcg_score(*query, k=3) for query in blind))
+
+
+PUBLISHED = [
+    ([10, 9, 8, 7, 6, 5], [3, 2, 3, 0, 1, 2], "ndcg(k=5, gain=exponential)", 0.8755944),
+    ([10, 9, 8, 7, 6, 5], [3, 2, 3, 0, 1, 2], "default_ndcg(k=5, gain=exponential)", 0.7070456),
+    ([10, 9, 8, 7, 6, 5], [3, 2, 3, 0, 1, 2], "mrr", 1.0),
+    ([10, 9, 8, 7, 6, 5], [3, 2, 3, 0, 1, 2], "map(k=5, denominator=retrieved)", 0.95),
+    ([10, 9, 8, 7, 6, 5], [3, 2, 3, 0, 1, 2], "map(k=5)", 0.76),
+    ([1, 1, 1, 1, 1, 1], [3, 2, 3, 0, 1, 2], "ndcg(k=5, gain=exponential)", 0.7070456),
+    ([3, 3, 2, 1, 1, 1, 0], [3, 2, 3, 0, 1, 2, 4], "ndcg(k=5, gain=exponential)", 0.5023706),
+]
+"""Unit tests of google/yggdrasil-decision-forests; map over all relevant rows follows from the same ranks."""
+
+
+@pytest.mark.parametrize(("scores", "grades", "text", "expected"), PUBLISHED)
+def test_published_values(scores: list[int], grades: list[int], text: str, expected: float) -> None:
+    frame = pl.DataFrame({"topic": ["q"] * len(scores), "grade": grades, "score": scores})
+    found = plm.evaluate(frame, task="ranking", label="grade", query="topic", models="score", metrics=[text])
+    assert found.metrics["value"].item() == pytest.approx(expected, abs=6e-8)
+
+
+def test_weight_2_is_the_query_twice_and_weight_0_the_query_absent() -> None:
+    frame = table(2, ties=True).drop("weight", "page")
+    number = pl.col("topic").str.strip_prefix("t").cast(pl.Int64)
+    weighted = frame.with_columns((number % 3).cast(pl.Float64).alias("weight"))
+    again = [frame.filter(number % 3 >= copy).with_columns(pl.col("topic") + f"-{copy}") for copy in (1, 2)]
+    roles = {"task": "ranking", "label": "grade", "query": "topic", "models": "one"}
+    metrics = ["ndcg@3", "map", "mrr", "hit@2", "mean_rank"]
+    ours = plm.evaluate(weighted, **roles, weight="weight", metrics=metrics).metrics
+    twice = plm.evaluate(pl.concat(again), **roles, metrics=metrics).metrics
+    np.testing.assert_allclose(ours["value"], twice["value"], rtol=1e-12)
+    np.testing.assert_allclose(ours["weight"], twice["weight"])
+    assert ours["n"][0] == frame.filter(number % 3 > 0)["topic"].n_unique()
