@@ -61,7 +61,7 @@ def _judge(gate: Gate, suite: Suite, metrics: pl.DataFrame, comparisons: pl.Data
     rows = _places(gate, suite).join(found, on=_PLACE, how="left", maintain_order="left_right")
     verdicts = pl.when(pl.col("matched")).then(rule.verdict()).otherwise(_never_skip(rule))
     return rows.with_columns(
-        pl.lit(gate.name or f"{gate.metric.text} {rule.text}").alias("gate"),
+        _named(gate, rule).alias("gate"),
         pl.lit(gate.level).alias("level"),
         pl.lit(gate.metric.text).alias("metric"),
         pl.col("slice").fill_null("all"),
@@ -70,6 +70,12 @@ def _judge(gate: Gate, suite: Suite, metrics: pl.DataFrame, comparisons: pl.Data
         pl.col("status").fill_null(NO_MATCH),
         _note(rule).alias("note"),
     ).select(list(GATES_SCHEMA))
+
+
+def _named(gate: Gate, rule: Rule) -> pl.Expr:
+    """The gate's name, with the class that is judged where the metric has a value for each."""
+    name = pl.lit(gate.name or f"{gate.metric.text} {rule.text}")
+    return pl.when(pl.col("class").is_null()).then(name).otherwise(pl.format("{} [{}]", name, "class"))
 
 
 def _never_skip(rule: Rule) -> pl.Expr:
@@ -113,5 +119,5 @@ def _differences(gate: Gate, comparisons: pl.DataFrame) -> pl.DataFrame:
 
 
 def _columns(table: pl.DataFrame, number: str) -> pl.DataFrame:
-    same = ("slice", "lower", "upper", "status", "interval_status", "note")
+    same = ("slice", "class", "lower", "upper", "status", "interval_status", "note")
     return table.select(*_PLACE, pl.col(number).alias("observed"), *same)

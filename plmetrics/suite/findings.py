@@ -48,9 +48,9 @@ class Findings:
             if error["type"] == "frozen_instance":
                 continue
             if error["type"] == "extra_forbidden":
-                self.add(f"unknown key '{key}'", (*path, *place), did_you_mean(key, kind.model_fields))
+                self.add(f"unknown key '{key}'", (*path, *place), did_you_mean(key, _kind_at(kind, place[:-1]).model_fields))
             elif error["type"] == "missing":
-                self.add(f"'{key}' is missing", path)
+                self.add(f"'{key}' is missing", (*path, *place))
             else:
                 expected.setdefault(place, []).append(_expected(error))
                 inputs[place] = error["input"]
@@ -116,6 +116,15 @@ def _within(location: Sequence[Any], value: Any) -> SuitePath:
         place.append(step)
         value = value[step]
     return tuple(place)
+
+
+def _kind_at(kind: type[BaseModel], place: SuitePath) -> type[BaseModel]:
+    """The section that lies so deep within another."""
+    for step in place:
+        field = kind.model_fields.get(str(step))
+        parts = () if field is None else (field.annotation, *get_args(field.annotation))
+        kind = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), kind)
+    return kind
 
 
 def frozen(value: Any) -> Any:

@@ -79,6 +79,10 @@ def _problem(finding: Finding, rows: int, place: str) -> Problem:
 def _hints(check: Check) -> str:
     if check.problem.startswith("outside"):
         return "give a probability column, or leave out the metrics that need one"
+    if check.problem.startswith("none of the classes"):
+        return "name every class with classes:, correct the labels, or leave such rows out with data.missing: drop"
+    if check.problem.startswith("in rows whose"):
+        return "correct the probabilities, or leave such rows out with data.missing: drop"
     if check.problem == "neither 0 nor 1":
         return "name the positive class with positive:, or clean the column"
     return "clean the column, or leave such rows out with data.missing: drop"

@@ -188,7 +188,7 @@ def test_weight_2_is_the_query_twice_and_weight_0_the_query_absent() -> None:
     number = pl.col("topic").str.strip_prefix("t").cast(pl.Int64)
     weighted = frame.with_columns((number % 3).cast(pl.Float64).alias("weight"))
     again = [frame.filter(number % 3 >= copy).with_columns(pl.col("topic") + f"-{copy}") for copy in (1, 2)]
-    roles = {"task": "ranking", "label": "grade", "query": "topic", "models": "one"}
+    roles: dict[str, Any] = {"task": "ranking", "label": "grade", "query": "topic", "models": "one"}
     metrics = ["ndcg@3", "map", "mrr", "hit@2", "mean_rank"]
     ours = plm.evaluate(weighted, **roles, weight="weight", metrics=metrics).metrics
     twice = plm.evaluate(pl.concat(again), **roles, metrics=metrics).metrics

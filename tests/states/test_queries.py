@@ -43,7 +43,7 @@ def mean_precision(rows: Query, cut: int) -> float:
     return precisions(rows, cut) / len(found) if found else 0.0
 
 
-def ranks(rows: Query, cut: int) -> float:  # noqa: ARG001
+def ranks(rows: Query, cut: int) -> float:
     return float(sum(rank for rank, (_, label) in enumerate(rows, 1) if label >= 1))
 
 

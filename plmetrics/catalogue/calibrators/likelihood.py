@@ -40,13 +40,13 @@ def best_coefficients(
     design = np.stack(features)
     mass = np.ones(len(target)) if weight is None else weight
     mass = mass / mass.sum()
-    found = np.zeros(len(features))
+    found: Numbers = np.zeros(len(features))
     near = 0
     for _ in range(_STEPS):
         chance = 1.0 / (1.0 + np.exp(-np.clip(found @ design, -700.0, 700.0)))
         slope = design @ (mass * (chance - target))
         curvature = (design * (mass * chance * (1.0 - chance))) @ design.T
-        step = np.linalg.lstsq(curvature, slope, rcond=1e-14)[0]
+        step: Numbers = np.linalg.lstsq(curvature, slope, rcond=1e-14)[0]
         near += float(slope @ step) <= _NEAR
         if near == 0:
             step = _falling(found, step, lambda tried: mean_log_loss(tried, design, target, mass))

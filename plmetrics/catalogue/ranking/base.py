@@ -12,7 +12,7 @@ from plmetrics.states.queries import EVERY_RANK, QueryValue, query_column
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import polars as pl
 
@@ -109,12 +109,8 @@ class QueryMetric(Metric):
         return {
             "value_sum": Atom(f"sum|{own}", lambda rows: _of(rows, own).fill_null(0.0)),
             "taking": Atom(f"taking|{own}", lambda rows: _of(rows, own).is_not_null(), counts=True),
-            "empty_queries": Atom(
-                f"empty|{relevant}",
-                lambda rows: _of(rows, relevant) == 0,
-                counts=True,
-                weighted=False,
-            ),
+            "empty_queries": _counted(f"empty|{relevant}", lambda rows: _of(rows, relevant) == 0),
+            "absent_queries": _counted(f"absent|{relevant}", lambda rows: _of(rows, relevant).is_null()),
         }
 
     def finalise(self, state: Any) -> Any:
@@ -130,11 +126,14 @@ class QueryMetric(Metric):
         return (state.taking,)
 
     def remark(self, state: Any) -> Any:
-        """The queries without a relevant row, and what became of them."""
+        """The queries without a relevant row, and what became of them; those without results of the model."""
         what = {"skip": "left out", "zero": "counted as 0", "one": "counted as 1"}[self._empty]
-        return np.array(
-            [_empties(int(count), what) for count in np.atleast_1d(state.empty_queries)], dtype=object
-        )
+        empty, absent = np.atleast_1d(state.empty_queries), np.atleast_1d(state.absent_queries)
+        notes = [
+            [_queries(one, "a relevant row", what), _queries(other, "results", "left out")]
+            for one, other in zip(empty.astype(int).tolist(), absent.astype(int).tolist(), strict=True)
+        ]
+        return np.array(["; ".join(filter(None, note)) or None for note in notes], dtype=object)
 
     @property
     def _empty(self) -> str:
@@ -145,8 +144,12 @@ def _of(rows: Rows, key: str) -> pl.Expr:
     return rows.column(query_column(rows.model, key))
 
 
-def _empties(count: int, what: str) -> str | None:
+def _counted(key: str, build: Callable[[Rows], pl.Expr]) -> Atom:
+    return Atom(key, build, counts=True, weighted=False)
+
+
+def _queries(count: int, lacking: str, became: str) -> str:
     if count == 0:
-        return None
+        return ""
     word, verb = ("query", "is") if count == 1 else ("queries", "are")
-    return f"{count:,} {word} without a relevant row {verb} {what}"
+    return f"{count:,} {word} without {lacking} {verb} {became}"

@@ -42,8 +42,8 @@ def shown(row: Row) -> Estimate:
 
 
 def metric_label(row: Row) -> str:
-    """The metric, with the slice set that it is put together over, if any."""
-    suffix = ""
+    """The metric, with the class it is of and the slice set that it is put together over, if any."""
+    suffix = "" if row["class"] is None else f" [{row['class']}]"
     if row["slice"] == "all" and row["slice_set"] != "overall":
         suffix += f" over {row['slice_set']}"
     return printable(f"{row['metric']}{suffix}")

@@ -56,6 +56,9 @@ def _rows(rows: Mapping[str, object]) -> list[str]:
         said.append(f"{count(read)} rows read")
     if isinstance(zero_weight, int) and zero_weight:
         said.append(f"{count(zero_weight)} of weight 0")
+    fitted = rows.get("fitted")
+    if isinstance(fitted, int) and fitted:
+        said.append(f"{count(fitted)} more to fit calibrators on")
     for word in ("used", "dropped"):
         by_model = rows.get(word)
         if not isinstance(by_model, dict) or not any(by_model.values()):
