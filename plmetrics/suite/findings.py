@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -48,7 +48,11 @@ class Findings:
             if error["type"] == "frozen_instance":
                 continue
             if error["type"] == "extra_forbidden":
-                self.add(f"unknown key '{key}'", (*path, *place), did_you_mean(key, _kind_at(kind, place[:-1]).model_fields))
+                self.add(
+                    f"unknown key '{key}'",
+                    (*path, *place),
+                    did_you_mean(key, _kind_at(kind, place[:-1]).model_fields),
+                )
             elif error["type"] == "missing":
                 self.add(f"'{key}' is missing", (*path, *place))
             else:

@@ -164,3 +164,18 @@ def test_rows_without_a_best_fit_are_refused(name, label, word):
 def test_equal_scores_have_no_platt_fit():
     with pytest.raises(NoFit, match="equal"):
         Platt.fit(np.full(4, 0.5), np.array([0.0, 1.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize("misleading", [False, True])
+def test_many_rows_have_the_same_fit_wherever_it_begins(misleading):
+    score, label, _ = drawn(7, rows=60_000)
+    if misleading:
+        label[::3] = score[::3] > 0.5
+    found = Platt.fit(score, label)
+    reference = LogisticRegression(C=np.inf, tol=1e-10, solver="newton-cholesky")
+    reference.fit(logit(score)[:, None], label)
+    assert (found.slope, found.intercept) == pytest.approx(
+        (reference.coef_[0, 0], reference.intercept_[0]), rel=1e-6
+    )
+    turned = Platt.fit(score[::-1], label[::-1])
+    assert (turned.slope, turned.intercept) == pytest.approx((found.slope, found.intercept), rel=1e-11)

@@ -54,6 +54,54 @@ REGRESSION = [
     "wmape",
     "median_absolute_error",
 ]
+MULTICLASS = [
+    "accuracy",
+    "precision",
+    "recall(average=none)",
+    "f1(average=weighted, undefined=zero)",
+    "jaccard(average=micro)",
+    "mcc",
+    "cohen_kappa(weighting=linear)",
+    "support",
+    "log_loss",
+    "brier",
+    "top_k_accuracy(k=2)",
+    "roc_auc",
+    "roc_auc(scheme=ovo)",
+    "average_precision(average=weighted)",
+    "classwise_ece(bins=5)",
+    "top_label_ece",
+]
+QUANTILE = [
+    "wis",
+    "crps",
+    "mae",
+    "interval_coverage(level=0.8)",
+    "interval_score(level=0.8)",
+    "interval_width(level=0.8)",
+    "crossing_rate",
+    "quantile_loss(tau=0.1)",
+]
+TEXTS = {"binary": BINARY, "regression": REGRESSION, "multiclass": MULTICLASS, "quantile": QUANTILE}
+MODELS: dict[str, Any] = {
+    "binary": {"one": "p", "two": "q"},
+    "regression": {"one": "p", "two": "q"},
+    "multiclass": {
+        "one": {"proba": {"a": "p", "b": "q", "c": "r"}, "normalise": True},
+        "two": {"proba": {"a": "r", "b": "p", "c": "q"}, "normalise": True},
+    },
+    "quantile": {
+        "one": {"quantiles": {"0.1": "p", "0.5": "q", "0.9": "r"}},
+        "two": {"quantiles": {"0.1": "p", "0.5": "p", "0.9": "q"}},
+    },
+}
+LABELS = {
+    "binary": st.integers(0, 1),
+    "multiclass": st.sampled_from(["a", "b", "c"]),
+    "regression": st.sampled_from([0.0, 1.5, -2.0, 1e6]),
+    "quantile": st.sampled_from([0.0, 0.5, -2.0, 1e6]),
+}
+ONE = {"binary": 1, "multiclass": "b", "regression": 1, "quantile": 1}
 CUSTOM = [
     {"name": "low", "mean": "score < 0.3"},
     {"name": "old_value", "sum": "value * score", "where": "age > 40"},
@@ -75,6 +123,8 @@ SLICES = {
     "named": {"where": {"young": "age < 40", "old": "age > 30", "none": "age > 1000"}},
 }
 CURVES: dict[str, list[Any]] = {
+    "multiclass": ["confusion"],
+    "quantile": [],
     "binary": ["roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "reliability"],
     "regression": [
         "residual_histogram",
@@ -96,14 +146,15 @@ def tables(draw: Any, task: str) -> pl.DataFrame:
         drawn: list[Any] = draw(st.lists(values, min_size=rows, max_size=rows))
         return drawn
 
-    label = st.integers(0, 1) if task == "binary" else st.sampled_from([0.0, 1.5, -2.0, 1e6])
+    label = LABELS[task]
     score = draw(st.sampled_from([st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.just(0.5)]))
     weight = draw(st.sampled_from([st.integers(0, 3), st.just(1), st.floats(0, 1e6)]))
     frame = pl.DataFrame(
         {
-            "y": column(draw(st.sampled_from([label, st.just(1)]))),
+            "y": column(draw(st.sampled_from([label, st.just(ONE[task])]))),
             "p": column(score),
             "q": column(st.floats(0, 1)),
+            "r": column(st.floats(0.1, 1)),
             "w": column(weight),
             "unit": column(st.integers(0, 8)),
             "region": column(st.sampled_from(["north", "south", "", None, "a, b=c"])),
@@ -126,14 +177,14 @@ def tables(draw: Any, task: str) -> pl.DataFrame:
 
 @st.composite
 def suites(draw: Any) -> tuple[dict[str, Any], pl.DataFrame]:
-    task = draw(st.sampled_from(["binary", "binary", "regression"]))
+    task = draw(st.sampled_from(["binary", "binary", "regression", "multiclass", "quantile"]))
     known = {alias for kind in registry.classes(task) for alias in (kind.name, *kind.aliases, *kind.presets)}
-    texts = [text for text in (BINARY if task == "binary" else REGRESSION) if text.split("(")[0] in known]
+    texts = [text for text in TEXTS[task] if text.split("(")[0] in known]
     metrics: list[Any] = draw(st.lists(st.sampled_from(texts), min_size=1, max_size=6, unique=True))
     metrics += draw(st.lists(st.sampled_from(CUSTOM), max_size=2, unique_by=lambda metric: metric["name"]))
     sets = draw(st.lists(st.sampled_from(sorted(SLICES)), max_size=3, unique=True))
     first = metrics[0]
-    if sets and draw(st.booleans()):
+    if sets and "average=none" not in str(metrics) and "support" not in str(metrics) and draw(st.booleans()):
         metrics.append(
             {
                 "name": "over_set",
@@ -151,7 +202,7 @@ def suites(draw: Any) -> tuple[dict[str, Any], pl.DataFrame]:
         "task": task,
         "data": {"path": "table.parquet"},
         "columns": {"label": "y"},
-        "models": {"one": "p", "two": "q"},
+        "models": MODELS[task],
         "metrics": metrics,
         "slices": {name: SLICES[name] for name in sets},
     }
@@ -179,13 +230,14 @@ def suites(draw: Any) -> tuple[dict[str, Any], pl.DataFrame]:
                 "using": "interval" if "uncertainty" in suite else "value",
             }
         ]
-    if draw(st.booleans()):
+    if CURVES[task] and draw(st.booleans()):
         drawn = draw(st.lists(st.sampled_from(CURVES[task]), max_size=3, unique=True))
         suite["curves"] = [{"curve": curve, "slices": sets[:1]} for curve in drawn]
     suite["min_rows"] = draw(st.sampled_from([0, 3]))
     exact = draw(st.sampled_from([None, True, False]))
     needs_rows = any("quantile" in str(metric) or "absolute_error" in str(metric) for metric in metrics)
     needs_rows |= task == "regression" and bool(suite.get("curves"))
+    needs_rows |= task == "multiclass"
     if exact is not None and (exact or not needs_rows):
         suite["exact"] = exact
     return suite, draw(tables(task))
