@@ -28,7 +28,7 @@ class Scenario:
     files: int = 5
     models: int = 2
     repeats: int = 1
-    table: Literal["scores", "classes"] = "scores"
+    table: Literal["scores", "classes", "queries"] = "scores"
 
 
 SCENARIOS = {
@@ -67,6 +67,19 @@ SCENARIOS = {
             (Aim("classes", "sklearn_report", 1 / 5),),
             models=0,
             table="classes",
+        ),
+        Scenario(
+            "ranking",
+            "NDCG@10, MAP, MRR and precision@10 of one model, 100 documents a query, without and with intervals",
+            1_000_000,
+            ("pytrec_eval", "ir_measures", "rankings", "rankings_with_intervals"),
+            (
+                Aim("rankings", "pytrec_eval", None),
+                Aim("rankings", "ir_measures", None),
+                Aim("rankings_with_intervals", "rankings", None),
+            ),
+            models=1,
+            table="queries",
         ),
         Scenario(
             "auc",

@@ -19,6 +19,7 @@ COUNTRIES = pl.Series([f"country_{index:02d}" for index in range(20)])
 DEVICES = pl.Series(["phone", "tablet", "desktop"])
 ROW_GROUP = 250_000
 CLASSES = 20
+DOCUMENTS = 100
 
 
 class Tables:
@@ -33,7 +34,7 @@ class Tables:
         """Folder of a table.
 
         scores: label, a score per model, country x device (60 cells), customer (one in ten rows); classes: the true
-        class and the called one.
+        class and the called one; queries: query, document, relevance and a score that differs within each query.
         """
         folder = self.folder / f"{kind}-{rows}-rows-{files}-files-{models}-models"
         self.used.add(folder)
@@ -69,6 +70,8 @@ def _write(folder: Path, rows: int, files: int, models: int, kind: str) -> None:
     for index, size in enumerate(np.diff(edges)):
         if kind == "classes":
             part = _classes(rng, int(size))
+        elif kind == "queries":
+            part = _queries(rng, int(edges[index]), int(size))
         else:
             part = _part(rng, int(size), customers=max(rows // 10, 10), models=models)
         part.write_parquet(building / f"part-{index:03d}.parquet", row_group_size=ROW_GROUP)
@@ -80,6 +83,23 @@ def _classes(rng: np.random.Generator, rows: int) -> pl.DataFrame:
     truth = rng.integers(0, CLASSES, rows)
     called = np.where(rng.random(rows) < 0.7, truth, rng.integers(0, CLASSES, rows))
     return pl.DataFrame({"class": truth.astype(np.int16), "called": called.astype(np.int16)})
+
+
+def _queries(rng: np.random.Generator, first: int, rows: int) -> pl.DataFrame:
+    """One relevant document a query at least; scores are 32-bit numbers, as trec_eval holds them."""
+    row = first + np.arange(rows)
+    place = row % DOCUMENTS
+    relevance = np.where(place == 0, 1, rng.choice([0, 0, 0, 0, 0, 0, 0, 1, 2], rows))
+    order = rng.permuted(np.broadcast_to(np.arange(DOCUMENTS), (-(-rows // DOCUMENTS), DOCUMENTS)), axis=1)
+    score = (order.ravel()[:rows] + 0.5 * rng.random(rows)) / DOCUMENTS
+    return pl.DataFrame(
+        {
+            "query": (row // DOCUMENTS).astype(np.int32),
+            "document": place.astype(np.int32),
+            "relevance": relevance.astype(np.int8),
+            "score": score.astype(np.float32).astype(np.float64),
+        }
+    )
 
 
 def _part(rng: np.random.Generator, rows: int, customers: int, models: int) -> pl.DataFrame:

@@ -112,7 +112,8 @@ def evaluate(
     """Evaluate a prediction table: every metric, for every model, in every slice.
 
     Args:
-        data: a DataFrame or LazyFrame, a pandas or pyarrow table, or a path, glob, folder or list of paths.
+        data: a DataFrame or LazyFrame, a pandas or pyarrow table, or a path, glob, folder or list of paths; for a
+            ranking also {"trec": {"qrels": path, "run": path}}.
         task: what is predicted: binary, multiclass, regression, quantile, ranking or uplift.
         label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers.
         models: score columns by model name; a string is one model named after its column. A column may be a mapping:
@@ -191,6 +192,7 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
         SetStates,
         corrected,
         ordered_stage,
+        rank_stage,
         resampling,
         row_curves,
         tables,
@@ -213,8 +215,11 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
         analysis = Analysis(suite, sets, population, request.pairs, weights)
         scores = models_in_order if prepared.exact else models_on_grids
         ordered, curves = ordered_stage(analysis, scores(prepared, aggregated))
-        if request.draws_rows:
-            curves = row_curves(analysis, list(models_by_row(prepared, aggregated)), request.roles.classes)
+        if request.reads_pairs:
+            rows = list(models_by_row(prepared, aggregated))
+            ordered |= rank_stage(analysis, rows)
+            if request.draws_rows:
+                curves = row_curves(analysis, rows, request.roles.classes)
     with watch.stage("intervals"):
         metric_table, every_comparison = tables(analysis, ordered)
         comparisons = corrected(analysis, every_comparison)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from benchmarks.contestants.classes import CONTESTANTS as CLASSES
 from benchmarks.contestants.duck import DUCKDB
 from benchmarks.contestants.ours import OURS
+from benchmarks.contestants.rankings import CONTESTANTS as RANKINGS
 from benchmarks.contestants.rust import POLARS_DS, RAPIDSTATS
 from benchmarks.contestants.scikit import SCIKIT
 
@@ -14,5 +15,6 @@ if TYPE_CHECKING:
     from benchmarks.contestants.contestant import Contestant
 
 CONTESTANTS: dict[str, Contestant] = {
-    contestant.name: contestant for contestant in (*OURS, *SCIKIT, *RAPIDSTATS, *POLARS_DS, *DUCKDB, *CLASSES)
+    contestant.name: contestant
+    for contestant in (*OURS, *SCIKIT, *RAPIDSTATS, *POLARS_DS, *DUCKDB, *CLASSES, *RANKINGS)
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from plmetrics.core.rowsql import compile_row
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.metric import Family
+    from plmetrics.catalogue.metric import Facts, Family
 
 _EMPTY = ("no_rows", "too_few_rows")
 OVER = ("mean", "sum", "min", "max", "worst")
@@ -83,8 +83,71 @@ class Formula(Custom, Derived):
         return compile_row(self.sql).on_arrays(written)
 
 
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """What a metric across the slices of a set reads: its parts' values where slices take part, and overall.
+
+    `values` are `[..., slice]` and `overall` `[...]`, by the text of the part, NaN where undefined. `reference` is
+    the place, among these slices, of the one that the others are held against.
+    """
+
+    values: Mapping[str, Any]
+    overall: Mapping[str, Any]
+    reference: int | None = None
+
+
+class AcrossSlices(Metric):
+    """Base of the metrics that are made from others' values in all slices of a set.
+
+    `parts()` are those others. `finalise` maps `Groups` to one value for the set, or to one for each slice
+    (`for_each`); replicates go the same way. One value stands under the slice set, with slice `all`. With fewer than
+    `least` slices to go by its status is `too_few`.
+    """
+
+    family: ClassVar[Family] = "derived"
+    expressible = False
+    for_each: ClassVar[bool] = False
+    least: ClassVar[int] = 1
+    too_few: ClassVar[str] = "no_defined_slices"
+    slice_set: str
+
+    @property
+    def reads_overall(self) -> bool:
+        """Whether it reads its parts' values overall."""
+        return False
+
+    def admitted(self, status: Any, share: Any) -> Any:  # noqa: ARG002
+        """What keeps each slice from taking part: the status of its parts, "ok" for nothing.
+
+        Args:
+            status: of the first part without a value, slice by slice.
+            share: of the weight of all rows, slice by slice.
+        """
+        return status
+
+    def reference_among(self, names: Sequence[str]) -> int | None:  # noqa: ARG002
+        """The place of the slice that others are held against, None without one; -1 if it is not there."""
+        return None
+
+    def failed(self, groups: Groups) -> str:  # noqa: ARG002
+        """The status where enough slices take part, and the value is not finite all the same."""
+        return "not_finite"
+
+    def deviations(self, drawn: Groups, point: Groups) -> Any:  # noqa: ARG002
+        """How far each replicate's vector of gaps lies from the point's. Kinds norm and ratio only."""
+        return None
+
+    def blocks_of(self, own: Any, most: int) -> int:
+        """How many independent units stand behind the value, from those of the slices and of the table."""
+        return min(int(own.sum()), most)
+
+    def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:  # noqa: ARG002
+        """What the note says of slices that take no part."""
+        return f"undefined slices left out: {len(names):,}" if names else None
+
+
 @dataclass(frozen=True)
-class OverSlices(Custom):
+class OverSlices(Custom, AcrossSlices):
     """A metric put together over the slices of a set: mean, sum, min, max or worst of its values.
 
     Undefined slices are left out and counted in the note. It stands under its slice set, with slice `all`.
@@ -105,14 +168,20 @@ class OverSlices(Custom):
         assert self.metric is not None
         return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg}}
 
+    def settled(self, facts: Facts) -> Metric:
+        """The metric it puts together knows what the run knows."""
+        assert self.metric is not None
+        return replace(self, metric=self.metric.settled(facts))
+
     def parts(self) -> tuple[Metric, ...]:
         """The metric whose slices it puts together."""
         assert self.metric is not None
         return (self.metric,)
 
-    def finalise(self, state: Any) -> Any:
+    def finalise(self, state: Groups) -> Any:
         """Over the last axis, whose NaNs are left out; NaN where nothing is left."""
-        values = np.asarray(state, dtype=np.float64)
+        assert self.metric is not None
+        values = np.asarray(state.values[self.metric.text], dtype=np.float64)
         held = np.isfinite(values)
         if self.agg in {"mean", "sum"}:
             total = np.sum(values, axis=-1, where=held)

@@ -15,6 +15,7 @@ from plmetrics.catalogue.thresholds import ThresholdRule
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import number_text
+from plmetrics.core.text import value_text
 from plmetrics.states.expressions import point_expression, sum_expressions
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import Atom, RowValue
     from plmetrics.table.checks import Requirement
 
-Family = Literal["sums", "scores", "derived"]
+Family = Literal["sums", "scores", "ranks", "derived"]
 Direction = Literal["higher", "lower", "zero", "none"]
-Kind = Literal["proportion", "roc_area", "pr_area", "norm", "extreme", "other"]
+Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
 Undefined = list[tuple[str, Any]]
 
 _TYPES: dict[str, type] = {
@@ -56,9 +57,13 @@ def parameter(
     check: Callable[[Any], bool] | None = None,
     domain: str = "",
     name: str | None = None,
+    unnamed: bool = False,
 ) -> Any:
-    """A metric's parameter: its default, what it means, its domain, and its name where the field has another."""
-    metadata = {"doc": doc, "check": check, "domain": domain, "name": name}
+    """A metric's parameter: its default, what it means, its domain, and its name where the field has another.
+
+    An `unnamed` one stands first in texts, without its name.
+    """
+    metadata = {"doc": doc, "check": check, "domain": domain, "name": name, "unnamed": unnamed}
     return dataclasses.field(default=default, metadata=metadata, kw_only=default is dataclasses.MISSING)
 
 
@@ -158,9 +163,10 @@ class Metric:
     @property
     def text(self) -> str:
         """Canonical text: parameters in catalogue order, those at their default left out."""
+        fields = sorted(parameters(self).items(), key=lambda item: not item[1].metadata.get("unnamed"))
         parts = [
-            f"{name}={_value_text(getattr(self, field.name))}"
-            for name, field in parameters(self).items()
+            ("" if field.metadata.get("unnamed") else f"{name}=") + _value_text(getattr(self, field.name))
+            for name, field in fields
             if getattr(self, field.name) != field.default
         ]
         return f"{self.name}({', '.join(parts)})" if parts else self.name
@@ -181,6 +187,10 @@ class Metric:
         hard = self.task == "binary" and parts == ("prediction",)
         return "a score" if hard and self.needs_score else None
 
+    def made(self, label: str) -> Mapping[str, pl.Expr]:  # noqa: ARG002
+        """Further columns that its row expressions read by these names, from raw ones; `label` is the label's."""
+        return {}
+
     def requirements(self) -> tuple[Requirement, ...]:
         """What must hold for values of its `columns`."""
         return ()
@@ -199,6 +209,11 @@ class Metric:
     def parts(self) -> tuple[Metric, ...]:
         """The metrics that this one is made from. Family derived only."""
         return ()
+
+    @property
+    def by_class(self) -> bool:
+        """Whether it has a value for each class, in rows of their own."""
+        return False
 
     @property
     def reads_probability(self) -> bool:
@@ -291,6 +306,9 @@ class Metric:
         return value.fill_nan(None)
 
 
+_TYPES["Metric"] = Metric
+
+
 def leaves(metric: Metric) -> tuple[Metric, ...]:
     """The metrics of a state family that a metric is made from: itself, if it is none that others make up."""
     classes = [own for _, own in metric.per_class() if own is not metric]
@@ -345,7 +363,7 @@ def _value_text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, (int, float)):
         return number_text(value)
-    return str(value)
+    return value_text(value) if isinstance(value, str) else str(value)
 
 
 def finite(value: float) -> bool:

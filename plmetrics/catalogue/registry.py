@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "plmetrics.metrics"
 """The group of entry points by which a package announces metric classes, or modules that register some."""
 
-FAMILIES = ("sums", "scores", "derived")
+FAMILIES = ("sums", "scores", "ranks", "derived")
 DIRECTIONS = ("higher", "lower", "zero", "none")
 _FACTS = ("name", "task", "family", "range", "direction")
 _metrics: dict[tuple[str, str], type[Metric]] = {}
@@ -51,6 +51,8 @@ _MODULES = (
     "regression.errors",
     "regression.explained",
     "regression.relative",
+    "regression.correlation",
+    "regression.scaled",
     "regression.losses",
     "regression.quantiles",
     "forecast.distributions",
@@ -58,6 +60,10 @@ _MODULES = (
     "forecast.points",
     "ranking.gains",
     "ranking.relevance",
+    "uplift.effects",
+    "uplift.ordered",
+    "fairness.parity",
+    "fairness.disparity",
 )
 _DEFAULTS = {
     "binary": (
@@ -75,6 +81,7 @@ _DEFAULTS = {
     "quantile": ("wis", "crps", "mae", "mean_error", "crossing_rate"),
     "ranking": ("ndcg", "map", "mrr", "r_precision"),
     "regression": ("mae", "rmse", "mean_error", "r2"),
+    "uplift": ("ate", "qini", "auuc"),
 }
 
 

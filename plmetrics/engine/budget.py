@@ -32,8 +32,8 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     beside = _LABEL + _CELL * cubes
     beside += _WEIGHT if suite.columns.weight is not None else 0
     beside += _BLOCK if suite.uncertainty is not None else 0
-    orders = int(request.orders_scores or request.draws_rows) + len(request.values)
-    beside += _SCORE if request.draws_rows else 0
+    orders = int(request.orders_scores or request.reads_pairs) + len(request.values)
+    beside += _SCORE if request.reads_pairs else 0
     return int(rows * (len(request.models) * orders * _SCORE + beside + _COPIES * (_SCORE + beside)))
 
 
@@ -68,7 +68,7 @@ def _refuse_rows(suite: Suite) -> None:
         for leaf in leaves(metric):
             binning = leaf.binning()
             by_quantile = binning is not None and binning.strategy == "quantile"
-            if by_quantile or leaf.reads_scores or leaf.values() is not None:
+            if by_quantile or leaf.reads_scores or leaf.values() is not None or leaf.family == "ranks":
                 msg = f"{leaf.text} needs the sorted rows, which exact: false or the memory budget rules out"
                 choice = by_quantile and hasattr(leaf, "strategy")
                 hint = "use strategy=uniform, or allow exact" if choice else "allow exact, or raise memory"

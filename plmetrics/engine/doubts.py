@@ -2,21 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from math import sqrt
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.known import Known
+from plmetrics.core.errors import PlmetricsError
+from plmetrics.engine.survey import classes_from_counts, layout_of, spread, survey_of_request
+from plmetrics.suite.advice import misleading
 from plmetrics.table.files import listed
+from plmetrics.table.predicted import score_column
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
+    from plmetrics.engine.request import Request
 
 _SHOWN = 5
 
 
 def doubts(prepared: Prepared, aggregated: Aggregated) -> list[str]:
-    """Warnings of a run: a positive class that no row has."""
+    """Warnings of a run: a positive class that no row has, and metrics that mislead on what it counted."""
+    return [*_no_positives(prepared, aggregated), *misleading(prepared.request.suite, known(prepared, aggregated))]
+
+
+def doubts_of_sample(request: Request) -> list[str]:
+    """Warnings of a suite that has not run: metrics that mislead, by a sample of its rows.
+
+    None where the rows cannot be read: what is wrong with them is for the run to say.
+    """
+    with suppress(pl.exceptions.PolarsError, PlmetricsError, OSError):
+        found = survey_of_request(request)
+        return [] if found is None else misleading(request.suite, found)
+    return []
+
+
+def known(prepared: Prepared, aggregated: Aggregated) -> Known:
+    """The figures that the sums of a run hold: those of the first model's rows, as all have nearly the same."""
+    suite = prepared.request.suite
+    model, prefix = next(iter(prepared.populations().items()))
+    state = aggregated.sums[0].columns
+    sums = {name: float(held.sum()) for name, held in state.items() if name.startswith((prefix, f"{model}|"))}
+    figures: dict[str, Any] = {"rows": round(sums[f"{prefix}n"])}
+    if suite.task == "binary":
+        counts = np.array([sums[f"{prefix}positives"], sums[f"{prefix}negatives"]])
+        figures |= classes_from_counts(counts, counts) | {"prevalence": float(counts[0] / counts.sum())}
+        figures |= _scores(prepared, aggregated.rows)
+    elif suite.task == "multiclass":
+        figures |= _classes(model, sums)
+    elif suite.task == "regression":
+        figures |= _label(prepared, model, sums[f"{prefix}weight"], sums)
+    return Known(task=suite.task, **figures)
+
+
+def _no_positives(prepared: Prepared, aggregated: Aggregated) -> list[str]:
     suite = prepared.request.suite
     state = aggregated.sums[0].columns
     counted = [
@@ -31,3 +77,44 @@ def doubts(prepared: Prepared, aggregated: Aggregated) -> list[str]:
     labels = plan.head(_SHOWN + 1).collect()[column]
     known = listed([repr(label) for label in labels.to_list()], _SHOWN)
     return [f"no row is positive: column '{column}' holds {known}, but positive is {suite.positive!r}"]
+
+
+def _scores(prepared: Prepared, rows: pl.DataFrame | None) -> dict[str, float]:
+    """The ends of the scores, where the run holds them anyway: of the models it was given."""
+    if rows is None:
+        return {}
+    given = [
+        score_column(name)
+        for name, parts in layout_of(prepared.request).models.items()
+        if "score" in parts and score_column(name) in rows.columns
+    ]
+    if not given:
+        return {}
+    lows: list[float] = rows.select(pl.col(given).min()).row(0)  # type: ignore[assignment]
+    highs: list[float] = rows.select(pl.col(given).max()).row(0)  # type: ignore[assignment]
+    return {
+        "score_low": min(lows),
+        "score_high": max(highs),
+        "top_score": min(highs),
+        "bottom_score": max(lows),
+    }
+
+
+def _classes(model: str, sums: Mapping[str, float]) -> dict[str, Any]:
+    """Sizes of the classes, where a metric counted them."""
+    found: NDArray[np.float64] = np.array(
+        [held for name, held in sums.items() if name.startswith(f"{model}|actual|")]
+    )
+    return classes_from_counts(found, found) if found.size and found.sum() else {}
+
+
+def _label(prepared: Prepared, model: str, weight: float, sums: Mapping[str, float]) -> dict[str, Any]:
+    """What metrics counted of a label that is a number: zeros, mean and deviation."""
+    figures: dict[str, Any] = {}
+    if f"{model}|zero_label" in sums and sums[f"{model}|zero_label"]:
+        figures["zeros"] = sums[f"{model}|zero_label"] / sums[next(iter(n for n in sums if n.endswith("n")))]
+    if f"{model}|label_centred" in sums and weight:
+        centred, squares = (sums[f"{model}|label_{part}"] / weight for part in ("centred", "centred_squared"))
+        mean = centred + prepared.centres[model].get("label", 0.0)
+        figures["spread"] = spread(mean, sqrt(max(squares - centred**2, 0.0)))
+    return figures

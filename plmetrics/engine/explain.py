@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.advice import advice
 from plmetrics.engine.budget import memory_budget, sort_bytes
@@ -126,7 +127,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         models=models,
         metrics=len(request.suite.metrics),
         sets=sets,
-        rows=None if prepared is None else prepared.rows.read,
+        rows=None if prepared is None else prepared.request.pairs_read or prepared.rows.read,
         units=None if prepared is None else _units(prepared),
         blocks=blocks,
         replicates=None if uncertainty is None else uncertainty.replicates,
@@ -272,6 +273,8 @@ def _passes(request: Request, prepared: Prepared | None) -> list[Pass]:
     several = {"thresholds", "calibrators", "the baseline"}
     scans = "0" if not found else "1" if several.isdisjoint(found) else "2 or more"
     passes = [Pass("prepare", ", ".join(found) or "nothing to find", scans)]
+    if prepared.request.pairs_read is not None:
+        passes.append(_rank(prepared))
     plans = [plan for group in sum_plans(prepared) for plan in group]
     aggregates = sum(_aggregates(plan, prepared) for plan in plans)
     stuck = [label for plan in plans for label in fallbacks(plan)]
@@ -280,6 +283,16 @@ def _passes(request: Request, prepared: Prepared | None) -> list[Pass]:
         plan = rows_plan(prepared)
         passes.append(_order(prepared, tuple(fallbacks(plan))))
     return passes
+
+
+def _rank(prepared: Prepared) -> Pass:
+    """Rows of a ranking become queries."""
+    request = prepared.request
+    values = [
+        value for metric in request.sums if isinstance(metric, QueryMetric) for value in metric.query_values
+    ]
+    orders = len({value.ties for value in values} - {None})
+    return Pass("rank", f"{len(request.models) * orders} sorts in memory, {orders} a model", "1")
 
 
 def _order(prepared: Prepared, stuck: tuple[str, ...]) -> Pass:

@@ -15,6 +15,7 @@ from plmetrics.table.checks import data_error, findings
 from plmetrics.table.predicted import part_column, score_column
 from plmetrics.table.roles import (
     LABEL,
+    TREATMENT,
     UNIT,
     VALID,
     WEIGHT,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _OF_MODELS = ("@score|", "@valid|", "@value|", "@class|")
 BLOCK = "@block"
 POSITIVE = "@positive"
+TREATED = "@treated"
 NUMBER = "@number"
 AGGREGATES_PER_NODE = 400
 
@@ -78,7 +80,7 @@ def aggregate(prepared: Prepared) -> Aggregated:
 def needs_rows(prepared: Prepared) -> bool:
     """Whether an ordered metric or a curve needs the rows themselves."""
     suite = prepared.request.suite
-    return bool(prepared.request.scores or suite.curves)
+    return bool(prepared.request.scores or prepared.request.ranks or suite.curves)
 
 
 def sum_plans(prepared: Prepared) -> list[list[pl.LazyFrame]]:
@@ -113,8 +115,11 @@ def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.Laz
     columns: list[pl.Expr] = []
     if request.orders_scores:
         columns += [_unsigned_zero(score_column(model)) for model in models]
-        columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
-    if request.draws_rows:
+        if request.roles.treatment is None:
+            columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
+        else:
+            columns += [pl.col(LABEL), (pl.col(TREATMENT) == 1).alias(TREATED)]
+    if request.reads_pairs:
         columns += [pl.col(LABEL), *(pl.col(score_column(model)) for model in models)]
     for value in request.values:
         columns += [value.build(prepared.row_of(m)).alias(value_column(m, value)) for m in models]

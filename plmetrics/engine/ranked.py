@@ -97,30 +97,44 @@ class QueryRows:
         return {value.key: out[value.key] for value in wanted}
 
     def _ranked(self, scores: pl.Series, ties: str) -> Ranked:
-        signed = pl.DataFrame([self._codes, scores.alias("score"), self._labels])
-        score = pl.col("score")
-        frame = signed.with_columns(pl.when(score == 0).then(0.0).otherwise(score).alias("score"))
-        keys, descending = ["code", "score"], [False, True]
-        if ties == "worst":
-            keys, descending = [*keys, "label"], [*descending, False]
-        elif ties == "document":
-            assert self._documents is not None
-            frame = frame.with_columns(self._documents.alias("document"))
-            keys, descending = [*keys, "document"], [*descending, True]
-        if ties != "average" or not _in_order(frame):
-            frame = frame.sort(keys, descending=descending, nulls_last=True)
-        code, ordered = frame["code"].to_numpy(), frame["score"]
-        missing = ordered.is_null().to_numpy() if ordered.null_count() else None
-        tied = _tied(code, ordered.fill_null(0.0).to_numpy(), missing, ties)
+        unsigned = pl.when(pl.col("score") == 0).then(0.0).otherwise(pl.col("score")).alias("score")
+        frame = pl.DataFrame([self._codes, scores.alias("score"), self._labels]).with_columns(unsigned)
+        ordered = self._by_score(frame) if ties == "average" else self._by_more(frame, ties)
+        code, score = ordered["code"].to_numpy(), ordered["score"]
+        missing = score.is_null().to_numpy() if score.null_count() else None
+        tied = _tied(code, score.fill_null(0.0).to_numpy(), missing, ties)
         retrieved = None if missing is None else ~missing
-        return Ranked(self.judged, frame["label"].to_numpy(), tied, retrieved)
+        return Ranked(self.judged, ordered["label"].to_numpy(), tied, retrieved)
+
+    def _by_score(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Rows by query and descending score; one packed key sorts several times faster than two columns."""
+        if _in_order(frame):
+            return frame
+        packed = frame[np.argsort(_packed(frame, len(self._sizes)))]
+        if _in_order(packed):
+            return packed
+        return frame.sort("code", "score", descending=[False, True], nulls_last=True)
+
+    def _by_more(self, frame: pl.DataFrame, ties: str) -> pl.DataFrame:
+        """Rows by query, descending score and what orders ties."""
+        if ties == "worst":
+            return frame.sort("code", "score", "label", descending=[False, True, False], nulls_last=True)
+        assert self._documents is not None
+        named = frame.with_columns(self._documents.alias("document"))
+        return named.sort("code", "score", "document", descending=[False, True, True], nulls_last=True)
+
+
+def _packed(frame: pl.DataFrame, queries: int) -> NDArray[np.uint64]:
+    """Query and as much of the score as has room behind it in 64 bits; a null score is the last."""
+    bits = frame["score"].fill_null(-np.inf).to_numpy().view(np.uint64)
+    ascending = np.where(bits >> np.uint64(63), ~bits, bits | np.uint64(1 << 63))
+    room = np.uint64(max(1, queries.bit_length()))
+    return (frame["code"].to_numpy().astype(np.uint64) << np.uint64(64 - int(room))) | (~ascending >> room)
 
 
 def _in_order(frame: pl.DataFrame) -> bool:
-    """Whether rows stand by query and descending score already; null scores last."""
-    if frame["score"].null_count():
-        return False
-    code, score = frame["code"].to_numpy(), frame["score"].to_numpy()
+    """Whether rows stand by query and descending score, null scores last."""
+    code, score = frame["code"].to_numpy(), frame["score"].fill_null(-np.inf).to_numpy()
     ahead = code[1:] > code[:-1]
     return bool((ahead | ((code[1:] == code[:-1]) & (score[1:] <= score[:-1]))).all())
 

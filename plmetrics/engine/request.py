@@ -12,6 +12,7 @@ from plmetrics.catalogue.metric import Facts
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.effects import outcome_requirements
 from plmetrics.engine.long import widened
 from plmetrics.engine.models import classes_of, predicted_models
 from plmetrics.engine.rankings import check_ranking, names_queries, role_requirements
@@ -23,10 +24,13 @@ from plmetrics.table.source import ROW_NUMBER
 from plmetrics.table.units import OWN_BLOCK_LIMIT, unit_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import SliceSet as SliceSpec
     from plmetrics.suite.model import Suite
+    from plmetrics.table.checks import Requirement
     from plmetrics.table.predicted import Predicted
     from plmetrics.table.source import Source
 
@@ -89,7 +93,17 @@ class Request:
     @property
     def draws_rows(self) -> bool:
         """Whether curves are drawn from labels and predictions row by row."""
-        return bool(self.suite.curves) and self.suite.task in {"regression", "multiclass"}
+        return bool(self.suite.curves) and self.suite.task in {"regression", "quantile", "multiclass"}
+
+    @property
+    def ranks(self) -> tuple[Metric, ...]:
+        """The metrics of the ranks of labels and predictions."""
+        return tuple(metric for metric in self.leaves if metric.family == "ranks")
+
+    @property
+    def reads_pairs(self) -> bool:
+        """Whether labels and predictions are read row by row."""
+        return self.draws_rows or bool(self.ranks)
 
     @property
     def values(self) -> tuple[RowValue, ...]:
@@ -162,6 +176,9 @@ def bind(suite: Suite, source: Source) -> Request:
                 _check_expressions(metric, source.schema)
             elif metric.chosen_threshold is not None and metric.chosen_threshold.select_on is not None:
                 _predicate(metric.chosen_threshold.select_on, source.schema, ("metrics",), "select_on")
+            else:
+                _require_all(metric.columns(), source.schema, ("metrics",), metric.text)
+                _require_numbers(metric, source.schema)
     with collected.step():
         if suite.task == "ranking":
             check_ranking(suite, source.schema, suite.needed("overall", *suite.slices))
@@ -198,6 +215,8 @@ def _roles(
         if suite.task == "binary" and model.prediction is not None
     )
     needs = role_requirements(suite, needed) if suite.task == "ranking" else ()
+    if suite.task == "uplift":
+        needs = outcome_requirements(suite, needed)
     own = [need.column for need in needs]
     return RoleColumns(
         label=suite.columns.label,
@@ -214,8 +233,14 @@ def _roles(
         columns=tuple(dict.fromkeys([*(name for metric in needed for name in metric.columns()), *own])),
         classes=classes_of(suite, models),
         treatment=suite.columns.treatment if suite.task == "uplift" else None,
-        requirements=(*needs, *(need for metric in needed for need in metric.requirements())),
+        requirements=_each_once([*needs, *(need for metric in needed for need in metric.requirements())]),
+        made={name: expr for metric in needed for name, expr in metric.made(suite.columns.label).items()},
     )
+
+
+def _each_once(needs: Sequence[Requirement]) -> tuple[Requirement, ...]:
+    """What several metrics ask of the same column is checked once."""
+    return tuple({(need.column, need.role, need.problem): need for need in needs}.values())
 
 
 def _identity(key: SliceKey) -> str:
@@ -340,6 +365,17 @@ def _check_expressions(metric: RowAggregate, schema: pl.Schema) -> None:
             raise ConfigError(
                 Problem(f"'{text}' does not fit the columns' types: {problem}", path, types or None)
             )
+
+
+def _require_numbers(metric: Metric, schema: pl.Schema) -> None:
+    """Columns that a metric takes as numbers are of such a type."""
+    problems = [
+        Problem(f"column '{need.column}' ({need.role}) is of type {dtype}, but must hold numbers", ("metrics",))
+        for need in metric.requirements()
+        if need.numeric and not ((dtype := schema[need.column]).is_numeric() or dtype in {pl.Boolean, pl.Null})
+    ]
+    if problems:
+        raise DataError(problems)
 
 
 def _require_all(

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, class_column, model_rows, value_column
+from plmetrics.engine.passes import (
+    BLOCK,
+    POSITIVE,
+    TREATED,
+    cell_column,
+    class_column,
+    model_rows,
+    value_column,
+)
+from plmetrics.states.effects import EffectRows
 from plmetrics.states.packed import PackedRows
 from plmetrics.states.pairs import Pairs
 from plmetrics.states.scores import EXACT_REPLICATES, OrderedRows
@@ -46,19 +55,25 @@ def models_by_row(
     prepared: Prepared, aggregated: Aggregated
 ) -> Iterator[tuple[str, Pairs, Callable[[int], SlicedPairs]]]:
     """Each model's labels and predictions, and a function that cuts them into the slices of a set."""
-    if aggregated.rows is None or not prepared.request.draws_rows:
+    if aggregated.rows is None or not prepared.request.reads_pairs:
         return
     for model in prepared.request.models:
         frame = model_rows(prepared, aggregated.rows, model, score_column(model))
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
-        pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight)
+        block = _blocks(frame, aggregated)
+        pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight, block)
         yield model, pairs, _cutter(prepared, frame, pairs)
 
 
 def _by_score(prepared: Prepared, aggregated: Aggregated, model: str) -> Callable[[int], SlicedScores]:
     assert aggregated.rows is not None
-    frame = model_rows(prepared, aggregated.rows, model, score_column(model))
-    return _in_order(prepared, aggregated, frame, score_column(model), POSITIVE)
+    column = score_column(model)
+    frame = model_rows(prepared, aggregated.rows, model, column)
+    if prepared.request.roles.treatment is not None:
+        ordered = frame.lazy().sort(column).collect()
+        arms = _ordered(ordered, column, ordered[TREATED].to_numpy(), aggregated)
+        return _cutter(prepared, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
+    return _in_order(prepared, aggregated, frame, column, POSITIVE)
 
 
 def _in_order(

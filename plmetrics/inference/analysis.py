@@ -13,9 +13,10 @@ from plmetrics.catalogue.derived import Derived
 from plmetrics.inference.comparisons.paired import paired_difference
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.residuals import histogram_edges
-from plmetrics.inference.derived import by_parts, over_slices
-from plmetrics.inference.estimates import Chunk, Found, Population, chunks, estimate, ordered_values
+from plmetrics.inference.derived import WholeSet, across_slices, by_parts
+from plmetrics.inference.estimates import Chunk, Found, Population, chunks, estimate, joined, ordered_values
 from plmetrics.inference.intervals.ladder import interval
+from plmetrics.inference.ranks import rank_values
 from plmetrics.inference.tables import (
     WHOLE,
     comparison_columns,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.catalogue.derived import OverSlices
+    from plmetrics.catalogue.derived import AcrossSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.finalised import OrderedValues
     from plmetrics.inference.weights import ResamplingWeights
@@ -106,6 +107,10 @@ class Estimates:
             self._made[metric.text] = {model: self._make(metric, model) for model in self._analysis.models}
         return self._made[metric.text]
 
+    def weight(self, model: str) -> float:
+        """The weight of a model's rows in the first slice."""
+        return float(self._chunk.sums.total(f"{self._analysis.population.models[model]}weight")[0])
+
     def _make(self, metric: Metric, model: str) -> Found:
         if isinstance(metric, Derived):
             return by_parts(metric, {part.text: self.of(part)[model] for part in metric.parts()})
@@ -120,42 +125,67 @@ class Estimates:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A chunk of slices that `Whole` has seen: where it lies, who is listed, and where pairs of models are equal."""
+
+    index: int
+    first: int
+    listed: NDArray[np.bool_]
+    equal: Mapping[tuple[str, str], NDArray[np.bool_]]
+
+
 class Whole:
-    """What is put together over all slices of a set, collected chunk by chunk."""
+    """What is made from others in all slices of a set, collected chunk by chunk. `overall` are those of all rows."""
 
-    def __init__(self, analysis: Analysis, metrics: Sequence[OverSlices]) -> None:
+    def __init__(self, analysis: Analysis, metrics: Sequence[AcrossSlices], overall: Estimates) -> None:
         self._analysis = analysis
-        self._metrics = metrics
+        self._leaves = {
+            part.text: part for metric in metrics for _, own in metric.per_class() for part in own.parts()
+        }
+        self._overall = overall
         self._found: dict[tuple[str, str], list[Found]] = {}
-        self._listed: list[NDArray[np.bool_]] = []
-        self._equal: list[Mapping[tuple[str, str], NDArray[np.bool_]]] = []
+        self._taken: list[Taken] = []
 
-    def add(
-        self,
-        estimates: Estimates,
-        listed: NDArray[np.bool_],
-        equal: Mapping[tuple[str, str], NDArray[np.bool_]],
-    ) -> None:
+    def add(self, estimates: Estimates, taken: Taken) -> None:
         """Take in a chunk of slices."""
-        self._listed.append(listed)
-        self._equal.append(equal)
-        for metric in self._metrics:
-            for model, found in estimates.of(metric.parts()[0]).items():
-                self._found.setdefault((metric.text, model), []).append(found)
+        if not self._leaves:
+            return
+        self._taken.append(taken)
+        for text, part in self._leaves.items():
+            for model, found in estimates.of(part).items():
+                self._found.setdefault((text, model), []).append(found)
 
-    def part(self, metric: OverSlices) -> Part:
-        """The metric, as an estimate of the set as a whole."""
+    def parts(self, metric: AcrossSlices) -> Iterator[tuple[int, Part]]:
+        """The metric as an estimate of the set as a whole, or of each slice, with the number of the set."""
+        indices = list(dict.fromkeys(taken.index for taken in self._taken))
+        names = [name for index in indices for name in self._analysis.sets[index].slices.texts()]
+        found = {model: self._made(metric, model, names) for model in self._analysis.models}
+        if not metric.for_each:
+            pairs = self._analysis.pairs
+            equal = {pair: np.array([all(part.equal[pair].all() for part in self._taken)]) for pair in pairs}
+            yield indices[0], Part(found, equal, np.array([True]), WHOLE)
+            return
+        start = 0
+        for taken in self._taken:
+            places = np.arange(start, start + len(taken.listed))
+            start += len(places)
+            own = {model: whole.take(places) for model, whole in found.items()}
+            yield taken.index, Part(own, taken.equal, taken.listed, taken.first)
+
+    def _made(self, metric: AcrossSlices, model: str, names: Sequence[str]) -> Found:
         weights = self._analysis.weights
-        blocks = 0 if weights is None else weights.counts.shape[1]
-        listed = np.concatenate(self._listed)
-        found = {
-            model: over_slices(metric, self._found[metric.text, model], listed, blocks)
-            for model in self._analysis.models
-        }
-        equal = {
-            pair: np.array([all(part[pair].all() for part in self._equal)]) for pair in self._analysis.pairs
-        }
-        return Part(found, equal, np.array([True]), WHOLE)
+        texts = [part.text for part in metric.parts()]
+        read = metric.parts() if metric.reads_overall else ()
+        here = WholeSet(
+            names,
+            np.concatenate([taken.listed for taken in self._taken]),
+            {text: joined(self._found[text, model]) for text in texts},
+            {part.text: self._overall.of(part)[model] for part in read},
+            self._overall.weight(model),
+            0 if weights is None else weights.counts.shape[1],
+        )
+        return across_slices(metric, here)
 
 
 def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | None:
@@ -189,6 +219,22 @@ def ordered_stage(
             for curve in drawn_here:
                 drawing.scores(curve, model, states.slices, sliced)
     return out, drawing.frame()
+
+
+def rank_stage(
+    analysis: Analysis, rows: Sequence[tuple[str, Pairs, Callable[[int], SlicedPairs]]]
+) -> OrderedByPlace:
+    """Rank correlations of every model and slice set; rows come as for `row_curves`."""
+    drawn = None if analysis.weights is None else analysis.weights.counts.astype(np.float64)
+    out: OrderedByPlace = {}
+    for model, _, of_set in rows:
+        for index, states in enumerate(analysis.sets):
+            needed = analysis.suite.needed(states.slices.slice_set.name)
+            metrics = [metric for metric in needed if metric.family == "ranks"]
+            if metrics:
+                for text, values in rank_values(metrics, of_set(index), drawn).items():
+                    out[index, model, text] = values
+    return out
 
 
 def row_curves(
@@ -238,10 +284,12 @@ def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:
 def tables(
     analysis: Analysis, ordered: Mapping[tuple[int, str, str], OrderedValues]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables `metrics` and `comparisons`; the latter has a row per pair, corrected within families."""
+    """The tables `metrics` and `comparisons`, the latter with a row per pair; also of what only gates look at."""
     slices = [states.slices for states in analysis.sets]
     metric_table, comparison_table = metrics_rows(slices), comparison_rows(slices)
-    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.metrics)}
+    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+    (chunk,) = chunks(analysis.sets[0].sums, analysis.weights)
+    overall = Estimates(analysis, 0, chunk, ordered)
 
     def write(index: int, metric: Metric, part: Part, number: int = 0, named: str = "") -> None:
         for place, model in enumerate(analysis.models):
@@ -262,17 +310,17 @@ def tables(
                 for number, (named, own) in enumerate(metric.per_class()):
                     part = Part(estimates.of(own), equal, listed, chunk.first)
                     write(index, metric, part, number, named)
-            whole.add(estimates, listed, equal)
+            whole.add(estimates, Taken(index, chunk.first, listed, equal))
 
     for name, members in groupby(enumerate(analysis.sets), lambda item: item[1].slices.slice_set.name):
         over = analysis.suite.over(name)
-        whole = Whole(analysis, over)
-        first = None
+        whole = Whole(analysis, over, overall)
         for index, states in members:
-            first = index if first is None else first
             one_set(index, states, name, whole)
         for metric in over:
-            write(first or 0, metric, whole.part(metric))
+            for number, (named, own) in enumerate(metric.per_class()):
+                for index, part in whole.parts(own):
+                    write(index, metric, part, number, named)
     return metric_table.frame(), comparison_table.frame()
 
 

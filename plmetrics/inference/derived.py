@@ -5,18 +5,20 @@ Replicates go the same way as values: replicate by replicate, so that intervals 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.derived import Groups
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.estimates import Found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.derived import Derived, OverSlices
+    from plmetrics.catalogue.derived import AcrossSlices, Derived
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
@@ -48,34 +50,120 @@ def by_parts(metric: Derived, parts: Mapping[str, Found]) -> Found:
     return Found(estimate, first.n, first.weight, None, note)
 
 
-def over_slices(metric: OverSlices, parts: Sequence[Found], listed: NDArray[np.bool_], blocks: int) -> Found:
-    """One value from those of all slices of a set, as an estimate of one slice.
+@dataclass(frozen=True, slots=True)
+class WholeSet:
+    """The estimates of one model in all slices of a set, and overall, by the text of the metric.
 
-    Args:
-        metric: how values are put together.
-        parts: the estimates of its metric, chunk after chunk.
-        listed: the slices that have rows.
-        blocks: number of blocks of the table.
+    `listed` are the slices that have rows; `weight` is that of all rows, `blocks` the number of the table's blocks.
     """
-    value = np.concatenate([found.estimate.value for found in parts])[listed]
-    held = np.isfinite(value)
-    drawn = [found.estimate.replicates for found in parts]
+
+    names: Sequence[str]
+    listed: NDArray[np.bool_]
+    slices: Mapping[str, Found]
+    overall: Mapping[str, Found]
+    weight: float
+    blocks: int
+
+
+def across_slices(metric: AcrossSlices, here: WholeSet) -> Found:
+    """The value of a metric made from others' in all slices of a set: an entry for the set, or one for each slice."""
+    parts = {part.text: here.slices[part.text] for part in metric.parts()}
+    first = next(iter(parts.values()))
+    reasons = _admitted(metric, here, list(parts.values()))
+    held = np.flatnonzero(here.listed & (reasons == "ok"))
+    asked = metric.reference_among(here.names)
+    found = np.flatnonzero(held == asked) if asked is not None else held[:0]
+    reference = int(found[0]) if len(found) else None
+    status = metric.too_few if len(held) < metric.least else "ok"
+    if asked is not None and reference is None:
+        status = "reference_not_judged"
+    point = _groups(metric, here, held, reference, replicates=False)
+    drawn = None
+    if all(part.estimate.replicates is not None for part in parts.values()):
+        drawn = _groups(metric, here, held, reference, replicates=True)
+    made = _value(metric, point, drawn, status, first)
+    own = np.array([part.estimate.blocks[held] for part in parts.values()])
+    if metric.for_each:
+        return _for_each(metric, made, held, reasons, parts, reference)
+    blocks = metric.blocks_of(own.min(axis=0), here.blocks) if len(held) else 0
+    out = np.flatnonzero(here.listed & (reasons != "ok"))
+    note = metric.left_out([here.names[index] for index in out], [str(reasons[index]) for index in out])
+    estimate = replace(made, blocks=np.array([blocks], dtype=np.int64))
+    n, weight = (np.atleast_1d(getattr(first, name)[held].sum()) for name in ("n", "weight"))
+    return Found(estimate, n, weight, None, np.array([note], dtype=object), _cut(first, slice(0, 1)))
+
+
+def _admitted(metric: AcrossSlices, here: WholeSet, parts: Sequence[Found]) -> Texts:
+    """What keeps each slice from taking part, "ok" for nothing."""
+    status: Texts = np.full(len(here.listed), "ok", dtype=object)
+    for part in reversed(parts):
+        status = np.where(part.estimate.status != "ok", part.estimate.status, status)
+    share = parts[0].weight / here.weight if here.weight > 0 else np.zeros(len(status))
+    reasons: Texts = metric.admitted(status, share)
+    return reasons
+
+
+def _groups(
+    metric: AcrossSlices, here: WholeSet, held: NDArray[np.int64], reference: int | None, *, replicates: bool
+) -> Groups:
+    """What the metric reads of the slices that take part: values, or their replicates."""
+
+    def read(found: Found) -> Array:
+        value = found.estimate.replicates if replicates else found.estimate.value
+        assert value is not None
+        return value
+
+    texts = [part.text for part in metric.parts()]
+    values = {text: read(here.slices[text])[..., held] for text in texts}
+    overall = {text: read(here.overall[text])[..., 0] for text in texts} if metric.reads_overall else {}
+    return Groups(values, overall, reference)
+
+
+def _value(metric: AcrossSlices, point: Groups, drawn: Groups | None, status: str, first: Found) -> Estimate:
+    """The metric's estimate, of one entry or of one for each slice that takes part. Its blocks are to be filled in."""
+    shape = (next(iter(point.values.values())).shape[-1],) if metric.for_each else (1,)
+    value: Array = np.full(shape, np.nan)
+    replicates = deviations = None
+    if drawn is not None and first.estimate.replicates is not None:
+        replicates = np.full((len(first.estimate.replicates), *shape), np.nan)
+    if status == "ok":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.atleast_1d(metric.finalise(point))
+            if drawn is not None:
+                replicates = np.asarray(metric.finalise(drawn)).reshape(-1, *shape)
+                away = metric.deviations(drawn, point)
+                deviations = None if away is None else np.asarray(away).reshape(-1, *shape)
+    finite = np.isfinite(value)
+    said = np.where(finite, "ok", status if status != "ok" else metric.failed(point)).astype(object)
+    blocks = np.zeros(shape, dtype=np.int64)
+    return Estimate(np.where(finite, value, np.nan), said, blocks, replicates, (), deviations)
+
+
+def _for_each(
+    metric: AcrossSlices,
+    made: Estimate,
+    held: NDArray[np.int64],
+    reasons: Texts,
+    parts: Mapping[str, Found],
+    reference: int | None,
+) -> Found:
+    """The estimates of the slices that take part, among all slices of the set."""
+    first = next(iter(parts.values()))
+    value, status = np.full(reasons.shape, np.nan), reasons.copy()
+    value[held], status[held] = made.value, made.status
     replicates = None
-    if all(part is not None for part in drawn):
-        together = np.concatenate([part for part in drawn if part is not None], axis=1)[:, listed]
-        replicates = np.asarray(metric.finalise(together[:, held]))[:, None]
-    own = np.concatenate([found.estimate.blocks for found in parts])[listed][held]
-    estimate = Estimate(
-        np.atleast_1d(metric.finalise(value)),
-        np.array(["ok" if held.any() else "no_defined_slices"], dtype=object),
-        np.array([min(int(own.sum()), blocks)]),
-        replicates,
-        (),
-    )
-    n, weight = (
-        np.atleast_1d(np.concatenate([getattr(found, name) for found in parts])[listed][held].sum())
-        for name in ("n", "weight")
-    )
-    left_out = int((~held).sum())
-    note = f"undefined slices left out: {left_out:,}" if left_out else None
-    return Found(estimate, n, weight, None, np.array([note], dtype=object))
+    if made.replicates is not None:
+        replicates = np.full((len(made.replicates), len(reasons)), np.nan)
+        replicates[:, held] = made.replicates
+    own = np.minimum.reduce([part.estimate.blocks for part in parts.values()])
+    note: Texts = np.full(reasons.shape, None, dtype=object)
+    if reference is not None:
+        own = np.minimum(own, own[held[reference]])
+        note[held[reference]] = "the reference"
+    estimate = Estimate(value, status, own, replicates, ())
+    return Found(estimate, first.n, first.weight, None, note, _cut(first, slice(None)))
+
+
+def _cut(found: Found, part: slice) -> Array | None:
+    """The threshold at which values were read, where it was found."""
+    return None if found.threshold is None else found.threshold[part]

@@ -14,7 +14,7 @@ from plmetrics.inference.ordered import ordered_values
 from plmetrics.inference.summed import ModelSums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.weights import ResamplingWeights
@@ -72,6 +72,41 @@ class Found:
     bound: Array | None
     note: Texts
     threshold: Array | None = None
+
+    def take(self, index: NDArray[np.int64]) -> Found:
+        """What was found in some of the slices."""
+        bound, cut = (None if part is None else part[index] for part in (self.bound, self.threshold))
+        return Found(
+            self.estimate.take(index), self.n[index], self.weight[index], bound, self.note[index], cut
+        )
+
+
+def joined(chunks_found: Sequence[Found]) -> Found:
+    """What was found in chunks of slices, one after another, as far as metrics across slices read it."""
+    if len(chunks_found) == 1:
+        return chunks_found[0]
+    estimates = [found.estimate for found in chunks_found]
+    replicates, threshold = [one.replicates for one in estimates], [found.threshold for found in chunks_found]
+    return Found(
+        Estimate(
+            np.concatenate([one.value for one in estimates]),
+            np.concatenate([one.status for one in estimates]),
+            np.concatenate([one.blocks for one in estimates]),
+            _together(replicates, 1),
+            (),
+        ),
+        np.concatenate([found.n for found in chunks_found]),
+        np.concatenate([found.weight for found in chunks_found]),
+        None,
+        np.concatenate([found.note for found in chunks_found]),
+        _together(threshold, 0),
+    )
+
+
+def _together(parts: Sequence[Array | None], axis: int) -> Array | None:
+    """Arrays one after another; None if one of them is missing."""
+    held = [part for part in parts if part is not None]
+    return np.concatenate(held, axis=axis) if len(held) == len(parts) else None
 
 
 def estimate(
@@ -166,4 +201,4 @@ def _notes(metric: Metric, totals: object, status: Texts) -> Texts:
     return notes
 
 
-__all__ = ["Chunk", "Found", "OrderedValues", "Population", "chunks", "estimate", "ordered_values"]
+__all__ = ["Chunk", "Found", "OrderedValues", "Population", "chunks", "estimate", "joined", "ordered_values"]

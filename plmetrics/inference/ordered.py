@@ -15,7 +15,7 @@ from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.core import ops
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.inference.quantiles import quantile_values
-from plmetrics.states.scores import BIN_CHANNELS, EXACT_REPLICATES, resample
+from plmetrics.states.scores import BIN_CHANNELS, CLASSES, EXACT_REPLICATES, resample
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -130,8 +130,9 @@ def _coarse_replicates(
         for low, high in _steps(first, last):
             part = counts[low - first : high - first]
             beside = {} if scores is None else {"score": scores[low:high, None]}
-            coarse = _class_view(part.sum(axis=1, dtype=np.float64)[:, None], beside)
-            replicate = _class_view(_resampled(weights, part), beside)
+            coarse = _channel_view(part.sum(axis=1, dtype=np.float64)[:, None], sliced, beside)
+            drawn = _resampled(weights, part) if sliced.channels == CLASSES else resample(weights, part)
+            replicate = _channel_view(drawn, sliced, beside)
             for metric in metrics:
                 shift = values[metric.text][low:high, None] - finalised(metric, coarse)
                 shifted = defined(metric, replicate) + shift
@@ -195,14 +196,16 @@ def _end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
 
 
 def score_view(state: Mapping[str, Any], *, coarse: bool = False, joined: bool = False) -> View:
-    """Points of each class with their totals, as a metric reads them.
+    """Points of each class, or of each arm, with their totals, as a metric reads them.
 
     `coarse` points are bins of a replicate's state, in which a metric that looks for a threshold may look further;
     `joined` ones are runs of scores without positives between them.
     """
-    positives, negatives = ops.total(state["positive"]), ops.total(state["negative"])
-    weight = positives + negatives
-    totals = {"positives": positives, "negatives": negatives, "weight": weight, "n": weight}
+    of_arms = "treated" in state
+    held, rest = ("treated", "control") if of_arms else ("positive", "negative")
+    one, other = ops.total(state[held]), ops.total(state[rest])
+    names = ("treated_weight", "control_weight") if of_arms else ("positives", "negatives")
+    totals = {**dict(zip(names, (one, other), strict=True)), "weight": one + other, "n": one + other}
     return View({**state, **totals, "coarse": coarse, "joined": joined})
 
 
@@ -221,8 +224,10 @@ def bin_view(counts: Array) -> View:
     )
 
 
-def _class_view(counts: Array, beside: Mapping[str, Array]) -> View:
-    return score_view({**beside, "negative": counts[..., 0], "positive": counts[..., 1]}, coarse=True)
+def _channel_view(counts: Array, sliced: SlicedScores, beside: Mapping[str, Array]) -> View:
+    """Points `[..., point, channel]` as a metric reads them."""
+    channels = dict(zip(sliced.channels, np.moveaxis(counts, -1, 0), strict=True))
+    return score_view({**beside, **channels}, coarse=True)
 
 
 def _steps(first: int, last: int) -> Iterator[tuple[int, int]]:

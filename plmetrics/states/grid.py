@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from plmetrics.core.segments import Segments
 from plmetrics.states.coarse import Array, Codes, coarse_number
-from plmetrics.states.scores import Binning
+from plmetrics.states.scores import CLASSES, Binning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,6 +114,7 @@ class SlicedGrid:
     fine: Array
     parts: Callable[[Bins], Iterator[tuple[int, int, Array]]]
     weighted: bool
+    channels: ClassVar[tuple[str, ...]] = CLASSES
 
     @property
     def rows(self) -> None:

@@ -11,12 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from plmetrics.states.coarse import Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores import (
+    CLASSES,
     DENSE_LIMIT,
     Binning,
     OrderedRows,
@@ -93,6 +94,7 @@ class SlicedPacked:
     codes: Codes | None
     keys: NDArray[np.uint64]
     block: NDArray[np.int32] | None
+    channels: ClassVar[tuple[str, ...]] = CLASSES
 
     @property
     def slices(self) -> int:

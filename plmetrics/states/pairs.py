@@ -1,4 +1,4 @@
-"""Labels and predictions row by row: what curves of a regression are drawn from."""
+"""Labels and predictions row by row: what rank correlations and the curves of a regression come from."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from plmetrics.states.scores import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from plmetrics.states.coarse import Array, Codes
@@ -24,6 +25,7 @@ class Pairs:
     label: Array
     score: Array
     weight: Array | None
+    block: NDArray[np.int32] | None = None
 
     @property
     def error(self) -> Array:
@@ -40,7 +42,8 @@ class Pairs:
 
     def _take(self, index: NDArray[np.int64]) -> Pairs:
         weight = None if self.weight is None else self.weight[index]
-        return Pairs(self.label[index], self.score[index], weight)
+        block = None if self.block is None else self.block[index]
+        return Pairs(self.label[index], self.score[index], weight, block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,12 @@ class SlicedPairs:
 
     def __iter__(self) -> Iterator[Pairs]:
         return iter(self.parts)
+
+    def code(self) -> Codes:
+        """The slice of each row, slice after slice."""
+        return np.repeat(np.arange(len(self.parts)), [len(part.label) for part in self.parts])
+
+    def weights(self) -> Array:
+        """The weight of each row, slice after slice."""
+        each = [np.ones(len(part.label)) if part.weight is None else part.weight for part in self.parts]
+        return np.concatenate(each) if each else np.zeros(0)

@@ -8,7 +8,7 @@ in both. Rows come in sorted once per model; every slice set is a stable regroup
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 EXACT_REPLICATES = 20_000_000
 """Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
+
+CLASSES = ("negative", "positive")
+"""What the channels of two classes are called: weights."""
 
 BIN_CHANNELS = ("bin_weight", "bin_positive", "bin_score", "bin_distance")
 """What the channels of fixed bins are called; see `Binning`."""
@@ -76,6 +79,10 @@ class SlicedScores(Protocol):
     def weighted(self) -> bool:
         """Whether rows carry weights."""
 
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """What is counted at each point, in the order of the last axis of `block_counts`."""
+
     def point_state(self) -> dict[str, Segments]:
         """Scores per slice, ascending, with the weight of each class."""
 
@@ -109,13 +116,16 @@ class OrderedRows:
         if codes is None:
             return SlicedRows(self, np.array([0, len(self.score)]), len(self.score))
         order, offsets = grouped(codes, slices)
-        rows = OrderedRows(
-            self.score[order],
-            self.positive[order],
-            None if self.weight is None else self.weight[order],
-            None if self.block is None else self.block[order],
+        return SlicedRows(self.take(order), offsets, len(self.score))
+
+    def take(self, index: Codes) -> OrderedRows:
+        """Some of the rows."""
+        return OrderedRows(
+            self.score[index],
+            self.positive[index],
+            None if self.weight is None else self.weight[index],
+            None if self.block is None else self.block[index],
         )
-        return SlicedRows(rows, offsets, len(self.score))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +138,7 @@ class SlicedRows:
     ordered: OrderedRows
     offsets: Codes
     rows: int
+    channels: ClassVar[tuple[str, ...]] = CLASSES
 
     @property
     def binned(self) -> bool:
@@ -260,10 +271,16 @@ class SlicedRows:
         second = score[np.minimum(np.clip(passed, low, high), top)]
         return (first + second) / 2
 
-    def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
-        """The channels of the bins: `[slice, block, bin, channel]` for a few slices at a time."""
+    def bin_counts(
+        self, binning: Binning, blocks: int, edges: Array | None = None
+    ) -> Iterator[tuple[int, int, Array]]:
+        """The channels of the bins: `[slice, block, bin, channel]` for a few slices at a time.
+
+        `edges` `[slice, edge]` replace the quantiles of the slices' scores.
+        """
         uniform = binning.uniform_edges()
-        edges = self.quantile_edges(binning.bins) if binning.strategy == "quantile" else None
+        if binning.strategy == "quantile" and edges is None:
+            edges = self.quantile_edges(binning.bins)
         step = max(1, DENSE_LIMIT // (blocks * binning.bins * binning.channels))
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)

@@ -189,11 +189,19 @@ class Definitions:
             self._found.add(f"'{text}' is no number: it is a {row.kind}", path)
         if not row.columns:
             self._found.add(f"'{text}' names no metric", path)
-        operands = [(name, self._metric(name, path)) for name in row.columns]
+        operands = [(name, self._single(name, path)) for name in row.columns]
         if any(isinstance(metric, OverSlices) for _, metric in operands):
             self._found.add("a metric over slices cannot stand in a formula", path)
         named = tuple((name, metric) for name, metric in operands if metric is not None)
         return Formula(**facts, expression=text, sql=sql, operands=named)
+
+    def _single(self, text: Any, path: SuitePath) -> Metric | None:
+        """A metric that has one value in a slice."""
+        metric = self._metric(text, path)
+        if metric is not None and metric.by_class:
+            msg = f"'{metric.text}' has a value for each class, and one is needed"
+            self._found.add(msg, path, "use average=macro, micro or weighted")
+        return metric
 
     def _over(self, facts: dict[str, Any], value: Any) -> Custom | None:
         path = (*facts["path"], "over")
@@ -216,7 +224,7 @@ class Definitions:
                 f"slice_set must be the name of a slice set, not {shown(value['slice_set'])}",
                 (*path, "slice_set"),
             )
-        metric = self._metric(value["metric"], (*path, "metric"))
+        metric = self._single(value["metric"], (*path, "metric"))
         if isinstance(metric, OverSlices):
             self._found.add("a metric over slices cannot be put over slices again", (*path, "metric"))
         if metric is not None and agg == "worst" and metric.direction not in {"higher", "lower"}:

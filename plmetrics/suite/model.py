@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from plmetrics.catalogue.derived import OverSlices
+from plmetrics.catalogue.derived import AcrossSlices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.table.predicted import quantile_part
 
@@ -42,6 +42,7 @@ REGRESSION_CURVES = (
     "conditional_recall",
 )
 MULTICLASS_CURVES = ("confusion",)
+UPLIFT_CURVES = ("qini", "uplift", "guelman", "effect_calibration")
 CurveName = Literal[
     "confusion",
     "roc",
@@ -58,14 +59,20 @@ CurveName = Literal[
     "conditional_label",
     "conditional_prediction",
     "conditional_recall",
+    "qini",
+    "uplift",
+    "guelman",
+    "effect_calibration",
 ]
-ROW_CURVES = (*MULTICLASS_CURVES, *REGRESSION_CURVES)
-"""Curves that are drawn from labels and predictions row by row."""
+ROW_CURVES = (*MULTICLASS_CURVES, *REGRESSION_CURVES, *UPLIFT_CURVES)
+"""Curves that are drawn from the rows themselves."""
 
 CURVES: dict[str, tuple[str, ...]] = {
     "binary": BINARY_CURVES,
     "multiclass": MULTICLASS_CURVES,
     "regression": REGRESSION_CURVES,
+    "quantile": REGRESSION_CURVES,
+    "uplift": UPLIFT_CURVES,
 }
 """The curves of each task."""
 
@@ -313,6 +320,25 @@ class Gate(GateRule):
     """A rule on an estimate (`at_least`, `at_most`) or on a difference (`against`)."""
 
     metric: NamedMetric = Field(description="One of the suite's metrics.")
+    between: str | None = Field(
+        default=None,
+        description="A slice set: judge the largest difference between its slices, or the smallest ratio.",
+    )
+    ratio_at_least: Annotated[Finite, Field(ge=0, le=1)] | None = Field(
+        default=None, description="Lower limit of the smallest ratio between slices."
+    )
+    four_fifths: str | None = Field(
+        default=None,
+        description="A slice set: every group is selected at least four fifths as often as another.",
+    )
+
+    @property
+    def subject(self) -> Metric:
+        """What is judged: the metric, or how far it differs between slices."""
+        if self.between is None:
+            return self.metric
+        kind = "difference" if self.ratio_at_least is None else "ratio"
+        return disparity_of(self.metric, self.between, kind)
 
 
 class Curve(Strict):
@@ -392,32 +418,45 @@ class Suite(Strict):
 
     def settled(self, facts: Facts) -> Suite:
         """The suite with metrics that know what the run knows."""
-        return self.model_copy(update={"metrics": tuple(metric.settled(facts) for metric in self.metrics)})
+        metrics = tuple(metric.settled(facts) for metric in self.metrics)
+        gates = tuple(
+            gate.model_copy(update={"metric": gate.metric.settled(facts)}) for gate in self.gates
+        )
+        return self.model_copy(update={"metrics": metrics, "gates": gates})
 
     def listed(self, slice_set: str) -> tuple[Metric, ...]:
         """The metrics that have rows for the slices of a set, or of `overall`."""
         return tuple(
             metric
             for metric in self.metrics
-            if not isinstance(metric, OverSlices) and slice_set in self.sets_of(metric)
+            if not isinstance(metric, AcrossSlices) and slice_set in self.sets_of(metric)
         )
 
     def sets_of(self, metric: Metric) -> tuple[str, ...]:
         """Where a metric has rows: `overall` and slice sets in suite order; one over slices in its set alone."""
-        if isinstance(metric, OverSlices):
+        if isinstance(metric, AcrossSlices):
             return (metric.slice_set,)
         chosen = self.metric_slices.get(metric.text, tuple(self.slices))
         return ("overall", *(name for name in self.slices if name in chosen))
 
-    def over(self, slice_set: str) -> tuple[OverSlices, ...]:
+    @property
+    def computed(self) -> tuple[Metric, ...]:
+        """The metrics, and those that only gates look at, each once."""
+        judged = (gate.subject for gate in self.gates if isinstance(gate.subject, AcrossSlices))
+        return tuple({metric.text: metric for metric in (*self.metrics, *judged)}.values())
+
+    def over(self, slice_set: str) -> tuple[AcrossSlices, ...]:
         """The metrics that put together the slices of a set."""
-        return tuple(m for m in self.metrics if isinstance(m, OverSlices) and m.slice_set == slice_set)
+        return tuple(m for m in self.computed if isinstance(m, AcrossSlices) and m.slice_set == slice_set)
 
     def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
         """The metrics of a state family that the results of some sets are made from, each once."""
         found = [
             leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
         ]
+        if "overall" in slice_sets:
+            across = (metric for metric in self.computed if isinstance(metric, AcrossSlices))
+            found += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
         return tuple({metric.text: metric for metric in found}.values())
 
 

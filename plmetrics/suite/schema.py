@@ -34,6 +34,9 @@ def json_schema() -> Schema:
         "data": _reference("Data"),
         "output": _reference("Output"),
         "metrics": _metrics(),
+        "classes": _one_of(
+            {"type": "array", "minItems": 2, "items": {"type": ["string", "integer", "boolean"]}}, {"type": "null"}
+        ),
         "models": _models(_reference("ModelColumns")),
         "calibrate": _calibrate(definitions),
         "slices": _slices(definitions),

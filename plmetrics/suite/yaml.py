@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 AnyError = TypeVar("AnyError", bound=PlmetricsError)
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_EXPANDED = (("data", "path"), ("output", "directory"))
+_EXPANDED = (("data", "path"), ("data", "trec"), ("output", "directory"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +140,20 @@ def _expand(value: dict[str, Any]) -> dict[str, Any]:
     problems: list[Problem] = []
     for section, key in _EXPANDED:
         inner = value.get(section)
-        if isinstance(inner, dict) and isinstance(inner.get(key), (str, list)):
-            given = inner[key]
-            many = given if isinstance(given, list) else [given]
-            expanded = [_substituted(item, (section, key), problems) for item in many]
-            value = {**value, section: {**inner, key: expanded if isinstance(given, list) else expanded[0]}}
+        if isinstance(inner, dict) and key in inner:
+            value = {**value, section: {**inner, key: _all_of(inner[key], (section, key), problems)}}
     if problems:
         raise ConfigError(problems)
     return value
+
+
+def _all_of(given: Any, path: SuitePath, problems: list[Problem]) -> Any:
+    """The same with ${VAR} replaced in a text, or in those of a list or mapping."""
+    if isinstance(given, list):
+        return [_substituted(item, path, problems) for item in given]
+    if isinstance(given, dict):
+        return {name: _all_of(item, (*path, name), problems) for name, item in given.items()}
+    return _substituted(given, path, problems)
 
 
 def _substituted(text: Any, path: SuitePath, problems: list[Problem]) -> Any:

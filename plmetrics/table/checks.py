@@ -33,14 +33,15 @@ class Check:
     @property
     def column_name(self) -> str:
         """The canonical column that says where it fails."""
-        return f"@bad|{self.role}|{self.problem}"
+        return f"@bad|{self.role}|{self.column}|{self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """What a metric asks of a column that plays no role: `bad` is true for a value that it cannot take.
 
-    `problem` completes "values are ...". A null that `bad` does not speak of is no problem.
+    `problem` completes "values are ...". A null that `bad` does not speak of is no problem. `numeric` says
+    that the column must hold numbers.
     """
 
     column: str
@@ -48,6 +49,7 @@ class Requirement:
     bad: Callable[[pl.Expr], pl.Expr]
     role: str = "read by a metric"
     path: SuitePath = ("metrics",)
+    numeric: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ def _problem(finding: Finding, rows: int, place: str) -> Problem:
 
 
 def _hints(check: Check) -> str:
+    if check.role == "treatment":
+        return "write 1 for treated rows and 0 for controls"
     if check.problem.startswith("outside"):
         return "give a probability column, or leave out the metrics that need one"
     if check.problem.startswith("none of the classes"):

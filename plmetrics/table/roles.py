@@ -57,8 +57,9 @@ class RoleColumns:
 
     `probability` are the models whose scores must lie in [0, 1]. `classes` are those of a multiclass label, in order;
     empty where they are not known yet. `unit` is the hash expression, given when intervals are asked for. `columns`
-    are others that row expressions read, `requirements` what must hold for some of them. `null_scores` says that a
-    model may have no score in a row: that of a ranking which did not retrieve it.
+    are others that row expressions read, `made` those that are made from raw ones first, and `requirements` what must
+    hold for some of them. `null_scores` says that a model may have no score in a row: that of a ranking which did not
+    retrieve it.
     """
 
     label: str
@@ -76,6 +77,7 @@ class RoleColumns:
     classes: tuple[str, ...] = ()
     treatment: str | None = None
     requirements: tuple[Requirement, ...] = ()
+    made: Mapping[str, pl.Expr] = field(default_factory=dict)
     null_scores: bool = False
 
     @property
@@ -192,8 +194,10 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
         columns[UNIT] = roles.unit
     for key in roles.keys:
         columns[key.column] = key.expression
-    for name in roles.columns:
+    for name in (*roles.columns, *(need.column for need in roles.requirements)):
         columns[plain_column(name)] = pl.col(name)
+    for name, made in roles.made.items():
+        columns[plain_column(name)] = made
     return columns
 
 

@@ -154,3 +154,20 @@ def test_defaults_hold_where_the_suite_says_nothing_else(run: Callable[[str], pl
     assert (suite.uncertainty.level, suite.uncertainty.seed, suite.min_rows) == (0.9, 7, 100)
     assert list(suite.slices) == ["sex", "race", "age"]
     assert suite.slices["race"].columns == ("race", "sex")
+
+
+def test_ranking_is_what_the_definition_says(run: Callable[[str], plm.Result]) -> None:
+    rows = pl.read_csv(DATA / "synthetic_ranking.csv")
+    discount = 1 / (pl.int_range(1, pl.len() + 1) + 1).log(2)
+    gained = (pl.col("label").sort_by("score", descending=True) * discount).head(5).sum()
+    ideal = (pl.col("label").sort(descending=True) * discount).head(5).sum()
+    expected = rows.group_by("group").agg(gained / ideal)["label"].mean()
+    result = run("ranking")
+    assert value(result, "ndcg(k=5)", "model") == pytest.approx(expected, rel=1e-12)
+    assert result.metrics["n"].unique().to_list() == [101]
+
+
+def test_trec_gives_the_numbers_of_trec_eval(run: Callable[[str], plm.Result]) -> None:
+    published = {"map": 0.1785, "ndcg": 0.4021, "mrr": 0.4064, "r_precision": 0.2174}
+    for name, expected in published.items():
+        assert value(run("trec"), f"{name}(ties=document)", "standard") == pytest.approx(expected, abs=5e-5)

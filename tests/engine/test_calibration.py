@@ -238,3 +238,20 @@ def test_plans_of_calibrated_scores_stream(frame, method):
     assert found.streams
     assert found.models == 3
     assert set(found.source.columns) == {"y", "p", "fold"}
+
+
+@pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
+@pytest.mark.parametrize(
+    ("slices", "metric"),
+    [
+        ({"half": {"column": "p", "quantiles": 2}}, "brier"),
+        ({"most": {"column": "site", "top": 1}}, "brier"),
+        ({}, "f1(threshold=max(f1))"),
+    ],
+)
+def test_folds_go_with_other_constants_of_the_data(frame, missing, slices, metric):
+    by = {"method": "platt", "fit_on": "fold"}
+    found = evaluated(frame, by, [metric], fold="fold", slices=slices, missing=missing)
+    plain = evaluated(frame, by, [metric], fold="fold")
+    assert values(found, metric) == pytest.approx(values(plain, metric))
+    assert found.metrics["status"].unique().to_list() == ["ok"]

@@ -12,7 +12,8 @@ import pytest
 import plmetrics as plm
 
 QUERIES, SIZE = 40, 6
-TREC = Path(__file__).parents[1] / "data" / "trec"
+ROOT = Path(__file__).parents[2]
+TREC = ("configs/data/trec/qrels.test", "configs/data/trec/results.test", "tests/data/trec/results.trunc")
 
 
 @pytest.fixture(scope="module")
@@ -254,20 +255,20 @@ def test_a_metric_of_one_s_own(frame: pl.DataFrame) -> None:
     assert found == pytest.approx(((top.group_by("q").agg((pl.col("y") >= 1).sum()))["y"] >= 2).mean())
 
 
-def test_a_suite_on_trec_files(tmp_path: Path) -> None:
-    (tmp_path / "qrels.txt").write_bytes((TREC / "qrels.test").read_bytes())
-    for name in ("results.test", "results.trunc"):
-        (tmp_path / name).write_bytes((TREC / name).read_bytes())
+def test_a_suite_on_trec_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUNS", "results")
+    for name in TREC:
+        (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
     suite = tmp_path / "trec.yaml"
     suite.write_text(
-        "task: ranking\ndata: {trec: {qrels: qrels.txt, run: {long: results.test, short: results.trunc}}}\n"
+        "task: ranking\ndata: {trec: {qrels: qrels.test, run: {long: '${RUNS}.test', short: '${RUNS}.trunc'}}}\n"
         "metrics: [map(ties=document), hit@5]\ncompare: {baseline: long}\n"
     )
     result = plm.run(suite)
     values = result.metrics.select("model", "metric", "value").rows()
     assert values[0] == ("long", "map(ties=document)", pytest.approx(0.1785, abs=5e-5))
     assert result.metrics.filter(model="short")["note"][0] == "1 query without results is left out"
-    assert result.record["files"][0]["path"] == "qrels.txt"
+    assert result.record["files"][0]["path"] == "qrels.test"
     suite.write_text(suite.read_text().replace("}}}", "}, complete: true}}"))
     complete = plm.run(suite).metrics.filter(model="short", metric="map(ties=document)")
     assert complete["value"].item() == pytest.approx(values[2][2] * 2 / 3)

@@ -277,6 +277,22 @@ def test_published_values(weight: str | None) -> None:
             assert value == pytest.approx(expected, abs=5e-9 if metric.startswith("brier") else 5e-14), metric
 
 
+def test_published_brier_of_rows_with_missing_probabilities() -> None:
+    """yardstick sets the first ten probabilities of VF to NA and drops these rows."""
+    rows = pl.read_parquet(HPC).with_row_index("i")
+    rows = rows.with_columns(VF=pl.when(pl.col("i") >= 10).then("VF"))
+    found = plm.evaluate(
+        rows,
+        task="multiclass",
+        label="obs",
+        models={"m": {"proba": {name: name for name in ORDER}}},
+        missing="drop",
+        metrics=["brier(scale_by_half=true)"],
+    )
+    assert found.metrics["value"].item() == pytest.approx(0.21143119, abs=5e-9)
+    assert found.metrics["n"].item() == len(rows) - 10
+
+
 HAND_TILL = (0.813, 0.817, 0.869, 0.849, 0.811, 0.836, 0.825, 0.846, 0.829, 0.812)
 """Of each fold of hpc_cv, as yardstick's README prints it; fold 9 there 0.828, rounded down from 0.8285."""
 
@@ -384,6 +400,7 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], type[Exception], list[str]]] = [
     ),
     ({}, {"models": {"m": {"proba": "q_"}}}, plm.DataError, ["no two columns begin with 'q_'"]),
     ({}, {"models": "y"}, plm.ConfigError, ["log_loss needs a probability for each class"]),
+    ({}, {"metrics": [{"formula": "2 * support", "name": "f"}]}, plm.ConfigError, ["a value for each class"]),
     ({}, {"metrics": ["roc_auc(average=weighted, scheme=ovo)"]}, plm.ConfigError, ["scheme=ovo"]),
 ]
 

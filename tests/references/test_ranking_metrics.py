@@ -108,10 +108,11 @@ def by_hand(
     frame: pl.DataFrame, model: str, number: Callable[[list[float]], float | None], ties: str
 ) -> float:
     """Weighted mean over queries, in plain Python."""
-    weights, values = [], []
+    weights: list[float] = []
+    values: list[float] = []
     for _, rows in frame.group_by("topic"):
-        keys = {"document": ["page"], "worst": [-rows["grade"]], "average": []}[ties]
-        ordered = rows.sort([model, *keys], descending=True)
+        keys = {"document": [pl.col("page")], "worst": [-pl.col("grade")], "average": []}[ties]
+        ordered = rows.sort(pl.col(model), *keys, descending=True)
         value = number([float(grade) for grade in ordered["grade"]])
         if value is not None:
             weights.append(rows["weight"][0])

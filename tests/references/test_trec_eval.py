@@ -10,6 +10,7 @@ import pytest
 import plmetrics as plm
 
 DATA = Path(__file__).parents[1] / "data" / "trec"
+SHIPPED = Path(__file__).parents[2] / "configs" / "data" / "trec"
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 OURS = {
     "map": "map",
@@ -40,7 +41,7 @@ def text(measure: str, relevant_at: int) -> str:
 def compare(expected: dict[tuple[str, str], float], trec: dict[str, Any], relevant_at: int = 1) -> int:
     texts = {measure: text(measure, relevant_at) for measure, _ in expected}
     result = plm.evaluate(
-        {"trec": {"qrels": str(DATA / trec.pop("qrels", "qrels.test")), **trec}},
+        {"trec": {"qrels": str(trec.pop("qrels", SHIPPED / "qrels.test")), **trec}},
         task="ranking",
         label="relevance",
         query="query",
@@ -57,7 +58,7 @@ def compare(expected: dict[tuple[str, str], float], trec: dict[str, Any], releva
 
 
 def test_every_value_by_query_and_in_the_mean() -> None:
-    assert compare(published("out.test.aq"), {"run": str(DATA / "results.test")}) == 4 * 43
+    assert compare(published("out.test.aq"), {"run": str(SHIPPED / "results.test")}) == 4 * 43
 
 
 def test_judged_queries_without_results_count_as_0_where_the_table_is_complete() -> None:
@@ -85,5 +86,5 @@ def test_shortened_runs(tmp_path: Path) -> None:
 def test_grades_count_as_relevant_from_a_level_on() -> None:
     levels = published("out.test.aql")
     binary = {key: value for key, value in levels.items() if not key[0].startswith("ndcg")}
-    trec = {"qrels": "qrels.rel_level", "run": str(DATA / "results.test")}
+    trec = {"qrels": DATA / "qrels.rel_level", "run": str(SHIPPED / "results.test")}
     assert compare(binary, trec, relevant_at=2) == 4 * 33

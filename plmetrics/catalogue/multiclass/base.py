@@ -42,6 +42,11 @@ class Multiclass(Metric):
         object.__setattr__(known, "classes", facts.classes)
         return known
 
+    @property
+    def by_class(self) -> bool:
+        """With average none."""
+        return getattr(self, "average", None) == "none"
+
     def lacks(self, parts: tuple[str, ...]) -> str | None:
         """Probabilities, where it reads them."""
         if self.reads_parts and not any(part.startswith("proba") for part in parts) and parts:

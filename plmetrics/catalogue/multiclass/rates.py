@@ -183,6 +183,11 @@ class Support(Multiclass):
     beware = "It belongs to the data, not to the model."
     reference = MEASURES
 
+    @property
+    def by_class(self) -> bool:
+        """Always."""
+        return True
+
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
         """Each class."""
         numbers = enumerate(self.classes)

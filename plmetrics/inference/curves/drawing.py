@@ -9,6 +9,7 @@ import polars as pl
 
 from plmetrics.core.results import CURVES_SCHEMA
 from plmetrics.inference.curves.confusion import confusion
+from plmetrics.inference.curves.effects import EFFECT_CURVES, points_of_effects
 from plmetrics.inference.curves.ranking import Operating, hull_points, joint_hull, points_of
 from plmetrics.inference.curves.reliability import reliability
 from plmetrics.inference.curves.residuals import points_of_rows
@@ -42,6 +43,8 @@ class Drawing:
         """Draw a curve of one model from its scores."""
         if curve.curve == "reliability":
             parts = reliability(sliced, self._weights, self._level)
+        elif curve.curve in EFFECT_CURVES:
+            parts = points_of_effects(curve.curve, sliced, self._weights, self._level)
         else:
             state = sliced.point_state()
             parts = [points_of(curve, state, index, binned=sliced.binned) for index in range(len(slices))]

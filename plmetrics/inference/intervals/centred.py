@@ -13,6 +13,8 @@ from plmetrics.inference.intervals.percentile import quantiles
 
 Array = NDArray[np.float64]
 
+_TINY = float(np.finfo(np.float64).tiny)
+
 
 def centred(
     value: Array, replicates: Array, deviations: Array | None, least: float, level: float
@@ -43,3 +45,25 @@ def centred(
     (reach,) = quantiles(moved, (tail,))
     (upper,) = quantiles(replicates, (tail,))
     return np.minimum(np.maximum(least, value - reach), upper), upper
+
+
+def centred_ratio(
+    value: Array, replicates: Array, deviations: Array | None, least: float, level: float
+) -> tuple[Array, Array]:
+    """The same for a smallest ratio r of at most 1, whose negative logarithm is a size: it is 0 without a difference.
+
+    Args:
+        value: `[slice]`, the ratio.
+        replicates: `[replicate, slice]`, the ratios of the replicates; NaN where undefined.
+        deviations: `[replicate, slice]`, in logarithms; None for the distance of each replicate from the value.
+        least: the lower end of the metric's range.
+        level: two-sided confidence level, such as 0.95.
+
+    >>> ratios, away = np.full((101, 1), 0.7), np.linspace(0.0, 0.2, 101)[:, None]
+    >>> lower, upper = centred_ratio(np.array([0.75]), ratios, away, 0.0, 0.9)
+    >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
+    (0.7, 0.907)
+    """
+    size, sizes = (-np.log(np.maximum(part, _TINY)) for part in (value, replicates))
+    nearest, farthest = centred(size, sizes, deviations, 0.0, level)
+    return np.maximum(np.exp(-farthest), least), np.exp(-nearest)

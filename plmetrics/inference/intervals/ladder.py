@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.intervals.centred import centred
+from plmetrics.inference.intervals.centred import centred, centred_ratio
 from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.scale import scale_of
@@ -18,18 +18,20 @@ from plmetrics.inference.intervals.student import student
 from plmetrics.inference.intervals.wilson import wilson
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from plmetrics.inference.estimate import Estimate
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 Bounds = tuple[float, float]
-Kind = Literal["proportion", "roc_area", "pr_area", "norm", "extreme", "other"]
+Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
 Form = Literal["auto", "percentile", "t", "centred"]
 
 FEW_BLOCKS = 50
 """Below this many blocks, percentiles of replicates are too narrow and Student's quantiles take over."""
 
-_AUTO = {"norm": "centred", "roc_area": "t", "pr_area": "t"}
+_AUTO = {"norm": "centred", "ratio": "centred", "roc_area": "t", "pr_area": "t"}
 _AREA_RANGES = ((0.0, 1.0), (-1.0, 1.0))
 _END_TOLERANCE = 1e-12
 
@@ -58,7 +60,7 @@ def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, fo
     2. more than 5 % of the replicates undefined: `undefined_replicates`;
     3. value at an end of its range, or all replicates equal: `wilson` for proportions, for ROC areas and Gini
        `hanley_mcneil_score`, else none, `degenerate`;
-    4. the form that was asked for; with `auto`, `centred` for norm-type metrics, `t` for ROC and PR areas and
+    4. the form that was asked for; with `auto`, `centred` for norm-type metrics and smallest ratios, `t` for ROC and PR areas and
        below 50 blocks, else `percentile`.
 
     Args:
@@ -82,7 +84,8 @@ def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, fo
     lower, upper = np.full(estimate.value.shape, np.nan), np.full(estimate.value.shape, np.nan)
     for name in dict.fromkeys(method[status == "ok"]):
         index = np.flatnonzero((method == name) & (status == "ok"))
-        ends = _ends(name, estimate.take(index), bounds, level)
+        centre = centred_ratio if kind == "ratio" else centred
+        ends = _ends(name, estimate.take(index), bounds, level, centre)
         lower[index], upper[index] = (np.clip(end, *bounds) for end in ends)
     lost = (status == "ok") & ~(np.isfinite(lower) & np.isfinite(upper))
     status[lost] = "degenerate"
@@ -132,7 +135,9 @@ def _at_end(value: Array, kind: Kind, bounds: Bounds) -> NDArray[np.bool_]:
     return (value <= bounds[0] + slack[0]) | (value >= bounds[1] - slack[1])
 
 
-def _ends(name: str, estimate: Estimate, bounds: Bounds, level: float) -> tuple[Array, Array]:
+def _ends(
+    name: str, estimate: Estimate, bounds: Bounds, level: float, centre: Callable[..., tuple[Array, Array]]
+) -> tuple[Array, Array]:
     value, replicates = estimate.value, estimate.replicates
     assert replicates is not None
     if name == "wilson":
@@ -142,7 +147,7 @@ def _ends(name: str, estimate: Estimate, bounds: Bounds, level: float) -> tuple[
         ends = hanley_mcneil_score(_share(value, bounds), estimate.sizes[0], estimate.sizes[-1], level)
         return low + width * ends[0], low + width * ends[1]
     if name == "centred":
-        return centred(value, replicates, estimate.deviations, bounds[0], level)
+        return centre(value, replicates, estimate.deviations, bounds[0], level)
     if name == "t":
         return student(value, replicates, estimate.blocks, scale_of(bounds), level)
     return percentile(replicates, level)

@@ -52,8 +52,10 @@ def _listed(things: list[str]) -> list[str]:
 def _rows(rows: Mapping[str, object]) -> list[str]:
     said = []
     read, zero_weight = rows.get("read"), rows.get("zero_weight")
+    pairs = rows.get("pairs_read")
     if isinstance(read, int):
-        said.append(f"{count(read)} rows read")
+        whole = f"{count(read)} queries of {count(pairs)} rows" if isinstance(pairs, int) else None
+        said.append(whole or f"{count(read)} rows read")
     if isinstance(zero_weight, int) and zero_weight:
         said.append(f"{count(zero_weight)} of weight 0")
     fitted = rows.get("fitted")

@@ -1,0 +1,1 @@
+"""Fairness: how far groups differ."""

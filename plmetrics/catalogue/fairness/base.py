@@ -1,0 +1,187 @@
+"""Fairness: how far groups differ. The groups are the slices of a set, and every number is a metric of theirs.
+
+A group takes part when all rates it is judged by are defined and it holds at least `min_share` of the weight of all
+rows; the note names the others. A rate that a group does not have is never counted as 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.metric import ParameterError, one_of, parameter
+from plmetrics.core import ops
+from plmetrics.core.names import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.catalogue.derived import Groups
+    from plmetrics.catalogue.metric import Kind
+
+METHODS = ("between_groups", "to_overall", "reference")
+_SHOWN = 5
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Judged(AcrossSlices):
+    """Base of the metrics that hold groups against each other: who is a group, and who takes part."""
+
+    least: ClassVar[int] = 2
+    too_few: ClassVar[str] = "too_few_groups"
+    handles_imbalance = True
+
+    slice_set: str = parameter(doc="slice set whose slices are the groups", name="by")
+
+    @property
+    def share(self) -> float:
+        """The least share of the weight of all rows with which a group takes part."""
+        return float(getattr(self, "min_share", 0.0))
+
+    @property
+    def against(self) -> str | float | bool | None:
+        """The group that others are held against."""
+        return None
+
+    def admitted(self, status: Any, share: Any) -> Any:
+        """Groups without a value, and those too small to be judged, take no part."""
+        small = (status == "ok") & (share < self.share * (1 - 1e-12))
+        return np.where(small, "below_min_share", status)
+
+    def reference_among(self, names: Sequence[str]) -> int | None:
+        """The place of the reference: the slice of that text, or that value of the one column."""
+        if self.against is None:
+            return None
+        wanted = _said(self.against)
+        for place, name in enumerate(names):
+            if wanted == name or (", " not in name and wanted == name.partition("=")[2]):
+                return place
+        return -1
+
+    def blocks_of(self, own: Any, most: int) -> int:
+        """Those of the group with the fewest: a gap is as uncertain as its weaker side."""
+        return min(int(own.min()), most)
+
+    def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:
+        """Which groups are not judged, and why."""
+        if not names:
+            return None
+        told = [f"{name} ({why})" for name, why in zip(names, status, strict=True)][:_SHOWN]
+        more = len(names) - len(told)
+        return "not judged: " + ", ".join(told) + (f" and {more:,} more" if more else "")
+
+
+def _said(value: str | float | bool) -> str:  # noqa: FBT001
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else number_text(value)
+
+
+def min_share_parameter() -> Any:
+    """The parameter `min_share`."""
+    return parameter(
+        0.02,
+        doc="groups with a smaller share of the weight of all rows are listed, not judged",
+        check=lambda value: 0 <= value < 1,
+        domain="a number of at least 0 and below 1",
+    )
+
+
+@dataclass(frozen=True)
+class Compared(Judged):
+    """Base of the metrics with one number for the set: how groups are held against each other."""
+
+    method: str = parameter(
+        "between_groups",
+        doc="largest against smallest, each against all rows, or each against one group",
+        check=one_of(*METHODS),
+        domain="between_groups, to_overall or reference",
+    )
+    held_against: str | float | bool | None = parameter(
+        None, doc="the group that others are held against (method=reference)", name="reference"
+    )
+    min_share: float = min_share_parameter()
+    kind: ClassVar[Kind] = "norm"
+    ratio: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.method == "reference") != (self.held_against is not None):
+            needs = "method=reference needs reference: the group that others are held against"
+            unread = "reference is read with method=reference only"
+            msg = f"{self.name}: {needs if self.held_against is None else unread}"
+            raise ParameterError(msg, "method" if self.held_against is None else "reference")
+
+    @property
+    def against(self) -> str | float | bool | None:
+        """The group that others are held against."""
+        return self.held_against
+
+    @property
+    def reads_overall(self) -> bool:
+        """Whether groups are held against all rows."""
+        return self.method == "to_overall"
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it is the smallest ratio, not the largest difference."""
+        return self.ratio
+
+    @property
+    def takes_mean(self) -> bool:
+        """Whether several rates are averaged, where else the worst of them counts."""
+        return getattr(self, "agg", "max") == "mean"
+
+    def finalise(self, state: Groups) -> Any:
+        """The largest difference or the smallest ratio of each rate, put together."""
+        found = np.stack([self._of_rate(state, part.text) for part in self.parts()])
+        if self.takes_mean:
+            return found.mean(axis=0)
+        return found.min(axis=0) if self.is_ratio else found.max(axis=0)
+
+    def _of_rate(self, state: Groups, text: str) -> Any:
+        values, centre = state.values[text], self._centre(state, text)
+        if not self.is_ratio:
+            return self._size(values if centre is None else values - centre)
+        if centre is None:
+            share = values.min(axis=-1) / values.max(axis=-1)
+        else:
+            share = np.minimum(values / centre, centre / values).min(axis=-1)
+        return np.where(values.min(axis=-1) < 0, np.nan, share)
+
+    def _centre(self, state: Groups, text: str) -> Any:
+        """What each group is held against, with an axis for groups; None for each other."""
+        if self.method == "to_overall":
+            return np.asarray(state.overall[text])[..., None]
+        return state.values[text][..., [state.reference]] if self.method == "reference" else None
+
+    def _size(self, vector: Any) -> Any:
+        if self.method == "between_groups":
+            return vector.max(axis=-1) - vector.min(axis=-1)
+        return np.abs(vector).max(axis=-1)
+
+    def failed(self, groups: Groups) -> str:
+        """Why there is no ratio: no group has more than 0, or one has less."""
+        if not self.is_ratio:
+            return "not_finite"
+        below = any((values < 0).any() for values in groups.values.values())
+        return "nonpositive_values" if below else "zero_denominator"
+
+    def deviations(self, drawn: Groups, point: Groups) -> Any:
+        """How far replicates' groups moved against each other, in logarithms for ratios."""
+        if self.is_ratio and self.takes_mean:
+            return None
+        moved = [self._vector(drawn, part.text) - self._vector(point, part.text) for part in self.parts()]
+        sizes = np.stack([self._size(vector) for vector in moved])
+        return sizes.mean(axis=0) if self.takes_mean else sizes.max(axis=0)
+
+    def _vector(self, state: Groups, text: str) -> Any:
+        values, centre = state.values[text], self._centre(state, text)
+        if self.is_ratio:
+            values = ops.log(np.maximum(values, _TINY))
+            centre = None if centre is None else ops.log(np.maximum(centre, _TINY))
+        return values if centre is None else values - centre

@@ -1,0 +1,117 @@
+"""How far any metric differs between groups, for every task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.fairness.base import Compared, Judged
+from plmetrics.catalogue.metric import Metric, ParameterError, one_of, parameter
+from plmetrics.catalogue.registry import register
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Kind
+
+TASKS = ("binary", "multiclass", "regression", "quantile", "ranking", "uplift")
+
+
+@dataclass(frozen=True)
+class _Measured(Judged):
+    """What is compared, and how."""
+
+    metric: Metric = parameter(doc="the metric that is compared", domain="a metric", unnamed=True)
+    form: str = parameter(
+        "difference",
+        doc="largest difference, or smallest ratio",
+        check=one_of("difference", "ratio"),
+        domain="difference or ratio",
+        name="kind",
+    )
+
+
+@dataclass(frozen=True)
+class Disparity(Compared, _Measured):
+    """How far any metric differs between the slices of a set.
+
+    difference: largest minus smallest value (between_groups), or the largest distance from the value of all rows
+    (to_overall) or of one group (reference). ratio: smallest over largest value, or the smallest of m_g / m and
+    m / m_g; undefined (`nonpositive_values`) where a value is negative. Weighted as the metric is; 0 or more, and 1
+    or less for a ratio. Groups without a value or below `min_share` of the weight are named in the note and take no
+    part; undefined (`too_few_groups`) with fewer than two others. Source: Barocas, Hardt and Narayanan (2023),
+    Fairness and machine learning, MIT Press, for group-wise comparison.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 1, 1, 1], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> told = plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=["disparity(recall, by=sex)"])
+    >>> told.metrics["value"].item()
+    0.5
+    """
+
+    name = "disparity"
+    range = (0.0, float("inf"))
+    direction = "lower"
+    formula = "max over g of m_g - min over g of m_g, or min m_g / max m_g (ratio)"
+    use_when = "Any metric should be about the same for all groups, such as errors by region."
+    beware = "Noise alone makes groups differ, the more the smaller they are: read the interval."
+    reference = "Barocas, Hardt and Narayanan (2023), Fairness and Machine Learning, MIT Press"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.metric, AcrossSlices):
+            msg = f"{self.name}: '{self.metric.text}' has one value for all slices, and one for each is needed"
+            raise ParameterError(msg, "metric")
+        low, high = self.metric.range
+        facts = {
+            "range": (0.0, 1.0 if self.is_ratio else high - low),
+            "direction": "higher" if self.is_ratio else "lower",
+            "kind": _kind(self.metric, ratio=self.is_ratio),
+            "needs_score": self.metric.needs_score,
+            "threshold_free": self.metric.threshold_free,
+        }
+        for fact, value in facts.items():
+            object.__setattr__(self, fact, value)
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it is the smallest ratio."""
+        return self.form == "ratio"
+
+    @property
+    def by_class(self) -> bool:
+        """As the metric has it."""
+        return self.metric.by_class
+
+    @property
+    def chosen_threshold(self) -> Any:
+        """That of the metric."""
+        return self.metric.chosen_threshold
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The metric."""
+        return (self.metric,)
+
+    def settled(self, facts: Any) -> Metric:
+        """The metric knows what the run knows."""
+        return replace(self, metric=self.metric.settled(facts))
+
+    def per_class(self) -> tuple[tuple[str, Metric], ...]:
+        """A disparity for each class of the metric."""
+        if not self.metric.by_class:
+            return (("", self),)
+        return tuple((named, replace(self, metric=own)) for named, own in self.metric.per_class())
+
+    def lacks(self, parts: tuple[str, ...]) -> str | None:
+        """What the metric lacks."""
+        return self.metric.lacks(parts)
+
+
+def _kind(metric: Metric, *, ratio: bool) -> Kind:
+    if metric.kind == "extreme":
+        return "extreme"
+    return "ratio" if ratio else "norm"
+
+
+for _task in TASKS:
+    _own = {"task": _task, "__doc__": Disparity.__doc__, "__module__": __name__}
+    register(type("Disparity", (Disparity,), _own))

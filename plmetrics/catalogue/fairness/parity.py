@@ -1,0 +1,530 @@
+"""The named criteria of group fairness for a binary decision: differences and ratios of rates between groups.
+
+With `favourable=negative` the rates are those of the negative decision and of rows that deserve it. The other rates
+of a table tell nothing new then, but ratios change: 0.98 / 0.99 is another number than 0.02 / 0.01.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from plmetrics.catalogue.binary.calibration import ExpectedCalibrationError
+from plmetrics.catalogue.binary.counts import QUADRANTS, Rate, SelectionRate, threshold_parameter
+from plmetrics.catalogue.binary.threshold import (
+    Accuracy,
+    FalseNegativeRate,
+    FalsePositiveRate,
+    NegativePredictiveValue,
+    Precision,
+    Recall,
+    Specificity,
+)
+from plmetrics.catalogue.fairness.base import Compared, Judged, min_share_parameter
+from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.catalogue.derived import Groups
+    from plmetrics.catalogue.metric import Direction
+    from plmetrics.catalogue.thresholds import ThresholdRule
+
+_INDEPENDENCE = "Dwork and others (2012), Fairness through awareness, ITCS"
+_SEPARATION = "Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning, NeurIPS"
+_SUFFICIENCY = "Chouldechova (2017), Fair prediction with disparate impact, Big Data 5(2)"
+_CALIBRATION = "Kleinberg, Mullainathan and Raghavan (2017), Inherent trade-offs, ITCS"
+_FOUR_FIFTHS = "EEOC (1978), Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D"
+_NOISE = "Noise alone makes groups differ, the more the smaller they are: read the interval."
+
+
+class RejectionRate(Rate):
+    """Share of the rows that are called negative: (FN + TN) / (TP + FP + FN + TN)."""
+
+    name = "rejection_rate"
+    direction = "none"
+    part = ("fn", "tn")
+    whole = QUADRANTS
+    empty = "no_rows"
+
+
+class MeanGap(Metric):
+    """Mean score minus rate of positives: sum of w (p - y) / W."""
+
+    name = "mean_gap"
+    task = "binary"
+    family = "sums"
+    range = (-1.0, 1.0)
+    direction = "zero"
+    probability = True
+    needs_score = True
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sum of scores."""
+        return {"score_sum": Atom("score", lambda rows: rows.score)}
+
+    def finalise(self, state: Any) -> Any:
+        """Expected minus observed, per weight."""
+        return ops.ratio(state.score_sum - state.positives, state.weight)
+
+
+class Rated:
+    """What the metrics of rates at a threshold share: which rates they read."""
+
+    rates: ClassVar[tuple[type[Rate], ...]]
+    mirrored: ClassVar[tuple[type[Rate], ...]] = ()
+    threshold: float | ThresholdRule
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The rates, of the favourable decision."""
+        flipped = getattr(self, "favourable", "positive") == "negative"
+        return tuple(rate(threshold=self.threshold) for rate in (self.mirrored if flipped else self.rates))
+
+
+def favourable_parameter() -> Any:
+    """The parameter `favourable`."""
+    return parameter(
+        "positive",
+        doc="the decision that people want",
+        check=one_of("positive", "negative"),
+        domain="positive or negative",
+    )
+
+
+@dataclass(frozen=True)
+class _AtThreshold(Rated, Compared):
+    threshold_free = False
+    task = "binary"
+    threshold: float | ThresholdRule = threshold_parameter()
+
+
+@dataclass(frozen=True)
+class _Favoured(Rated, Compared):
+    threshold_free = False
+    task = "binary"
+    favourable: str = favourable_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
+
+
+class _Difference(Compared):
+    range = (0.0, 1.0)
+    direction: ClassVar[Direction] = "lower"
+    beware = _NOISE
+
+
+class _Ratio(Compared):
+    range = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    kind = "ratio"
+    ratio = True
+    beware = "Small rates make wild ratios: 1 % against 2 % is 0.5. Read the interval, and the difference too."
+
+
+@register
+class DemographicParityDifference(_Favoured, _Difference):
+    """How far the shares of rows with the favourable decision differ between groups: max S_g - min S_g.
+
+    S_g is the selection rate of group g. Against all rows: max abs(S_g - S); against one group: max abs(S_g - S_r).
+    Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups to judge. Source: Dwork and
+    others (2012), as statistical parity.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["demographic_parity_difference(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    0.5
+    """
+
+    name = "demographic_parity_difference"
+    rates = (SelectionRate,)
+    mirrored = (RejectionRate,)
+    formula = "max over g of (TP + FP) / n - min over g of it"
+    use_when = "Decisions should not depend on the group at all, whatever the labels say."
+    reference = _INDEPENDENCE
+
+
+@register
+class DemographicParityRatio(_Favoured, _Ratio):
+    """How the shares of rows with the favourable decision compare between groups: min S_g / max S_g.
+
+    S_g is the selection rate of group g. Against all rows or one group: min of min(S_g / S, S / S_g). Weighted by
+    row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups to judge, `zero_denominator` where nobody
+    has the favourable decision. Source: Dwork and others (2012), as statistical parity.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["demographic_parity_ratio(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    0.5
+    """
+
+    name = "demographic_parity_ratio"
+    rates = (SelectionRate,)
+    mirrored = (RejectionRate,)
+    formula = "min over g of (TP + FP) / n over max over g of it"
+    use_when = "A rule is about ratios of selection rates, such as four fifths."
+    reference = _INDEPENDENCE
+
+
+@register
+class EqualOpportunityDifference(_Favoured, _Difference):
+    """How far the shares of deserving rows that get the favourable decision differ: max TPR_g - min TPR_g.
+
+    Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have positives. With
+    favourable=negative the rates are TN / (TN + FP). Source: Hardt, Price and Srebro (2016).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 1, 1, 1], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["equal_opportunity_difference(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    0.5
+    """
+
+    name = "equal_opportunity_difference"
+    rates = (Recall,)
+    mirrored = (Specificity,)
+    formula = "max over g of TP / (TP + FN) - min over g of it"
+    use_when = "Those who deserve the favourable decision should get it equally often in all groups."
+    reference = _SEPARATION
+
+
+@register
+class EqualOpportunityRatio(_Favoured, _Ratio):
+    """How the shares of deserving rows that get the favourable decision compare: min TPR_g / max TPR_g.
+
+    Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have positives,
+    `zero_denominator` where no group has a hit. Source: Hardt, Price and Srebro (2016).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 1, 1, 1], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["equal_opportunity_ratio(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    0.5
+    """
+
+    name = "equal_opportunity_ratio"
+    rates = (Recall,)
+    mirrored = (Specificity,)
+    formula = "min over g of TP / (TP + FN) over max over g of it"
+    use_when = "Equal opportunity is asked for as a ratio."
+    reference = _SEPARATION
+
+
+@dataclass(frozen=True)
+class _Aggregated(Judged):
+    agg: str = parameter(
+        "max",
+        doc="the worse of the two rates, or their mean",
+        check=one_of("max", "mean"),
+        domain="max or mean",
+    )
+
+
+@register
+class EqualizedOddsDifference(_Favoured, _Difference, _Aggregated):
+    """The larger of the gaps between groups in true and in false positive rates.
+
+    max(max TPR_g - min TPR_g, max FPR_g - min FPR_g), or the mean of the two gaps (agg=mean). A group without
+    positives or without negatives is not judged. Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer
+    than two others. Source: Hardt, Price and Srebro (2016).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["equalized_odds_difference(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    1.0
+    """
+
+    name = "equalized_odds_difference"
+    rates = (Recall, FalsePositiveRate)
+    mirrored = (Specificity, FalseNegativeRate)
+    formula = "max(max TPR_g - min TPR_g, max FPR_g - min FPR_g)"
+    use_when = "Errors of both kinds should hit all groups equally often."
+    reference = _SEPARATION
+
+
+@register
+class EqualizedOddsRatio(_Favoured, _Ratio, _Aggregated):
+    """The smaller of the ratios between groups of true and of false positive rates.
+
+    min(min TPR_g / max TPR_g, min FPR_g / max FPR_g), or the mean of the two ratios (agg=mean). A group without
+    positives or without negatives is not judged. Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer
+    than two others, `zero_denominator` where one of the rates is 0 in all of them. Source: Hardt, Price and Srebro
+    (2016).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["equalized_odds_ratio(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    0.0
+    """
+
+    name = "equalized_odds_ratio"
+    rates = (Recall, FalsePositiveRate)
+    mirrored = (Specificity, FalseNegativeRate)
+    formula = "min(min TPR_g / max TPR_g, min FPR_g / max FPR_g)"
+    use_when = "Equalized odds are asked for as a ratio."
+    reference = _SEPARATION
+
+
+@register
+class PredictiveParityDifference(_Favoured, _Difference):
+    """How far the precision of the favourable decision differs between groups: max PPV_g - min PPV_g.
+
+    Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups in which anybody gets the
+    favourable decision. With favourable=negative the rates are TN / (TN + FN). Source: Chouldechova (2017).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["predictive_parity_difference(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    0.5
+    """
+
+    name = "predictive_parity_difference"
+    rates = (Precision,)
+    mirrored = (NegativePredictiveValue,)
+    formula = "max over g of TP / (TP + FP) - min over g of it"
+    use_when = "A positive decision should mean the same in all groups."
+    reference = _SUFFICIENCY
+
+
+@register
+class AccuracyParityDifference(_AtThreshold, _Difference):
+    """How far the share of rows called rightly differs between groups: max - min of (TP + TN) / n.
+
+    Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups to judge. Source: Berk and
+    others (2021), as overall accuracy equality.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["accuracy_parity_difference(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    0.5
+    """
+
+    name = "accuracy_parity_difference"
+    rates = (Accuracy,)
+    formula = "max over g of (TP + TN) / n - min over g of it"
+    use_when = "The model should be right equally often in all groups."
+    reference = "Berk and others (2021), Fairness in criminal justice risk assessments, Sociol. Methods Res. 50(1)"
+
+
+@register
+class FprParityDifference(_Favoured, _Difference):
+    """How far the false positive rate differs between groups: max FPR_g - min FPR_g.
+
+    Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have negatives. With
+    favourable=negative the rates are FN / (TP + FN), those of a favourable decision that is not deserved. Source:
+    Hardt, Price and Srebro (2016), whose equalized odds ask for it.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["fpr_parity_difference(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    1.0
+    """
+
+    name = "fpr_parity_difference"
+    rates = (FalsePositiveRate,)
+    mirrored = (FalseNegativeRate,)
+    formula = "max over g of FP / (FP + TN) - min over g of it"
+    use_when = "A false alarm does harm, and the harm should be spread evenly."
+    reference = _SEPARATION
+
+
+@register
+class FnrParityDifference(_Favoured, _Difference):
+    """How far the miss rate differs between groups: max FNR_g - min FNR_g.
+
+    Weighted by row; in [0, 1]; undefined (`too_few_groups`) with fewer than two groups that have positives. With
+    favourable=negative the rates are FP / (FP + TN). Source: Hardt, Price and Srebro (2016): it is the gap of equal
+    opportunity seen from the other side.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 1, 1, 1], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["fnr_parity_difference(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    0.5
+    """
+
+    name = "fnr_parity_difference"
+    rates = (FalseNegativeRate,)
+    mirrored = (FalsePositiveRate,)
+    formula = "max over g of FN / (TP + FN) - min over g of it"
+    use_when = "A miss does harm, as in screening, and the harm should be spread evenly."
+    reference = _SEPARATION
+
+
+@dataclass(frozen=True)
+class _Calibrated(Judged):
+    form: str = parameter(
+        "mean",
+        doc="mean score minus rate of positives, or the calibration error without the share of noise",
+        check=one_of("mean", "ece"),
+        domain="mean or ece",
+        name="kind",
+    )
+
+
+@register
+class CalibrationGap(_Difference, _Calibrated):
+    """How far calibration differs between groups: max d_g - min d_g, d_g the mean score minus the rate of positives.
+
+    kind=ece: d_g is ece(debias=true), for the plain calibration error of a small group is mostly noise. Weighted by
+    row; in [0, 2] (mean); undefined (`too_few_groups`) with fewer than two groups to judge. Source: Kleinberg,
+    Mullainathan and Raghavan (2017), calibration within groups.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.75, 0.75, 0.5, 0.5], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["calibration_gap(by=sex)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    0.25
+    """
+
+    name = "calibration_gap"
+    task = "binary"
+    range = (0.0, 2.0)
+    probability = True
+    needs_score = True
+    formula = "max over g of (mean p - mean y) - min over g of it"
+    use_when = "A score should mean the same risk in all groups."
+    reference = _CALIBRATION
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The gap of each group, or its calibration error."""
+        return (MeanGap() if self.form == "mean" else ExpectedCalibrationError(debias=True),)
+
+
+@dataclass(frozen=True)
+class _Referred(Judged):
+    held_against: str | float | bool | None = parameter(
+        None, doc="the group that others are held against", name="reference"
+    )
+
+    @property
+    def against(self) -> str | float | bool | None:
+        """The group that others are held against."""
+        return self.held_against
+
+
+@register
+@dataclass(frozen=True)
+class DisparateImpact(Rated, _Referred):
+    """The selection rate of the group that comes off worst over that of the reference: min S_g / S_r.
+
+    The reference is the group with the highest rate where none is named, as in the four-fifths rule: 0.8 or more is
+    taken as no sign of adverse impact. Weighted by row; 0 or more, above 1 only where all groups are selected more
+    often than a named reference; undefined (`too_few_groups`) with fewer than two groups to judge,
+    `zero_denominator` where the reference is never selected, `reference_not_judged` where it is too small. Source:
+    EEOC (1978).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["disparate_impact(by=sex, reference=m)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].item()
+    2.0
+    """
+
+    name = "disparate_impact"
+    task = "binary"
+    range = (0.0, float("inf"))
+    direction: ClassVar[Direction] = "higher"
+    threshold_free = False
+    rates = (SelectionRate,)
+    mirrored = (RejectionRate,)
+    formula = "min over g of S_g / S_r, S the selection rate and r the reference"
+    use_when = "A law or policy asks for the four-fifths rule."
+    beware = "Passing it is not fairness, and with few rows chance alone breaks it: read the interval."
+    reference = _FOUR_FIFTHS
+
+    favourable: str = favourable_parameter()
+    min_share: float = min_share_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.held_against is None:
+            object.__setattr__(self, "range", (0.0, 1.0))
+            object.__setattr__(self, "kind", "ratio")
+
+    def finalise(self, state: Groups) -> Any:
+        """The smallest ratio to the reference."""
+        (values,) = state.values.values()
+        if state.reference is None:
+            return values.min(axis=-1) / values.max(axis=-1)
+        own = values[..., state.reference]
+        others = np.delete(values, state.reference, axis=-1)
+        return np.where(own == 0, np.nan, others.min(axis=-1) / own)
+
+    def failed(self, groups: Groups) -> str:  # noqa: ARG002
+        """Nobody of the reference is selected."""
+        return "zero_denominator"
+
+    def deviations(self, drawn: Groups, point: Groups) -> Any:
+        """How far replicates' rates moved against each other, in logarithms; without a reference only."""
+        if point.reference is not None:
+            return None
+        tiny = np.finfo(np.float64).tiny
+        logs = [
+            ops.log(np.maximum(next(iter(groups.values.values())), tiny)) for groups in (drawn, point)
+        ]
+        moved = logs[0] - logs[1]
+        return moved.max(axis=-1) - moved.min(axis=-1)
+
+
+@dataclass(frozen=True)
+class _ToOne(Judged):
+    held_against: str | float | bool | None = parameter(
+        doc="the group that others are held against", name="reference", domain="a group"
+    )
+
+    @property
+    def against(self) -> str | float | bool | None:
+        """The group that others are held against."""
+        return self.held_against
+
+
+@register
+@dataclass(frozen=True)
+class AverageOddsDifference(Rated, _ToOne):
+    """Each group's true and false positive rate against those of a reference: the mean of the two differences.
+
+    ((FPR_g - FPR_r) + (TPR_g - TPR_r)) / 2, a row for each group, under the slice set. Weighted by row; in [-1, 1],
+    best at 0, and 0 for the reference itself; undefined with the status of the group's rates, `below_min_share`,
+    `reference_not_judged` where the reference cannot be judged itself, and `too_few_groups` with fewer than two
+    groups. Source: Bellamy and others (2019).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.8, 0.9, 0.1], "sex": ["f", "f", "m", "m"]})
+    >>> asked = ["average_odds_difference(by=sex, reference=m)"]
+    >>> plm.evaluate(rows, label="y", models="p", slices=["sex"], metrics=asked).metrics["value"].to_list()
+    [0.5, 0.0]
+    """
+
+    name = "average_odds_difference"
+    task = "binary"
+    for_each = True
+    range = (-1.0, 1.0)
+    direction: ClassVar[Direction] = "zero"
+    threshold_free = False
+    rates = (Recall, FalsePositiveRate)
+    mirrored = (Specificity, FalseNegativeRate)
+    formula = "((FPR_g - FPR_r) + (TPR_g - TPR_r)) / 2"
+    use_when = "You want to see, group by group, who is favoured against a reference."
+    beware = "Gaps of opposite sign cancel: 0 does not mean equal odds, look at equalized_odds_difference."
+    reference = "Bellamy and others (2019), AI Fairness 360, IBM Journal of Research and Development 63(4/5)"
+
+    favourable: str = favourable_parameter()
+    min_share: float = min_share_parameter()
+    threshold: float | ThresholdRule = threshold_parameter()
+
+    def finalise(self, state: Groups) -> Any:
+        """The mean of the two differences, for each group."""
+        gaps = [values - values[..., [state.reference]] for values in state.values.values()]
+        return (gaps[0] + gaps[1]) / 2

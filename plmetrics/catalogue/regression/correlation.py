@@ -1,0 +1,182 @@
+"""Correlation of predictions and labels: of their values, and of their ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.regression.rows import LABEL, MEAN_ERROR, moments, variation
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom, RowValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Family, Undefined
+
+_PREDICTION = RowValue("prediction", lambda rows: rows.score)
+_PRODUCT = Atom("centred_product", lambda rows: rows.centred(LABEL) * rows.centred(_PREDICTION))
+
+
+class _Values(Metric):
+    """Base of the correlations of values: second moments around constants near label and prediction."""
+
+    task = "regression"
+    family = "sums"
+    range = (-1.0, 1.0)
+    direction = "higher"
+
+    def centres(self) -> tuple[RowValue, ...]:
+        """Labels and predictions."""
+        return (LABEL, _PREDICTION)
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """First and second moments, and that of both."""
+        return {**moments(LABEL), **moments(_PREDICTION), "product": _PRODUCT, "error": MEAN_ERROR}
+
+    @staticmethod
+    def _covariation(state: Any) -> Any:
+        return state.product - state.label_sum * ops.ratio(state.prediction_sum, state.weight)
+
+
+@register
+class Pearson(_Values):
+    """Linear correlation of label and prediction: their covariance over the root of their variances.
+
+    Weighted by row, moments of the population; in [-1, 1]; undefined (`zero_denominator`) where labels or predictions
+    are all equal up to rounding, `no_rows` without rows. Source: Pearson (1895).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1.0, 2.0, 3.0, 4.0], "p": [1.0, 3.0, 2.0, 4.0]})
+    >>> round(rows.select(Pearson().expr("y", "p")).item(), 6)
+    0.8
+    """
+
+    name = "pearson"
+    formula = "cov(label, prediction) / sqrt(var(label) var(prediction))"
+    use_when = "Predictions are rescaled before they are used, and only how they move with the label matters."
+    beware = (
+        "It ignores offset and scale: a model that is ten times too high can have 1. One outlier can make it."
+    )
+    reference = "Pearson (1895), Notes on regression and inheritance, Proceedings of the Royal Society 58"
+
+    def finalise(self, state: Any) -> Any:
+        """From moments that add."""
+        both = variation(state, LABEL) * variation(state, _PREDICTION)
+        return ops.ratio(self._covariation(state), ops.sqrt(both))
+
+    def undefined(self, state: Any) -> Undefined:
+        """Labels or predictions do not vary."""
+        flat = (variation(state, LABEL) == 0) | (variation(state, _PREDICTION) == 0)
+        return [*super().undefined(state), ("zero_denominator", flat)]
+
+
+@register
+class Concordance(_Values):
+    """How close the points (label, prediction) lie to the line of equality: Lin's concordance correlation.
+
+    2 cov / (var(label) + var(prediction) + (mean error)^2), moments of the population. Weighted by row; in [-1, 1];
+    undefined (`zero_denominator`) where labels and predictions are one and the same constant. Source: Lin (1989).
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"y": [1.0, 2.0, 3.0, 4.0], "p": [2.0, 3.0, 4.0, 5.0]})
+    >>> round(rows.select(Concordance().expr("y", "p")).item(), 6)
+    0.714286
+    """
+
+    name = "concordance_ccc"
+    formula = "2 cov(label, prediction) / (var(label) + var(prediction) + mean(e)^2)"
+    use_when = "Two measurements are to replace each other: offset and scale count as errors."
+    beware = "It depends on how much the labels vary: a narrow slice gets a low value from the same errors."
+    reference = (
+        "Lin (1989), A concordance correlation coefficient to evaluate reproducibility, Biometrics 45(1)"
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """From moments that add."""
+        return ops.ratio(2.0 * self._covariation(state), self._spread(state))
+
+    def undefined(self, state: Any) -> Undefined:
+        """Nothing varies and nothing is off."""
+        return [*super().undefined(state), ("zero_denominator", self._spread(state) == 0)]
+
+    @staticmethod
+    def _spread(state: Any) -> Any:
+        off = state.error * ops.ratio(state.error, state.weight)
+        return variation(state, LABEL) + variation(state, _PREDICTION) + off
+
+
+class _Ranks(Metric):
+    """Base of the correlations of ranks; see `plmetrics.states.ranks` for what they read."""
+
+    task = "regression"
+    family: ClassVar[Family] = "ranks"
+    range = (-1.0, 1.0)
+    direction = "higher"
+    needs_score = True
+    expressible = False
+
+
+@register
+class Spearman(_Ranks):
+    """Correlation of the middle ranks of label and prediction.
+
+    The middle rank of a value is the weight below it and half of its own. Weighted by row; in [-1, 1]; undefined
+    (`zero_denominator`) where labels or predictions are all equal, `no_rows` without rows. Needs the rows in memory.
+    Source: Spearman (1904).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1.0, 2.0, 3.0, 4.0], "p": [1.0, 30.0, 2.0, 400.0]})
+    >>> found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=["spearman"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.8
+    """
+
+    name = "spearman"
+    formula = "pearson of the middle ranks"
+    use_when = "Only the order of predictions is used, or the scale of the label is arbitrary."
+    beware = "Near misses at the top weigh no more than in the middle: for the top, use a ranking metric."
+    reference = (
+        "Spearman (1904), The proof and measurement of association between two things, Am. J. Psychology 15"
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """Of ranks."""
+        return ops.ratio(state.rank_product, ops.sqrt(state.prediction_square * state.label_square))
+
+    def undefined(self, state: Any) -> Undefined:
+        """All labels or all predictions tie."""
+        flat = (state.prediction_untied == 0) | (state.label_untied == 0)
+        return [*super().undefined(state), ("zero_denominator", flat)]
+
+
+@register
+class Kendall(_Ranks):
+    """Concordant less discordant pairs, over the pairs that could be either: Kendall's tau-b.
+
+    (C - D) / sqrt((pairs whose labels differ)(pairs whose predictions differ)); a pair counts w_i w_j. In [-1, 1];
+    undefined (`zero_denominator`) where labels or predictions are all equal, `no_rows` without rows. Needs the rows in
+    memory. Source: Kendall (1945).
+
+    >>> import plmetrics as plm, polars as pl
+    >>> rows = pl.DataFrame({"y": [1.0, 2.0, 3.0, 4.0], "p": [1.0, 30.0, 2.0, 400.0]})
+    >>> found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=["kendall"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.666667
+    """
+
+    name = "kendall"
+    formula = "(C - D) / sqrt((n0 - ties of labels)(n0 - ties of predictions))"
+    use_when = "You want the chance that two rows are put in the right order, on a scale from -1 to 1."
+    beware = "It is smaller than spearman on the same rows; compare like with like."
+    reference = "Kendall (1945), The treatment of ties in ranking problems, Biometrika 33(3)"
+
+    def finalise(self, state: Any) -> Any:
+        """Of pairs."""
+        return ops.ratio(state.concordance, ops.sqrt(state.prediction_untied * state.label_untied))
+
+    def undefined(self, state: Any) -> Undefined:
+        """All labels or all predictions tie."""
+        flat = (state.prediction_untied == 0) | (state.label_untied == 0)
+        return [*super().undefined(state), ("zero_denominator", flat)]

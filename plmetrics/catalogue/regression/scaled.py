@@ -1,0 +1,127 @@
+"""Errors against those of the naive forecast: the label one season ago."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.catalogue.metric import Metric, ParameterError, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, INFINITY
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom
+from plmetrics.table.checks import Requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.states.sums import Rows
+
+
+def _column(doc: str) -> Any:
+    return parameter(None, doc=doc, check=lambda value: value is None or bool(value), domain="a column")
+
+
+@register
+@dataclass(frozen=True)
+class MeanAbsoluteScaledError(Metric):
+    """Mean absolute error over that of the naive forecast, the label one season ago.
+
+    With `scale`, a column that holds each series' own mean naive error (as it is found in training data): the mean over
+    rows of abs(e) / scale. With `time`: the mean of abs(e) over the mean of abs(y_t - y_(t - season)), rows in the
+    order of `time` within each `series`, over the evaluated rows that have a label a season before. Below 1 beats the naive
+    forecast. Weighted by row; 0 or more; undefined (`zero_denominator`) where no row has such a label or none changes.
+    A scale that is not above 0 is a data error. Source: Hyndman and Koehler (2006).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"day": [1, 2, 3, 4], "y": [1.0, 3.0, 2.0, 4.0], "p": [1.0, 2.0, 2.0, 5.0]})
+    >>> found = plm.evaluate(rows, task="regression", label="y", models="p", metrics=["mase(time=day)"]).metrics
+    >>> round(found["value"].item(), 6)
+    0.3
+    """
+
+    name = "mase"
+    task = "regression"
+    family = "sums"
+    expressible = False
+    range = (0.0, INFINITY)
+    direction = "lower"
+    formula = "mean of abs(e) / mean of abs(label - label a season ago)"
+    use_when = "Series of different scale are put together, and labels may be 0."
+    beware = (
+        "The scale from evaluated labels depends on the slice: a scale column from training data does not."
+    )
+    reference = (
+        "Hyndman and Koehler (2006), Another look at measures of forecast accuracy, Int. J. Forecasting 22(4)"
+    )
+
+    season: int = parameter(
+        1, doc="rows of a series in a season", check=lambda value: value >= 1, domain="at least 1"
+    )
+    scale: str | None = _column("column of the series' mean naive error")
+    time: str | None = _column("column that rows are ordered by")
+    series: str | None = _column("column that tells series apart")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.scale is None) == (self.time is None):
+            msg = "mase: give either scale, a column of naive errors, or time, to find them in the labels"
+            raise ParameterError(msg)
+        if self.scale is not None and (self.series is not None or self.season != 1):
+            msg = "mase: season and series belong to time, and scale needs neither"
+            raise ParameterError(msg)
+
+    def columns(self) -> tuple[str, ...]:
+        """The scale, or what its time order is found by."""
+        return tuple(name for name in (self.scale, self.time, self.series) if name is not None)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        """A scale is above 0."""
+        if self.scale is None:
+            return ()
+
+        def bad(value: pl.Expr) -> pl.Expr:
+            return value.is_null() | ~value.cast(pl.Float64).is_finite() | (value <= 0)
+
+        return (Requirement(self.scale, "null, infinite or not above 0", bad, "scale of mase"),)
+
+    def made(self, label: str) -> Mapping[str, pl.Expr]:
+        """The distance of each label from that of a season before, null where there is none."""
+        if self.time is None:
+            return {}
+        value = pl.col(label).cast(pl.Float64)
+        series = pl.lit(0) if self.series is None else pl.col(self.series)
+        return {self._naive: (value - value.shift(self.season).over(series, order_by=self.time)).abs()}
+
+    @property
+    def _naive(self) -> str:
+        return f"naive|{self.season}|{self.time}|{self.series}"
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The errors, and the naive ones with the rows that have one."""
+        if self.scale is not None:
+            return {"error_sum": Atom(f"scaled_error|{self.scale}", self._scaled)}
+        return {
+            "error_sum": ABSOLUTE_ERROR,
+            "naive_sum": Atom(self._naive, lambda rows: rows.column(self._naive).fill_null(0.0)),
+            "naive_mass": Atom(
+                f"{self._naive}|rows", lambda rows: rows.column(self._naive).is_not_null(), counts=True
+            ),
+        }
+
+    def _scaled(self, rows: Rows) -> pl.Expr:
+        assert self.scale is not None
+        return rows.error.abs() / rows.column(self.scale).cast(pl.Float64)
+
+    def finalise(self, state: Any) -> Any:
+        """Mean error, over the mean naive one."""
+        mean = ops.ratio(state.error_sum, state.weight)
+        return mean if self.scale is not None else ops.ratio(mean * state.naive_mass, state.naive_sum)
+
+    def undefined(self, state: Any) -> Undefined:
+        """There is no naive forecast, or it makes no error."""
+        reasons = super().undefined(state)
+        return reasons if self.scale is not None else [*reasons, ("zero_denominator", state.naive_sum == 0)]

@@ -1,0 +1,1 @@
+"""Metrics of treatment effects, and of scores that predict them."""

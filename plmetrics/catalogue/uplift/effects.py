@@ -1,0 +1,370 @@
+"""Average effects of a treatment: treated against controls, as they come or weighted to be comparable.
+
+None of them reads the score. In a slice set they are the effects by slice. The propensity of a row is its chance to be
+treated, and is taken as known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.metric import one_of, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, of_arm
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom
+from plmetrics.table.checks import Requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.states.sums import Rows, RowValue
+
+_NEYMAN = "Neyman (1923), On the application of probability theory to agricultural experiments, section 9"
+_LUNCEFORD = (
+    "Lunceford and Davidian (2004), Stratification and weighting via the propensity score in estimation of "
+    "causal treatment effects, Statistics in Medicine 23(19)"
+)
+_ROBINS = (
+    "Robins, Rotnitzky and Zhao (1994), Estimation of regression coefficients when some regressors are not "
+    "always observed, JASA 89(427)"
+)
+_VANDERWEELE = (
+    "VanderWeele and Ding (2017), Sensitivity analysis in observational research: introducing the E-value, "
+    "Annals of Internal Medicine 167(4)"
+)
+_NAME = "the name of a column"
+
+
+@register
+class AverageEffect(OfArms):
+    """Mean outcome of the treated less that of the controls: the average treatment effect of an experiment.
+
+    sum over treated of w y / W1 - sum over controls of w y / W0. In the outcome's unit, weighted by row; undefined
+    (`empty_arm`) where an arm has no rows, `no_rows` without rows. Source: Neyman (1923).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [3, 1, 0, 2], "t": [1, 1, 0, 0], "p": [0.4, 0.1, 0.3, 0.2]})
+    >>> plm.evaluate(rows, task="uplift", label="y", treatment="t", models="p", metrics="ate").metrics["value"].item()
+    1.0
+    """
+
+    name = "ate"
+    family = "sums"
+    formula = "mean outcome of the treated - mean outcome of the controls"
+    use_when = "Treatment was assigned at random, with the same chance for every row."
+    beware = "Without random assignment it also holds what told the arms apart before the treatment."
+    reference = _NEYMAN
+
+    def centres(self) -> tuple[RowValue, ...]:
+        """The outcomes."""
+        return (OUTCOME,)
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """Outcomes of each arm around a constant near them."""
+        return {**super().atoms(), "treated_outcome": _TREATED_CENTRED, "control_outcome": _CONTROL_CENTRED}
+
+    def finalise(self, state: Any) -> Any:
+        """Difference of the means."""
+        treated = ops.ratio(state.treated_outcome, state.treated_weight)
+        return treated - ops.ratio(state.control_outcome, state.control_weight)
+
+
+_TREATED_CENTRED = Atom("treated_centred", lambda rows: of_arm(rows, rows.centred(OUTCOME), treated=True))
+_CONTROL_CENTRED = Atom("control_centred", lambda rows: of_arm(rows, rows.centred(OUTCOME), treated=False))
+_TREATED_OUTCOME = Atom("treated_outcome", lambda rows: of_arm(rows, rows.label, treated=True))
+_CONTROL_OUTCOME = Atom("control_outcome", lambda rows: of_arm(rows, rows.label, treated=False))
+
+
+@register
+class EValue(OfArms):
+    """How strong confounding would have to be to explain the whole effect: R + sqrt(R (R - 1)).
+
+    R is the ratio of the arms' mean outcomes (risks, for outcomes of 0 and 1), or its inverse if that is larger: on
+    the scale of risk ratios, an unmeasured confounder would need at least this association with treatment and with
+    outcome. 1 is no effect; weighted by row; undefined (`empty_arm`) where an arm has no rows, `nonpositive_values`
+    where a mean is not above 0; it has no interval. Source: VanderWeele and Ding (2017).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [1, 1, 0, 1], "t": [1, 1, 0, 0], "p": [0.4, 0.1, 0.3, 0.2]})
+    >>> found = plm.evaluate(rows, task="uplift", label="y", treatment="t", models="p", metrics="e_value")
+    >>> round(found.metrics["value"].item(), 4)
+    3.4142
+    """
+
+    name = "e_value"
+    family = "sums"
+    kind = "extreme"
+    range = (1.0, float("inf"))
+    formula = "R + sqrt(R (R - 1)), R = mean outcome of one arm / mean outcome of the other, at least 1"
+    use_when = "Assignment was not random and you ask how far hidden confounding could go."
+    beware = "Noise alone moves it away from 1: read it beside the effect's interval."
+    reference = _VANDERWEELE
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """Outcomes of each arm."""
+        return {**super().atoms(), "treated_outcome": _TREATED_OUTCOME, "control_outcome": _CONTROL_OUTCOME}
+
+    def finalise(self, state: Any) -> Any:
+        """From the ratio of the means."""
+        treated, control = self._means(state)
+        ratio = ops.ratio(ops.larger(treated, control), ops.smaller(treated, control))
+        return ratio + ops.sqrt(ratio * (ratio - 1.0))
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also a mean that is not above 0."""
+        treated, control = self._means(state)
+        return [*super().undefined(state), ("nonpositive_values", ops.smaller(treated, control) <= 0)]
+
+    @staticmethod
+    def _means(state: Any) -> tuple[Any, Any]:
+        treated = ops.ratio(state.treated_outcome, state.treated_weight)
+        return treated, ops.ratio(state.control_outcome, state.control_weight)
+
+
+@dataclass(frozen=True)
+class ByPropensity(OfArms):
+    """Base of the effects that weigh rows by the inverse of the chance to be in their arm."""
+
+    family = "sums"
+
+    propensity: str = parameter(
+        doc="column of the chance to be treated", check=bool, domain="the name of a column"
+    )
+
+    def columns(self) -> tuple[str, ...]:
+        """The propensity."""
+        return (self.propensity,)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        """Propensities lie between 0 and 1, both left out."""
+        role = f"propensity of {self.name}"
+        return (Requirement(self.propensity, "outside (0, 1)", _no_propensity, role, numeric=True),)
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The inverse propensities of each arm, and their squares."""
+        treated, control = self._inverse(treated=True), self._inverse(treated=False)
+        return {
+            **super().atoms(),
+            "treated_inverse": self._atom("treated_inverse", treated),
+            "control_inverse": self._atom("control_inverse", control),
+            "treated_square": self._atom("treated_square", lambda rows: treated(rows) ** 2 * _weight(rows)),
+            "control_square": self._atom("control_square", lambda rows: control(rows) ** 2 * _weight(rows)),
+        }
+
+    def remark(self, state: Any) -> Any:
+        """The effective sample size of each arm: (sum of w)^2 / sum of w^2, w the row's weight over its chance."""
+        treated, control = (
+            np.atleast_1d(ops.ratio(total**2, squares, otherwise=0.0))
+            for total, squares in (
+                (state.treated_inverse, state.treated_square),
+                (state.control_inverse, state.control_square),
+            )
+        )
+        told = [_sample_sizes(*sizes) for sizes in zip(treated, control, strict=True)]
+        return np.array(told, dtype=object)
+
+    def _chance(self, rows: Rows) -> pl.Expr:
+        return rows.column(self.propensity).cast(pl.Float64)
+
+    def _inverse(self, *, treated: bool) -> Callable[[Rows], pl.Expr]:
+        """The row expression 1 / chance to be in an arm, 0 for rows of the other."""
+
+        def build(rows: Rows) -> pl.Expr:
+            chance = self._chance(rows) if treated else 1.0 - self._chance(rows)
+            return of_arm(rows, 1.0 / chance, treated=treated)
+
+        return build
+
+    def _atom(self, name: str, build: Callable[[Rows], pl.Expr], *, counts: bool = False) -> Atom:
+        return Atom(f"{name}|{self._identity()}", build, counts=counts, weighted=not counts)
+
+    def _identity(self) -> str:
+        return self.propensity
+
+
+@register
+@dataclass(frozen=True)
+class WeightedEffect(ByPropensity):
+    """Average effect with each row weighted by the inverse of the chance e to be in its arm.
+
+    hajek: each arm's mean with weights w / e (treated) and w / (1 - e) (controls), treated less controls.
+    horvitz_thompson: the mean over all rows of t y / e - (1 - t) y / (1 - e), which unlike hajek depends on where the
+    outcome's 0 lies. With `clip` c, e is kept within [c, 1 - c]; the note counts the rows that it moved, and gives the
+    effective sample size of each arm. In the outcome's unit, weighted by row; undefined (`empty_arm`) where an arm has
+    no rows. An e outside (0, 1) is a data error. Source: Lunceford and Davidian (2004).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [3, 1, 0, 2], "t": [1, 1, 0, 0], "e": [0.5, 0.25, 0.5, 0.75], "p": [4, 1, 3, 2]})
+    >>> found = plm.evaluate(
+    ...     rows, task="uplift", label="y", treatment="t", models="p", metrics="ate_ipw(propensity='e')"
+    ... )
+    >>> round(found.metrics["value"].item(), 4)
+    0.3333
+    """
+
+    name = "ate_ipw"
+    formula = "mean outcome of the treated, weighted by 1/e, - that of the controls, weighted by 1/(1 - e)"
+    use_when = "The chance to be treated differs from row to row and is known, or modelled well."
+    beware = (
+        "A few rows with a tiny chance to be where they are can decide it: look at the effective sample size."
+    )
+    reference = _LUNCEFORD
+
+    estimator: str = parameter(
+        "hajek",
+        doc="whether each arm is divided by its own weights or by the number of rows",
+        check=one_of("hajek", "horvitz_thompson"),
+        domain="hajek or horvitz_thompson",
+    )
+    clip: float | None = parameter(
+        None,
+        doc="propensities are kept within [clip, 1 - clip]; none leaves them alone",
+        check=lambda value: value is None or 0 < value < 0.5,
+        domain="above 0 and below 0.5",
+    )
+
+    def centres(self) -> tuple[RowValue, ...]:
+        """The outcomes, where a constant that all share does not matter."""
+        return (OUTCOME,) if self._hajek else ()
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """Outcomes of each arm, weighted; and the rows that clipping moved."""
+        around = "centred" if self._hajek else "raw"
+        treated, control = self._outcome(treated=True), self._outcome(treated=False)
+        out = {
+            **super().atoms(),
+            "treated_outcome": self._atom(f"treated_inverse_{around}", treated),
+            "control_outcome": self._atom(f"control_inverse_{around}", control),
+        }
+        if self.clip is not None:
+            out["clipped"] = self._atom("clipped", self._moved, counts=True)
+        return out
+
+    def finalise(self, state: Any) -> Any:
+        """Treated less controls."""
+        if not self._hajek:
+            return ops.ratio(state.treated_outcome - state.control_outcome, state.weight)
+        treated = ops.ratio(state.treated_outcome, state.treated_inverse)
+        return treated - ops.ratio(state.control_outcome, state.control_inverse)
+
+    def remark(self, state: Any) -> Any:
+        """Also how many rows were clipped."""
+        told = super().remark(state)
+        if self.clip is None:
+            return told
+        clipped = np.atleast_1d(state.clipped)
+        texts = [
+            f"propensities clipped: {count:,.0f}; {text}" for count, text in zip(clipped, told, strict=True)
+        ]
+        return np.array(texts, dtype=object)
+
+    @property
+    def _hajek(self) -> bool:
+        return self.estimator == "hajek"
+
+    def _outcome(self, *, treated: bool) -> Callable[[Rows], pl.Expr]:
+        inverse = self._inverse(treated=treated)
+        return lambda rows: inverse(rows) * (rows.centred(OUTCOME) if self._hajek else rows.label)
+
+    def _chance(self, rows: Rows) -> pl.Expr:
+        chance = super()._chance(rows)
+        return chance if self.clip is None else chance.clip(self.clip, 1.0 - self.clip)
+
+    def _moved(self, rows: Rows) -> pl.Expr:
+        assert self.clip is not None
+        chance = super()._chance(rows)
+        return (chance < self.clip) | (chance > 1.0 - self.clip)
+
+    def _identity(self) -> str:
+        return f"{self.clip}|{self.propensity}"
+
+
+@register
+@dataclass(frozen=True)
+class DoublyRobustEffect(ByPropensity):
+    """Average effect from models of the outcome, corrected by weighted residuals.
+
+    Mean over rows of mu1 - mu0 + t (y - mu1) / e - (1 - t) (y - mu0) / (1 - e), where mu1 and mu0 are the outcomes that
+    a model expects with and without treatment, and e the chance to be treated: right on average if either is. In the
+    outcome's unit, weighted by row; undefined (`empty_arm`) where an arm has no rows. An e outside (0, 1) is a data
+    error; the note gives the effective sample size of each arm. Source: Robins, Rotnitzky and Zhao (1994).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [3, 1], "t": [1, 0], "e": [0.5, 0.5], "m1": [2, 2], "m0": [1, 1], "p": [4, 1]})
+    >>> aipw = "ate_aipw(propensity='e', mu0='m0', mu1='m1')"
+    >>> plm.evaluate(rows, task="uplift", label="y", treatment="t", models="p", metrics=[aipw]).metrics["value"].item()
+    2.0
+    """
+
+    name = "ate_aipw"
+    formula = "mean of mu1 - mu0 + t (y - mu1) / e - (1 - t) (y - mu0) / (1 - e)"
+    use_when = "You have models of the outcome under both arms, fitted on other rows, besides the propensity."
+    beware = "Models fitted on the same rows make it, and its interval, look better than it is."
+    reference = _ROBINS
+
+    mu0: str = parameter(
+        doc="column of the expected outcome without treatment", check=bool, domain="the name of a column"
+    )
+    mu1: str = parameter(
+        doc="column of the expected outcome with treatment", check=bool, domain="the name of a column"
+    )
+
+    def columns(self) -> tuple[str, ...]:
+        """The propensity and the expected outcomes."""
+        return (self.propensity, self.mu0, self.mu1)
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        """Expected outcomes are finite."""
+        expected = {"mu0": self.mu0, "mu1": self.mu1}
+        return (
+            *super().requirements(),
+            *(
+                Requirement(
+                    column, "null, NaN or infinite", _not_finite, f"{name} of {self.name}", numeric=True
+                )
+                for name, column in expected.items()
+            ),
+        )
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The sum over rows."""
+        key = f"aipw|{self.mu0}|{self.mu1}"
+        return {**super().atoms(), "effect": self._atom(key, self._effect)}
+
+    def finalise(self, state: Any) -> Any:
+        """Mean over rows."""
+        return ops.ratio(state.effect, state.weight)
+
+    def _effect(self, rows: Rows) -> pl.Expr:
+        without, treated = (rows.column(name).cast(pl.Float64) for name in (self.mu0, self.mu1))
+        chance = self._chance(rows)
+        residual = (
+            pl.when(rows.treated)
+            .then((rows.label - treated) / chance)
+            .otherwise((without - rows.label) / (1.0 - chance))
+        )
+        return treated - without + residual
+
+
+def _weight(rows: Rows) -> Any:
+    return 1.0 if rows.weight is None else rows.weight
+
+
+def _no_propensity(value: pl.Expr) -> pl.Expr:
+    chance = value.cast(pl.Float64)
+    return chance.is_null() | chance.is_nan() | (chance <= 0) | (chance >= 1)
+
+
+def _not_finite(value: pl.Expr) -> pl.Expr:
+    number = value.cast(pl.Float64)
+    return number.is_null() | ~number.is_finite()
+
+
+def _sample_sizes(treated: float, control: float) -> str:
+    return f"effective sample size: {treated:,.1f} treated, {control:,.1f} controls"

@@ -1,0 +1,231 @@
+"""How well a score ranks rows by the effect of a treatment. Rows with equal scores are one point.
+
+The state has weight and outcome of each arm per distinct score, ascending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.metric import one_of, parameter
+from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.uplift.arms import OfArms
+from plmetrics.catalogue.uplift.targeted import Targeted
+from plmetrics.core import ops
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Undefined
+
+_RADCLIFFE = (
+    "Radcliffe (2007), Using control groups to target on predicted lift: building and assessing uplift models, "
+    "Direct Marketing Analytics Journal 1(3)"
+)
+_GUTIERREZ = (
+    "Gutierrez and Gerardy (2017), Causal inference and uplift modelling: a review of the literature, PMLR 67"
+)
+_INFINITY = float("inf")
+_TIE = 1e-12
+
+
+class OfOrder(OfArms):
+    """Base of the metrics of the order of predicted effects: every distinct score is a point, in replicates as well."""
+
+    family = "scores"
+    needs_score = True
+    reads_scores = True
+
+
+@dataclass(frozen=True)
+class OfCurve(OfOrder):
+    """Base of the areas under a curve over the share of rows that are treated first."""
+
+    method: str = parameter(
+        "radcliffe",
+        doc="which curve: controls scaled to the treated above each score, or each arm by its own size",
+        check=one_of("radcliffe", "guelman"),
+        domain="radcliffe or guelman",
+    )
+
+
+@register
+@dataclass(frozen=True)
+class Qini(OfCurve):
+    """Area between the curve of the outcome gained by treating the highest scores first, and its straight line.
+
+    Y1, Y0, n1, n0 are outcome and weight of the treated and of the controls with a score of at least s, N1 and N0 the
+    arms' weights. radcliffe: (Y1 - Y0 n1 / n0) / N1, where Y0 n1 / n0 is 0 as long as n0 is; guelman: Y1/N1 - Y0/N0.
+    Its area by trapezoids over the share of all rows, less half of its end: 0 for an order at random. In the outcome's
+    unit, weighted by row; undefined (`empty_arm`) where an arm has no rows, `no_rows` without rows.
+
+    normalise=perfect divides by the same area of a score that puts the treated with outcome 1 first and the controls
+    with outcome 1 last (`zero_denominator` where that is 0); outcomes other than 0 and 1 are then a data error.
+    Source: Radcliffe (2007).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [0, 1, 0, 0, 1, 1], "t": [0, 0, 0, 1, 1, 1], "p": [1, 2, 3, 4, 5, 6]})
+    >>> qini = plm.evaluate(rows, task="uplift", label="y", treatment="t", models="p", metrics="qini(method=guelman)")
+    >>> round(qini.metrics["value"].item(), 7)
+    0.3055556
+    """
+
+    name = "qini"
+    formula = "area under the curve of gained outcome - half of its end"
+    use_when = (
+        "You compare models that choose whom to treat, on an experiment, whatever share will be treated."
+    )
+    beware = (
+        "It is noisy: effects are differences of two means, so look at its interval before you rank models."
+    )
+    reference = _RADCLIFFE
+
+    normalise: str = parameter(
+        "none",
+        doc="whether to divide by the area of a perfect order, for outcomes 0 and 1",
+        check=one_of("none", "perfect"),
+        domain="none or perfect",
+    )
+
+    @property
+    def binary_outcome(self) -> bool:
+        """Whether outcomes must be 0 or 1."""
+        return self.normalise == "perfect"
+
+    def finalise(self, state: Any) -> Any:
+        """Area less that of the line, maybe over the perfect one."""
+        targeted = Targeted(state)
+        curve = targeted.guelman() if self.method == "guelman" else targeted.radcliffe()
+        found = targeted.area(curve) - self._end(state) / 2.0
+        return ops.ratio(found, self._perfect(state)) if self.normalise == "perfect" else found
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also no area of a perfect order."""
+        reasons = super().undefined(state)
+        if self.normalise == "perfect":
+            reasons.append(("zero_denominator", self._perfect(state) == 0))
+        return reasons
+
+    @staticmethod
+    def _end(state: Any) -> Any:
+        treated = ops.ratio(ops.total(state.treated_outcome), state.treated_weight)
+        return treated - ops.ratio(ops.total(state.control_outcome), state.control_weight)
+
+    def _perfect(self, state: Any) -> Any:
+        """The area for the score y (2t - 1): gained by the first, kept by all others, lost again by the last."""
+        first, last = ops.total(state.treated_outcome), ops.total(state.control_outcome)
+        gained = ops.ratio(first, state.treated_weight)
+        end = self._end(state)
+        kept = state.weight - first - last
+        doubled = first * gained + 2.0 * kept * gained + last * (gained + end)
+        return ops.ratio(doubled / 2.0, state.weight) - end / 2.0
+
+
+@register
+@dataclass(frozen=True)
+class UpliftArea(OfCurve):
+    """Area under the uplift curve: the effect among those treated first, over the share of rows that are.
+
+    radcliffe: at the share t with the highest scores the curve is t (mean outcome of the treated there - mean outcome
+    of the controls there), a mean without rows being 0; guelman: Y1/N1 - Y0/N0 as in qini. By trapezoids over t; half
+    of the ate for an order at random. In the outcome's unit, weighted by row; undefined (`empty_arm`) where an arm has
+    no rows, `no_rows` without rows. Source: Gutierrez and Gerardy (2017).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [0, 1, 0, 0, 1, 1], "t": [0, 0, 0, 1, 1, 1], "p": [1, 2, 3, 4, 5, 6]})
+    >>> auuc = plm.evaluate(rows, task="uplift", label="y", treatment="t", models="p", metrics="auuc(method=guelman)")
+    >>> round(auuc.metrics["value"].item(), 7)
+    0.4722222
+    """
+
+    name = "auuc"
+    formula = "area under t (mean outcome of the treated - mean outcome of the controls) in the top t"
+    use_when = "You want the average gain over all shares that might be treated, the effect itself included."
+    beware = "A large average effect alone makes it large: only qini is 0 for an order at random."
+    reference = _GUTIERREZ
+
+    def finalise(self, state: Any) -> Any:
+        """By trapezoids."""
+        targeted = Targeted(state)
+        return targeted.area(targeted.guelman() if self.method == "guelman" else targeted.uplift())
+
+
+@register
+@dataclass(frozen=True)
+class UpliftAtTop(OfOrder):
+    """Effect among the k rows with the highest scores: mean outcome of the treated less that of the controls there.
+
+    k is a number of rows (of units of weight), or a share. by=overall takes the top of all rows together; by=arm takes
+    the top k of each arm by itself. Rows of one score at the cut count with the fraction that is needed. In the
+    outcome's unit, weighted by row; undefined (`too_few_rows`) where there are fewer than k, `empty_arm` where an arm
+    has no rows in the top. Source: Gutierrez and Gerardy (2017).
+
+    >>> import polars as pl, plmetrics as plm
+    >>> rows = pl.DataFrame({"y": [3, 1, 0, 2], "t": [1, 0, 1, 0], "p": [0.4, 0.3, 0.2, 0.1]})
+    >>> top = plm.evaluate(rows, task="uplift", label="y", treatment="t", models="p", metrics="uplift_at_k(k=0.5)")
+    >>> top.metrics["value"].item()
+    2.0
+    """
+
+    name = "uplift_at_k"
+    threshold_free = False
+    formula = "mean outcome of the treated - mean outcome of the controls, in the top k"
+    use_when = "The number or share of rows that will be treated is fixed."
+    beware = "Few rows of one arm in the top make it noisy, and it does not see the order within the top."
+    reference = _GUTIERREZ
+
+    k: int | float = parameter(
+        doc="how many rows, or a share of them",
+        check=lambda value: value >= 1 if isinstance(value, int) else 0 < value < 1,
+        domain="a whole number of at least 1, or a share between 0 and 1",
+    )
+    by: str = parameter(
+        "overall",
+        doc="whether the top is that of all rows, or of each arm by itself",
+        check=one_of("overall", "arm"),
+        domain="overall or arm",
+    )
+
+    def finalise(self, state: Any) -> Any:
+        """Difference of the means in the top."""
+        means = []
+        for arm, share in zip(("treated", "control"), self._shares(state), strict=True):
+            outcome = ops.total(getattr(state, f"{arm}_outcome") * share)
+            means.append(ops.ratio(outcome, ops.total(getattr(state, arm) * share)))
+        return means[0] - means[1]
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also fewer rows than k, and an arm without rows in the top."""
+        whole = ops.smaller(state.treated_weight, state.control_weight) if self._by_arm else state.weight
+        treated, control = self._shares(state)
+        empty = (ops.total(state.treated * treated) == 0) | (ops.total(state.control * control) == 0)
+        short = self._size(whole) > whole * (1 + _TIE)
+        return [*super().undefined(state), ("too_few_rows", short), ("empty_arm", empty)]
+
+    def cut(self, state: Any) -> Any:
+        """The score at which the top of all rows ends."""
+        if self._by_arm:
+            return None
+        running = ops.cumulative(state.treated + state.control, descending=True)
+        reached = running >= ops.spread(self._size(state.weight) * (1 - _TIE), running)
+        return ops.largest(ops.where(reached, state.score, -_INFINITY))
+
+    @property
+    def _by_arm(self) -> bool:
+        return self.by == "arm"
+
+    def _size(self, whole: Any) -> Any:
+        return whole * self.k if self.k < 1 else whole * 0.0 + self.k
+
+    def _shares(self, state: Any) -> tuple[Any, Any]:
+        """The share of each point's treated and controls that belongs to the top."""
+        if self._by_arm:
+            treated = self._share(state.treated, state.treated_weight)
+            return treated, self._share(state.control, state.control_weight)
+        share = self._share(state.treated + state.control, state.weight)
+        return share, share
+
+    def _share(self, mass: Any, whole: Any) -> Any:
+        size = ops.spread(self._size(whole), mass)
+        left = size - (ops.cumulative(mass, descending=True) - mass)
+        needed = ops.where(left > _TIE * size, ops.smaller(left, mass), 0.0)
+        return ops.ratio(needed, mass, otherwise=0.0)

@@ -1,0 +1,93 @@
+"""Curves of predicted effects: what is gained by treating the highest first, and predicted against observed effects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.catalogue.uplift.targeted import Targeted
+from plmetrics.inference.curves.thinning import thin
+from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.intervals.percentile import quantiles
+from plmetrics.inference.ordered import score_view
+from plmetrics.states.effects import ARMS
+from plmetrics.states.scores import Binning, resample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from plmetrics.core.segments import Segments
+    from plmetrics.states.scores import SlicedScores
+
+Array = NDArray[np.float64]
+Points = dict[str, Any]
+
+DECILES = Binning(10, "quantile")
+
+
+def points_of_effects(
+    curve: str, sliced: SlicedScores, weights: Array | None, level: float
+) -> list[dict[str, Any]]:
+    """The points of a curve in each slice; none where an arm is empty.
+
+    qini, uplift and guelman: y over the share x of rows with the highest scores, from nobody on, with the score of the
+    last of them as `threshold`. effect_calibration: mean score and observed effect by tenth of the scores, lowest
+    first, with percentile bands where blocks are resampled; a tenth without rows of one arm is left out.
+    """
+    if curve == "effect_calibration":
+        out: list[dict[str, Any]] = []
+        for _, _, counts in sliced.bin_counts(DECILES, 1 if weights is None else weights.shape[1]):
+            out += [_calibration(part, weights, level, weighted=sliced.weighted) for part in counts]
+        return out
+    state = sliced.point_state()
+    return [_gained(curve, state, index) for index in range(sliced.slices)]
+
+
+def _gained(curve: str, state: Mapping[str, Segments], index: int) -> Points:
+    low, high = state["score"].offsets[index : index + 2]
+    view = score_view({name: part.values[low:high] for name, part in state.items()})
+    if view.treated_weight == 0 or view.control_weight == 0:
+        return {}
+    targeted = Targeted(view)
+    x, y, threshold = (
+        np.append(start, values[::-1])
+        for start, values in ((0.0, targeted.share), (0.0, _GAINED[curve](targeted)), (np.nan, view.score))
+    )
+    keep = thin(x, y)
+    return {"x": x[keep], "y": y[keep], "threshold": threshold[keep]}
+
+
+_GAINED: dict[str, Callable[[Targeted], Any]] = {
+    "qini": Targeted.radcliffe,
+    "uplift": Targeted.uplift,
+    "guelman": Targeted.guelman,
+}
+EFFECT_CURVES = (*_GAINED, "effect_calibration")
+"""The curves that are drawn here."""
+
+
+def _calibration(part: Array, weights: Array | None, level: float, *, weighted: bool) -> Points:
+    """Bins of one slice `[block, bin, channel]`."""
+    whole = part.sum(axis=0)
+    held = (whole[:, 0] > 0) & (whole[:, 1] > 0)
+    part, whole = part[:, held], whole[held]
+    mass = whole[:, 0] + whole[:, 1]
+    out: Points = {"x": whole[:, len(ARMS)] / mass, "y": _effect(whole)}
+    if not weighted:
+        out["n"] = mass
+    if weights is not None:
+        effects = _effect(resample(weights, part[None, ..., : len(ARMS)])[0])
+        alone = effective_blocks((part[..., 0].T, part[..., 1].T)) < 2
+        ends = quantiles(effects, ((1 - level) / 2, (1 + level) / 2))
+        out["lower"], out["upper"] = np.where(alone, np.nan, ends)
+    return out
+
+
+def _effect(counts: Array) -> Array:
+    """Mean outcome of the treated less that of the controls, from the channels of both arms."""
+    control, treated, control_outcome, treated_outcome = np.moveaxis(counts, -1, 0)[: len(ARMS)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect: Array = treated_outcome / treated - control_outcome / control
+    return effect

@@ -1,0 +1,144 @@
+"""Correlations against SciPy, and weighted ones against loops over all pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import plmetrics as plm
+
+METRICS = ["pearson", "concordance_ccc", "spearman", "kendall"]
+
+
+def table(rows: int = 200, seed: int = 1, *, ties: bool = True) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    y = rng.normal(5, 2, rows)
+    p = 0.6 * y + rng.normal(0, 1.5, rows)
+    if ties:
+        y, p = np.round(y), np.round(p * 2) / 2
+    weight = rng.choice([0.0, 1.0, 2.0, 3.0], rows)
+    return pl.DataFrame({"y": y, "p": p, "w": weight, "g": rng.choice(["a", "b", "c"], rows)})
+
+
+def of_scipy(y: Any, p: Any) -> dict[str, float]:
+    covariance = np.cov(y, p, ddof=0)
+    spread = covariance[0, 0] + covariance[1, 1] + (y.mean() - p.mean()) ** 2
+    return {
+        "pearson": stats.pearsonr(y, p).statistic,
+        "concordance_ccc": 2 * covariance[0, 1] / spread,
+        "spearman": stats.spearmanr(y, p).statistic,
+        "kendall": stats.kendalltau(y, p).statistic,
+    }
+
+
+def evaluated(rows: pl.DataFrame, **more: Any) -> pl.DataFrame:
+    return plm.evaluate(rows, task="regression", label="y", models="p", metrics=METRICS, **more).metrics
+
+
+def values(found: pl.DataFrame) -> dict[str, float]:
+    return dict(zip(found["metric"], found["value"], strict=True))
+
+
+@pytest.mark.parametrize("ties", [True, False])
+@pytest.mark.parametrize("rows", [2, 3, 17, 400])
+def test_values_are_those_of_scipy(rows: int, ties: bool) -> None:
+    frame = table(rows, ties=ties)
+    expected = of_scipy(frame["y"].to_numpy(), frame["p"].to_numpy())
+    assert values(evaluated(frame)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_weight_is_a_repetition() -> None:
+    frame = table()
+    repeated = frame.select(pl.all().repeat_by(pl.col("w").cast(pl.UInt32))).explode("y", "p", "g")
+    expected = of_scipy(repeated["y"].to_numpy(), repeated["p"].to_numpy())
+    assert values(evaluated(frame, weight="w")) == pytest.approx(expected, rel=1e-9)
+
+
+def by_pairs(y: Any, p: Any, w: Any) -> tuple[float, float]:
+    """Spearman and Kendall by weighted pairs."""
+    mass = w[:, None] * w
+    sign_y, sign_p = (np.sign(x[:, None] - x) for x in (y, p))
+    kendall = (mass * sign_y * sign_p).sum() / np.sqrt((mass * sign_y**2).sum() * (mass * sign_p**2).sum())
+    ranks = [(w * ((x < x[:, None]) + 0.5 * (x == x[:, None]))).sum(axis=1) for x in (y, p)]
+    centred = [rank - np.average(rank, weights=w) for rank in ranks]
+    product, *squares = (
+        np.sum(w * a * b) for a, b in ((centred[0], centred[1]), (centred[0],) * 2, (centred[1],) * 2)
+    )
+    return float(product / np.sqrt(squares[0] * squares[1])), float(kendall)
+
+
+def test_weights_that_are_no_counts() -> None:
+    frame = table().with_columns(w=pl.Series(np.random.default_rng(3).gamma(1.0, size=200)))
+    found = values(evaluated(frame, weight="w"))
+    spearman, kendall = by_pairs(*(frame[name].to_numpy() for name in ("y", "p", "w")))
+    assert (found["spearman"], found["kendall"]) == pytest.approx((spearman, kendall), rel=1e-10)
+
+
+def test_every_slice_is_the_table_of_its_rows() -> None:
+    frame = table()
+    found = evaluated(frame, slices=["g"])
+    for group in "abc":
+        part = frame.filter(g=group)
+        expected = of_scipy(part["y"].to_numpy(), part["p"].to_numpy())
+        assert values(found.filter(slice=f"g={group}")) == pytest.approx(expected, rel=1e-9)
+
+
+def test_constants_have_no_correlation() -> None:
+    frame = pl.DataFrame({"y": [1e9 + 0.1] * 4, "p": [1.0, 2.0, 3.0, 4.0]})
+    found = evaluated(frame)
+    assert found["status"].to_list() == ["zero_denominator", "ok", "zero_denominator", "zero_denominator"]
+    same = pl.DataFrame({"y": [2.0] * 4, "p": [2.0] * 4})
+    assert evaluated(same)["status"].to_list() == ["zero_denominator"] * 4
+
+
+def test_offsets_cost_no_digits() -> None:
+    frame = table(ties=False)
+    far = frame.with_columns(pl.col("y", "p") + 1e9)
+    expected = values(evaluated(frame))
+    assert values(evaluated(far)) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", [None, "u"])
+def test_standard_errors_are_those_of_fresh_samples(unit: str | None) -> None:
+    def drawn(seed: int) -> pl.DataFrame:
+        frame = table(400, seed=seed, ties=False)
+        if unit is None:
+            return frame
+        half = frame.with_row_index("u")
+        return pl.concat([half, half])
+
+    spread = np.std(
+        [list(values(evaluated(drawn(100 + seed))).values()) for seed in range(120)], axis=0, ddof=1
+    )
+    errors = [
+        evaluated(drawn(400 + seed), unit=unit, uncertainty={"replicates": 200, "seed": seed})[
+            "std_error"
+        ].to_numpy()
+        for seed in range(5)
+    ]
+    np.testing.assert_allclose(np.mean(errors, axis=0), spread, rtol=0.2)
+
+
+def test_equal_models_do_not_differ() -> None:
+    frame = table().with_columns(q="p")
+    found = plm.evaluate(
+        frame,
+        task="regression",
+        label="y",
+        models=["p", "q"],
+        metrics=METRICS,
+        slices=["g"],
+        uncertainty={"replicates": 50},
+        compare={"baseline": "p"},
+    )
+    assert found.comparisons["difference"].to_list() == [0.0] * 16
+    assert (found.metrics["interval_status"] == "ok").all()
+
+
+def test_ranks_need_the_rows() -> None:
+    with pytest.raises(plm.ConfigError, match="kendall needs the sorted rows"):
+        plm.evaluate(table(), task="regression", label="y", models="p", metrics=["kendall"], exact=False)

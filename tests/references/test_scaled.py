@@ -1,0 +1,103 @@
+"""Scaled errors against loops over the series."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.engine.explain import fallbacks
+from plmetrics.engine.passes import sum_plans
+from plmetrics.engine.prepare import prepare
+from plmetrics.engine.request import bind
+from plmetrics.suite.arguments import suite_from_arguments
+from plmetrics.table.source import open_source
+
+
+def table() -> pl.DataFrame:
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame({"shop": ["a"] * 30 + ["b"] * 20 + ["c"], "day": [*range(30), *range(20), 0]})
+    frame = frame.with_columns(y=pl.Series(rng.normal(10, 3, 51)), w=pl.Series(rng.choice([1.0, 2.0], 51)))
+    frame = frame.with_columns(
+        p=pl.col("y") + pl.Series(rng.normal(0, 1, 51)), scale=pl.Series(rng.uniform(1, 3, 51))
+    )
+    return frame.sample(fraction=1.0, shuffle=True, seed=1)
+
+
+def by_hand(rows: pl.DataFrame, shops: str, season: int, weight: str | None) -> float:
+    """The mean error of some shops over the mean change of their labels in a season."""
+    errors, changes, masses = [], [], []
+    for shop in shops:
+        part = rows.filter(shop=shop).sort("day")
+        y, p = part["y"].to_list(), part["p"].to_list()
+        w = [1.0] * len(y) if weight is None else part[weight].to_list()
+        errors += [(w[i] * abs(p[i] - y[i]), w[i]) for i in range(len(y))]
+        changes += [w[i] * abs(y[i] - y[i - season]) for i in range(season, len(y))]
+        masses += w[season:]
+    mean = sum(error for error, _ in errors) / sum(mass for _, mass in errors)
+    return mean / (sum(changes) / sum(masses))
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("season", [1, 7])
+def test_the_scale_from_labels_in_time_order(season: int, weight: str | None) -> None:
+    rows = table()
+    given = "" if season == 1 else f"season={season}, "
+    metric = f"mase({given}time=day, series=shop)"
+    found = plm.evaluate(
+        rows,
+        task="regression",
+        label="y",
+        models="p",
+        metrics=[metric],
+        slices=["shop"],
+        weight=weight,
+        uncertainty={"replicates": 50},
+    ).metrics
+    assert found["metric"].unique().to_list() == [metric]
+    value = dict(zip(found["slice"], found["value"], strict=True))
+    assert value["all"] == pytest.approx(by_hand(rows, "abc", season, weight), rel=1e-12)
+    for shop in "ab":
+        assert value[f"shop={shop}"] == pytest.approx(by_hand(rows, shop, season, weight), rel=1e-12)
+    assert found.filter(slice="shop=c")["status"].item() == "zero_denominator"
+    assert found.filter(slice="all")["interval_status"].item() == "ok"
+
+
+def test_a_scale_column() -> None:
+    rows = table()
+    expected = ((rows["p"] - rows["y"]).abs() / rows["scale"]).mean()
+    found = plm.evaluate(
+        rows, task="regression", label="y", models="p", metrics=["mase(scale=scale)"]
+    ).metrics
+    assert found["value"].item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_plans_stream() -> None:
+    suite = suite_from_arguments(
+        task="regression", label="y", models="p", metrics=["mase(time=day, series=shop)"], slices=["shop"]
+    )
+    prepared = prepare(bind(suite, open_source(table())))
+    assert not [fallback for group in sum_plans(prepared) for plan in group for fallback in fallbacks(plan)]
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "words"),
+    [
+        ("mase", plm.ConfigError, "give either scale"),
+        ("mase(scale=scale, time=day)", plm.ConfigError, "give either scale"),
+        ("mase(season=2, scale=scale)", plm.ConfigError, "belong to time"),
+        ("mase(scale=gone)", plm.DataError, "'gone'"),
+        ("mase(time=gone)", plm.DataError, "'gone'"),
+        (
+            "mase(scale=bad)",
+            plm.DataError,
+            "1 of 51 values is null, infinite or not above 0; the first is 0.0",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(metric: str, kind: type[Exception], words: str) -> None:
+    rows = table().with_columns(bad=pl.when(pl.int_range(pl.len()) == 3).then(0.0).otherwise(1.0))
+    with pytest.raises(kind) as error:
+        plm.evaluate(rows, task="regression", label="y", models="p", metrics=[metric])
+    assert words in str(error.value)

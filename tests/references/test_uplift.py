@@ -1,0 +1,283 @@
+"""Treatment effects against their definitions in plain Python, published values and textbook standard errors."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import plmetrics as plm
+
+SIM_PTE = Path(__file__).parents[2] / "configs" / "data" / "sim_pte.csv"
+EFFECTS = [
+    "ate",
+    "e_value",
+    "ate_ipw(propensity=e)",
+    "ate_ipw(propensity=e, estimator=horvitz_thompson)",
+    "ate_ipw(propensity=e, clip=0.3)",
+    "ate_aipw(propensity=e, mu0=m0, mu1=m1)",
+]
+ORDERED = [
+    "qini",
+    "qini(method=guelman)",
+    "auuc",
+    "auuc(method=guelman)",
+    "uplift_at_k(k=0.3)",
+    "uplift_at_k(k=0.3, by=arm)",
+    "uplift_at_k(k=7)",
+    "uplift_at_k(k=7, by=arm)",
+]
+PERFECT = ["qini(normalise=perfect)", "qini(method=guelman, normalise=perfect)"]
+
+
+def table(rows: int = 120, seed: int = 0, *, binary: bool = False) -> pl.DataFrame:
+    """An experiment with ties among the scores, weights of which some are 0, and propensities that matter."""
+    rng = np.random.default_rng(seed)
+    e = rng.uniform(0.1, 0.9, rows)
+    t = rng.random(rows) < e
+    score = rng.integers(-4, 5, rows) / 4
+    y = 5 + score * t + e + rng.normal(size=rows)
+    if binary:
+        y = (rng.random(rows) < 0.4 + 0.2 * score * t).astype(float)
+    return pl.DataFrame(
+        {
+            "y": y,
+            "t": t,
+            "p": score,
+            "e": e,
+            "m0": 5 + e + rng.normal(0, 0.3, rows),
+            "m1": 5 + e + score,
+            "w": rng.choice([0.0, 0.5, 1.0, 2.0], rows),
+            "one": np.ones(rows),
+            "g": rng.choice(["a", "b", "c"], rows),
+        }
+    )
+
+
+def evaluate(frame: pl.DataFrame, metrics: Any, **settings: Any) -> plm.Result:
+    arguments = {"task": "uplift", "label": "y", "treatment": "t", "models": "p", "metrics": metrics}
+    return plm.evaluate(frame, **(arguments | settings))
+
+
+def values(result: plm.Result) -> dict[tuple[str, str], float]:
+    return {(row["slice"], row["metric"]): row["value"] for row in result.metrics.iter_rows(named=True)}
+
+
+def mean(rows: list[dict[str, Any]], weight: str, value: str = "y") -> float:
+    total = sum(row[weight] for row in rows)
+    return sum(row[weight] * row[value] for row in rows) / total if total else 0.0
+
+
+def clipped(e: float, clip: float) -> float:
+    return min(max(e, clip), 1 - clip)
+
+
+def hajek(rows: list[dict[str, Any]], weight: str, clip: float) -> float:
+    arms = []
+    for arm in (True, False):
+        each = [
+            (row[weight] / (clipped(row["e"], clip) if arm else 1 - clipped(row["e"], clip)), row["y"])
+            for row in rows
+            if row["t"] == arm
+        ]
+        arms.append(sum(w * y for w, y in each) / sum(w for w, _ in each))
+    return arms[0] - arms[1]
+
+
+def effects_by_hand(rows: list[dict[str, Any]], weight: str) -> list[float]:
+    treated, control = ([row for row in rows if row["t"] == arm] for arm in (True, False))
+    one, other = mean(treated, weight), mean(control, weight)
+    ratio = max(one, other) / min(one, other)
+    total = sum(row[weight] for row in rows)
+    horvitz = robust = 0.0
+    for row in rows:
+        w, e, y, t = row[weight], row["e"], row["y"], row["t"]
+        horvitz += w * (y / e if t else -y / (1 - e))
+        residual = (y - row["m1"]) / e if t else -(y - row["m0"]) / (1 - e)
+        robust += w * (row["m1"] - row["m0"] + residual)
+    return [
+        one - other,
+        ratio + math.sqrt(ratio * (ratio - 1)),
+        hajek(rows, weight, 0.0),
+        horvitz / total,
+        hajek(rows, weight, 0.3),
+        robust / total,
+    ]
+
+
+def curve(rows: list[dict[str, Any]], weight: str, kind: str) -> list[tuple[float, float]]:
+    """Points of a curve at the distinct scores, highest first, each from the rows with at least that score."""
+    arms = {arm: [row for row in rows if row["t"] == arm] for arm in (True, False)}
+    sizes = {arm: sum(row[weight] for row in part) for arm, part in arms.items()}
+    points = [(0.0, 0.0)]
+    for threshold in sorted({row["p"] for row in rows}, reverse=True):
+        n, y = {}, {}
+        for arm, part in arms.items():
+            above = [row for row in part if row["p"] >= threshold]
+            n[arm] = sum(row[weight] for row in above)
+            y[arm] = sum(row[weight] * row["y"] for row in above)
+        share = (n[True] + n[False]) / (sizes[True] + sizes[False])
+        if kind == "qini":
+            height = (y[True] - (y[False] * n[True] / n[False] if n[False] else 0.0)) / sizes[True]
+        elif kind == "guelman":
+            height = y[True] / sizes[True] - y[False] / sizes[False]
+        else:
+            means = [y[arm] / n[arm] if n[arm] else 0.0 for arm in (True, False)]
+            height = share * (means[0] - means[1])
+        points.append((share, height))
+    return points
+
+
+def area(points: list[tuple[float, float]]) -> float:
+    steps = zip(points, points[1:], strict=False)
+    return sum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in steps)
+
+
+def qini(rows: list[dict[str, Any]], weight: str, kind: str) -> float:
+    points = curve(rows, weight, kind)
+    return area(points) - points[-1][1] / 2
+
+
+def top(rows: list[dict[str, Any]], weight: str, size: float) -> list[tuple[float, dict[str, Any]]]:
+    """The rows of the top with the weight that each has in it; ties at the cut share what is left."""
+    out = []
+    left = size
+    for threshold in sorted({row["p"] for row in rows}, reverse=True):
+        tied = [row for row in rows if row["p"] == threshold]
+        mass = sum(row[weight] for row in tied)
+        share = min(1.0, left / mass) if mass and left > 1e-12 else 0.0
+        out += [(share * row[weight], row) for row in tied]
+        left -= share * mass
+    return out
+
+
+def uplift_at(rows: list[dict[str, Any]], weight: str, k: float, by: str) -> float:
+    means = []
+    arms = {arm: [row for row in rows if row["t"] == arm] for arm in (True, False)}
+    for arm, part in arms.items():
+        pool = part if by == "arm" else rows
+        size = k * sum(row[weight] for row in pool) if k < 1 else k
+        own = [(w, row["y"]) for w, row in top(pool, weight, size) if row["t"] == arm]
+        means.append(sum(w * y for w, y in own) / sum(w for w, _ in own))
+    return means[0] - means[1]
+
+
+def ordered_by_hand(rows: list[dict[str, Any]], weight: str) -> list[float]:
+    return [
+        qini(rows, weight, "qini"),
+        qini(rows, weight, "guelman"),
+        area(curve(rows, weight, "uplift")),
+        area(curve(rows, weight, "guelman")),
+        *(uplift_at(rows, weight, k, by) for k in (0.3, 7) for by in ("overall", "arm")),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weight", ["one", "w"])
+def test_values_are_those_of_the_definitions(seed: int, weight: str) -> None:
+    frame = table(seed=seed)
+    found = values(evaluate(frame, EFFECTS + ORDERED, slices={"g": "g"}, weight=weight))
+    parts = {"all": frame, **{f"g={g}": frame.filter(g=g) for g in "abc"}}
+    for name, part in parts.items():
+        rows = part.filter(pl.col(weight) > 0).to_dicts()
+        expected = effects_by_hand(rows, weight) + ordered_by_hand(rows, weight)
+        for metric, value in zip(EFFECTS + ORDERED, expected, strict=True):
+            assert found[name, metric] == pytest.approx(value, rel=1e-10, abs=1e-12), (name, metric)
+
+
+@pytest.mark.parametrize("weight", ["one", "w"])
+def test_perfect_is_the_area_of_the_score_that_knows_the_outcome(weight: str) -> None:
+    frame = table(binary=True)
+    found = values(evaluate(frame, PERFECT, weight=weight))
+    knows = frame.with_columns(p=pl.col("y") * (2 * pl.col("t").cast(pl.Float64) - 1))
+    for metric, kind in zip(PERFECT, ("qini", "guelman"), strict=True):
+        rows, best = (part.filter(pl.col(weight) > 0).to_dicts() for part in (frame, knows))
+        expected = qini(rows, weight, kind) / qini(best, weight, kind)
+        assert found["all", metric] == pytest.approx(expected, rel=1e-10)
+    assert list(values(evaluate(knows, PERFECT, weight=weight)).values()) == pytest.approx([1.0, 1.0])
+
+
+def test_published_values() -> None:
+    rows = pl.read_csv(SIM_PTE)
+    names = {"label": "outcome", "treatment": "treatment", "models": "uplift"}
+    found = values(evaluate(rows, ["auuc(method=guelman)", "qini(method=guelman)"], **names))
+    assert found["all", "auuc(method=guelman)"] == pytest.approx(0.120805, abs=5e-7)
+    assert found["all", "qini(method=guelman)"] == pytest.approx(0.106805, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("treatment", "outcome", "score", "auuc", "qini_value"),
+    [
+        ([0, 0, 1, 1], [1, 0, 0, 1], [0.8, 0.5, 0.9, 0.4], -0.25, -0.25),
+        ([0, 0, 1, 1], [1, 0, 0, 1], [0.8, 0.5, 0.5, 0.5], -0.25, -0.25),
+        ([0, 0, 0, 1, 1, 1], [0, 1, 0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 0.4722222, 0.3055556),
+    ],
+)
+def test_published_examples(
+    treatment: list[int], outcome: list[int], score: list[float], auuc: float, qini_value: float
+) -> None:
+    rows = pl.DataFrame({"t": treatment, "y": outcome, "p": score})
+    found = values(evaluate(rows, ["auuc(method=guelman)", "qini(method=guelman)"]))
+    assert list(found.values()) == [pytest.approx(auuc, abs=1e-7), pytest.approx(qini_value, abs=1e-7)]
+
+
+def test_constant_scores_rank_nobody() -> None:
+    rows = table().with_columns(p=pl.lit(0.5))
+    found = values(evaluate(rows, ["ate", *ORDERED]))
+    ate = found["all", "ate"]
+    assert found["all", "qini"] == pytest.approx(0.0, abs=1e-12)
+    assert found["all", "qini(method=guelman)"] == pytest.approx(0.0, abs=1e-12)
+    assert found["all", "auuc"] == pytest.approx(ate / 2)
+    assert found["all", "auuc(method=guelman)"] == pytest.approx(ate / 2)
+    assert all(found["all", metric] == pytest.approx(ate) for metric in ORDERED[4:])
+
+
+def test_a_large_offset_of_the_outcomes_costs_no_digits() -> None:
+    rows = table()
+    far = rows.with_columns(pl.col("y") + 2.0**40)
+    metrics = ["ate", "ate_ipw(propensity=e)", "ate_ipw(propensity=e, clip=0.3)"]
+    near = values(evaluate(rows, metrics))
+    for key, value in values(evaluate(far, metrics)).items():
+        assert value == pytest.approx(near[key], abs=5e-4)
+
+
+def test_standard_errors_of_effects_are_those_of_the_textbook() -> None:
+    rows = table(3000, seed=5)
+    result = evaluate(rows, EFFECTS[:4] + EFFECTS[5:], uncertainty={"replicates": 2000, "blocks": 3000})
+    errors = dict(result.metrics.select("metric", "std_error").iter_rows())
+    t, y, e, m0, m1 = (rows[name].to_numpy() for name in ("t", "y", "e", "m0", "m1"))
+    welch = stats.ttest_ind(y[t], y[~t], equal_var=False)
+    arms = [np.average(y[arm], weights=w[arm]) for arm, w in ((t, 1 / e), (~t, 1 / (1 - e)))]
+    moved = np.where(t, (y - arms[0]) / e / np.mean(t / e), -(y - arms[1]) / (1 - e) / np.mean(~t / (1 - e)))
+    horvitz = np.where(t, y / e, -y / (1 - e))
+    robust = m1 - m0 + np.where(t, (y - m1) / e, -(y - m0) / (1 - e))
+    assert errors["ate"] == pytest.approx((y[t].mean() - y[~t].mean()) / welch.statistic, rel=0.06)
+    for metric, psi in zip([*EFFECTS[2:4], EFFECTS[5]], (moved, horvitz, robust), strict=True):
+        assert errors[metric] == pytest.approx(psi.std() / math.sqrt(len(psi)), rel=0.06), metric
+
+
+@pytest.mark.parametrize("blocks", ["exact", "coarse"])
+def test_standard_errors_of_areas_are_those_of_fresh_samples(
+    blocks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if blocks == "coarse":
+        monkeypatch.setattr("plmetrics.inference.ordered.EXACT_REPLICATES", 0)
+    metrics = ["qini", "auuc(method=guelman)", "uplift_at_k(k=0.3)"]
+    found: dict[str, list[float]] = {metric: [] for metric in metrics}
+    stated: dict[str, list[float]] = {metric: [] for metric in metrics}
+    for seed in range(120):
+        rng = np.random.default_rng(1000 + seed)
+        t, score = rng.random(800) < 0.4, rng.normal(size=800)
+        rows = pl.DataFrame({"t": t, "p": score, "y": 100 + score * t + rng.normal(size=800)})
+        settings = {"uncertainty": {"replicates": 200}} if seed < 6 else {}
+        for row in evaluate(rows, metrics, **settings).metrics.iter_rows(named=True):
+            found[row["metric"]].append(row["value"])
+            if settings:
+                stated[row["metric"]].append(row["std_error"])
+    for metric in metrics:
+        assert np.mean(stated[metric]) == pytest.approx(np.std(found[metric], ddof=1), rel=0.22), metric
