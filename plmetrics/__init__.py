@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plmetrics.api import Result, diff, evaluate, metric, metrics, run, validate
+    from plmetrics.api import Result, diff, evaluate, metric, metrics, run, suggest, validate
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.registry import register
     from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError
@@ -34,11 +34,12 @@ __all__ = [
     "metrics",
     "register",
     "run",
+    "suggest",
     "validate",
 ]
 
 _HOMES = {
-    "plmetrics.api": ("Result", "diff", "evaluate", "metric", "metrics", "run", "validate"),
+    "plmetrics.api": ("Result", "diff", "evaluate", "metric", "metrics", "run", "suggest", "validate"),
     "plmetrics.catalogue.metric": ("Metric",),
     "plmetrics.catalogue.registry": ("register",),
     "plmetrics.states.sums": ("Atom",),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.runs.diff import Diff
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.suggestion import Suggestion
     from plmetrics.table.source import Source
 
 Progress = Callable[[str], None]
@@ -222,8 +223,12 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
                 curves = row_curves(analysis, rows, request.roles.classes)
     with watch.stage("intervals"):
         metric_table, every_comparison = tables(analysis, ordered)
-        comparisons = corrected(analysis, every_comparison)
         gates = evaluate_gates(suite, metric_table, every_comparison)
+        listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
+        metric_table, comparisons = (
+            metric_table.filter(listed),
+            corrected(analysis, every_comparison.filter(listed)),
+        )
     record = _record(request, prepared, aggregated, watch)
     suite = suite.model_copy(update={"models": asked})
     return Result(metric_table, comparisons, gates, curves, verdict(gates), suite, record)
@@ -305,20 +310,32 @@ def located(loaded: Any) -> Iterator[None]:
         raise loaded.locate(error) from error
 
 
-def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Any:  # noqa: A002
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """A suite that fits its table: the `suite`, the table's `schema`, and `warnings` of metrics that mislead there."""
+
+    suite: Suite
+    schema: pl.Schema
+    warnings: tuple[str, ...] = ()
+
+
+def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validated:  # noqa: A002
     """Check a suite against its data on zero rows: names, columns and types, without a scan.
+
+    A sample of the rows says which of its metrics may mislead; what is wrong with rows is for a run to find.
 
     Args:
         path: the suite.
         set: suite keys to replace, dotted, e.g. {"uncertainty.replicates": 200}.
 
     Returns:
-        The suite bound to its table: `suite`, and the table's `schema`.
+        The suite bound to its table: `suite`, the table's `schema`, and `warnings`.
 
     Raises:
         ConfigError: the suite is wrong.
         DataError: files or columns are not what the suite says.
     """
+    from plmetrics.engine.doubts import doubts_of_sample
     from plmetrics.engine.request import bind
     from plmetrics.runs.folder import output_directory
     from plmetrics.suite.yaml import load_suite
@@ -327,7 +344,8 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Any:  # 
     loaded = load_suite(Path(path), set or {})
     output_directory(loaded)
     with located(loaded):
-        return bind(loaded.suite, open_source(loaded.suite.data.rows, loaded.folder))
+        request = bind(loaded.suite, open_source(loaded.suite.data.rows, loaded.folder))
+    return Validated(request.suite, request.schema, tuple(doubts_of_sample(request)))
 
 
 def explain(
@@ -409,6 +427,46 @@ def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[
         facts = facts_of_all(source, roles.columns, sampled)
     name = plain_name(Path(data.rstrip("/*")).stem, "evaluation")
     return starter_text(Table(relative_path(data, folder), name, roles, facts))
+
+
+def suggest(
+    data: Any,
+    label: str | None = None,
+    scores: str | Sequence[str] = (),
+    cost_fp: float | None = None,
+    cost_fn: float | None = None,
+    folder: str | Path | None = None,
+) -> Suggestion:
+    """Metrics that suit a table, and those that mislead on it, each with the reason.
+
+    Looks at a sample of rows, and at the ends of the chosen columns in all rows.
+
+    Args:
+        data: a DataFrame, a LazyFrame, a pandas or pyarrow table, or a file, folder or glob of predictions.
+        label: the column of the label, if it cannot be guessed.
+        scores: the column or columns of scores, if they cannot be guessed.
+        cost_fp: what a false positive costs (task binary); needs `cost_fn`.
+        cost_fn: what a false negative costs, in the same unit.
+        folder: where the suite will lie, for the path of its data; the working directory if not given.
+
+    Returns:
+        The suggestion: `text` is a suite in YAML, `advice` a frame with a row per metric and rule.
+
+    Raises:
+        ConfigError: the table leaves open what is the label, or a score; or costs are not what they must be.
+        DataError: the data cannot be read, or has no rows.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> frame = pl.DataFrame({"y": [1] + [0] * 39, "p": [i / 100 for i in range(40)]})
+    >>> advice = plm.suggest(frame, label="y", scores="p").advice
+    >>> advice.filter(verdict="advise_against")["metric"].head(1).item()
+    'accuracy'
+    """
+    from plmetrics.engine.suggestions import suggest as suggest_for
+
+    named = (scores,) if isinstance(scores, str) else tuple(scores)
+    place = Path.cwd() if folder is None else Path(folder)
+    return suggest_for(data, place, label, named, (cost_fp, cost_fn))
 
 
 def metric(text: str, task: str = "binary") -> Metric:

@@ -67,6 +67,11 @@ class Formula(Custom, Derived):
         """The metrics it names."""
         return tuple(metric for _, metric in self.operands)
 
+    def settled(self, facts: Facts) -> Metric:
+        """The formula of settled metrics."""
+        operands = tuple((name, metric.settled(facts)) for name, metric in self.operands)
+        return replace(self, operands=operands)
+
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
         """As of every derived metric; a slice that has too few rows has no value, whatever the formula says."""
         without = np.isfinite(value)

@@ -77,6 +77,12 @@ def parameters(metric: Metric | type[Metric]) -> dict[str, dataclasses.Field[Any
     return {parameter_name(field): field for field in dataclasses.fields(metric)}
 
 
+def unnamed_parameter(metric: type[Metric]) -> str | None:
+    """The parameter that stands in texts without its name, if there is one."""
+    fields = parameters(metric).items()
+    return next((name for name, field in fields if field.metadata.get("unnamed")), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What a run knows before it counts anything: the classes of the label, in order."""
@@ -174,9 +180,11 @@ class Metric:
     def __str__(self) -> str:
         return self.text
 
-    def settled(self, facts: Facts) -> Metric:  # noqa: ARG002
-        """The metric with what it must know of the run."""
-        return self
+    def settled(self, facts: Facts) -> Metric:
+        """The metric, and those it is made from, with what they must know of the run."""
+        held = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        inner = {name: value.settled(facts) for name, value in held.items() if isinstance(value, Metric)}
+        return dataclasses.replace(self, **inner) if inner else self
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
         """The metrics that have a result row of their own under this one's name, each with its class."""

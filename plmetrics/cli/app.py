@@ -16,6 +16,7 @@ from plmetrics.cli.metrics import metrics
 from plmetrics.cli.report import report
 from plmetrics.cli.run import run
 from plmetrics.cli.schema import schema
+from plmetrics.cli.suggest import suggest
 from plmetrics.cli.validate import validate
 from plmetrics.runs.failure import INTERRUPTED
 
@@ -39,7 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, validate, explain, metrics, diff, report, schema, init):
+for command in (run, validate, explain, metrics, diff, report, schema, init, suggest):
     app.command()(command)
 
 

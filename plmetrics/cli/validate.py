@@ -1,10 +1,10 @@
-"""`plmetrics validate`: check a suite against its data without reading rows."""
+"""`plmetrics validate`: check a suite against its data without a scan."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.cli.console import write_result
+from plmetrics.cli.console import say, write_result
 from plmetrics.cli.guard import guarded
 from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
 
@@ -13,12 +13,18 @@ if TYPE_CHECKING:
 
 
 def validate(suite: SuiteFile, settings: Settings = None, debug: Debug = False) -> None:
-    """Check a suite and its columns, without reading rows."""
+    """Check a suite and its columns on zero rows.
+
+    A sample of the rows tells which of its metrics may mislead.
+    """
     with guarded(debug=debug):
         from plmetrics import api
+        from plmetrics.report.layout import printable
 
         report = api.validate(suite, set=overrides(settings))
         write_result(_text(report.suite, len(report.schema)))
+        for warning in report.warnings:
+            say(printable(f"warning: {warning}"))
 
 
 def _text(suite: Suite, columns: int) -> str:

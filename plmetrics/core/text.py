@@ -87,8 +87,8 @@ def value_text(value: Value) -> str:
     return f'"{value}"' if "'" in value else f"'{value}'"
 
 
-def parse_call(text: str) -> Call:
-    """Take a metric's text apart.
+def parse_call(text: str, *, unnamed: bool = False) -> Call:
+    """Take a metric's text apart. Values without a name are refused unless `unnamed`.
 
     >>> parse_call("fbeta(beta=2, threshold=1e-3)").parameters
     {'beta': 2, 'threshold': 0.001}
@@ -106,11 +106,20 @@ def parse_call(text: str) -> Call:
     parameters, arguments = parser.arguments(depth=0)
     if not parser.at_end:
         parser.fail("the end")
-    if arguments:
-        first = value_text(arguments[0])
-        msg = f"the value {first} in {text!r} has no name"
-        raise TextError(msg, f"write name=value: {name}(name={first})")
-    return Call(name, parameters)
+    if arguments and not unnamed:
+        say_unnamed(name, arguments[0], text)
+    return Call(name, parameters, tuple(arguments))
+
+
+def say_unnamed(name: str, value: Value, text: str) -> NoReturn:
+    """Refuse a value that has no name.
+
+    Raises:
+        TextError: always.
+    """
+    first = value_text(value)
+    msg = f"the value {first} in {text!r} has no name"
+    raise TextError(msg, f"write name=value: {name}(name={first})")
 
 
 def at_ranks(text: str) -> tuple[str, ...]:

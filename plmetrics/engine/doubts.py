@@ -30,13 +30,16 @@ _SHOWN = 5
 
 def doubts(prepared: Prepared, aggregated: Aggregated) -> list[str]:
     """Warnings of a run: a positive class that no row has, and metrics that mislead on what it counted."""
-    return [*_no_positives(prepared, aggregated), *misleading(prepared.request.suite, known(prepared, aggregated))]
+    return [
+        *_no_positives(prepared, aggregated),
+        *misleading(prepared.request.suite, known(prepared, aggregated)),
+    ]
 
 
 def doubts_of_sample(request: Request) -> list[str]:
     """Warnings of a suite that has not run: metrics that mislead, by a sample of its rows.
 
-    None where the rows cannot be read: what is wrong with them is for the run to say.
+    There are none where the rows cannot be read: what is wrong with them is for the run to say.
     """
     with suppress(pl.exceptions.PolarsError, PlmetricsError, OSError):
         found = survey_of_request(request)
@@ -58,7 +61,7 @@ def known(prepared: Prepared, aggregated: Aggregated) -> Known:
     elif suite.task == "multiclass":
         figures |= _classes(model, sums)
     elif suite.task == "regression":
-        figures |= _label(prepared, model, sums[f"{prefix}weight"], sums)
+        figures |= _label(prepared, model, prefix, sums)
     return Known(task=suite.task, **figures)
 
 
@@ -108,11 +111,12 @@ def _classes(model: str, sums: Mapping[str, float]) -> dict[str, Any]:
     return classes_from_counts(found, found) if found.size and found.sum() else {}
 
 
-def _label(prepared: Prepared, model: str, weight: float, sums: Mapping[str, float]) -> dict[str, Any]:
+def _label(prepared: Prepared, model: str, prefix: str, sums: Mapping[str, float]) -> dict[str, Any]:
     """What metrics counted of a label that is a number: zeros, mean and deviation."""
     figures: dict[str, Any] = {}
-    if f"{model}|zero_label" in sums and sums[f"{model}|zero_label"]:
-        figures["zeros"] = sums[f"{model}|zero_label"] / sums[next(iter(n for n in sums if n.endswith("n")))]
+    weight = sums[f"{prefix}weight"]
+    if f"{model}|zero_label" in sums:
+        figures["zeros"] = sums[f"{model}|zero_label"] / sums[f"{prefix}n"]
     if f"{model}|label_centred" in sums and weight:
         centred, squares = (sums[f"{model}|label_{part}"] / weight for part in ("centred", "centred_squared"))
         mean = centred + prepared.centres[model].get("label", 0.0)

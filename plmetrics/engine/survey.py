@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ from plmetrics.engine.look import SAMPLE_ROWS, sample
 from plmetrics.table.predicted import levels_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from plmetrics.engine.request import Request
@@ -47,8 +48,8 @@ class _Sampled:
 
     def number(self, column: str) -> NDArray[np.float64]:
         """The finite values of a column, as numbers."""
-        held = self.rows[column].cast(pl.Float64, strict=False).drop_nulls().to_numpy()
-        return held[np.isfinite(held)]
+        held: NDArray[np.float64] = self.rows[column].cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+        return np.asarray(held[np.isfinite(held)])
 
 
 def survey(rows: pl.DataFrame, layout: Layout, total: int | None = None, *, whole: bool = True) -> Known:
@@ -115,7 +116,7 @@ def _positive(label: pl.Series, positive: Any) -> pl.Series:
     """0 and 1 as texts: what the classes of a binary label are called here."""
     if positive is not None:
         wanted = pl.Series([positive]).cast(label.dtype, strict=False)
-        held = label == wanted[0]
+        held: pl.Series = label == wanted[0]
     else:
         held = label.cast(pl.Float64, strict=False) == 1
     return held.cast(pl.Int8).cast(pl.String)
@@ -177,7 +178,9 @@ def _of_queries(found: _Sampled) -> dict[str, Any]:
         return {}
     grade = pl.col(layout.label).cast(pl.Float64, strict=False)
     frame = found.rows.select(pl.col(layout.query).alias("query"), grade.alias("grade"))
-    by_query = frame.group_by("query").agg(pl.len().alias("rows"), (pl.col("grade") >= 1).sum().alias("relevant"))
+    by_query = frame.group_by("query").agg(
+        pl.len().alias("rows"), (pl.col("grade") >= 1).sum().alias("relevant")
+    )
     return {
         "documents": float(by_query["rows"].to_numpy().mean()),
         "relevant": float(by_query["relevant"].to_numpy().mean()),
@@ -243,5 +246,8 @@ def with_ends(known: Known, ends: Mapping[str, tuple[float, float]], layout: Lay
     if scores:
         figures |= {"score_low": min(low for low, _ in scores), "score_high": max(high for _, high in scores)}
     if scores and layout.task in {"binary", "uplift"}:
-        figures |= {"top_score": min(high for _, high in scores), "bottom_score": max(low for low, _ in scores)}
+        figures |= {
+            "top_score": min(high for _, high in scores),
+            "bottom_score": max(low for low, _ in scores),
+        }
     return replace(known, **figures)

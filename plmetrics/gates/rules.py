@@ -88,17 +88,18 @@ def rule_of(gate: Gate) -> Rule:
     Raises:
         ConfigError: the gate has no limit, or `no_worse_than` stands with a metric that has no better side.
     """
-    low, high = gate.at_least, gate.at_most
+    low = gate.at_least if gate.ratio_at_least is None else gate.ratio_at_least
+    high = gate.at_most
     if gate.no_worse_than is not None:
-        direction = gate.metric.direction
+        direction = gate.subject.direction
         if direction not in {"higher", "lower"}:
-            msg = f"gate on {gate.metric.text}: no_worse_than needs a metric of which more or less is better"
+            msg = f"gate on {gate.subject.text}: no_worse_than needs a metric of which more or less is better"
             raise ConfigError(Problem(msg, hint="limit the difference with at_least or at_most"))
         if direction == "higher":
             low = -gate.no_worse_than
         else:
             high = gate.no_worse_than
     if low is None and high is None:
-        msg = f"gate on {gate.metric.text} has no limit"
+        msg = f"gate on {gate.subject.text} has no limit"
         raise ConfigError(Problem(msg, hint="add at_least or at_most, or against with no_worse_than"))
     return Rule(low, high, gate.against, gate.using == "interval", gate.on_undefined)

@@ -63,7 +63,7 @@ def _judge(gate: Gate, suite: Suite, metrics: pl.DataFrame, comparisons: pl.Data
     return rows.with_columns(
         _named(gate, rule).alias("gate"),
         pl.lit(gate.level).alias("level"),
-        pl.lit(gate.metric.text).alias("metric"),
+        pl.lit(gate.subject.text).alias("metric"),
         pl.col("slice").fill_null("all"),
         pl.lit(rule.text).alias("rule"),
         verdicts.alias("verdict"),
@@ -74,7 +74,7 @@ def _judge(gate: Gate, suite: Suite, metrics: pl.DataFrame, comparisons: pl.Data
 
 def _named(gate: Gate, rule: Rule) -> pl.Expr:
     """The gate's name, with the class that is judged where the metric has a value for each."""
-    name = pl.lit(gate.name or f"{gate.metric.text} {rule.text}")
+    name = pl.lit(gate.name or f"{gate.subject.text} {rule.text}")
     return pl.when(pl.col("class").is_null()).then(name).otherwise(pl.format("{} [{}]", name, "class"))
 
 
@@ -99,7 +99,7 @@ def _places(gate: Gate, suite: Suite) -> pl.DataFrame:
         models = [model for model in suite.models if model not in unjudged] or [None]
     order = {name: place for place, name in enumerate(("overall", *suite.slices))}
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    own = suite.sets_of(gate.metric)
+    own = suite.sets_of(gate.subject)
     if "all" in named or (named == ("overall",) and "overall" not in own):
         named = own
     sets = sorted(set(named), key=lambda name: order.get(name, len(order)))
@@ -108,12 +108,12 @@ def _places(gate: Gate, suite: Suite) -> pl.DataFrame:
 
 
 def _values(gate: Gate, metrics: pl.DataFrame) -> pl.DataFrame:
-    return _columns(metrics.filter(metric=gate.metric.text), "value")
+    return _columns(metrics.filter(metric=gate.subject.text), "value")
 
 
 def _differences(gate: Gate, comparisons: pl.DataFrame) -> pl.DataFrame:
     of_pair = comparisons.filter(
-        contrast="model", scale="difference", metric=gate.metric.text, baseline=gate.against
+        contrast="model", scale="difference", metric=gate.subject.text, baseline=gate.against
     )
     return _columns(of_pair, "difference")
 

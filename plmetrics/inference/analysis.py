@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.derived import Derived
+from plmetrics.catalogue.derived import AcrossSlices, Derived
 from plmetrics.inference.comparisons.paired import paired_difference
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.residuals import histogram_edges
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.catalogue.derived import AcrossSlices
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.finalised import OrderedValues
     from plmetrics.inference.weights import ResamplingWeights
@@ -319,6 +318,7 @@ def tables(
             one_set(index, states, name, whole)
         for metric in over:
             for number, (named, own) in enumerate(metric.per_class()):
+                assert isinstance(own, AcrossSlices)
                 for index, part in whole.parts(own):
                     write(index, metric, part, number, named)
     return metric_table.frame(), comparison_table.frame()

@@ -84,9 +84,9 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> Found:
     made = _value(metric, point, drawn, status, first)
     own = np.array([part.estimate.blocks[held] for part in parts.values()])
     if metric.for_each:
-        return _for_each(metric, made, held, reasons, parts, reference)
+        return _for_each(made, held, reasons, parts, reference)
     blocks = metric.blocks_of(own.min(axis=0), here.blocks) if len(held) else 0
-    out = np.flatnonzero(here.listed & (reasons != "ok"))
+    out = np.flatnonzero(here.listed & (reasons != "ok")).tolist()
     note = metric.left_out([here.names[index] for index in out], [str(reasons[index]) for index in out])
     estimate = replace(made, blocks=np.array([blocks], dtype=np.int64))
     n, weight = (np.atleast_1d(getattr(first, name)[held].sum()) for name in ("n", "weight"))
@@ -140,7 +140,6 @@ def _value(metric: AcrossSlices, point: Groups, drawn: Groups | None, status: st
 
 
 def _for_each(
-    metric: AcrossSlices,
     made: Estimate,
     held: NDArray[np.int64],
     reasons: Texts,

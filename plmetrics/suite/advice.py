@@ -28,7 +28,7 @@ ADVICE_SCHEMA = pl.Schema(
         "metric": pl.String,
         "verdict": pl.String,
         "reason": pl.String,
-        "companions": pl.List(pl.String),
+        "companions": pl.List(pl.String()),
         "rule": pl.String,
         "source": pl.String,
     }
@@ -45,7 +45,9 @@ class Advice:
 
     def frame(self) -> pl.DataFrame:
         """A row per metric and rule: `advise` where it stands in the suite, `advise_against` with the reason."""
-        rows = [_row(rule, self.known, text) for rule, text in _advised(self.known) if text in dict(self.chosen)]
+        rows = [
+            _row(rule, self.known, text) for rule, text in _advised(self.known) if text in dict(self.chosen)
+        ]
         rows += [_row(rule, self.known, text) for rule in self.against for text in rule.metrics]
         return pl.DataFrame(rows, schema=ADVICE_SCHEMA)
 
@@ -63,7 +65,9 @@ def advise(known: Known) -> Advice:
     chosen = {text: metric_from_text(known.task, text) for text in offered}
     for rule in against:
         beside = [metric for metric in chosen.values() if _any(rule.companions, metric)]
-        misled = [text for text, metric in chosen.items() if _any(rule.metrics, metric) and metric not in beside]
+        misled = [
+            text for text, metric in chosen.items() if _any(rule.metrics, metric) and metric not in beside
+        ]
         if not beside:
             chosen = {text: metric for text, metric in chosen.items() if text not in misled}
     return Advice(known, tuple((text, offered[text]) for text in chosen), against)
@@ -94,7 +98,9 @@ def matches(pattern: str, metric: Metric) -> bool:
     (True, False)
     """
     call = parse_call(pattern)
-    return metric.name == call.name and all(getattr(metric, key, None) == value for key, value in call.parameters.items())
+    return metric.name == call.name and all(
+        getattr(metric, key, None) == value for key, value in call.parameters.items()
+    )
 
 
 def _advised(known: Known) -> list[tuple[Rule, str]]:

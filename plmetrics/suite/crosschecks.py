@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.derived import OverSlices
+from plmetrics.catalogue.derived import AcrossSlices, OverSlices
+from plmetrics.catalogue.metric import leaves
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.calibrations import added_names, check_added
 from plmetrics.suite.model import CURVES, ROLES_OF_TASKS, ROW_CURVES
@@ -128,6 +129,18 @@ def _metric_slices(fields: Mapping[str, Any], written: Written, add: Add) -> Non
         _sets(fields["metric_slices"].get(metric.text, ()), ("metrics", index, "slices"), written, add)
         if isinstance(metric, OverSlices):
             _sets([metric.slice_set], (*metric.path, "over", "slice_set"), written, add)
+        elif isinstance(metric, AcrossSlices):
+            _by(metric.slice_set, ("metrics", index), fields, written, add)
+
+
+def _by(name: str, path: SuitePath, fields: Mapping[str, Any], written: Written, add: Add) -> None:
+    """The groups of a metric are the slices of a set, not the values of a column."""
+    if name in written.slices:
+        return
+    made = [key for key, spec in (fields.get("slices") or {}).items() if spec.columns == (name,)]
+    hint = f"write by={made[0]}, the slice set of that column" if made else None
+    hint = hint or did_you_mean(name, written.slices) or f"add it: slices: {{{name}: {name}}}"
+    add(f"'{name}' is not one of the slice sets", path, hint)
 
 
 def _compare(fields: Mapping[str, Any], written: Written, add: Add) -> None:
@@ -152,8 +165,8 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
     if fields["task"] != "binary" or not hard:
         return
     for index, metric in enumerate(fields.get("metrics") or ()):
-        threshold = getattr(metric, "threshold", 0.5)
-        if metric.needs_score or threshold != 0.5:
+        thresholds = {getattr(leaf, "threshold", 0.5) for leaf in leaves(metric)}
+        if metric.needs_score or thresholds != {0.5}:
             msg = f"model '{hard[0]}' has only hard predictions, and {metric.text} needs a score"
             add(msg, ("metrics", index), "give the model a score column, or leave the metric out")
     for index, curve in enumerate(fields["curves"]):
@@ -166,7 +179,11 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
 def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, add: Add) -> None:
     path = ("gates", index)
     metrics, models = fields.get("metrics"), written.models
-    if metrics is not None and gate.metric.text not in {metric.text for metric in metrics}:
+    if (
+        metrics is not None
+        and gate.four_fifths is None
+        and gate.metric.text not in {metric.text for metric in metrics}
+    ):
         hint = did_you_mean(gate.metric.text, [metric.text for metric in metrics])
         add(f"the gate's metric '{gate.metric.text}' is not in metrics", (*path, "metric"), hint)
     for key in ("model", "against"):
@@ -175,7 +192,9 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, a
             add(f"{key} '{name}' is not one of the models", (*path, key), did_you_mean(name, models))
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
     _sets([name for name in named if name not in {"overall", "all"}], (*path, "slices"), written, add)
-    _within(gate, named, fields, (*path, "slices"), add)
+    _between(gate, path, fields, written, add)
+    if gate.between is None:
+        _within(gate, named, fields, (*path, "slices"), add)
     _rule(gate, path, add)
     if gate.using == "interval" and not written.intervals:
         add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")
@@ -184,7 +203,7 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, a
 def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path: SuitePath, add: Add) -> None:
     """A gate cannot judge a metric in a slice set that it is not asked for in."""
     asked = fields["metric_slices"].get(gate.metric.text)
-    if isinstance(gate.metric, OverSlices):
+    if isinstance(gate.metric, AcrossSlices):
         asked = (gate.metric.slice_set,)
     for name in named:
         if asked is not None and name not in {"overall", "all", *asked}:
@@ -192,8 +211,28 @@ def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path:
             add(msg, path, "name the set in the metric's own slices")
 
 
+def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], written: Written, add: Add) -> None:
+    """A gate between the slices of a set judges their largest difference or smallest ratio."""
+    if gate.four_fifths is not None:
+        _by(gate.four_fifths, (*path, "four_fifths"), fields, written, add)
+    if gate.between is None:
+        if gate.ratio_at_least is not None:
+            hint = "add between: SLICE_SET"
+            add("ratio_at_least needs between: the slice set whose slices are compared", path, hint)
+        return
+    _by(gate.between, (*path, "between"), fields, written, add)
+    if gate.slices != "overall":
+        add("between says where the gate holds: it excludes slices", (*path, "slices"))
+    if gate.at_least is not None:
+        add("between takes at_most (a difference) or ratio_at_least", (*path, "at_least"))
+    if isinstance(gate.metric, AcrossSlices):
+        msg = f"'{gate.metric.text}' has one value for all slices, and one for each is needed"
+        add(msg, (*path, "metric"), "leave between out")
+
+
 def _rule(gate: Gate, path: tuple[str | int, ...], add: Add) -> None:
-    limits = [key for key in ("at_least", "at_most", "no_worse_than") if getattr(gate, key) is not None]
+    keys = ("at_least", "at_most", "ratio_at_least", "no_worse_than")
+    limits = [key for key in keys if getattr(gate, key) is not None]
     if not limits:
         add("a gate needs a rule", path, "give at_least, at_most, or against with no_worse_than")
     if len(limits) > 1:
@@ -202,7 +241,8 @@ def _rule(gate: Gate, path: tuple[str | int, ...], add: Add) -> None:
         add("no_worse_than needs against: the model to compare with", (*path, "no_worse_than"))
     if gate.no_worse_than is not None and not 0 <= gate.no_worse_than < float("inf"):
         add("no_worse_than is a margin: 0 or more", (*path, "no_worse_than"))
-    if gate.no_worse_than is not None and gate.metric.direction not in {"higher", "lower"}:
+    direction = "lower" if gate.between is not None else gate.metric.direction
+    if gate.no_worse_than is not None and direction not in {"higher", "lower"}:
         hint = "use at_least or at_most"
         add(f"'{gate.metric.text}' is neither better higher nor lower", (*path, "no_worse_than"), hint)
     if gate.against is not None and gate.against == gate.model:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.custom import Custom
-from plmetrics.catalogue.metric import Metric, ParameterError
+from plmetrics.catalogue.metric import Metric, ParameterError, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, ThresholdRule, read_rule
 from plmetrics.core.names import did_you_mean
-from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call
+from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, say_unnamed
 from plmetrics.suite.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
 from plmetrics.suite.findings import shown
 from plmetrics.suite.slice_sets import check_predicate
@@ -134,8 +134,8 @@ class MetricReader:
             if isinstance(value, str):
                 if value.strip() in self._definitions:
                     return self._definitions.get(value.strip())
-                call = parse_call(_single(value))
-                return self._known(call.name, dict(call.parameters), path)
+                call = parse_call(_single(value), unnamed=True)
+                return self._known(call.name, self._named(call, value), path)
             if isinstance(value, Mapping):
                 return self._from_mapping(value, path)
             self._found.add(f"a metric is a text such as precision(threshold=0.3), not {shown(value)}", path)
@@ -177,6 +177,12 @@ class MetricReader:
 
     def _known(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
         """A metric; where the task itself is wrong, the name is looked up in all tasks."""
+        inner = self._unnamed(name)
+        if inner is not None and inner in parameters:
+            metric = self.read(parameters[inner], path)
+            if metric is None:
+                return None
+            parameters[inner] = metric
         for key, given in parameters.items():
             if isinstance(given, Call):
                 if key != "threshold":
@@ -184,6 +190,25 @@ class MetricReader:
                     return None
                 parameters[key] = self._rule(given, path)
         return _create(self._task, name, parameters, tuple(self._definitions))
+
+    def _unnamed(self, name: str) -> str | None:
+        """The parameter of a metric that holds another metric, and has no name in texts."""
+        try:
+            return unnamed_parameter(registry.find(self._task, name))
+        except registry.UnknownMetricError:
+            return None
+
+    def _named(self, call: Call, text: str) -> dict[str, Any]:
+        """The parameters of a text, that without a name under its own; a nested metric as text."""
+        parameters: dict[str, Any] = dict(call.parameters)
+        inner = self._unnamed(call.name)
+        if call.arguments and (inner is None or inner in parameters or len(call.arguments) > 1):
+            say_unnamed(call.name, call.arguments[-1], text)
+        if inner is not None and call.arguments:
+            parameters[inner] = call.arguments[0]
+        if inner is not None and isinstance(parameters.get(inner), Call):
+            parameters[inner] = str(parameters[inner])
+        return parameters
 
     def _rule(self, call: Call, path: SuitePath) -> ThresholdRule:
         def metric_of(named: Call) -> Metric:

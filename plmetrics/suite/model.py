@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
+from plmetrics.catalogue import registry
 from plmetrics.catalogue.derived import AcrossSlices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.table.predicted import quantile_part
@@ -338,7 +339,8 @@ class Gate(GateRule):
         if self.between is None:
             return self.metric
         kind = "difference" if self.ratio_at_least is None else "ratio"
-        return disparity_of(self.metric, self.between, kind)
+        given = {"metric": self.metric, "by": self.between, "kind": kind}
+        return registry.create(self.metric.task, "disparity", given)
 
 
 class Curve(Strict):
@@ -419,9 +421,7 @@ class Suite(Strict):
     def settled(self, facts: Facts) -> Suite:
         """The suite with metrics that know what the run knows."""
         metrics = tuple(metric.settled(facts) for metric in self.metrics)
-        gates = tuple(
-            gate.model_copy(update={"metric": gate.metric.settled(facts)}) for gate in self.gates
-        )
+        gates = tuple(gate.model_copy(update={"metric": gate.metric.settled(facts)}) for gate in self.gates)
         return self.model_copy(update={"metrics": metrics, "gates": gates})
 
     def listed(self, slice_set: str) -> tuple[Metric, ...]:

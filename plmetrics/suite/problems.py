@@ -40,6 +40,7 @@ SUITE_KEYS = tuple(key for key in Suite.model_fields if key != "metric_slices")
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
     {"data": Data, "columns": Columns, "uncertainty": Uncertainty, "compare": Compare, "output": Output}
 )
+_BESIDE_FOUR_FIFTHS = ("four_fifths", "name", "model", "level", "using", "on_undefined")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -203,14 +204,13 @@ def _gates(value: Any, reader: MetricReader, found: Findings) -> tuple[Gate, ...
             )
             continue
         given = dict(spec)
-        if "between" in given:
-            found.add("gates between slices are not available yet", (*path, "between"))
+        if "four_fifths" in given and not _four_fifths(given, path, reader, found):
             continue
         if is_torn(given.get("metric")):
             rest = [str(key) for key, item in given.items() if item is None]
             say_torn(", ".join([given["metric"], *rest]), (*path, "metric"), found)
             continue
-        if "metric" in given:
+        if isinstance(given.get("metric"), (str, Mapping)):
             given["metric"] = reader.read(given["metric"], (*path, "metric"))
             if given["metric"] is None:
                 continue
@@ -218,6 +218,25 @@ def _gates(value: Any, reader: MetricReader, found: Findings) -> tuple[Gate, ...
         if gate is not None:
             out.append(gate)
     return tuple(out)
+
+
+def _four_fifths(given: dict[str, Any], path: SuitePath, reader: MetricReader, found: Findings) -> bool:
+    """Write out the gate of the four-fifths rule; whether it is as it should be."""
+    for key in given:
+        if key not in _BESIDE_FOUR_FIFTHS:
+            hint = (
+                "write {metric: selection_rate, between: SLICE_SET, ratio_at_least: 0.8} for any other rule"
+            )
+            found.add(f"four_fifths says all of the rule: it excludes {key}", (*path, key), hint)
+            return False
+    groups = given["four_fifths"]
+    if not isinstance(groups, str):
+        found.add(f"four_fifths must be the name of a slice set, not {shown(groups)}", (*path, "four_fifths"))
+        return False
+    metric = reader.read({"disparate_impact": {"by": groups}}, (*path, "four_fifths"))
+    given.setdefault("name", "four_fifths")
+    given |= {"metric": metric, "at_least": 0.8}
+    return metric is not None
 
 
 def _curves(value: Any, found: Findings) -> tuple[Curve, ...]:

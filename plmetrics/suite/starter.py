@@ -14,9 +14,10 @@ from plmetrics.core.names import RESERVED_SLICE_SETS
 from plmetrics.suite.guesses import Undecided, choose_positive, choose_unit, has_slices, short, span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.suite.guesses import Facts, Roles
+    from plmetrics.suite.shapes import Shape
 
 _MOST_SETS = 5
 _AGES = (25, 40, 65)
@@ -26,7 +27,12 @@ _COLUMN = 34
 _BINARY = ("prevalence", "roc_auc", "average_precision", "ks")
 _AT_THRESHOLD = ("accuracy", "precision", "recall", "f1", "mcc")
 _PROBABILITY = ("log_loss", "brier", "ece")
+_GATES = {"binary": "roc_auc, at_least: 0.7", "regression": "r2, at_least: 0.5"}
 _REGRESSION = ("mae", "rmse", "mean_error", "r2")
+_HEAD = (
+    "# A first suite, guessed from the table: read each line before you rely on it.",
+    "# plmetrics explain FILE shows what a run would do; plmetrics run FILE does it.",
+)
 _UNCERTAINTY = [
     "uncertainty:                        # bootstrap intervals",
     "  replicates: 1000",
@@ -36,12 +42,16 @@ _UNCERTAINTY = [
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Where the table is, and what it holds: `facts` of the chosen columns from all rows."""
+    """Where the table is, and what it holds: `facts` of the chosen columns from all rows.
+
+    `shape` is that of a task whose label and scores do not tell it. Without a path, its place stays open.
+    """
 
     path: str
     name: str
     roles: Roles
     facts: Mapping[str, Facts]
+    shape: Shape | None = None
 
     @property
     def label(self) -> Facts:
@@ -60,6 +70,8 @@ class Table:
         Raises:
             Undecided: none that is there.
         """
+        if self.shape is not None:
+            return self.shape.task
         if self.label.two_valued:
             return "binary"
         if self.label.numeric and self.label.low is not None:
@@ -75,14 +87,15 @@ class Table:
         return all(self.facts[name].low >= 0 and self.facts[name].high <= 1 for name in self.roles.scores)
 
 
-def starter_text(table: Table) -> str:
-    """The suite, as the text of a YAML file."""
+def starter_text(table: Table, head: Sequence[str] = _HEAD, metrics: Sequence[str] | None = None) -> str:
+    """The suite, as the text of a YAML file; `metrics` are the lines of that section, if they are chosen."""
     for name in table.roles.scores:
         held = table.facts[name]
         if not held.numeric or held.low is None:
             message = f"column '{name}' is of type {held.dtype}, but scores are numbers"
             raise Undecided(Problem(message, hint="choose another column with --score"))
-    sections = [_head(table), _data(table), _columns(table), _models(table), _metrics(table)]
+    sections = [[*head, *_task(table)], _data(table), _columns(table), _models(table)]
+    sections.append(_metrics(table) if metrics is None else list(metrics))
     sections += [_slices(table), _UNCERTAINTY, _compare(table), _gates(table), _curves(table)]
     return "\n".join("\n".join(section) + "\n" for section in sections if section)
 
@@ -123,14 +136,10 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def _head(table: Table) -> list[str]:
+def _task(table: Table) -> list[str]:
     values = "two values" if table.task == "binary" else "numbers"
-    return [
-        "# A first suite, guessed from the table: read each line before you rely on it.",
-        "# plmetrics explain FILE shows what a run would do; plmetrics run FILE does it.",
-        _line(f"name: {quoted(table.name)}"),
-        _line(f"task: {table.task}", f"the label holds {values}"),
-    ]
+    reason = f"the label holds {values}" if table.shape is None else table.shape.reason
+    return [_line(f"name: {quoted(table.name)}"), _line(f"task: {table.task}", reason)]
 
 
 def _data(table: Table) -> list[str]:
@@ -155,13 +164,19 @@ def _columns(table: Table) -> list[str]:
         weight = table.facts[roles.weight]
         lines.append(_line(f"weight: {quoted(weight.name)}", f"by its name; {span(weight)}", 2))
     unit = choose_unit(roles.units, table.facts)
+    if table.task == "ranking":
+        unit = None
     if unit is not None:
         others = [name for name in roles.units if name != unit]
         also = f"; or {', '.join(others)}" if others else ""
         reason = f"{table.facts[unit].distinct:,} or so: rows of one are resampled together{also}"
         lines.append(_line(f"unit: {quoted(unit)}", reason, 2))
-    else:
+    elif table.task != "ranking":
         lines.append(_line("# unit: customer_id", "if rows of one customer, day or store go together", 2))
+    if table.shape is not None and table.shape.query is not None:
+        lines.append(_line(f"query: {quoted(table.shape.query)}", "what is ranked together", 2))
+    if table.shape is not None and table.shape.treatment is not None:
+        lines.append(_line(f"treatment: {quoted(table.shape.treatment)}", "treated or not", 2))
     positive = choose_positive(label) if table.task == "binary" else None
     if positive is not None:
         other = label.low if positive == label.high else label.high
@@ -177,10 +192,22 @@ def _columns(table: Table) -> list[str]:
 def _models(table: Table) -> list[str]:
     reason = table.roles.reasons.get("scores", "as you said")
     lines = [_line("models:", reason)]
+    if table.shape is not None and table.shape.parts:
+        return [*lines, _parts(table.shape)]
     for name in table.roles.scores:
         named = quoted(_label(name))
         lines.append(_line(f"{named}: {quoted(name)}", span(table.facts[name]), 2))
     return lines
+
+
+def _parts(shape: Shape) -> str:
+    """The one model whose prediction has a column for each class or level."""
+    kind = {"multiclass": "proba", "quantile": "quantiles"}[shape.task]
+    parts = [(part.partition("|")[2], column) for part, column in shape.parts.items()]
+    written = ", ".join(
+        f"{quoted(which) if kind == 'proba' else which}: {quoted(column)}" for which, column in parts
+    )
+    return f"  model: {{{kind}: {{{written}}}}}"
 
 
 def _metrics(table: Table) -> list[str]:
@@ -201,7 +228,8 @@ def _metrics(table: Table) -> list[str]:
 
 
 def _slices(table: Table) -> list[str]:
-    fit = [name for name in table.roles.slices if has_slices(table.facts[name])]
+    taken = table.shape.taken if table.shape is not None else frozenset()
+    fit = [n for n in table.roles.slices if has_slices(table.facts[n]) and n not in taken]
     ages = {name: _age_bins(table.facts[name]) for name in table.roles.ages}
     lines = []
     used: set[str] = set()
@@ -225,14 +253,16 @@ def _age_bins(held: Facts) -> list[int]:
 
 
 def _compare(table: Table) -> list[str]:
-    if len(table.roles.scores) < 2:
+    if len(table.roles.scores) < 2 or (table.shape is not None and table.shape.parts):
         return []
     baseline = quoted(_label(table.roles.scores[0]))
     return ["compare:", _line(f"baseline: {baseline}", "the first model; the others are compared with it", 2)]
 
 
 def _gates(table: Table) -> list[str]:
-    rule = "roc_auc, at_least: 0.7" if table.task == "binary" else "r2, at_least: 0.5"
+    rule = _GATES.get(table.task)
+    if rule is None:
+        return []
     return [
         _line("# gates:", "a run fails, with exit code 3, where one does not hold"),
         f"#   - {{metric: {rule}, using: interval}}",

@@ -33,6 +33,9 @@ REQUIRED = {
     "interval_coverage": "interval_coverage(level=0.8)",
     "interval_width": "interval_width(level=0.8)",
     "interval_score": "interval_score(level=0.8)",
+    "ate_ipw": "ate_ipw(propensity=p, clip=0.1)",
+    "ate_aipw": "ate_aipw(propensity=p, mu0=q, mu1=w)",
+    "uplift_at_k": "uplift_at_k(k=0.1)",
 }
 PARTS = {
     "multiclass": {
@@ -73,7 +76,7 @@ def test_the_check_sees_a_fallback() -> None:
 @pytest.mark.parametrize("unit", [None, "u"])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("missing", ["error", "drop", "drop_per_model"])
-@pytest.mark.parametrize("task", ["binary", "regression", "multiclass", "quantile"])
+@pytest.mark.parametrize("task", ["binary", "regression", "multiclass", "quantile", "uplift"])
 def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
     suite = suite_from_arguments(
         task=task,
@@ -81,9 +84,10 @@ def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
         models=PARTS.get(task, {"a": "p", "b": "q"}),
         weight=weight,
         unit=unit,
+        treatment="y" if task == "uplift" else None,
         missing=missing,
         where="age > 2",
-        metrics=[REQUIRED.get(name, name) for name in registry.names(task)],
+        metrics=[REQUIRED.get(cls.name, cls.name) for cls in registry.classes(task) if cls.family != "derived"],
         slices={
             "g": "g",
             "age": {"column": "age", "bins": [25, 40]},

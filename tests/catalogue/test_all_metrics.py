@@ -36,6 +36,9 @@ REQUIRED = {
     "interval_coverage": {"level": 0.8},
     "interval_width": {"level": 0.8},
     "interval_score": {"level": 0.8},
+    "ate_ipw": {"propensity": "chance of treatment"},
+    "ate_aipw": {"propensity": "true", "mu0": "mu-0", "mu1": "µ'1"},
+    "uplift_at_k": {"k": 0.1},
 }
 MORE = [
     ("binary", "precision", {"threshold": -0.25}),
@@ -65,6 +68,9 @@ MORE = [
 def required(cls):
     """Values of the parameters that a metric cannot do without."""
     known = REQUIRED.get(cls.name, {})
+    if cls.family == "derived":
+        inner = next(other for other in classes(cls.task) if not required(other))
+        known = {"by": "region", "reference": "north west", "metric": create(cls.task, inner.name, {})}
     return {
         name: (10 if cls.task == "ranking" and name == "k" else known.get(name))
         for name, field in parameters(cls).items()
@@ -72,13 +78,16 @@ def required(cls):
     }
 
 
-RELEASE = [cls for cls in classes() if cls.task in {"binary", "regression"}]
+RELEASE = [cls for cls in classes() if cls.task in {"binary", "regression"} and cls.family != "derived"]
 METRICS = [create(cls.task, cls.name, REQUIRED.get(cls.name, {})) for cls in RELEASE]
 METRICS += [create(*more) for more in MORE]
 OTHERS = [create(cls.task, cls.name, required(cls)) for cls in classes() if cls not in RELEASE] + [
     create("multiclass", "precision", {"average": "weighted", "undefined": "zero"}),
     create("multiclass", "roc_auc", {"scheme": "ovo"}),
     create("quantile", "crps", {"fair": True}),
+    create("uplift", "ate_ipw", {"propensity": "1", "estimator": "horvitz_thompson", "clip": 0.05}),
+    create("uplift", "qini", {"method": "guelman", "normalise": "perfect"}),
+    create("uplift", "uplift_at_k", {"k": 10, "by": "arm"}),
 ]
 
 

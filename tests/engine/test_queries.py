@@ -273,3 +273,29 @@ def test_a_suite_on_trec_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     complete = plm.run(suite).metrics.filter(model="short", metric="map(ties=document)")
     assert complete["value"].item() == pytest.approx(values[2][2] * 2 / 3)
     assert complete["note"].item() is None
+
+
+def test_explain_says_what_is_sorted() -> None:
+    from plmetrics.api import explain
+
+    found = explain(ROOT / "configs" / "ranking.yaml")
+    assert (found.rows, found.units) == (1010, 101)
+    assert found.source.columns == ("group", "label", "score")
+    assert [(part.stage, part.does) for part in found.passes][1] == ("rank", "1 sorts in memory, 1 a model")
+
+
+def test_the_rows_of_a_ranking_are_read_in_one_streaming_plan(
+    frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from plmetrics.engine.explain import fallbacks
+
+    stuck: list[str] = []
+    collect_all = pl.collect_all
+
+    def watched(plans: Any, **keywords: Any) -> Any:
+        stuck.extend(label for plan in plans for label in fallbacks(plan))
+        return collect_all(plans, **keywords)
+
+    monkeypatch.setattr(pl, "collect_all", watched)
+    evaluate(frame, weight="w", document="d", slices=["market"], where="length > 1", uncertainty=True)
+    assert stuck == []

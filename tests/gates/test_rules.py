@@ -98,8 +98,9 @@ def test_rules_in_words(rule: Rule, text: str) -> None:
 
 def gate(direction: str = "higher", **keywords: Any) -> Any:
     usual = {"at_least": None, "at_most": None, "no_worse_than": None, "against": None}
-    rest = {"using": "value", "on_undefined": "inconclusive"}
-    return SimpleNamespace(metric=SimpleNamespace(text="m", direction=direction), **(usual | rest | keywords))
+    rest = {"using": "value", "on_undefined": "inconclusive", "ratio_at_least": None}
+    subject = SimpleNamespace(text="m", direction=direction)
+    return SimpleNamespace(subject=subject, **(usual | rest | keywords))
 
 
 @pytest.mark.parametrize(("direction", "low", "high"), [("higher", -0.01, None), ("lower", None, 0.01)])

@@ -419,6 +419,24 @@ def test_bad_input_is_said(bad: Any, arguments: Any, kind: type[Exception], word
         assert word in str(error.value)
 
 
+def test_metrics_of_a_suite_are_made_from_those_of_classes() -> None:
+    rows = table()
+    made: list[Any] = [
+        {"name": "right", "mean": "label = prediction"},
+        {"name": "both", "formula": "accuracy + recall"},
+        {"name": "least", "over": {"slice_set": "g", "metric": "roc_auc", "agg": "min"}},
+        "accuracy",
+        "recall",
+        "roc_auc",
+    ]
+    found = plm.evaluate(rows, task="multiclass", label="y", models=PROBA, metrics=made, slices=["g"]).metrics
+    overall = {row["metric"]: row["value"] for row in found.filter(slice_set="overall").iter_rows(named=True)}
+    assert overall["right"] == overall["accuracy"]
+    assert overall["both"] == pytest.approx(overall["accuracy"] + overall["recall"])
+    by_group = found.filter(pl.col("slice") != "all", slice_set="g", metric="roc_auc")["value"]
+    assert found.filter(metric="least")["value"].item() == by_group.min()
+
+
 def test_probabilities_may_be_normalised() -> None:
     rows = table()
     doubled = rows.with_columns(pl.col(f"p_{name}") * 2 for name in CLASSES)

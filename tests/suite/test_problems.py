@@ -145,7 +145,7 @@ def test_says_what_is_wrong_where_and_what_to_do(refuse: Any, text: str, words: 
         ("{metric: f1, slices: regoin, at_least: 0.5}", ["'regoin'", "did you mean 'region'?"]),
         ("{metric: f1, slices: [overall, x], at_least: 0.5}", ["'x' is not one of the slice sets"]),
         ("{metric: f1, using: interval, at_least: 0.5}", ["needs uncertainty", "replicates: 1000"]),
-        ("{metric: f1, between: region, at_most: 0.1}", ["not available yet"]),
+        ("{metric: f1, between: region, at_most: 0.1}", ["'region'", "slices: {region: region}"]),
         ("{metric: f1, at_least: .nan}", ["finite number"]),
         ("{metric: f1, at_least: '0.5'}", ["at_least must be a number", "'0.5'"]),
         ("{metric: f1, at_least: 0.5, levle: warn}", ["unknown key 'levle'", "did you mean 'level'?"]),

@@ -20,7 +20,7 @@ TASKS = ("binary", "multiclass", "regression", "quantile", "ranking", "uplift")
 class _Measured(Judged):
     """What is compared, and how."""
 
-    metric: Metric = parameter(doc="the metric that is compared", domain="a metric", unnamed=True)
+    metric: Metric = parameter(doc="the metric that is compared", domain="a metric", unnamed=True)  # noqa: RUF009
     form: str = parameter(
         "difference",
         doc="largest difference, or smallest ratio",
@@ -59,7 +59,9 @@ class Disparity(Compared, _Measured):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.metric, AcrossSlices):
-            msg = f"{self.name}: '{self.metric.text}' has one value for all slices, and one for each is needed"
+            msg = (
+                f"{self.name}: '{self.metric.text}' has one value for all slices, and one for each is needed"
+            )
             raise ParameterError(msg, "metric")
         low, high = self.metric.range
         facts = {

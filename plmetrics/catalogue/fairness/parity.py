@@ -29,7 +29,7 @@ from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from plmetrics.catalogue.derived import Groups
     from plmetrics.catalogue.metric import Direction
@@ -122,7 +122,9 @@ class _Ratio(Compared):
     direction: ClassVar[Direction] = "higher"
     kind = "ratio"
     ratio = True
-    beware = "Small rates make wild ratios: 1 % against 2 % is 0.5. Read the interval, and the difference too."
+    beware = (
+        "Small rates make wild ratios: 1 % against 2 % is 0.5. Read the interval, and the difference too."
+    )
 
 
 @register
@@ -226,6 +228,7 @@ class _Aggregated(Judged):
 
 
 @register
+@dataclass(frozen=True)
 class EqualizedOddsDifference(_Favoured, _Difference, _Aggregated):
     """The larger of the gaps between groups in true and in false positive rates.
 
@@ -249,6 +252,7 @@ class EqualizedOddsDifference(_Favoured, _Difference, _Aggregated):
 
 
 @register
+@dataclass(frozen=True)
 class EqualizedOddsRatio(_Favoured, _Ratio, _Aggregated):
     """The smaller of the ratios between groups of true and of false positive rates.
 
@@ -312,7 +316,9 @@ class AccuracyParityDifference(_AtThreshold, _Difference):
     rates = (Accuracy,)
     formula = "max over g of (TP + TN) / n - min over g of it"
     use_when = "The model should be right equally often in all groups."
-    reference = "Berk and others (2021), Fairness in criminal justice risk assessments, Sociol. Methods Res. 50(1)"
+    reference = (
+        "Berk and others (2021), Fairness in criminal justice risk assessments, Sociol. Methods Res. 50(1)"
+    )
 
 
 @register
@@ -373,6 +379,7 @@ class _Calibrated(Judged):
 
 
 @register
+@dataclass(frozen=True)
 class CalibrationGap(_Difference, _Calibrated):
     """How far calibration differs between groups: max d_g - min d_g, d_g the mean score minus the rate of positives.
 
@@ -471,9 +478,7 @@ class DisparateImpact(Rated, _Referred):
         if point.reference is not None:
             return None
         tiny = np.finfo(np.float64).tiny
-        logs = [
-            ops.log(np.maximum(next(iter(groups.values.values())), tiny)) for groups in (drawn, point)
-        ]
+        logs = [ops.log(np.maximum(next(iter(groups.values.values())), tiny)) for groups in (drawn, point)]
         moved = logs[0] - logs[1]
         return moved.max(axis=-1) - moved.min(axis=-1)
 

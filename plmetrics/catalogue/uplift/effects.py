@@ -143,8 +143,7 @@ class ByPropensity(OfArms):
 
     def requirements(self) -> tuple[Requirement, ...]:
         """Propensities lie between 0 and 1, both left out."""
-        role = f"propensity of {self.name}"
-        return (Requirement(self.propensity, "outside (0, 1)", _no_propensity, role, numeric=True),)
+        return (Requirement(self.propensity, "outside (0, 1)", _no_propensity, "propensity", numeric=True),)
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The inverse propensities of each arm, and their squares."""
@@ -325,9 +324,7 @@ class DoublyRobustEffect(ByPropensity):
         return (
             *super().requirements(),
             *(
-                Requirement(
-                    column, "null, NaN or infinite", _not_finite, f"{name} of {self.name}", numeric=True
-                )
+                Requirement(column, "null, NaN or infinite", _not_finite, name, numeric=True)
                 for name, column in expected.items()
             ),
         )

@@ -60,8 +60,8 @@ def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, fo
     2. more than 5 % of the replicates undefined: `undefined_replicates`;
     3. value at an end of its range, or all replicates equal: `wilson` for proportions, for ROC areas and Gini
        `hanley_mcneil_score`, else none, `degenerate`;
-    4. the form that was asked for; with `auto`, `centred` for norm-type metrics and smallest ratios, `t` for ROC and PR areas and
-       below 50 blocks, else `percentile`.
+    4. the form that was asked for; with `auto`, `centred` for norm-type metrics and smallest ratios, `t` for
+       ROC and PR areas and below 50 blocks, else `percentile`.
 
     Args:
         estimate: values, blocks and replicates; without replicates the status is `not_requested`.

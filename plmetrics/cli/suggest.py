@@ -1,0 +1,61 @@
+"""`plmetrics suggest`: the metrics that suit a table, and those that mislead on it."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plmetrics.cli.console import write_result
+from plmetrics.cli.guard import guarded
+from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from plmetrics.suite.suggestion import Suggestion
+
+
+class Format(StrEnum):
+    """How the advice is printed."""
+
+    yaml = "yaml"
+    json = "json"
+
+
+def suggest(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of predictions.")],
+    label: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of the label, if it cannot be guessed.")
+    ] = None,
+    score: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of scores; may be given several times."),
+    ] = None,
+    cost_fp: Annotated[float | None, typer.Option(metavar="COST", help="Cost of a false positive.")] = None,
+    cost_fn: Annotated[float | None, typer.Option(metavar="COST", help="Cost of a false negative.")] = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="yaml: a suite with reasons; json: the advice as data.")
+    ] = Format.yaml,
+    debug: Debug = False,
+) -> None:
+    """Suggest metrics for a table, with reasons.
+
+    Prints a suite that runs as it is: each metric with the reason why, and which ones mislead on this table. Label,
+    scores and slices are guessed as by init; paths are as seen from here.
+    """
+    with guarded(debug=debug):
+        from plmetrics import api
+
+        with Progress(sys.stderr) as progress:
+            progress("look at the table")
+            found = api.suggest(data, label, tuple(score or ()), cost_fp, cost_fn)
+        write_result(found.text if form is Format.yaml else _json(found))
+
+
+def _json(found: Suggestion) -> str:
+    import json
+
+    content = {"task": found.task, "note": found.note, "advice": found.advice.to_dicts(), "suite": found.text}
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
