@@ -71,11 +71,11 @@ SCENARIOS = {
         Scenario(
             "ranking",
             "NDCG@10, MAP, MRR and precision@10 of one model, 100 documents a query, without and with intervals",
-            1_000_000,
+            10_000_000,
             ("pytrec_eval", "ir_measures", "rankings", "rankings_with_intervals"),
             (
                 Aim("rankings", "pytrec_eval", None),
-                Aim("rankings", "ir_measures", None),
+                Aim("rankings", "ir_measures", 1 / 20),
                 Aim("rankings_with_intervals", "rankings", None),
             ),
             models=1,

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
+from plmetrics.core.results import LEAKAGE_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.explain import Explanation
+    from plmetrics.engine.leakage import Finding
     from plmetrics.runs.diff import Diff
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
@@ -29,11 +31,12 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an evaluation found: four tidy tables and a verdict.
+    """What an evaluation found: tidy tables and a verdict.
 
     `metrics` has a row per model, slice and metric, `comparisons` one per difference, `gates` one per rule, model and
-    slice, `curves` one per point; all have all their columns, also without rows. What is undefined is null, never NaN,
-    and `status` or `interval_status` says why. `verdict` is "pass", "fail", "inconclusive", or "none" without gates.
+    slice, `curves` one per point, `leakage` one per check for leakage; all have all their columns, also without rows.
+    What is undefined is null, never NaN, and `status` or `interval_status` says why. `verdict` is "pass", "fail",
+    "inconclusive", or "none" without gates.
     `suite` is what was asked, complete with defaults. `record` is what run.json says of the run: constants, files, row
     counts, timings, warnings. `folder` is where the tables were written, None if they were not.
 
@@ -52,6 +55,7 @@ class Result:
     suite: Suite
     record: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None
+    leakage: pl.DataFrame = field(default_factory=LEAKAGE_SCHEMA.to_frame)
 
     def __repr__(self) -> str:
         tables = ", ".join(
@@ -104,6 +108,7 @@ def evaluate(
     uncertainty: Any = None,
     compare: Any = None,
     gates: Sequence[Any] = (),
+    leakage: Any = None,
     curves: Sequence[Any] = (),
     exact: bool | None = None,
     memory: int | str | None = None,
@@ -141,6 +146,8 @@ def evaluate(
         uncertainty: True or a mapping for bootstrap intervals; none by default.
         compare: the baseline model, or a mapping with it, for paired differences.
         gates: rules on values and differences, as mappings.
+        leakage: a mapping of checks, such as {"train": path or frame, "keys": ["id"], "time": column, "duplicates":
+            True, "attributes": True}: what goes beyond its limit is a failed gate.
         curves: names of curves to return, or mappings with slice sets.
         exact: whether ordered metrics must be exact; by default while their sort fits into `memory`.
         memory: memory budget in bytes, or text such as "4GB"; by default a share of the machine's.
@@ -166,27 +173,55 @@ def evaluate(
     for local in ("data", "suite_from_arguments", "open_source"):
         arguments.pop(local)
     suite = suite_from_arguments(**arguments)
-    return evaluate_suite(suite, open_source(data))
+    return evaluate_suite(suite, open_source(data), train=training_table(suite, leakage))
 
 
-def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = None) -> Result:
+def training_table(suite: Suite, leakage: Any = None, base: Path | None = None) -> Source | None:
+    """The training table that leakage is looked for in.
+
+    Args:
+        suite: its section leakage says which.
+        leakage: the mapping with the table itself, where that was handed over.
+        base: the folder that relative paths start from.
+
+    Raises:
+        DataError: as for the rows to evaluate; located at `leakage.train`.
+    """
+    from plmetrics.suite.leakage import FRAME
+    from plmetrics.table.source import open_source
+
+    if suite.leakage is None or suite.leakage.train is None:
+        return None
+    try:
+        return open_source(leakage["train"] if suite.leakage.train == FRAME else suite.leakage.train, base)
+    except PlmetricsError as error:
+        place = ("leakage", "train")
+        raise type(error)([replace(problem, path=place) for problem in error.problems]) from error
+
+
+def evaluate_suite(
+    suite: Suite, source: Source, progress: Progress | None = None, train: Source | None = None
+) -> Result:
     """Evaluate a checked suite on an open source.
 
     Args:
         suite: what is asked.
         source: where the rows are.
         progress: called with the name of each stage as it begins.
+        train: the training table that leakage is looked for in.
 
     Raises:
         ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.
         DataError: a column is absent or of the wrong type, a value is bad, or there are no rows.
     """
     from plmetrics.engine.faults import reading
+    from plmetrics.engine.leakage import leakage_found
     from plmetrics.engine.passes import aggregate
     from plmetrics.engine.prepare import prepare
     from plmetrics.engine.request import bind
     from plmetrics.engine.rows import models_by_row, models_in_order, sliced_sums
     from plmetrics.engine.stream import models_on_grids
+    from plmetrics.gates.leakage import leakage_gates, leakage_table, leakage_warnings
     from plmetrics.gates.verdicts import evaluate_gates, verdict
     from plmetrics.inference.analysis import (
         Analysis,
@@ -202,9 +237,13 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
 
     watch = Stopwatch(progress)
     with watch.stage("prepare"), reading(source):
-        request = bind(suite, source)
-        prepared = prepare(request)
+        bound = bind(suite, source, train)
+        prepared = prepare(bound)
         request, asked, suite = prepared.request, suite.models, prepared.request.suite
+    found: list[Finding] = []
+    if suite.leakage is not None:
+        with watch.stage("leakage"), reading(source, train):
+            found = leakage_found(bound if request.pairs_read is not None else request)
     with watch.stage("aggregate"), reading(source):
         aggregated = aggregate(prepared)
     with watch.stage("order"), reading(source):
@@ -223,7 +262,8 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
                 curves = row_curves(analysis, rows, request.roles.classes)
     with watch.stage("intervals"):
         metric_table, every_comparison = tables(analysis, ordered)
-        gates = evaluate_gates(suite, metric_table, every_comparison)
+        leakage = leakage_table(suite, found)
+        gates = pl.concat([evaluate_gates(suite, metric_table, every_comparison), leakage_gates(leakage)])
         listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
         metric_table, comparisons = (
             metric_table.filter(listed),
@@ -231,7 +271,10 @@ def evaluate_suite(suite: Suite, source: Source, progress: Progress | None = Non
         )
     record = _record(request, prepared, aggregated, watch)
     suite = suite.model_copy(update={"models": asked})
-    return Result(metric_table, comparisons, gates, curves, verdict(gates), suite, record)
+    record["warnings"] += leakage_warnings(leakage)
+    return Result(
+        metric_table, comparisons, gates, curves, verdict(gates), suite, record, leakage=leakage
+    )
 
 
 def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> dict[str, Any]:
@@ -291,7 +334,8 @@ def run(
     with RunFolder.start(directory, loaded.suite.name) as folder:
         with located(loaded):
             source = open_source(loaded.suite.data.rows, loaded.folder)
-            result = evaluate_suite(loaded.suite, source, progress)
+            train = training_table(loaded.suite, base=loaded.folder)
+            result = evaluate_suite(loaded.suite, source, progress, train)
         if loaded.defaults:
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
         record = folder.publish(result)
@@ -344,7 +388,8 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validate
     loaded = load_suite(Path(path), set or {})
     output_directory(loaded)
     with located(loaded):
-        request = bind(loaded.suite, open_source(loaded.suite.data.rows, loaded.folder))
+        source = open_source(loaded.suite.data.rows, loaded.folder)
+        request = bind(loaded.suite, source, training_table(loaded.suite, base=loaded.folder))
     return Validated(request.suite, request.schema, tuple(doubts_of_sample(request)))
 
 
@@ -366,7 +411,8 @@ def explain(
     with located(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder)
         with Stopwatch(progress).stage("prepare"), reading(source):
-            return explain_request(bind(loaded.suite, source), data=data)
+            train = training_table(loaded.suite, base=loaded.folder)
+            return explain_request(bind(loaded.suite, source, train), data=data)
 
 
 def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:

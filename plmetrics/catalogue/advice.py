@@ -19,6 +19,15 @@ def rules_for(known: Known, verdict: Verdict) -> tuple[Rule, ...]:
     return tuple(rule for rule in RULES if rule.verdict == verdict and rule.holds(known))
 
 
+def rules_about(task: str, name: str) -> tuple[Rule, ...]:
+    """The rules of a task that speak of a metric, whatever its parameters."""
+    return tuple(
+        rule
+        for rule in RULES
+        if rule.task == task and any(text.partition("(")[0] == name for text in rule.metrics)
+    )
+
+
 def _advise(name: str, metrics: str, when: str, reason: str, source: str) -> Rule:
     return Rule(name, "advise", tuple(metrics.split()), when, reason, source)
 
@@ -126,7 +135,8 @@ RULES: tuple[Rule, ...] = (
     _advise("binary/out-of-reach", "precision_at_recall(recall=0.8)",
         "top_score < 0.5 and probabilities = 1 and smallest >= 1 and values > 2",
         "a threshold that is solved for, as 0.5 is out of reach", _DAVIS),
-    _advise("binary/no-threshold", "precision_at_recall(recall=0.8)", "probabilities = 0 and smallest >= 1 and values > 2",
+    _advise("binary/no-threshold", "precision_at_recall(recall=0.8)",
+        "probabilities = 0 and smallest >= 1 and values > 2",
         "a threshold that is solved for, as scores are no probabilities", _DAVIS),
     _advise("binary/proper", "log_loss brier", "probabilities = 1 and values > 2",
         "scores are probabilities: proper scores, best for honest ones", _GNEITING),

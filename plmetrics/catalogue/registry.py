@@ -62,6 +62,7 @@ _MODULES = (
     "ranking.relevance",
     "uplift.effects",
     "uplift.ordered",
+    "uplift.heterogeneity",
     "fairness.parity",
     "fairness.disparity",
 )

@@ -24,6 +24,7 @@ class Format(StrEnum):
 
     text = "text"
     json = "json"
+    csv = "csv"
     markdown = "markdown"
 
 
@@ -34,7 +35,7 @@ def metrics(
     ] = None,
     task: Annotated[str | None, typer.Option(help="Only metrics of this task.")] = None,
     form: Annotated[
-        Format, typer.Option("--format", help="text, json, or markdown: the table of the README.")
+        Format, typer.Option("--format", help="text, json, csv, or markdown: the table of the README.")
     ] = Format.text,
     debug: Debug = False,
 ) -> None:
@@ -60,11 +61,13 @@ def _named(name: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ..
 
 
 def _shown(chosen: Sequence[type[Metric]], form: Format, *, card: bool) -> str:
-    from plmetrics.report.catalogue import markdown_text
+    from plmetrics.report.catalogue import csv_text, markdown_text
 
     match form:
         case Format.json:
             return _json(chosen)
+        case Format.csv:
+            return csv_text(chosen)
         case Format.markdown:
             return markdown_text(chosen)
     return _text(chosen, card=card)

@@ -94,9 +94,24 @@ CURVES_SCHEMA = _schema(
     n=pl.Int64,
 )
 
+LEAKAGE_SCHEMA = _schema(
+    check=pl.String,
+    columns=pl.String,
+    rows=pl.Int64,
+    share=pl.Float64,
+    observed=pl.Float64,
+    limit=pl.Float64,
+    measure=pl.String,
+    level=pl.String,
+    verdict=pl.String,
+    example=pl.String,
+    note=pl.String,
+)
+
 TABLES = {
     "metrics": METRICS_SCHEMA,
     "comparisons": COMPARISONS_SCHEMA,
     "gates": GATES_SCHEMA,
     "curves": CURVES_SCHEMA,
+    "leakage": LEAKAGE_SCHEMA,
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plmetrics.engine.doubts import doubts_of_sample
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -30,6 +32,7 @@ def advice(
     if prepared is None:
         return
     yield from prepared.warnings
+    yield from doubts_of_sample(request)
     yield from _resampling(request, slices, values * len(request.models), blocks)
     dropped = max(prepared.rows.dropped.values(), default=0)
     if dropped:

@@ -13,6 +13,7 @@ from plmetrics.catalogue.known import Known
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.engine.survey import classes_from_counts, layout_of, spread, survey_of_request
 from plmetrics.suite.advice import misleading
+from plmetrics.suite.contradictions import contradictions
 from plmetrics.table.files import listed
 from plmetrics.table.predicted import score_column
 
@@ -29,9 +30,10 @@ _SHOWN = 5
 
 
 def doubts(prepared: Prepared, aggregated: Aggregated) -> list[str]:
-    """Warnings of a run: a positive class that no row has, and metrics that mislead on what it counted."""
+    """Warnings of a run: a class that no row has, gates that exclude each other, metrics that mislead."""
     return [
         *_no_positives(prepared, aggregated),
+        *contradictions(prepared.request.suite),
         *misleading(prepared.request.suite, known(prepared, aggregated)),
     ]
 
@@ -48,9 +50,10 @@ def doubts_of_sample(request: Request) -> list[str]:
 
 
 def known(prepared: Prepared, aggregated: Aggregated) -> Known:
-    """The figures that the sums of a run hold: those of the first model's rows, as all have nearly the same."""
+    """The figures that the sums of a run hold: those of the model with the most rows, as all have nearly the same."""
     suite = prepared.request.suite
-    model, prefix = next(iter(prepared.populations().items()))
+    model = max(prepared.populations(), key=lambda name: aggregated.used[name])
+    prefix = prepared.populations()[model]
     state = aggregated.sums[0].columns
     sums = {name: float(held.sum()) for name, held in state.items() if name.startswith((prefix, f"{model}|"))}
     figures: dict[str, Any] = {"rows": round(sums[f"{prefix}n"])}
@@ -93,13 +96,19 @@ def _scores(prepared: Prepared, rows: pl.DataFrame | None) -> dict[str, float]:
     ]
     if not given:
         return {}
-    lows: list[float] = rows.select(pl.col(given).min()).row(0)  # type: ignore[assignment]
-    highs: list[float] = rows.select(pl.col(given).max()).row(0)  # type: ignore[assignment]
+    finite = [pl.col(name).filter(pl.col(name).is_finite()) for name in given]
+    ends = rows.select(
+        pl.concat_list(part.min() for part in finite).list.drop_nulls().alias("lows"),
+        pl.concat_list(part.max() for part in finite).list.drop_nulls().alias("highs"),
+    )
+    lows, highs = ends["lows"][0], ends["highs"][0]
+    if not len(lows):
+        return {}
     return {
-        "score_low": min(lows),
-        "score_high": max(highs),
-        "top_score": min(highs),
-        "bottom_score": max(lows),
+        "score_low": lows.min(),
+        "score_high": highs.max(),
+        "top_score": highs.min(),
+        "bottom_score": lows.max(),
     }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.advice import advice
+from plmetrics.engine.attributes import attribute_candidates
 from plmetrics.engine.budget import memory_budget, sort_bytes
 from plmetrics.engine.passes import BLOCK, needs_rows, rows_plan, sum_plans
 from plmetrics.engine.prepare import prepare
@@ -178,8 +179,7 @@ def _columns(request: Request) -> tuple[str, ...]:
         *roles.columns,
     }
     named |= {name for key in roles.keys for name in key.expression.meta.root_names()}
-    if roles.weight is not None:
-        named.add(roles.weight)
+    named |= {name for name in (roles.weight, roles.treatment) if name is not None}
     if suite.uncertainty is not None and suite.columns.unit is not None:
         named.add(suite.columns.unit)
     if request.where is not None:
@@ -275,6 +275,8 @@ def _passes(request: Request, prepared: Prepared | None) -> list[Pass]:
     passes = [Pass("prepare", ", ".join(found) or "nothing to find", scans)]
     if prepared.request.pairs_read is not None:
         passes.append(_rank(prepared))
+    if request.suite.leakage is not None:
+        passes.append(_leakage(request))
     plans = [plan for group in sum_plans(prepared) for plan in group]
     aggregates = sum(_aggregates(plan, prepared) for plan in plans)
     stuck = [label for plan in plans for label in fallbacks(plan)]
@@ -285,6 +287,20 @@ def _passes(request: Request, prepared: Prepared | None) -> list[Pass]:
     return passes
 
 
+def _leakage(request: Request) -> Pass:
+    """Rows that were known before, and attributes that give the label away."""
+    spec, columns = request.suite.leakage, attribute_candidates(request)
+    assert spec is not None
+    asked = {
+        "keys": spec.keys,
+        "times": spec.time,
+        "duplicates": spec.duplicates,
+        f"{len(columns)} attributes": columns,
+    }
+    does = ", ".join(name for name, wanted in asked.items() if wanted)
+    return Pass("leakage", does, "1" if not columns else "2 or more")
+
+
 def _rank(prepared: Prepared) -> Pass:
     """Rows of a ranking become queries."""
     request = prepared.request
@@ -292,7 +308,8 @@ def _rank(prepared: Prepared) -> Pass:
         value for metric in request.sums if isinstance(metric, QueryMetric) for value in metric.query_values
     ]
     orders = len({value.ties for value in values} - {None})
-    return Pass("rank", f"{len(request.models) * orders} sorts in memory, {orders} a model", "1")
+    sorts = len(request.models) * orders
+    return Pass("rank", f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model", "1")
 
 
 def _order(prepared: Prepared, stuck: tuple[str, ...]) -> Pass:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -18,8 +19,15 @@ _READING = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 @contextmanager
-def reading(source: Source) -> Iterator[None]:
-    """Say which file and column are to blame where an error comes from the data; let others pass."""
+def reading(source: Source, beside: Source | None = None) -> Iterator[None]:
+    """Say which file and column are to blame where an error comes from the data; let others pass.
+
+    Args:
+        source: what is read.
+        beside: what is read with it, if anything.
+    """
+    if beside is not None:
+        source = replace(source, files=(*source.files, *beside.files))
     try:
         yield
     except _READING as error:

@@ -18,14 +18,15 @@ SAMPLE_ROWS = 100_000
 _PLACES = 5
 
 
-def sample(source: Source) -> pl.DataFrame:
-    """Some rows: from five places of the table where its length is known, else from its start."""
+def sample(source: Source, columns: Iterable[str] | None = None) -> pl.DataFrame:
+    """Some rows, of some columns: from five places of the table where its length is known, else from its start."""
     rows = source.rows
+    frame = source.frame if columns is None else source.frame.select(*dict.fromkeys(columns))
     if rows is None or rows <= SAMPLE_ROWS:
-        return source.frame.head(SAMPLE_ROWS).collect()
+        return frame.head(SAMPLE_ROWS).collect()
     size = SAMPLE_ROWS // _PLACES
     starts = [place * (rows - size) // (_PLACES - 1) for place in range(_PLACES)]
-    return pl.concat(pl.collect_all([source.frame.slice(start, size) for start in starts]))
+    return pl.concat(pl.collect_all([frame.slice(start, size) for start in starts]))
 
 
 def facts_of_sample(rows: pl.DataFrame) -> dict[str, Facts]:

@@ -19,6 +19,7 @@ from plmetrics.engine.budget import sorts_in_memory
 from plmetrics.engine.calibration import with_calibrators
 from plmetrics.engine.models import with_classes
 from plmetrics.engine.queries import by_query
+from plmetrics.engine.references import check_references
 from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.thresholds import choose_thresholds
 from plmetrics.states.sums import Rows
@@ -169,6 +170,7 @@ def prepare(request: Request) -> Prepared:
     found = dict(zip(plans, pl.collect_all(list(plans.values())), strict=True)) if plans else {}
     rows = replace(_accounting(request, found.get("rows")), fitted=calibrated.left_out)
     sliced = found_slices(request, found)
+    check_references(request.suite, sliced.slices)
     blocks = _blocks(request, rows, found)
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
     cubes = plan_cubes(sliced.slices, key_codes(request, sliced), count, MAX_CELLS)

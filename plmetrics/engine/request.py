@@ -13,6 +13,7 @@ from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.effects import outcome_requirements
+from plmetrics.engine.leakage import check_leakage_columns
 from plmetrics.engine.long import widened
 from plmetrics.engine.models import classes_of, predicted_models
 from plmetrics.engine.rankings import check_ranking, names_queries, role_requirements
@@ -43,7 +44,8 @@ INDEX = ROW_NUMBER
 class Request:
     """A suite bound to a source: everything the passes need to know, as plans not yet run.
 
-    `pairs_read` is how many rows became the queries of a ranking, where its rows are queries by now.
+    `pairs_read` is how many rows became the queries of a ranking, where its rows are queries by now. `train` is the
+    training table that leakage is looked for in.
     """
 
     suite: Suite
@@ -53,6 +55,7 @@ class Request:
     sets: tuple[SliceSet, ...]
     where: pl.Expr | None
     pairs_read: int | None = None
+    train: Source | None = None
 
     def numbered(self) -> pl.LazyFrame:
         """The raw rows in file order with their numbers, for a look at some of them."""
@@ -130,7 +133,7 @@ class Request:
         return unit_column(self.suite) is None
 
 
-def bind(suite: Suite, source: Source) -> Request:
+def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
     """Resolve columns, predicates and types against the source, on zero rows.
 
     Raises:
@@ -153,6 +156,8 @@ def bind(suite: Suite, source: Source) -> Request:
         _extra_columns(suite, source.schema)
     with collected.step():
         _check_fit_on(suite, source.schema)
+    with collected.step():
+        check_leakage_columns(suite, source.schema, train)
     with collected.step():
         unit = unit if by_row else _unit(suite, source.schema)
     keys: dict[str, SliceKey] = {}
@@ -185,7 +190,7 @@ def bind(suite: Suite, source: Source) -> Request:
     with collected.step():
         prediction_table(raw, source.schema, roles)
     collected.settle()
-    return Request(suite, source, raw, roles, tuple(sets), where)
+    return Request(suite, source, raw, roles, tuple(sets), where, train=train)
 
 
 def unit_column(suite: Suite) -> str | None:
@@ -370,9 +375,12 @@ def _check_expressions(metric: RowAggregate, schema: pl.Schema) -> None:
 def _require_numbers(metric: Metric, schema: pl.Schema) -> None:
     """Columns that a metric takes as numbers are of such a type."""
     problems = [
-        Problem(f"column '{need.column}' ({need.role}) is of type {dtype}, but must hold numbers", ("metrics",))
+        Problem(
+            f"column '{need.column}' ({need.role}) is of type {dtype}, but must hold numbers", ("metrics",)
+        )
         for need in metric.requirements()
-        if need.numeric and not ((dtype := schema[need.column]).is_numeric() or dtype in {pl.Boolean, pl.Null})
+        if need.numeric
+        and not ((dtype := schema[need.column]).is_numeric() or dtype in {pl.Boolean, pl.Null})
     ]
     if problems:
         raise DataError(problems)

@@ -38,6 +38,13 @@ class Layout:
     classes: tuple[str, ...] = ()
     costs: tuple[float | None, float | None] = (None, None)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that it names."""
+        roles = (self.label, self.weight, self.query, self.treatment)
+        parts = [column for model in self.models.values() for column in model.values()]
+        return (*(name for name in roles if name is not None), *parts)
+
 
 @dataclass(frozen=True, slots=True)
 class _Sampled:
@@ -66,11 +73,13 @@ def survey_of_request(request: Request) -> Known | None:
     suite = request.suite
     if suite.data.long is not None or suite.data.trec is not None:
         return None
-    rows = sample(request.source)
-    whole, total = rows.height < SAMPLE_ROWS, request.source.rows
-    if suite.data.where is not None:
-        rows, total = rows.filter(compile_row(suite.data.where).expr), None
-    return survey(rows, layout_of(request), total, whole=whole)
+    layout, total = layout_of(request), request.source.rows
+    where = None if suite.data.where is None else compile_row(suite.data.where)
+    rows = sample(request.source, [*layout.columns, *(() if where is None else where.columns)])
+    whole = rows.height < SAMPLE_ROWS
+    if where is not None:
+        rows, total = rows.filter(where.expr), None
+    return survey(rows, layout, total, whole=whole)
 
 
 def layout_of(request: Request) -> Layout:

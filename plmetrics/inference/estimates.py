@@ -147,7 +147,7 @@ def estimate(
     else:
         value = finalised(metric, totals)
         reasons = conditions(metric, totals)
-        if weights is not None:
+        if weights is not None and metric.kind != "extreme":
             replicates = defined(metric, chunk.sums.replicates(metric, model, prefix))
             if metric.additive:
                 replicates = replicates * weights.scale[:, None]

@@ -6,9 +6,11 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 from rich.cells import cell_len
 from rich.text import Text
 
+from plmetrics.catalogue.advice import rules_about
 from plmetrics.catalogue.metric import parameter_name
 from plmetrics.core.names import number_text
 from plmetrics.report.layout import FAINT, GAP, INDENT, flow, heading, separated, to_text, wrapped
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 MetricClass = type["Metric"]
 _NAME = 36
 _BESIDE = 40
+_VERDICTS = {"advise": "suits", "advise_against": "misleads"}
 _WORDS = {"higher": "higher", "lower": "lower", "zero": "near 0", "none": "-"}
 _COLUMNS = ("metric", "also", "formula", "undefined", "range", "better", "use when")
 
@@ -41,12 +44,23 @@ def describe(metric: MetricClass) -> dict[str, Any]:
         "proper": metric.proper,
         "interpretable": metric.interpretable,
         "probability": metric.probability,
+        "convention": _convention(metric),
         "description": _description(metric),
         "formula": metric.formula,
         "use_when": metric.use_when,
         "beware": metric.beware,
         "reference": metric.reference,
+        "advice": [
+            {"rule": rule.id, "verdict": rule.verdict, "when": rule.when, "source": rule.source}
+            for rule in rules_about(metric.task, metric.name)
+        ],
     }
+
+
+def csv_text(metrics: Sequence[MetricClass]) -> str:
+    """The facts of metrics as CSV, a row a metric; lists are joined by `; `."""
+    flat = [{fact: _cell(value) for fact, value in describe(metric).items()} for metric in metrics]
+    return pl.DataFrame(flat, infer_schema_length=None).write_csv()
 
 
 def list_text(metrics: Sequence[MetricClass], width: int = 100, *, color: bool = False) -> str:
@@ -68,6 +82,8 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
     lines += wrapped(Text(_description(metric)), width)
     facts = [
         ("formula", metric.formula),
+        ("task", metric.task),
+        ("family", metric.family),
         ("aliases", ", ".join(_aliases(metric))),
         ("undefined", ", ".join(undefined_statuses(metric))),
         ("range", _range(metric)),
@@ -79,10 +95,18 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
         ("needs", "probabilities: scores in [0, 1]" if metric.probability else ""),
     ]
     parameters = [(_default(field), _meaning(field)) for field in dataclasses.fields(metric)]
+    rules = [
+        (_VERDICTS[rule.verdict], f"{rule.when} ({rule.source})")
+        for rule in rules_about(metric.task, metric.name)
+    ]
     words = [("use when", metric.use_when), ("beware", metric.beware), ("reference", metric.reference)]
     parts = [lines, _listed([fact for fact in facts if fact[1]], width)]
     if parameters:
-        parts.append(heading("Parameters", width=width) + _listed(parameters, width))
+        parts.append(
+            heading("Parameters", "conventions, with their defaults", width) + _listed(parameters, width)
+        )
+    if rules:
+        parts.append(heading("Advice", "by plmetrics suggest", width) + _listed(rules, width))
     return to_text(separated([*parts, _listed(words, width)]), width, color=color)
 
 
@@ -186,6 +210,20 @@ def _meaning(field: dataclasses.Field[Any]) -> str:
     need = {dataclasses.MISSING: "; required", None: "; optional"}
     needed = next((word for default, word in need.items() if field.default is default), "")
     return f"{field.metadata['doc']} ({field.metadata.get('domain') or field.type}{needed})"
+
+
+def _convention(metric: MetricClass) -> str:
+    """What is a matter of choice, with what is chosen; rival definitions are other values of the parameters."""
+    said = [f"{_default(field)}: {_meaning(field)}" for field in dataclasses.fields(metric)]
+    return "; ".join(said) or "one definition, without parameters"
+
+
+def _cell(value: Any) -> Any:
+    """A fact as one cell: the names of parameters, the ends of the range, the rules of advice."""
+    if not isinstance(value, list):
+        return value
+    parts = [item.get("name", item.get("rule")) if isinstance(item, dict) else item for item in value]
+    return "; ".join("" if part is None else _value(part) for part in parts)
 
 
 def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:

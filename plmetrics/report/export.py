@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def to_json(result: Outcome, folder: Path | None = None) -> str:
-    """One JSON object: name, verdict, run id, folder, and the four tables as lists of records.
+    """One JSON object: name, verdict, run id, folder, and the tables as lists of records.
 
     What is undefined is null; there is no NaN and no infinity.
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.core.results import LEAKAGE_SCHEMA
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,6 +33,7 @@ class Summary:
     level: float | None = None
     correction: str | None = None
     place: str | None = None
+    leakage: pl.DataFrame = field(default_factory=LEAKAGE_SCHEMA.to_frame)
 
 
 def summarise(result: Outcome, place: str | None = None) -> Summary:
@@ -47,4 +50,5 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,
         place=place,
+        leakage=result.leakage,
     )

@@ -11,6 +11,7 @@ from plmetrics.report.sections.classes import classes
 from plmetrics.report.sections.differences import differences
 from plmetrics.report.sections.gaps import gaps
 from plmetrics.report.sections.gates import gates
+from plmetrics.report.sections.leakage import leakage
 from plmetrics.report.sections.overall import overall
 from plmetrics.report.sections.verdict import verdict
 from plmetrics.report.sections.worst import worst
@@ -31,7 +32,7 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
         brief: only the verdict and the gates.
     """
     width = max(width, NARROWEST)
-    makers = (verdict, gates) if brief else (verdict, gates, overall, classes, differences, worst, gaps)
+    makers = (verdict, gates) if brief else (verdict, gates, leakage, overall, classes, differences, worst, gaps)
     sections = [maker(summary, width) for maker in makers]
     if summary.place is not None:
         place = Text.assemble(("Run folder  ", "bold"), printable(summary.place))

@@ -79,7 +79,7 @@ class RunFolder:
         return self._home / self.run_id
 
     def publish(self, result: Outcome) -> dict[str, Any]:
-        """Write the four tables and the final record, and bring the folder into sight.
+        """Write the tables and the final record, and bring the folder into sight.
 
         Returns:
             The record, as it stands in run.json.

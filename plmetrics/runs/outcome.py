@@ -34,6 +34,10 @@ class Outcome(Protocol):
         """A row per point."""
 
     @property
+    def leakage(self) -> pl.DataFrame:
+        """A row per check of the section leakage."""
+
+    @property
     def verdict(self) -> str:
         """What the gates say together: pass, fail, inconclusive or none."""
 

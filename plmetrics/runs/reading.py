@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.results import TABLES
+from plmetrics.core.results import LEAKAGE_SCHEMA, TABLES
 from plmetrics.runs.folder import LATEST, RECORD, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
 
@@ -71,6 +71,9 @@ class StoredRun:
             notes.append(f"{self.run_id} was written by a newer plmetrics ({made}): what is new is not shown")
         tables = {}
         for name, schema in TABLES.items():
+            if name == "leakage" and name not in self.record.get("tables", {}):
+                tables[name] = schema.to_frame()  # Written by a version that made no such checks.
+                continue
             stored = self.table(name)
             missing = [column for column in schema if column not in stored.columns]
             if _KEYS & set(missing):
@@ -97,6 +100,7 @@ class StoredResult:
     record: Mapping[str, Any]
     folder: Path
     notes: tuple[str, ...] = ()
+    leakage: pl.DataFrame = field(default_factory=LEAKAGE_SCHEMA.to_frame)
 
     @property
     def suite(self) -> Suite:

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 
+_TEXT = pl.String()
 ADVICE_SCHEMA = pl.Schema(
     {
-        "task": pl.String,
-        "metric": pl.String,
-        "verdict": pl.String,
-        "reason": pl.String,
-        "companions": pl.List(pl.String()),
-        "rule": pl.String,
-        "source": pl.String,
+        "task": _TEXT,
+        "metric": _TEXT,
+        "verdict": _TEXT,
+        "reason": _TEXT,
+        "companions": pl.List(_TEXT),
+        "rule": _TEXT,
+        "source": _TEXT,
     }
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.suite.leakage import with_frame
 from plmetrics.suite.problems import suite_from_mapping
 
 _ROLES = ("label", "weight", "query", "document", "unit", "treatment", "fold")
@@ -40,6 +41,8 @@ def suite_from_arguments(*, seed: int = 0, **arguments: Any) -> Any:
         "data": _given(arguments, _DATA),
         **_given(arguments, (*_SUITE, "exact", "memory", "name")),
     }
+    if arguments.get("leakage") is not None:
+        raw["leakage"] = with_frame(arguments["leakage"])
     uncertainty = arguments.get("uncertainty")
     if uncertainty is True:
         raw["uncertainty"] = {"seed": seed}

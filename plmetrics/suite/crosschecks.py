@@ -13,6 +13,7 @@ from plmetrics.catalogue.derived import AcrossSlices, OverSlices
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.calibrations import added_names, check_added
+from plmetrics.suite.leakage import check_leakage
 from plmetrics.suite.model import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     _hard_predictions(fields, add)
     _parts(fields, add)
     check_added(fields, add)
+    check_leakage(fields, add)
     _roles(fields, add)
     _trec(fields, add)
     _metric_slices(fields, written, add)

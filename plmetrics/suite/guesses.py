@@ -159,8 +159,7 @@ def guess_roles(
     Raises:
         Undecided: no column, or several, may be the label or the scores.
     """
-    for name in (*([label] if label is not None else []), *scores):
-        _require(name, facts)
+    require_columns(facts, label, scores)
     reasons = {}
     named = scores or tuple(_named_scores(facts, label))
     if label is None:
@@ -177,6 +176,17 @@ def guess_roles(
     slices = tuple(name for name, held in others.items() if has_slices(held) and name not in copies)
     ranked = sorted(slices, key=lambda name: facts[name].distinct)
     return Roles(label, tuple(scores), weight, units, tuple(ranked), ages, reasons)
+
+
+def require_columns(facts: Mapping[str, Facts], label: str | None, scores: Sequence[str]) -> None:
+    """See that columns that were named are there.
+
+    Raises:
+        Undecided: one is not.
+    """
+    for name in (*([label] if label is not None else []), *scores):
+        if name not in facts:
+            raise Undecided(Problem(f"column '{name}' is not in the data", hint=did_you_mean(name, facts)))
 
 
 def pieces(name: str) -> list[str]:
@@ -227,11 +237,6 @@ def short(value: Any) -> str:
         return number_text(float(f"{value:.4g}"))
     text = str(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-def _require(name: str, facts: Mapping[str, Facts]) -> None:
-    if name not in facts:
-        raise Undecided(Problem(f"column '{name}' is not in the data", hint=did_you_mean(name, facts)))
 
 
 def _bare(name: str) -> str:

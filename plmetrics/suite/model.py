@@ -356,6 +356,49 @@ class Curve(Strict):
     )
 
 
+Limit = Annotated[int, Field(ge=0)] | Annotated[float, Field(gt=0, lt=1)]
+
+
+class LeakageLimits(Strict):
+    """How much leakage is borne: so many rows, or below 1 a share of them."""
+
+    keys: Limit = Field(default=0, description="Rows whose keys stand in the training table.")
+    time: Limit = Field(default=0, description="Rows no later than the last training row.")
+    folds: Limit = Field(default=0, description="Rows whose keys stand in another fold too.")
+    duplicates: Limit = Field(default=0, description="Rows that are there more than once.")
+
+
+class Leakage(Strict):
+    """Checks that the rows to evaluate were not known in training. What goes beyond its limit is a failed gate."""
+
+    train: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None, description="Files of the training table, as in data.path. ${VAR} is replaced."
+    )
+    keys: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None, description="Columns that together tell what a row is about: no such row in two places."
+    )
+    train_keys: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None, description="What the keys are called in the training table; the same if not given."
+    )
+    time: Column | None = Field(
+        default=None, description="Column of a time, date or number: all must be later than in the training table."
+    )
+    train_time: Column | None = Field(
+        default=None, description="What `time` is called in the training table; the same if not given."
+    )
+    duplicates: bool | Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+        default=False, description="Whether no two rows may have the same keys, or the columns to compare instead."
+    )
+    attributes: bool | Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+        default=False, description="Columns that must not tell the label by themselves; true: all without a role."
+    )
+    perfect: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.99, description="How well an attribute alone may not tell the label."
+    )
+    limit: LeakageLimits = Field(default=LeakageLimits(), description="How much of it is borne.")
+    level: Literal["fail", "warn"] = Field(default="fail", description="Whether leakage fails the run.")
+
+
 class Output(Strict):
     """Where run folders go, relative to the suite's folder."""
 
@@ -402,6 +445,9 @@ class Suite(Strict):
     )
     compare: Compare | None = Field(default=None, description="Paired differences from a baseline model.")
     gates: tuple[Gate, ...] = Field(default=(), description="Rules on values and differences.")
+    leakage: Leakage | None = Field(
+        default=None, description="Checks for rows and attributes that give the label away; none if not given."
+    )
     curves: tuple[Curve, ...] = Field(default=(), description="Curves to draw.")
     exact: bool | None = Field(
         default=None,
@@ -467,6 +513,7 @@ _COSMETIC: Any = {
     "memory": True,
     "data": {"path": True, "trec": {"qrels", "run"}},
     "gates": {"__all__": {"name"}},
+    "leakage": {"train"},
 }
 
 

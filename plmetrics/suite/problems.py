@@ -15,6 +15,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.suite import crosschecks
 from plmetrics.suite.calibrations import read_baseline, read_calibrations
 from plmetrics.suite.findings import Findings, shown
+from plmetrics.suite.leakage import read_leakage
 from plmetrics.suite.metric_texts import MetricReader, is_torn, say_torn
 from plmetrics.suite.model import (
     CURVES,
@@ -87,6 +88,7 @@ def suite_from_mapping(
     fields["memory"] = _memory(raw.get("memory"), found)
     fields["calibrate"] = read_calibrations(raw.get("calibrate"), found)
     fields["baseline"] = read_baseline(raw.get("baseline"), found)
+    fields["leakage"] = read_leakage(raw.get("leakage"), found)
     fields["output"] = found.model(Output, _section(raw, "output"), ("output",))
     fields["classes"] = _classes(raw.get("classes"), found)
     for key in ("positive", "min_rows", "max_slices", "exact"):

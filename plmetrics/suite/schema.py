@@ -35,11 +35,13 @@ def json_schema() -> Schema:
         "output": _reference("Output"),
         "metrics": _metrics(),
         "classes": _one_of(
-            {"type": "array", "minItems": 2, "items": {"type": ["string", "integer", "boolean"]}}, {"type": "null"}
+            {"type": "array", "minItems": 2, "items": {"type": ["string", "integer", "boolean"]}},
+            {"type": "null"},
         ),
         "models": _models(_reference("ModelColumns")),
         "calibrate": _calibrate(definitions),
         "slices": _slices(definitions),
+        "leakage": _leakage(definitions),
         "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
         "compare": _one_of(_reference("Compare"), baseline, {"type": "null"}),
         "curves": {"type": "array", "items": _one_of(_reference("Curve"), curve)},
@@ -50,6 +52,8 @@ def json_schema() -> Schema:
     for name, shape in written.items():
         properties[name] = {"description": Suite.model_fields[name].description, **shape}
     definitions["Gate"]["properties"]["metric"] = _text("Text of a metric of the suite.")
+    definitions["Gate"]["anyOf"] = [{"required": [key]} for key in ("metric", "four_fifths")]
+    del definitions["Gate"]["required"]
     return {
         "$schema": DIALECT,
         "title": "plmetrics suite",
@@ -139,6 +143,13 @@ def _calibrate(definitions: Schema) -> Schema:
     models["anyOf"].append(_text("The model to calibrate."))
     one = _reference("Calibrate")
     return _one_of(one, {"type": "array", "items": one}, {"type": "null"})
+
+
+def _leakage(definitions: Schema) -> Schema:
+    properties = definitions["Leakage"]["properties"]
+    for key in ("keys", "train_keys", "duplicates", "attributes"):
+        properties[key]["anyOf"].append(_text("The column."))
+    return _one_of(_reference("Leakage"), {"type": "null"})
 
 
 def _slices(definitions: Schema) -> Schema:

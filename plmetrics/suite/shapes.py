@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.names import number_text
-from plmetrics.suite.guesses import guess_roles, pieces
+from plmetrics.suite.guesses import guess_roles, pieces, require_columns
 from plmetrics.table.predicted import quantile_part
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def recognise(
     Raises:
         Undecided: no column, or several, may be the label or the scores.
     """
+    require_columns(facts, label, scores)
     if not scores:
         for find in (_quantiles, _classes):
             shape, target = find(sample, facts, label)

@@ -96,7 +96,7 @@ def starter_text(table: Table, head: Sequence[str] = _HEAD, metrics: Sequence[st
             raise Undecided(Problem(message, hint="choose another column with --score"))
     sections = [[*head, *_task(table)], _data(table), _columns(table), _models(table)]
     sections.append(_metrics(table) if metrics is None else list(metrics))
-    sections += [_slices(table), _UNCERTAINTY, _compare(table), _gates(table), _curves(table)]
+    sections += [_slices(table), _UNCERTAINTY, _compare(table), _gates(table, metrics), _curves(table)]
     return "\n".join("\n".join(section) + "\n" for section in sections if section)
 
 
@@ -259,9 +259,13 @@ def _compare(table: Table) -> list[str]:
     return ["compare:", _line(f"baseline: {baseline}", "the first model; the others are compared with it", 2)]
 
 
-def _gates(table: Table) -> list[str]:
+def _gates(table: Table, metrics: Sequence[str] | None) -> list[str]:
+    """An example that may be uncommented: its metric must be among those of the suite."""
     rule = _GATES.get(table.task)
-    if rule is None:
+    named = "" if rule is None else rule.partition(",")[0]
+    if rule is None or (
+        metrics is not None and not any(line.split()[:2] == ["-", named] for line in metrics)
+    ):
         return []
     return [
         _line("# gates:", "a run fails, with exit code 3, where one does not hold"),

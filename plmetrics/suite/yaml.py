@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 AnyError = TypeVar("AnyError", bound=PlmetricsError)
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_EXPANDED = (("data", "path"), ("data", "trec"), ("output", "directory"))
+_EXPANDED = (("data", "path"), ("data", "trec"), ("leakage", "train"), ("output", "directory"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, CURVES_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
+from plmetrics.core.results import (
+    COMPARISONS_SCHEMA,
+    CURVES_SCHEMA,
+    GATES_SCHEMA,
+    LEAKAGE_SCHEMA,
+    METRICS_SCHEMA,
+)
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ def make_result(verdict: str = "pass", folder: Path | None = None, **changes: An
         if verdict != "none"
         else GATES_SCHEMA.to_frame(),
         "curves": CURVES_SCHEMA.to_frame(),
+        "leakage": LEAKAGE_SCHEMA.to_frame(),
         "verdict": verdict,
         "suite": suite,
         "record": {"run_id": "20261120T020000Z-4fa1c2", "rows": {"read": 9}},

@@ -21,7 +21,7 @@ def test_help_lists_commands_and_exit_codes(invoke: Any) -> None:
     outcome = invoke("--help")
     assert outcome.code == 0
     commands = outcome.out[outcome.out.index("Commands") : outcome.out.index("Exit codes")]
-    names = ["run", "validate", "explain", "metrics", "diff", "report", "schema", "init"]
+    names = ["run", "validate", "explain", "metrics", "diff", "report", "schema", "init", "suggest"]
     assert [line.split()[0] for line in commands.splitlines()[1:] if line.strip()] == names
     for words in (
         "Exit codes",
@@ -35,7 +35,7 @@ def test_help_lists_commands_and_exit_codes(invoke: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "validate", "explain", "metrics", "diff", "report", "schema", "init"]
+    "command", ["run", "validate", "explain", "metrics", "diff", "report", "schema", "init", "suggest"]
 )
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_help_of_a_command(invoke: Any, command: str, option: str) -> None:

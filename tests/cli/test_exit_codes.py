@@ -124,10 +124,12 @@ def test_usage_errors(invoke: Any, api_run: Any, arguments: tuple[str, ...]) -> 
 
 
 def test_validate(invoke: Any, monkeypatch: pytest.MonkeyPatch, result: Any) -> None:
-    report = SimpleNamespace(suite=result().suite, schema={"y": 1, "p": 1})
+    report = SimpleNamespace(
+        suite=result().suite, schema={"y": 1, "p": 1}, warnings=("accuracy may mislead",)
+    )
     monkeypatch.setattr("plmetrics.api.validate", lambda path, **_: report)
     outcome = invoke("validate", "suite.yaml")
-    assert (outcome.code, outcome.err) == (0, "")
+    assert (outcome.code, outcome.err) == (0, "warning: accuracy may mislead\n")
     assert outcome.out == "valid: nightly (2 columns, 1 model, 1 metric, 0 slice sets, 1 gate)\n"
 
 

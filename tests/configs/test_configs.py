@@ -57,7 +57,17 @@ def test_suite_runs_and_passes(name: str, run: Callable[[str], plm.Result]) -> N
 
 
 def test_every_use_has_a_suite() -> None:
-    uses = {"quickstart", "binary", "regression", "slices", "comparison", "gates", "custom", "defaults"}
+    uses = {
+        "quickstart",
+        "binary",
+        "regression",
+        "slices",
+        "comparison",
+        "gates",
+        "custom",
+        "defaults",
+        "fairness",
+    }
     assert uses <= {suite.stem for suite in SUITES}
 
 
@@ -148,6 +158,20 @@ def test_gates_show_every_verdict_that_does_not_fail(run: Callable[[str], plm.Re
     assert gates.filter(verdict="fail", level="warn").height == 1
 
 
+def test_fairness_is_how_far_groups_differ(run: Callable[[str], plm.Result]) -> None:
+    result = run("fairness")
+    table = pl.read_parquet(DATA / "adult_test_with_predictions.parquet")
+    recalls = table.filter(label=1).group_by("sex").agg(recall=(pl.col("p_rf") >= 0.5).mean())["recall"]
+    gap = recalls.max() - recalls.min()  # type: ignore[operator]
+    assert value(result, "equal_opportunity_difference(by=sex)", "rf", "sex") == pytest.approx(gap)
+    gates = result.gates.filter(model="rf")
+    judged = dict(gates.select("metric", "observed").iter_rows())
+    assert judged["disparity(recall, by=sex)"] == pytest.approx(gap)
+    selected = table.group_by("sex").agg(rate=(pl.col("p_rf") >= 0.5).mean()).sort("rate")["rate"]
+    assert judged["disparate_impact(by=sex)"] == pytest.approx(selected[0] / selected[1])
+    assert gates.filter(gate="four_fifths")["verdict"].to_list() == ["fail"]
+
+
 def test_defaults_hold_where_the_suite_says_nothing_else(run: Callable[[str], plm.Result]) -> None:
     suite = run("defaults").suite
     assert suite.uncertainty is not None
@@ -171,3 +195,13 @@ def test_trec_gives_the_numbers_of_trec_eval(run: Callable[[str], plm.Result]) -
     published = {"map": 0.1785, "ndcg": 0.4021, "mrr": 0.4064, "r_precision": 0.2174}
     for name, expected in published.items():
         assert value(run("trec"), f"{name}(ties=document)", "standard") == pytest.approx(expected, abs=5e-5)
+
+
+def test_uplift_gives_the_published_areas(run: Callable[[str], plm.Result]) -> None:
+    result = run("uplift")
+    assert value(result, "auuc(method=guelman)", "model") == pytest.approx(0.120805, abs=5e-7)
+    assert value(result, "qini(method=guelman)", "model") == pytest.approx(0.106805, abs=5e-7)
+    by_quarter = result.metrics.filter(metric="ate", slice_set="predicted")["value"]
+    assert by_quarter.is_sorted()
+    assert by_quarter[0] < 0 < by_quarter[3]
+    assert set(result.curves["curve"]) == {"qini", "uplift", "guelman", "effect_calibration"}

@@ -281,7 +281,7 @@ def test_explain_says_what_is_sorted() -> None:
     found = explain(ROOT / "configs" / "ranking.yaml")
     assert (found.rows, found.units) == (1010, 101)
     assert found.source.columns == ("group", "label", "score")
-    assert [(part.stage, part.does) for part in found.passes][1] == ("rank", "1 sorts in memory, 1 a model")
+    assert [(part.stage, part.does) for part in found.passes][1] == ("rank", "1 sort in memory, 1 a model")
 
 
 def test_the_rows_of_a_ranking_are_read_in_one_streaming_plan(

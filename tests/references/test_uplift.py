@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -134,8 +135,7 @@ def curve(rows: list[dict[str, Any]], weight: str, kind: str) -> list[tuple[floa
 
 
 def area(points: list[tuple[float, float]]) -> float:
-    steps = zip(points, points[1:], strict=False)
-    return sum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in steps)
+    return sum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in pairwise(points))
 
 
 def qini(rows: list[dict[str, Any]], weight: str, kind: str) -> float:

@@ -9,7 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, CURVES_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
+from plmetrics.core.results import (
+    COMPARISONS_SCHEMA,
+    CURVES_SCHEMA,
+    GATES_SCHEMA,
+    LEAKAGE_SCHEMA,
+    METRICS_SCHEMA,
+)
 from plmetrics.report.summary import Summary
 
 MODELS = {"champion": 0.0, "challenger": 0.004, "gradient_boosting_v2": -0.012}
@@ -229,6 +235,7 @@ def result() -> SimpleNamespace:
         comparisons=made.comparisons,
         gates=made.gates,
         curves=CURVES_SCHEMA.to_frame(),
+        leakage=LEAKAGE_SCHEMA.to_frame(),
         verdict="fail",
         record=record,
         folder=None,

@@ -4,15 +4,23 @@ import dataclasses
 import json
 import re
 
+import polars as pl
 import pytest
 from rich.cells import cell_len
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.metric import parameters as parameters_of
-from plmetrics.report.catalogue import card_text, describe, list_text, markdown_text, undefined_statuses
+from plmetrics.report.catalogue import (
+    card_text,
+    csv_text,
+    describe,
+    list_text,
+    markdown_text,
+    undefined_statuses,
+)
 
-CLASSES = registry.classes()
+CLASSES = [metric for task in registry.tasks() for metric in registry.classes(task)]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
@@ -49,6 +57,30 @@ def test_description_is_json(metric: type[Metric]) -> None:
     for parameter, field in zip(facts["parameters"], dataclasses.fields(metric), strict=True):
         assert parameter["required"] == (field.default is dataclasses.MISSING)
         assert parameter["required"] or parameter["default"] == field.default
+
+
+@pytest.mark.parametrize("metric", CLASSES, ids=lambda metric: f"{metric.task}-{metric.name}")
+def test_a_convention_names_every_parameter_and_its_default(metric: type[Metric]) -> None:
+    convention = describe(metric)["convention"]
+    assert convention
+    for name, field in parameters_of(metric).items():
+        assert f"{name}=" in convention or f"{name}: " in convention
+        assert field.metadata["doc"] in convention
+
+
+def test_csv_has_a_row_a_metric_and_every_fact() -> None:
+    frame = pl.read_csv(csv_text(CLASSES).encode())
+    assert frame.columns == list(describe(CLASSES[0]))
+    assert frame["name"].to_list() == [metric.name for metric in CLASSES]
+    (ece,) = frame.filter(task="binary", name="ece").to_dicts()
+    assert (ece["aliases"], ece["range"]) == ("mce", "0; 1")
+    assert "binary/ece-few-rows" in ece["advice"]
+
+
+def test_a_card_says_where_a_metric_misleads() -> None:
+    words = " ".join(card_text(registry.find("binary", "accuracy"), 100).split())
+    assert "misleads largest >= 0.9 (Chicco and Jurman" in words
+    assert "Advice" not in card_text(registry.find("binary", "tp"), 100)
 
 
 def test_markdown_is_a_table_for_each_task() -> None:

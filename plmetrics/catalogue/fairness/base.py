@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.catalogue.derived import Groups
-    from plmetrics.catalogue.metric import Kind
+    from plmetrics.catalogue.metric import Kind, Undefined
 
 METHODS = ("between_groups", "to_overall", "reference")
 _SHOWN = 5
@@ -33,9 +33,13 @@ class Judged(AcrossSlices):
 
     least: ClassVar[int] = 2
     too_few: ClassVar[str] = "too_few_groups"
-    handles_imbalance = True
+    failures: ClassVar[tuple[str, ...]] = ("reference_not_judged",)
 
     slice_set: str = parameter(doc="slice set whose slices are the groups", name="by")
+
+    def undefined(self, state: Any) -> Undefined:
+        """The statuses that it can have besides those of its rates; they do not follow from a state."""
+        return [(status, state.weight == 0) for status in (self.too_few, *self.failures)]
 
     @property
     def share(self) -> float:
@@ -70,9 +74,12 @@ class Judged(AcrossSlices):
         """Which groups are not judged, and why."""
         if not names:
             return None
-        told = [f"{name} ({why})" for name, why in zip(names, status, strict=True)][:_SHOWN]
-        more = len(names) - len(told)
-        return "not judged: " + ", ".join(told) + (f" and {more:,} more" if more else "")
+        told = []
+        for why in dict.fromkeys(status):
+            own = [name for name, reason in zip(names, status, strict=True) if reason == why]
+            more = f" and {len(own) - _SHOWN:,} more" if len(own) > _SHOWN else ""
+            told.append(f"{', '.join(own[:_SHOWN])}{more} ({why})")
+        return "not judged: " + "; ".join(told)
 
 
 def _said(value: str | float | bool) -> str:  # noqa: FBT001

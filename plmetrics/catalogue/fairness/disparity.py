@@ -51,6 +51,7 @@ class Disparity(Compared, _Measured):
     name = "disparity"
     range = (0.0, float("inf"))
     direction = "lower"
+    failures = ("zero_denominator", "nonpositive_values", "reference_not_judged")
     formula = "max over g of m_g - min over g of m_g, or min m_g / max m_g (ratio)"
     use_when = "Any metric should be about the same for all groups, such as errors by region."
     beware = "Noise alone makes groups differ, the more the smaller they are: read the interval."

@@ -122,6 +122,7 @@ class _Ratio(Compared):
     direction: ClassVar[Direction] = "higher"
     kind = "ratio"
     ratio = True
+    failures = ("zero_denominator", "reference_not_judged")
     beware = (
         "Small rates make wild ratios: 1 % against 2 % is 0.5. Read the interval, and the difference too."
     )
@@ -443,6 +444,7 @@ class DisparateImpact(Rated, _Referred):
     range = (0.0, float("inf"))
     direction: ClassVar[Direction] = "higher"
     threshold_free = False
+    failures = ("zero_denominator", "reference_not_judged")
     rates = (SelectionRate,)
     mirrored = (RejectionRate,)
     formula = "min over g of S_g / S_r, S the selection rate and r the reference"
@@ -515,6 +517,7 @@ class AverageOddsDifference(Rated, _ToOne):
     name = "average_odds_difference"
     task = "binary"
     for_each = True
+    failures = ("below_min_share", "reference_not_judged")
     range = (-1.0, 1.0)
     direction: ClassVar[Direction] = "zero"
     threshold_free = False

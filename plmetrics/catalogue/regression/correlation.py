@@ -64,7 +64,7 @@ class Pearson(_Values):
     def finalise(self, state: Any) -> Any:
         """From moments that add."""
         both = variation(state, LABEL) * variation(state, _PREDICTION)
-        return ops.ratio(self._covariation(state), ops.sqrt(both))
+        return ops.smaller(ops.larger(ops.ratio(self._covariation(state), ops.sqrt(both)), -1.0), 1.0)
 
     def undefined(self, state: Any) -> Undefined:
         """Labels or predictions do not vary."""

@@ -27,6 +27,14 @@ def of_arm(rows: Rows, value: pl.Expr, *, treated: bool) -> pl.Expr:
     return pl.when(rows.treated if treated else ~rows.treated).then(value).otherwise(0.0)
 
 
+def centred_moment(power: int = 1, *, treated: bool) -> Atom:
+    """Sum over one arm of a power of the outcome, less a constant near outcomes; see `Metric.centres`."""
+    name = "treated" if treated else "control"
+    return Atom(
+        f"{name}_centred_{power}", lambda rows: of_arm(rows, rows.centred(OUTCOME) ** power, treated=treated)
+    )
+
+
 class OfArms(Metric):
     """Base of the metrics that compare the treated with the controls: undefined (`empty_arm`) where an arm is empty.
 

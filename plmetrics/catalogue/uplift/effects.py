@@ -14,7 +14,7 @@ import polars as pl
 
 from plmetrics.catalogue.metric import one_of, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, of_arm
+from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, centred_moment, of_arm
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 from plmetrics.table.checks import Requirement
@@ -67,7 +67,8 @@ class AverageEffect(OfArms):
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """Outcomes of each arm around a constant near them."""
-        return {**super().atoms(), "treated_outcome": _TREATED_CENTRED, "control_outcome": _CONTROL_CENTRED}
+        treated, control = centred_moment(treated=True), centred_moment(treated=False)
+        return {**super().atoms(), "treated_outcome": treated, "control_outcome": control}
 
     def finalise(self, state: Any) -> Any:
         """Difference of the means."""
@@ -75,8 +76,6 @@ class AverageEffect(OfArms):
         return treated - ops.ratio(state.control_outcome, state.control_weight)
 
 
-_TREATED_CENTRED = Atom("treated_centred", lambda rows: of_arm(rows, rows.centred(OUTCOME), treated=True))
-_CONTROL_CENTRED = Atom("control_centred", lambda rows: of_arm(rows, rows.centred(OUTCOME), treated=False))
 _TREATED_OUTCOME = Atom("treated_outcome", lambda rows: of_arm(rows, rows.label, treated=True))
 _CONTROL_OUTCOME = Atom("control_outcome", lambda rows: of_arm(rows, rows.label, treated=False))
 

@@ -1,0 +1,284 @@
+"""Rows that were known before: in the training table, in another fold, twice, or no later than training ended.
+
+Every check is a plan that streams: a semi join by the keys, or a grouping by them. Rows of weight 0 are absent, and
+weights do not matter otherwise: a row that leaks is a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import Collected, DataError, Problem
+from plmetrics.engine.attributes import attribute_candidates, attributes_found
+from plmetrics.table.alike import as_type, common_type
+from plmetrics.table.roles import WEIGHT, require, unchecked_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.request import Request
+    from plmetrics.suite.model import Leakage, Suite
+    from plmetrics.table.source import Source
+
+_KEY = "@key|"
+_FOLD = "@fold"
+_TIME = "@time"
+_PATH = ("leakage",)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: rows out of `of`, or, of an attribute, how well it tells the label by `measure`."""
+
+    check: str
+    columns: tuple[str, ...]
+    rows: int | None = None
+    of: int = 0
+    strength: float | None = None
+    measure: str = ""
+    example: str | None = None
+    note: str | None = None
+
+
+def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None) -> None:
+    """Check the columns of the section `leakage` against both tables, on zero rows.
+
+    Raises:
+        DataError: columns are absent, or of types that do not compare; all are named.
+    """
+    spec = suite.leakage
+    if spec is None:
+        return
+    collected = Collected()
+    for name, own, path in _pairs(spec):
+        with collected.step():
+            _compared(name, own, schema, train, path)
+    if spec.time is not None:
+        with collected.step():
+            _orderable(spec.time, require(schema, spec.time, "leakage's time", (*_PATH, "time")))
+    for key in ("duplicates", "attributes"):
+        named = getattr(spec, key)
+        for place, name in enumerate(named if isinstance(named, tuple) else ()):
+            with collected.step():
+                _plain(name, require(schema, name, f"leakage's {key}", (*_PATH, key)), (*_PATH, key, place))
+                if key == "attributes" and name == suite.columns.label:
+                    raise DataError(Problem(f"column '{name}' is the label itself", (*_PATH, key, place)))
+    collected.settle()
+
+
+def _pairs(spec: Leakage) -> list[tuple[str, str, SuitePath]]:
+    """The columns that both tables have, and what the training table calls them."""
+    keys = spec.keys or ()
+    found: list[tuple[str, str, SuitePath]] = [
+        (name, own, (*_PATH, "keys", place))
+        for place, (name, own) in enumerate(zip(keys, spec.train_keys or keys, strict=True))
+    ]
+    if spec.time is not None:
+        found.append((spec.time, spec.train_time or spec.time, (*_PATH, "time")))
+    return found
+
+
+def _compared(name: str, own: str, schema: pl.Schema, train: Source | None, path: SuitePath) -> pl.DataType:
+    """The type in which a column is compared."""
+    dtype = require(schema, name, f"leakage's {path[1]}", path)
+    if train is None:
+        _plain(name, dtype, path)
+        return common_type(dtype, dtype) or dtype
+    if own not in train.schema:
+        hint = f"it has {', '.join(list(train.schema)[:12])}; name it with train_{path[1]}"
+        raise DataError(Problem(f"column '{own}' is not in the training table", path, hint))
+    other = train.schema[own]
+    common = common_type(dtype, other)
+    if common is None:
+        called = "" if own == name else f" (there '{own}')"
+        msg = f"column '{name}' is of type {dtype}, but of type {other} in the training table{called}"
+        raise DataError(Problem(msg, path, "they must be of one type: none of their values would be equal"))
+    return common
+
+
+def _plain(name: str, dtype: pl.DataType, path: SuitePath) -> None:
+    if common_type(dtype, dtype) is None:
+        msg = f"column '{name}' is of type {dtype}, whose values are not compared"
+        raise DataError(Problem(msg, path, "name columns of numbers, texts, booleans or times"))
+
+
+def _orderable(name: str, dtype: pl.DataType) -> None:
+    if not (dtype.is_numeric() or dtype.is_temporal()):
+        msg = f"column '{name}' (leakage's time) is of type {dtype}, but must hold times, dates or numbers"
+        raise DataError(
+            Problem(msg, (*_PATH, "time"), "a text such as 2024-01-31 has no time; convert the column")
+        )
+
+
+def leakage_found(request: Request) -> list[Finding]:
+    """Make the checks of the section `leakage`.
+
+    Args:
+        request: what is evaluated, with rows as they are in the data: not the queries made from them.
+
+    Raises:
+        DataError: the training table has no rows, or no time.
+    """
+    spec = request.suite.leakage
+    if spec is None:
+        return []
+    checks = LeakagePlans.of(request, spec)
+    plans = checks.plans()
+    found = dict(zip(plans, pl.collect_all(list(plans.values())), strict=True))
+    attributes = attributes_found(evaluated(request, checks.candidates), request, checks.candidates)
+    return [*checks.findings(found), *(Finding("attributes", **about) for about in attributes)]
+
+
+def evaluated(request: Request, columns: Sequence[str]) -> pl.LazyFrame:
+    """Raw columns of the rows that count, beside the canonical ones."""
+    roles = request.roles
+    frame = unchecked_table(request.raw, request.schema, roles, columns)
+    if roles.weight is not None:
+        frame = frame.filter((pl.col(WEIGHT) != 0).fill_null(value=True))
+    if roles.missing == "drop":
+        names = [name for name in frame.collect_schema() if name.startswith("@bad|")]
+        frame = frame.filter(~pl.any_horizontal(names))
+    return frame
+
+
+@dataclass(frozen=True, slots=True)
+class LeakagePlans:
+    """The checks of rows as plans not yet run. `rows` has keys, fold and time in the types they are compared in."""
+
+    spec: Leakage
+    fold: str | None
+    rows: pl.LazyFrame
+    train: pl.LazyFrame | None
+    last: Any
+    candidates: tuple[str, ...]
+
+    @classmethod
+    def of(cls, request: Request, spec: Leakage) -> LeakagePlans:
+        """The plans of a bound request; looks up when training ended."""
+        fold = request.suite.columns.fold if spec.keys else None
+        schema, train = request.schema, request.train
+        own: dict[str, pl.Expr] = {} if fold is None else {_FOLD: pl.col(fold).cast(_fold_type(schema[fold]))}
+        there: dict[str, pl.Expr] = {}
+        names = [_TIME if path[1] == "time" else f"{_KEY}{name}" for name, _, path in _pairs(spec)]
+        for alias, (name, other, path) in zip(names, _pairs(spec), strict=True):
+            common = _compared(name, other, schema, train, path)
+            if alias == _TIME and isinstance(common, pl.Datetime):
+                common = pl.Datetime(
+                    "us", common.time_zone
+                )  # The last one passes through Python, which has no less.
+            own[alias], there[alias] = as_type(pl.col(name), common), as_type(pl.col(other), common)
+        listed = spec.duplicates if isinstance(spec.duplicates, tuple) else ()
+        raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
+        rows = evaluated(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **own)
+        known = None if train is None else train.frame.select(**there)
+        last = None if known is None or spec.time is None else _last(known, spec.train_time or spec.time)
+        return cls(spec, fold, rows, known, last, attribute_candidates(request))
+
+    @property
+    def keys(self) -> list[str]:
+        """The key columns in the type they are compared in."""
+        return [f"{_KEY}{name}" for name in self.spec.keys or ()]
+
+    def plans(self) -> dict[str, pl.LazyFrame]:
+        """What is to be collected, by name."""
+        known = (
+            self.rows.filter(pl.all_horizontal(pl.col(self.keys).is_not_null())) if self.keys else self.rows
+        )
+        nulls = (
+            [pl.any_horizontal(pl.col(self.keys).is_null()).sum().cast(pl.Int64).alias("keys")]
+            if self.keys
+            else []
+        )
+        if self.last is not None:
+            late = pl.col(_TIME) <= self.last
+            nulls += [
+                pl.col(_TIME).is_null().sum().cast(pl.Int64).alias("time"),
+                late.sum().cast(pl.Int64).alias("early"),
+            ]
+            nulls.append(pl.col(_TIME).min().alias("first"))
+        plans = {"counts": self.rows.select(pl.len().cast(pl.Int64).alias("rows"), *nulls)}
+        if self.keys and self.train is not None:
+            plans |= _looks(
+                "keys", known.join(self.train, on=self.keys, how="semi"), self.keys, pl.len().cast(pl.Int64)
+            )
+        if self.fold is not None:
+            ends = (pl.col(_FOLD).min().alias("low"), pl.col(_FOLD).max().alias("high"))
+            groups = known.group_by(self.keys).agg(pl.len().cast(pl.Int64).alias("n"), *ends)
+            plans |= _looks("folds", groups.filter(pl.col("low") != pl.col("high")), self.keys)
+        if self.spec.duplicates:
+            listed = isinstance(self.spec.duplicates, tuple)
+            rows, by = (self.rows, list(self.spec.duplicates)) if listed else (known, self.keys)  # type: ignore[arg-type]
+            groups = rows.group_by(by).agg(pl.len().cast(pl.Int64).alias("n"))
+            plans |= _looks("duplicates", groups.filter(pl.col("n") > 1), by)
+        return plans
+
+    def findings(self, found: dict[str, pl.DataFrame]) -> list[Finding]:
+        """What the collected plans say, in the order of the checks."""
+        counts = found["counts"].row(0, named=True)
+        out = []
+        for check in ("keys", "folds", "duplicates"):
+            if check not in found:
+                continue
+            columns = self.spec.keys or ()
+            if check == "duplicates" and isinstance(self.spec.duplicates, tuple):
+                columns = self.spec.duplicates
+            by_keys = columns is self.spec.keys
+            note = _not_compared(counts["keys"], "a null key") if by_keys else None
+            rows = int(found[check].item() or 0)
+            out.append(
+                Finding(
+                    check,
+                    columns,
+                    rows,
+                    counts["rows"],
+                    example=_example(found[f"{check}|example"]),
+                    note=note,
+                )
+            )
+        if self.last is not None and self.spec.time is not None:
+            notes = [f"training ends at {self.last}", _not_compared(counts["time"], "no time")]
+            example = f"{self.spec.time}={counts['first']}" if counts["early"] else None
+            note = "; ".join(filter(None, notes))
+            out.append(
+                Finding(
+                    "time", (self.spec.time,), counts["early"], counts["rows"], example=example, note=note
+                )
+            )
+        return out
+
+
+def _looks(
+    check: str, frame: pl.LazyFrame, by: list[str], rows: pl.Expr | None = None
+) -> dict[str, pl.LazyFrame]:
+    """How many rows, and the first of them by value, so that it does not depend on their order."""
+    counted = pl.col("n").sum() if rows is None else rows
+    return {check: frame.select(counted.alias("rows")), f"{check}|example": frame.select(by).sort(by).head(1)}
+
+
+def _fold_type(dtype: pl.DataType) -> pl.DataType:
+    return common_type(dtype, dtype) or dtype
+
+
+def _last(known: pl.LazyFrame, name: str) -> Any:
+    """The last time of the training table."""
+    last = known.select(pl.col(_TIME).max()).collect().item()
+    if last is None:
+        msg = f"column '{name}' of the training table holds no time, or the table has no rows"
+        raise DataError(Problem(msg, (*_PATH, "train")))
+    return last
+
+
+def _not_compared(rows: int, why: str) -> str | None:
+    if not rows:
+        return None
+    return f"{rows:,} {'row has' if rows == 1 else 'rows have'} {why} and {'is' if rows == 1 else 'are'} not compared"
+
+
+def _example(frame: pl.DataFrame) -> str | None:
+    if frame.is_empty():
+        return None
+    return ", ".join(f"{name.removeprefix(_KEY)}={value}" for name, value in frame.row(0, named=True).items())

@@ -1,0 +1,61 @@
+"""Leakage: what was found beyond its limit, and how many checks found nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
+from plmetrics.report.numbers import number, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.summary import Summary
+
+_STYLES = {"fail": "bold red", "warn": "yellow", "inconclusive": "bold yellow"}
+_MOST = 20
+_COLUMNS = [Column("check"), Column("columns"), Column("verdict"), Column("found", "right"), Column("detail")]
+
+
+def leakage(summary: Summary, width: int) -> list[Text]:
+    """A line a finding, attributes last and the strongest first, and one for all that passed."""
+    frame = summary.leakage
+    if frame.is_empty():
+        return []
+    by_strength = pl.when(pl.col("check") == "attributes").then("observed")
+    found = frame.filter(pl.col("verdict") != "pass").sort(
+        pl.col("check") == "attributes",
+        by_strength,
+        descending=[False, True],
+        nulls_last=True,
+        maintain_order=True,
+    )
+    passed = frame.height - found.height
+    lines = heading("Leakage", width=width)
+    if not found.is_empty():
+        rows = [_cells(row) for row in found.head(_MOST).iter_rows(named=True)]
+        lines += table_or_stack(_COLUMNS, rows, width)
+    said = []
+    if found.height > _MOST:
+        said.append(f"and {found.height - _MOST} more in leakage.parquet")
+    if passed:
+        said.append(f"{plural(passed, 'check')} within the limit")
+    return lines + [line for text in said for line in wrapped(Text(text, FAINT), width)]
+
+
+def _cells(row: dict[str, Any]) -> list[Text]:
+    if row["rows"] is None:
+        seen = "-" if row["observed"] is None else f"{row['measure']} {number(row['observed'])}"
+        detail = row["note"] or ""
+    else:
+        seen = f"{plural(row['rows'], 'row')} ({row['share']:.2%})"
+        example = None if row["example"] is None else f"e.g. {row['example']}"
+        detail = "; ".join(filter(None, [example, row["note"]]))
+    return [
+        Text(row["check"]),
+        Text(printable(row["columns"])),
+        Text(row["verdict"], _STYLES[row["verdict"]]),
+        Text(seen),
+        Text(printable(detail), FAINT),
+    ]

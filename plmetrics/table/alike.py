@@ -1,0 +1,49 @@
+"""Columns of two tables that hold the same things in types of their own: what both are cast to for comparison."""
+
+from __future__ import annotations
+
+import polars as pl
+
+_WIDE = (pl.UInt64, pl.Int128)
+
+
+def common_type(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
+    """The type in which values of two types compare as what they mean, None where there is none.
+
+    Whole numbers of any width are alike, so are texts and categories, and moments of any unit and time zone. A moment
+    without a time zone is not like one with it, nor is a whole number like a float: 16777217 has no float of 32 bits.
+
+    >>> common_type(pl.Int32(), pl.Int64()), common_type(pl.String(), pl.Int64())
+    (Int64, None)
+    """
+    if left == right:
+        return None if left.is_nested() or left in {pl.Object, pl.Binary} else _own(left)
+    if pl.Null in {left, right}:
+        return _own(right if left == pl.Null else left)
+    if left.is_integer() and right.is_integer():
+        return pl.Int128() if left in _WIDE or right in _WIDE else pl.Int64()
+    if isinstance(left, pl.Datetime) and isinstance(right, pl.Datetime):
+        return _moment(left, right)
+    both_texts = _is_text(left) and _is_text(right)
+    return pl.String() if both_texts else pl.Float64() if left.is_float() and right.is_float() else None
+
+
+def _moment(left: pl.Datetime, right: pl.Datetime) -> pl.DataType | None:
+    if left.time_zone is None and right.time_zone is None:
+        return pl.Datetime("us")
+    return None if None in {left.time_zone, right.time_zone} else pl.Datetime("us", "UTC")
+
+
+def _own(dtype: pl.DataType) -> pl.DataType:
+    """Categories are compared by their texts: their codes depend on the table."""
+    return pl.String() if _is_text(dtype) else dtype
+
+
+def _is_text(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+
+
+def as_type(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """A column in such a type; NaN is null."""
+    cast = value.cast(dtype)
+    return cast.fill_nan(None) if dtype.is_float() else cast

@@ -1,0 +1,240 @@
+"""`plmetrics suggest` prints suites that run, `validate` and `run` warn by the same rules."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+
+import plmetrics as plm
+from plmetrics.catalogue import registry
+from plmetrics.suite.shapes import levels_of_columns
+
+DATA = Path(__file__).parents[2] / "configs" / "data"
+ROWS = 1200
+RANDOM = np.random.default_rng(4)
+NOISE = RANDOM.random(ROWS)
+RARE = (np.arange(ROWS) % 33 == 0).astype(int)
+
+
+def uniform() -> Any:
+    return RANDOM.random(ROWS)
+
+
+TABLES: dict[str, tuple[str, pl.DataFrame]] = {
+    "imbalanced": ("binary", pl.DataFrame({"y": RARE, "p": NOISE})),
+    "margins": ("binary", pl.DataFrame({"y": RARE, "score": NOISE * 9 - 4})),
+    "numbers": ("regression", pl.DataFrame({"y": NOISE * 10, "pred": NOISE * 10 + 1})),
+    "classes": (
+        "multiclass",
+        pl.DataFrame({"y": np.arange(ROWS) % 3, **{f"p_{i}": [(i + 1) / 6] * ROWS for i in range(3)}}),
+    ),
+    "quantiles": (
+        "quantile",
+        pl.DataFrame({"y": NOISE, "f_0.1": NOISE - 1, "f_0.5": NOISE, "f_0.9": NOISE + 1}),
+    ),
+    "queries": (
+        "ranking",
+        pl.DataFrame({"query_id": np.arange(ROWS) // 10, "relevance": np.arange(ROWS) % 4, "score": NOISE}),
+    ),
+    "treated": ("uplift", pl.DataFrame({"y": RARE, "treatment": np.arange(ROWS) % 2, "score": NOISE})),
+}
+
+
+def suggested(invoke: Any, tmp_path: Path, data: Path, *options: str) -> dict[str, Any]:
+    """The suite that is printed for a table, after it has run."""
+    outcome = invoke("suggest", str(data), *options)
+    assert (outcome.code, outcome.err) == (0, "")
+    file = tmp_path / "suggested.yaml"
+    file.write_text(outcome.out)
+    ran = invoke("run", str(file), "--set", "uncertainty.replicates=10", "--format", "json")
+    assert ran.code == 0
+    result = json.loads(ran.out)
+    assert {row["metric"] for row in result["metrics"]} == set(yaml.safe_load(outcome.out)["metrics"])
+    content: dict[str, Any] = yaml.safe_load(outcome.out)
+    return content
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "task", "included", "excluded"),
+    [
+        ("adult_test_with_predictions.parquet", (), "binary", {"roc_auc", "log_loss", "ece"}, set()),
+        ("abalone_with_predictions.csv", (), "regression", {"mae", "r2"}, {"smape"}),
+        ("nfl_games.parquet", (), "regression", {"rmse", "wmape"}, {"mape", "smape"}),
+        ("hpc_cv.parquet", (), "multiclass", {"mcc", "recall(average=none)", "log_loss"}, set()),
+    ],
+)
+def test_suites_of_real_tables_run(
+    invoke: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    options: tuple[str, ...],
+    task: str,
+    included: set[str],
+    excluded: set[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / file).symlink_to(DATA / file)
+    content = suggested(invoke, tmp_path, Path(file), *options)
+    assert content["task"] == task
+    assert included <= set(content["metrics"])
+    assert not excluded & set(content["metrics"])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_task_is_recognised_and_its_suite_runs(
+    invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    task, frame = TABLES[name]
+    frame.write_parquet(tmp_path / "scores.parquet")
+    assert suggested(invoke, tmp_path, Path("scores.parquet"))["task"] == task
+
+
+def test_each_metric_has_its_reason_and_what_misleads_is_said(invoke: Any, tmp_path: Path) -> None:
+    TABLES["imbalanced"][1].write_parquet(tmp_path / "scores.parquet")
+    text = invoke("suggest", str(tmp_path / "scores.parquet"), "--label", "y", "--score", "p").out
+    entries = [line for line in text.split("\n") if line.startswith("  - ")]
+    assert len(entries) > 5
+    assert all("  # " in entry for entry in entries)
+    assert "  - accuracy" not in text
+    assert "# accuracy, error_rate and max_accuracy: calling every row the larger class scores 96.9 %" in text
+
+
+def test_costs(invoke: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    TABLES["imbalanced"][1].write_parquet("scores.parquet")
+    content = suggested(invoke, tmp_path, Path("scores.parquet"), "--cost-fp", "1", "--cost-fn", "2500.75")
+    asked = "expected_cost(cost_fp=1, cost_fn=2500.75, threshold=optimal(cost_fp=1, cost_fn=2500.75))"
+    assert asked in content["metrics"]
+    TABLES["margins"][1].write_parquet("scores.parquet")
+    content = suggested(invoke, tmp_path, Path("scores.parquet"), "--cost-fp", "1", "--cost-fn", "5")
+    asked = "expected_cost(cost_fp=1, cost_fn=5, threshold=min(expected_cost(cost_fp=1, cost_fn=5)))"
+    assert asked in content["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "words"),
+    [
+        ("imbalanced", ("--cost-fp", "1"), "both --cost-fp and --cost-fn"),
+        ("imbalanced", ("--cost-fp", "1", "--cost-fn", "0"), "above 0"),
+        ("numbers", ("--cost-fp", "1", "--cost-fn", "2"), "task 'regression'"),
+        ("imbalanced", ("--label", "x"), "column 'x' is not in the data"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    invoke: Any, tmp_path: Path, table: str, options: tuple[str, ...], words: str
+) -> None:
+    TABLES[table][1].write_parquet(tmp_path / "scores.parquet")
+    outcome = invoke("suggest", str(tmp_path / "scores.parquet"), *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
+
+
+def test_json_is_the_advice_as_data(invoke: Any, tmp_path: Path) -> None:
+    TABLES["imbalanced"][1].write_parquet(tmp_path / "scores.parquet")
+    content = json.loads(invoke("suggest", str(tmp_path / "scores.parquet"), "--format", "json").out)
+    assert content["task"] == "binary"
+    assert yaml.safe_load(content["suite"])["task"] == "binary"
+    against = {row["metric"] for row in content["advice"] if row["verdict"] == "advise_against"}
+    assert "accuracy" in against
+    assert all(row["source"] and row["reason"] for row in content["advice"])
+
+
+def test_a_task_without_metrics_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = [task for task in registry.tasks() if task != "uplift"]
+    monkeypatch.setattr(registry, "tasks", lambda: tuple(known))
+    found = plm.suggest(TABLES["treated"][1])
+    assert found.task == "binary"
+    assert found.note is not None
+    assert "task uplift" in found.note
+    assert f"# {found.note}" in found.text
+
+
+def test_a_frame_can_be_asked_about() -> None:
+    found = plm.suggest(TABLES["imbalanced"][1], label="y", scores="p")
+    assert str(found) == found.text
+    assert found.advice.filter(verdict="advise")["metric"].to_list() == yaml.safe_load(found.text)["metrics"]
+
+
+def test_all_rows_are_looked_at_before_scores_are_taken_for_probabilities() -> None:
+    rows = 150_000
+    score = np.where(np.arange(rows) == 21_000, 1.5, np.linspace(0, 1, rows))
+    frame = pl.DataFrame({"y": np.arange(rows) % 2, "p": score})
+    assert "log_loss" not in yaml.safe_load(plm.suggest(frame, label="y", scores="p").text)["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["q10", "q50", "q90"], {"": {0.1: "q10", 0.5: "q50", 0.9: "q90"}}),
+        (["a_0.25", "a_0.75", "b_.5"], {"a_": {0.25: "a_0.25", 0.75: "a_0.75"}}),
+        (["f_quantile_05", "f_quantile_95"], {"f_": {0.05: "f_quantile_05", 0.95: "f_quantile_95"}}),
+        (["score_1", "score_2", "p10"], {}),
+    ],
+)
+def test_columns_of_quantiles(names: list[str], found: dict[str, dict[float, str]]) -> None:
+    assert levels_of_columns(names) == found
+
+
+SUITE = """
+name: checked
+task: {task}
+data: {{path: scores.parquet{where}}}
+columns: {{label: y}}
+models: {{m: {score}}}
+metrics: [{metrics}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "score", "metrics", "where", "words"),
+    [
+        ("imbalanced", "p", "accuracy", "", "calling every row the larger class scores 96.9 %"),
+        ("imbalanced", "p", "accuracy, mcc", "", None),
+        ("imbalanced", "p", "precision, recall", ", where: p < 0.4", "at threshold 0.5"),
+        ("margins", "score", "roc_auc, recall", "", "0.5 is one threshold of many"),
+        ("numbers", "pred", "mae, r2", "", None),
+    ],
+)
+def test_validate_and_run_warn_alike(
+    invoke: Any, tmp_path: Path, table: str, score: str, metrics: str, where: str, words: str | None
+) -> None:
+    task, frame = TABLES[table]
+    frame.write_parquet(tmp_path / "scores.parquet")
+    file = tmp_path / "suite.yaml"
+    file.write_text(SUITE.format(task=task, score=score, metrics=metrics, where=where))
+    validated, explained = (invoke(command, str(file)) for command in ("validate", "explain"))
+    assert (validated.code, explained.code) == (0, 0)
+    assert validated.out.startswith("valid: checked")
+    assert (words is None) == (validated.err == "")
+    assert words is None or words in validated.err
+    assert words is None or words in " ".join(explained.out.split())
+    ran = plm.run(file)
+    warned = [text for text in ran.record["warnings"] if "may mislead" in text]
+    if "roc_auc" in metrics or words is None or "larger class" in words:
+        assert [f"warning: {text}" for text in warned] == validated.err.splitlines()
+
+
+def test_a_run_warns_by_what_it_counted() -> None:
+    frame = pl.DataFrame({"y": [1000.0 + i % 2 for i in range(200)], "p": [1000.0] * 200})
+    (said,) = plm.evaluate(frame, task="regression", label="y", models="p", metrics=["r2"]).record["warnings"]
+    assert "the label hardly varies" in said
+    frame = pl.DataFrame({"y": ["a"] * 95 + ["b"] * 3 + ["c"] * 2, "p": ["a"] * 100})
+    asked = {"task": "multiclass", "label": "y", "models": {"m": {"prediction": "p"}}}
+    (said,) = plm.evaluate(frame, metrics=["accuracy", "support"], **asked).record["warnings"]
+    assert "95 %" in said
+
+
+def test_validate_leaves_bad_rows_to_the_run(invoke: Any, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"y": [None, 1, 7, 0], "p": [float("nan"), None, 0.2, 0.3]})
+    frame.write_parquet(tmp_path / "scores.parquet")
+    file = tmp_path / "suite.yaml"
+    file.write_text(SUITE.format(task="binary", score="p", metrics="mcc", where=""))
+    assert invoke("validate", str(file)).code == 0

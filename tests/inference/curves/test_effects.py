@@ -1,0 +1,105 @@
+"""Curves of predicted effects against the metrics that are their areas, and against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+AREAS = {"qini": "qini", "uplift": "auuc", "guelman": "auuc(method=guelman)"}
+
+
+def table(rows: int = 400, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    t, score = rng.random(rows) < 0.4, np.round(rng.normal(size=rows), 1)
+    return pl.DataFrame(
+        {
+            "y": score * t + rng.normal(size=rows),
+            "t": t,
+            "p": score,
+            "w": rng.integers(0, 3, rows),
+            "g": rng.choice(["a", "b"], rows),
+            "alone": t.astype(int),
+        }
+    )
+
+
+def evaluate(rows: pl.DataFrame, curve: str, slices: str = "g", **settings: Any) -> plm.Result:
+    return plm.evaluate(
+        rows,
+        task="uplift",
+        label="y",
+        treatment="t",
+        models="p",
+        metrics=list(AREAS.values()),
+        slices=slices,
+        curves=[{"curve": curve, "slices": [slices]}],
+        **settings,
+    )
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("curve", AREAS)
+def test_metrics_are_areas_of_the_curves(curve: str, weight: str | None) -> None:
+    result = evaluate(table(), curve, weight=weight)
+    for name in ("all", "g=a", "g=b"):
+        points = result.curves.filter(curve=curve, slice=name)
+        x, y = points["x"].to_numpy(), points["y"].to_numpy()
+        assert (x[0], y[0], x[-1]) == (0.0, 0.0, pytest.approx(1.0))
+        assert points["threshold"].is_null().to_list() == [True] + [False] * (len(x) - 1)
+        assert points["threshold"].drop_nulls().is_sorted(descending=True)
+        area = np.trapezoid(y, x) - (y[-1] / 2 if curve == "qini" else 0.0)
+        value = result.metrics.filter(metric=AREAS[curve], slice=name)["value"].item()
+        assert area == pytest.approx(value, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("curve", [*AREAS, "effect_calibration"])
+def test_a_slice_with_an_empty_arm_has_no_curve(curve: str) -> None:
+    result = evaluate(table(), curve, "alone")
+    assert result.curves["slice"].unique().to_list() == ["all"]
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_effect_calibration_is_the_effect_by_tenth_of_the_scores(weight: str | None) -> None:
+    rows = table()
+    result = evaluate(rows, "effect_calibration", weight=weight, uncertainty={"replicates": 300})
+    for name, part in {"all": rows, "g=a": rows.filter(g="a")}.items():
+        own = part.filter(pl.col("w") > 0) if weight else part
+        score, y, t = (own[column].to_numpy() for column in ("p", "y", "t"))
+        w = own["w"].to_numpy() if weight else np.ones(len(score))
+        repeated = np.repeat(score, w.astype(int))
+        edges = np.quantile(repeated, np.arange(1, 10) / 10, method="averaged_inverted_cdf")
+        bins = [np.searchsorted(edges, score) == number for number in range(10)]
+        bins = [held for held in bins if (held & t).any() and (held & ~t).any()]
+        points = result.curves.filter(slice=name)
+        np.testing.assert_allclose(points["x"], [np.average(score[held], weights=w[held]) for held in bins])
+        effects = [
+            np.average(y[held & t], weights=w[held & t]) - np.average(y[held & ~t], weights=w[held & ~t])
+            for held in bins
+        ]
+        np.testing.assert_allclose(points["y"], effects)
+        assert ((points["lower"] <= points["y"]) & (points["y"] <= points["upper"])).all()
+        assert points["n"].to_list() == ([None] * len(bins) if weight else [held.sum() for held in bins])
+
+
+def test_bands_are_as_wide_as_effects_vary() -> None:
+    """Half the width of a 95 % band is about 1.96 textbook errors of a difference of means."""
+    rows = table(6000, seed=3)
+    points = evaluate(rows, "effect_calibration", uncertainty={"replicates": 500}).curves.filter(slice="all")
+    edges = np.quantile(rows["p"], np.arange(1, 10) / 10, method="averaged_inverted_cdf")
+    place, t, y = np.searchsorted(edges, rows["p"]), rows["t"].to_numpy(), rows["y"].to_numpy()
+    errors = [
+        np.sqrt(sum(y[held].var(ddof=1) / held.sum() for held in (t & (place == i), ~t & (place == i))))
+        for i in range(10)
+    ]
+    half = (points["upper"] - points["lower"]).to_numpy() / 2
+    assert np.mean(half / errors) == pytest.approx(1.96, rel=0.08)
+
+
+def test_without_intervals_there_are_no_bands() -> None:
+    points = evaluate(table(), "effect_calibration").curves
+    assert points["lower"].null_count() == points["upper"].null_count() == points.height > 0
