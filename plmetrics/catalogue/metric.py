@@ -73,8 +73,9 @@ def parameter_name(field: dataclasses.Field[Any]) -> str:
 
 
 def parameters(metric: Metric | type[Metric]) -> dict[str, dataclasses.Field[Any]]:
-    """The parameters of a metric by name, in catalogue order."""
-    return {parameter_name(field): field for field in dataclasses.fields(metric)}
+    """The parameters of a metric by name, in catalogue order; one without a name in texts comes first."""
+    fields = sorted(dataclasses.fields(metric), key=lambda field: not field.metadata.get("unnamed"))
+    return {parameter_name(field): field for field in fields}
 
 
 def unnamed_parameter(metric: type[Metric]) -> str | None:
@@ -169,10 +170,9 @@ class Metric:
     @property
     def text(self) -> str:
         """Canonical text: parameters in catalogue order, those at their default left out."""
-        fields = sorted(parameters(self).items(), key=lambda item: not item[1].metadata.get("unnamed"))
         parts = [
             ("" if field.metadata.get("unnamed") else f"{name}=") + _value_text(getattr(self, field.name))
-            for name, field in fields
+            for name, field in parameters(self).items()
             if getattr(self, field.name) != field.default
         ]
         return f"{self.name}({', '.join(parts)})" if parts else self.name

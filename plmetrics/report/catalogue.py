@@ -12,6 +12,7 @@ from rich.text import Text
 
 from plmetrics.catalogue.advice import rules_about
 from plmetrics.catalogue.metric import parameter_name
+from plmetrics.catalogue.metric import parameters as parameters_of
 from plmetrics.core.names import number_text
 from plmetrics.report.layout import FAINT, GAP, INDENT, flow, heading, separated, to_text, wrapped
 from plmetrics.report.numbers import plural
@@ -191,7 +192,7 @@ def _listed(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
 
 def _signature(metric: MetricClass, *, optional: bool = False) -> str:
     """Name and parameters with their defaults; with `optional`, in brackets those that have none and need none."""
-    fields = dataclasses.fields(metric)
+    fields = parameters_of(metric).values()
     shown = [
         f"[{parameter_name(field)}]" if field.default is None else _default(field)
         for field in fields

@@ -57,7 +57,7 @@ def rank_view(pairs: SlicedPairs) -> View:
     x, y = predicted.middle - middle, actual.middle - middle
 
     def moment(values: Array) -> Array:
-        return np.bincount(code, weights=weight * values, minlength=slices)
+        return _totals(code, weight * values, slices)
 
     return View(
         {
@@ -107,7 +107,7 @@ def joint_blocks(pairs: SlicedPairs) -> Iterator[tuple[Array, Codes]]:
         assert part.block is not None
         present, block = np.unique(part.block, return_inverse=True)
         key = (block * BINS + places[0]) * BINS + places[1]
-        counts = np.bincount(key, weights=weight, minlength=len(present) * BINS * BINS)
+        counts = _totals(key, weight, len(present) * BINS * BINS)
         yield counts.reshape(len(present), BINS, BINS), present.astype(np.int64)
 
 
@@ -132,7 +132,11 @@ def _side(code: Codes, values: Array, weight: Array, slices: int) -> _Side:
     middle, group = np.empty(len(order)), np.empty(len(order), dtype=np.int64)
     middle[order] = (before - starts[of_slice] + mass / 2.0)[number]
     group[order] = number - first[sorted_code]
-    return _Side(group, middle, np.bincount(of_slice, weights=mass**2, minlength=slices))
+    return _Side(group, middle, _totals(of_slice, mass**2, slices))
+
+
+def _totals(code: Codes, values: Array, groups: int) -> Array:
+    return np.bincount(code, weights=values, minlength=groups).astype(np.float64, copy=False)
 
 
 def _numbered(code: Codes, one: Codes, other: Codes) -> Codes:

@@ -58,11 +58,8 @@ def recognise(
             shape, target = find(sample, facts, label)
             if shape is not None:
                 roles = guess_roles(sample, facts, target, tuple(shape.parts.values()))
-                found = {
-                    "scores": shape.reason,
-                    **({} if label else {"label": "it fits the columns of the model"}),
-                }
-                return shape, replace(roles, reasons=found)
+                fits = {} if label else {"label": "it fits the columns of the model"}
+                return shape, replace(roles, reasons={"scores": shape.reason, **fits})
     query = _named(facts, _QUERIES)
     if query is not None:
         target = label or _named(facts, _RELEVANCE)

@@ -128,11 +128,11 @@ def relative_path(data: str, folder: Path) -> str:
 
 def _line(text: str, reason: str = "", indent: int = 0) -> str:
     start = " " * indent + text
-    return f"{start:<{_COLUMN}}  # {_printable(reason)}" if reason else start
+    return f"{start:<{_COLUMN}}  # {one_line(reason)}" if reason else start
 
 
-def _printable(text: str) -> str:
-    """One line: names of columns stand in comments, and may hold anything."""
+def one_line(text: str) -> str:
+    """A text for a comment: names of columns stand there, and may hold anything."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
@@ -242,7 +242,7 @@ def _slices(table: Table) -> list[str]:
             lines.append(_line(text, span(table.facts[name]), 2))
     if not lines:
         return []
-    rest = f"  # also possible: {_printable(', '.join(fit[_MOST_SETS:]))}"
+    rest = f"  # also possible: {one_line(', '.join(fit[_MOST_SETS:]))}"
     least = 100 if table.rows >= 2000 else 20
     reason = "slices with fewer rows are listed without values"
     return ["slices:", *lines, *([rest] if fit[_MOST_SETS:] else []), _line(f"min_rows: {least}", reason)]

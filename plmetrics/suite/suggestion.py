@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.suite.starter import starter_text
+from plmetrics.suite.starter import one_line, starter_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ class Suggestion:
 
 def suggestion(table: Table, advice: Advice, note: str | None = None) -> Suggestion:
     """Put the advice on a table into a suite."""
-    head = [*_HEAD, f"# {note}"] if note else list(_HEAD)
+    head = [*_HEAD, f"# {one_line(note)}"] if note else list(_HEAD)
     text = starter_text(table, head=head, metrics=list(_metrics(advice)))
     return Suggestion(table.task, text, advice.frame(), note)
 

@@ -83,6 +83,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for (day,), part in table.partition_by("day", as_dict=True, include_key=False).items():
         (folder / "days" / f"day={day}").mkdir(parents=True)
         part.write_parquet(folder / "days" / f"day={day}" / "part-0.parquet")
+    applications = table.select("defaulted", "score_v1", "score_v2", "split", "region", "age").with_row_index(
+        "application_id"
+    )
+    applications.with_columns(scored_on=pl.date(2026, 3, 1)).write_parquet(folder / "applications.parquet")
+    earlier = pl.DataFrame({"application_id": range(595, 700), "scored_on": [date(2026, 2, 1)] * 105})
+    earlier.write_parquet(folder / "training.parquet")
     for block in blocks("yaml"):
         if block.file is not None:
             (folder / block.file).write_text(block.text, encoding="utf-8")

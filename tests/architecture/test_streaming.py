@@ -20,6 +20,7 @@ REQUIRED = {
     "ppv_at_prevalence": "ppv_at_prevalence(prevalence=0.1)",
     "adjusted_r2": "adjusted_r2(predictors=3)",
     "quantile_loss": "quantile_loss(tau=0.9)",
+    "mase": "mase(scale=w)",
     "precision_at_recall": "precision_at_recall(recall=0.9)",
     "precision_at_volume": "precision_at_volume(volume=0.1)",
     "recall_at_precision": "recall_at_precision(precision=0.9)",

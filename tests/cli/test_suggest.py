@@ -157,6 +157,14 @@ def test_a_task_without_metrics_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     assert f"# {found.note}" in found.text
 
 
+def test_names_of_columns_stay_in_their_comment(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = TABLES["treated"][1].rename({"treatment": "treatment\n"})
+    monkeypatch.setattr(registry, "tasks", lambda: ("binary",))
+    text = plm.suggest(frame, label="y", scores="score").text
+    assert text.split("\n")[2].startswith("# The table looks like one of task uplift (column 'treatment?'")
+    assert text.split("\n")[3].startswith("name: ")
+
+
 def test_a_frame_can_be_asked_about() -> None:
     found = plm.suggest(TABLES["imbalanced"][1], label="y", scores="p")
     assert str(found) == found.text

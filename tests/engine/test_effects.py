@@ -47,7 +47,7 @@ def suite(tmp_path: Path) -> Path:
 
 
 def test_explain_names_the_columns_that_are_read(suite: Path) -> None:
-    assert explain(suite).columns == ("y", "t", "p", "q", "e")
+    assert explain(suite).source.columns == ("y", "t", "p", "q", "e")
 
 
 def test_a_run_writes_effects_and_curves(suite: Path) -> None:

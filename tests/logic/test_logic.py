@@ -243,4 +243,4 @@ def test_every_run_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.Monkey
         seen.append(new)
         latest = json.loads((tmp_path / "runs/logic/latest.json").read_text(encoding="utf-8"))
         assert (latest["folder"], latest["exit_code"]) == (new.name, expected)
-    assert [len(list(folder.iterdir())) for folder in seen] == [5, 5, 1, 5]
+    assert [len(list(folder.iterdir())) for folder in seen] == [6, 6, 1, 6]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from fairlearn import metrics as fairlearn
 
 import plmetrics as plm
 
@@ -133,7 +134,6 @@ def test_rates_are_compared_as_defined(method: str, weight: str | None) -> None:
 @pytest.mark.parametrize("threshold", [0.3, 0.5])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_same_as_fairlearn(weight: str | None, threshold: float) -> None:
-    fairlearn = pytest.importorskip("fairlearn.metrics")
     frame = table(2).filter(pl.col("w") > 0)
     given: dict[str, Any] = {
         "y_true": frame["y"].to_numpy(),

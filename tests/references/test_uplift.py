@@ -226,12 +226,15 @@ def test_published_examples(
     assert list(found.values()) == [pytest.approx(auuc, abs=1e-7), pytest.approx(qini_value, abs=1e-7)]
 
 
-def test_constant_scores_rank_nobody() -> None:
+@pytest.mark.parametrize("weight", ["one", "w"])
+def test_constant_scores_rank_nobody(weight: str) -> None:
     rows = table().with_columns(p=pl.lit(0.5))
-    found = values(evaluate(rows, ["ate", *ORDERED]))
+    result = evaluate(rows, ["ate", *ORDERED], weight=weight, uncertainty={"replicates": 100})
+    found = values(result)
     ate = found["all", "ate"]
-    assert found["all", "qini"] == pytest.approx(0.0, abs=1e-12)
-    assert found["all", "qini(method=guelman)"] == pytest.approx(0.0, abs=1e-12)
+    assert (found["all", "qini"], found["all", "qini(method=guelman)"]) == (0.0, 0.0)
+    status = result.metrics.filter(pl.col("metric").str.starts_with("qini"))["interval_status"]
+    assert set(status) == {"degenerate"}
     assert found["all", "auuc"] == pytest.approx(ate / 2)
     assert found["all", "auuc(method=guelman)"] == pytest.approx(ate / 2)
     assert all(found["all", metric] == pytest.approx(ate) for metric in ORDERED[4:])

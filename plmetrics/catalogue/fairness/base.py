@@ -109,7 +109,10 @@ class Compared(Judged):
         domain="between_groups, to_overall or reference",
     )
     held_against: str | float | bool | None = parameter(
-        None, doc="the group that others are held against (method=reference)", name="reference"
+        None,
+        doc="the group that others are held against (method=reference)",
+        domain="the value of a slice, or its whole text",
+        name="reference",
     )
     min_share: float = min_share_parameter()
     kind: ClassVar[Kind] = "norm"

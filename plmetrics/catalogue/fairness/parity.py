@@ -412,7 +412,10 @@ class CalibrationGap(_Difference, _Calibrated):
 @dataclass(frozen=True)
 class _Referred(Judged):
     held_against: str | float | bool | None = parameter(
-        None, doc="the group that others are held against", name="reference"
+        None,
+        doc="the group that others are held against",
+        domain="the value of a slice, or its whole text",
+        name="reference",
     )
 
     @property
@@ -488,7 +491,9 @@ class DisparateImpact(Rated, _Referred):
 @dataclass(frozen=True)
 class _ToOne(Judged):
     held_against: str | float | bool | None = parameter(
-        doc="the group that others are held against", name="reference", domain="a group"
+        doc="the group that others are held against",
+        name="reference",
+        domain="the value of a slice, or its whole text",
     )
 
     @property

@@ -32,9 +32,9 @@ class MeanAbsoluteScaledError(Metric):
 
     With `scale`, a column that holds each series' own mean naive error (as it is found in training data): the mean over
     rows of abs(e) / scale. With `time`: the mean of abs(e) over the mean of abs(y_t - y_(t - season)), rows in the
-    order of `time` within each `series`, over the evaluated rows that have a label a season before. Below 1 beats the naive
-    forecast. Weighted by row; 0 or more; undefined (`zero_denominator`) where no row has such a label or none changes.
-    A scale that is not above 0 is a data error. Source: Hyndman and Koehler (2006).
+    order of `time` within each `series`, over the evaluated rows that have a label a season before. Below 1 beats the
+    naive forecast. Weighted by row; 0 or more; undefined (`zero_denominator`) where no row has such a label or none
+    changes. A scale that is not above 0 is a data error. Source: Hyndman and Koehler (2006).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"day": [1, 2, 3, 4], "y": [1.0, 3.0, 2.0, 4.0], "p": [1.0, 2.0, 2.0, 5.0]})

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.derived import AcrossSlices
-from plmetrics.catalogue.metric import Metric, parameter
+from plmetrics.catalogue.fairness.base import Judged
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import INFINITY, OUTCOME, OfArms, centred_moment
 from plmetrics.catalogue.uplift.effects import AverageEffect
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.derived import Groups
-    from plmetrics.catalogue.metric import Direction, Kind, Undefined
+    from plmetrics.catalogue.metric import Direction, Kind, Metric, Undefined
     from plmetrics.states.sums import Atom, RowValue
 
 _COCHRAN = "Cochran (1954), The combination of estimates from different experiments, Biometrics 10(1)"
@@ -75,19 +74,15 @@ class EffectError(OfArms):
 
 
 @dataclass(frozen=True)
-class OfEffects(AcrossSlices):
+class OfEffects(Judged):
     """Base of the metrics of the effects in the slices of a set, weighted by the inverse of their squared errors."""
 
     task = "uplift"
     family = "derived"
     direction: ClassVar[Direction] = "none"
     kind: ClassVar[Kind] = "extreme"
-    expressible = False
-    least: ClassVar[int] = 2
-    too_few: ClassVar[str] = "too_few_groups"
+    failures: ClassVar[tuple[str, ...]] = ()
     reference = _COCHRAN
-
-    slice_set: str = parameter(doc="slice set whose effects are compared", name="by")
 
     def parts(self) -> tuple[Metric, ...]:
         """The effect of each slice, and its standard error."""
@@ -109,7 +104,7 @@ class CochranQ(OfEffects):
     d is a slice's `ate`, v its squared standard error s1^2 / W1 + s0^2 / W0 (s^2 the variance of an arm's outcomes, W
     its weight), m the mean of d with weights 1 / v. 0 or more, about the number of slices less one if all have the same
     effect; weights count rows, which are taken as independent; undefined (`too_few_groups`) with fewer than two slices
-    that have both; the others are counted in the note. It has no interval. Source: Cochran (1954).
+    that have both; the others are named in the note. It has no interval. Source: Cochran (1954).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": [3, 1, 0, 2, 9, 7, 1, 1], "t": [1, 1, 0, 0] * 2, "g": list("aaaabbbb"), "p": 1.0})

@@ -96,19 +96,20 @@ class Qini(OfCurve):
         targeted = Targeted(state)
         curve = targeted.guelman() if self.method == "guelman" else targeted.radcliffe()
         found = targeted.area(curve) - self._end(state) / 2.0
-        return ops.ratio(found, self._perfect(state)) if self.normalise == "perfect" else found
+        return ops.ratio(found, self._perfect(state)) if self.binary_outcome else found
 
     def undefined(self, state: Any) -> Undefined:
         """Also no area of a perfect order."""
-        reasons = super().undefined(state)
-        if self.normalise == "perfect":
-            reasons.append(("zero_denominator", self._perfect(state) == 0))
-        return reasons
+        nothing = (self._perfect(state) == 0) & self.binary_outcome
+        return [*super().undefined(state), ("zero_denominator", nothing)]
 
-    @staticmethod
-    def _end(state: Any) -> Any:
-        treated = ops.ratio(ops.total(state.treated_outcome), state.treated_weight)
-        return treated - ops.ratio(ops.total(state.control_outcome), state.control_weight)
+    def _end(self, state: Any) -> Any:
+        """The end of the curve, rounded as the curve is: a score that tells nothing has exactly 0."""
+        treated, control = ops.total(state.treated_outcome), ops.total(state.control_outcome)
+        if self.method == "guelman":
+            return treated / state.treated_weight - control / state.control_weight
+        expected = ops.ratio(control * state.treated_weight, state.control_weight)
+        return (treated - expected) / state.treated_weight
 
     def _perfect(self, state: Any) -> Any:
         """The area for the score y (2t - 1): gained by the first, kept by all others, lost again by the last."""

@@ -46,5 +46,5 @@ class Targeted:
 
     def area(self, curve: Any) -> Any:
         """The area under one of the curves."""
-        doubled = ops.total(self.mass * (curve + ops.above(curve, 0.0)))
-        return ops.ratio(doubled / 2.0, self._state.weight)
+        step = self.mass / ops.spread(self._state.weight, self.mass)
+        return ops.total(step * (curve + ops.above(curve, 0.0))) / 2.0

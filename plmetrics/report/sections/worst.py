@@ -1,4 +1,4 @@
-"""The slices where the first metric falls short of its overall value the most."""
+"""The slices where the first metric that has an overall value falls short of its overall value the most."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _CLEAR = 2.0
 
 def worst(summary: Summary, width: int) -> list[Text]:
     """Up to ten slices, by slice set, each with the model that falls short the most there."""
-    metric = next((text for text, way in summary.directions.items() if way in {"higher", "lower"}), None)
+    overall = set(summary.metrics.filter(slice_set="overall")["metric"])
+    ways = summary.directions.items()
+    metric = next((text for text, way in ways if way in {"higher", "lower"} and text in overall), None)
     if metric is None:
         return []
     rows = worst_slices(summary.metrics, metric, summary.directions[metric])

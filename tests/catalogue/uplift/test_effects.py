@@ -191,7 +191,7 @@ def test_cochran_q_is_the_weighted_spread_of_the_effects(offset: float) -> None:
         pytest.approx(q, rel=1e-6),
         pytest.approx(stats.chi2.sf(q, 3), rel=1e-5),
     ]
-    assert set(found["note"]) == {"undefined slices left out: 1"}
+    assert set(found["note"]) == {"not judged: g=9 (empty_arm)"}
     assert set(found["interval_status"]) == {"not_estimable"}
 
 
