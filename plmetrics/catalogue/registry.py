@@ -64,6 +64,7 @@ _MODULES = (
     "uplift.ordered",
     "uplift.heterogeneity",
     "fairness.parity",
+    "fairness.against",
     "fairness.disparity",
 )
 _DEFAULTS = {

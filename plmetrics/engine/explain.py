@@ -295,7 +295,7 @@ def _leakage(request: Request) -> Pass:
         "keys": spec.keys,
         "times": spec.time,
         "duplicates": spec.duplicates,
-        f"{len(columns)} attributes": columns,
+        f"{len(columns)} {'attribute' if len(columns) == 1 else 'attributes'}": columns,
     }
     does = ", ".join(name for name, wanted in asked.items() if wanted)
     return Pass("leakage", does, "1" if not columns else "2 or more")

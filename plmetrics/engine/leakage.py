@@ -32,7 +32,10 @@ _PATH = ("leakage",)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found: rows out of `of`, or, of an attribute, how well it tells the label by `measure`."""
+    """What a check found: rows out of `of`, or, of an attribute, how well it tells the label by `measure`.
+
+    Both are None where nothing can be said: no row has a key or a time, or too few rows have another label.
+    """
 
     check: str
     columns: tuple[str, ...]
@@ -223,32 +226,25 @@ class LeakagePlans:
         for check in ("keys", "folds", "duplicates"):
             if check not in found:
                 continue
-            columns = self.spec.keys or ()
+            columns, nulls, note = self.spec.keys or (), counts.get("keys", 0), None
             if check == "duplicates" and isinstance(self.spec.duplicates, tuple):
-                columns = self.spec.duplicates
-            by_keys = columns is self.spec.keys
-            note = _not_compared(counts["keys"], "a null key") if by_keys else None
-            rows = int(found[check].item() or 0)
-            out.append(
-                Finding(
-                    check,
-                    columns,
-                    rows,
-                    counts["rows"],
-                    example=_example(found[f"{check}|example"]),
-                    note=note,
-                )
-            )
+                columns, nulls = self.spec.duplicates, 0
+            elif nulls:
+                note = _not_compared(nulls, "a null key")
+            rows = None if nulls == counts["rows"] else int(found[check].item() or 0)
+            example = _example(found[f"{check}|example"])
+            out.append(Finding(check, columns, rows, counts["rows"], example=example, note=note))
         if self.last is not None and self.spec.time is not None:
-            notes = [f"training ends at {self.last}", _not_compared(counts["time"], "no time")]
-            example = f"{self.spec.time}={counts['first']}" if counts["early"] else None
-            note = "; ".join(filter(None, notes))
-            out.append(
-                Finding(
-                    "time", (self.spec.time,), counts["early"], counts["rows"], example=example, note=note
-                )
-            )
+            out.append(self._late(counts, self.spec.time))
         return out
+
+    def _late(self, counts: dict[str, Any], name: str) -> Finding:
+        note = f"training ends at {self.last}"
+        if counts["time"]:
+            note += f"; {_not_compared(counts['time'], 'no time')}"
+        rows = None if counts["time"] == counts["rows"] else counts["early"]
+        example = f"{name}={counts['first']}" if rows else None
+        return Finding("time", (name,), rows, counts["rows"], example=example, note=note)
 
 
 def _looks(
@@ -272,10 +268,10 @@ def _last(known: pl.LazyFrame, name: str) -> Any:
     return last
 
 
-def _not_compared(rows: int, why: str) -> str | None:
-    if not rows:
-        return None
-    return f"{rows:,} {'row has' if rows == 1 else 'rows have'} {why} and {'is' if rows == 1 else 'are'} not compared"
+def _not_compared(rows: int, why: str) -> str:
+    if rows == 1:
+        return f"1 row has {why} and is not compared"
+    return f"{rows:,} rows have {why} and are not compared"
 
 
 def _example(frame: pl.DataFrame) -> str | None:

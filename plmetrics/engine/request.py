@@ -18,6 +18,7 @@ from plmetrics.engine.long import widened
 from plmetrics.engine.models import classes_of, predicted_models
 from plmetrics.engine.rankings import check_ranking, names_queries, role_requirements
 from plmetrics.suite.model import BY_FOLD
+from plmetrics.table.checks import each_once, require_numbers
 from plmetrics.table.roles import RoleColumns, prediction_table, require
 from plmetrics.table.slice_keys import SliceKey, bin_index, tag_text
 from plmetrics.table.slices import SliceSet
@@ -25,13 +26,10 @@ from plmetrics.table.source import ROW_NUMBER
 from plmetrics.table.units import OWN_BLOCK_LIMIT, unit_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import SliceSet as SliceSpec
     from plmetrics.suite.model import Suite
-    from plmetrics.table.checks import Requirement
     from plmetrics.table.predicted import Predicted
     from plmetrics.table.source import Source
 
@@ -183,7 +181,7 @@ def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
                 _predicate(metric.chosen_threshold.select_on, source.schema, ("metrics",), "select_on")
             else:
                 _require_all(metric.columns(), source.schema, ("metrics",), metric.text)
-                _require_numbers(metric, source.schema)
+                require_numbers(metric.requirements(), source.schema)
     with collected.step():
         if suite.task == "ranking":
             check_ranking(suite, source.schema, suite.needed("overall", *suite.slices))
@@ -238,14 +236,9 @@ def _roles(
         columns=tuple(dict.fromkeys([*(name for metric in needed for name in metric.columns()), *own])),
         classes=classes_of(suite, models),
         treatment=suite.columns.treatment if suite.task == "uplift" else None,
-        requirements=_each_once([*needs, *(need for metric in needed for need in metric.requirements())]),
+        requirements=each_once([*needs, *(need for metric in needed for need in metric.requirements())]),
         made={name: expr for metric in needed for name, expr in metric.made(suite.columns.label).items()},
     )
-
-
-def _each_once(needs: Sequence[Requirement]) -> tuple[Requirement, ...]:
-    """What several metrics ask of the same column is checked once."""
-    return tuple({(need.column, need.role, need.problem): need for need in needs}.values())
 
 
 def _identity(key: SliceKey) -> str:
@@ -370,20 +363,6 @@ def _check_expressions(metric: RowAggregate, schema: pl.Schema) -> None:
             raise ConfigError(
                 Problem(f"'{text}' does not fit the columns' types: {problem}", path, types or None)
             )
-
-
-def _require_numbers(metric: Metric, schema: pl.Schema) -> None:
-    """Columns that a metric takes as numbers are of such a type."""
-    problems = [
-        Problem(
-            f"column '{need.column}' ({need.role}) is of type {dtype}, but must hold numbers", ("metrics",)
-        )
-        for need in metric.requirements()
-        if need.numeric
-        and not ((dtype := schema[need.column]).is_numeric() or dtype in {pl.Boolean, pl.Null})
-    ]
-    if problems:
-        raise DataError(problems)
 
 
 def _require_all(

@@ -22,6 +22,7 @@ _SAYS = {
     "time": "are no later than the training table's last",
 }
 _STRENGTH = "strength"
+_UNDEFINED = {"attributes": "too_few_rows"}
 _NAMED = 5
 _BAD = ("fail", "warn")
 
@@ -50,31 +51,31 @@ def _row(finding: Finding, spec: Leakage) -> dict[str, Any]:
         "level": spec.level,
     }
     about |= {"example": finding.example, "note": finding.note}
-    if finding.rows is None:
+    if finding.check == "attributes":
         strength = finding.strength
-        verdict = "inconclusive" if strength is None else _verdict(spec, bad=strength >= spec.perfect)
-        return about | {
-            "observed": strength,
-            "limit": spec.perfect,
-            "measure": finding.measure or None,
-            "verdict": verdict,
-        }
-    limit = getattr(spec.limit, finding.check)
-    share = finding.rows / finding.of if finding.of else 0.0
-    by_share = isinstance(limit, float)
-    observed = share if by_share else float(finding.rows)
+        seen = {"observed": strength, "limit": spec.perfect, "measure": finding.measure or None}
+        return (
+            about | seen | {"verdict": _verdict(spec, None if strength is None else strength >= spec.perfect)}
+        )
+    limit, rows = getattr(spec.limit, finding.check), finding.rows
+    measure = "share" if isinstance(limit, float) else "rows"
+    about |= {"limit": float(limit), "measure": measure}
+    if rows is None:
+        return about | {"verdict": _verdict(spec, None)}
+    share = rows / finding.of
+    observed = share if measure == "share" else float(rows)
     return about | {
-        "rows": finding.rows,
+        "rows": rows,
         "share": share,
         "observed": observed,
-        "limit": float(limit),
-        "measure": "share" if by_share else "rows",
-        "verdict": _verdict(spec, bad=observed > limit),
+        "verdict": _verdict(spec, observed > limit),
     }
 
 
-def _verdict(spec: Leakage, *, bad: bool) -> str:
-    return "pass" if not bad else spec.level
+def _verdict(spec: Leakage, bad: bool | None) -> str:  # noqa: FBT001
+    if bad is None:
+        return "inconclusive"
+    return spec.level if bad else "pass"
 
 
 def leakage_gates(table: pl.DataFrame) -> pl.DataFrame:
@@ -96,7 +97,7 @@ def _gate(rows: pl.DataFrame) -> dict[str, Any]:
         "observed": worst["observed"],
         "rule": f"{sign} {number_text(worst['limit'])}",
         "verdict": "fail" if failed else worst["verdict"],
-        "status": "too_few_rows" if worst["observed"] is None else "ok",
+        "status": "ok" if worst["observed"] is not None else _UNDEFINED.get(worst["check"], "no_rows"),
         "note": _note(rows, worst),
     }
 

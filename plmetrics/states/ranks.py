@@ -124,7 +124,7 @@ def _side(code: Codes, values: Array, weight: Array, slices: int) -> _Side:
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (sorted_values[1:] != sorted_values[:-1]) | (sorted_code[1:] != sorted_code[:-1])
     number = np.cumsum(new) - 1
-    mass = np.bincount(number, weights=sorted_weight) if len(order) else np.zeros(0)
+    mass = _totals(number, sorted_weight, int(new.sum()))
     of_slice = sorted_code[new]
     before = np.cumsum(mass) - mass
     first = np.searchsorted(of_slice, np.arange(slices))

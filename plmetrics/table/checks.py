@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from plmetrics.core.errors import DataError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import polars as pl
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from plmetrics.core.names import SuitePath
 
@@ -50,6 +50,27 @@ class Requirement:
     role: str = "read by a metric"
     path: SuitePath = ("metrics",)
     numeric: bool = False
+
+
+def each_once(needs: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """What several metrics ask of the same column is checked once."""
+    return tuple({(need.column, need.role, need.problem): need for need in needs}.values())
+
+
+def require_numbers(needs: Iterable[Requirement], schema: pl.Schema) -> None:
+    """See that columns that must hold numbers are of such a type.
+
+    Raises:
+        DataError: some are not; all are named.
+    """
+    types = [(need, schema[need.column]) for need in needs if need.numeric]
+    problems = [
+        Problem(f"column '{need.column}' ({need.role}) is of type {dtype}, but must hold numbers", need.path)
+        for need, dtype in types
+        if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null})
+    ]
+    if problems:
+        raise DataError(problems)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,4 +110,4 @@ def test_what_is_wrong_has_a_place(
 def test_explain_names_the_stage(invoke: Any, suite: Path) -> None:
     outcome = invoke("explain", str(suite))
     assert outcome.code == 0
-    assert "keys, times, duplicates, 1 attributes" in outcome.out
+    assert "keys, times, duplicates, 1 attribute" in outcome.out

@@ -184,6 +184,17 @@ def test_a_ranking_is_looked_at_row_by_row() -> None:
     assert found(frame, spec, **arguments)["keys"]["rows"] == 2
 
 
+@pytest.mark.parametrize("spec", [{"keys": "id"}, {"time": "id"}, {"keys": "id", "limit": {"keys": 0.5}}])
+def test_where_no_row_can_be_compared_nothing_passes(spec: dict[str, Any]) -> None:
+    frame = pl.DataFrame({"y": [0, 1], "p": [0.5] * 2, "id": [None, None]}, schema_overrides={"id": pl.Int64})
+    result = look(frame, {"train": pl.DataFrame({"id": [1]}), **spec})
+    (row,), (gate,) = result.leakage.to_dicts(), result.gates.to_dicts()
+    assert (row["rows"], row["share"], row["observed"], row["verdict"]) == (None, None, None, "inconclusive")
+    assert (gate["verdict"], gate["status"], result.verdict) == ("inconclusive", "no_rows", "inconclusive")
+    assert "2 rows have" in gate["note"]
+    assert result.record["warnings"] == []
+
+
 @pytest.mark.parametrize(
     ("limit", "level", "verdict", "whole"),
     [(2, "fail", "fail", "fail"), (3, "fail", "pass", "pass"), (2, "warn", "warn", "pass"),

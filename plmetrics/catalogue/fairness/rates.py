@@ -1,0 +1,68 @@
+"""The rates that groups are judged by, of the favourable decision, and which of them a metric reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from plmetrics.catalogue.binary.counts import QUADRANTS, Rate
+from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.thresholds import ThresholdRule
+
+
+class RejectionRate(Rate):
+    """Share of the rows that are called negative: (FN + TN) / (TP + FP + FN + TN)."""
+
+    name = "rejection_rate"
+    direction = "none"
+    part = ("fn", "tn")
+    whole = QUADRANTS
+    empty = "no_rows"
+
+
+class MeanGap(Metric):
+    """Mean score minus rate of positives: sum of w (p - y) / W."""
+
+    name = "mean_gap"
+    task = "binary"
+    family = "sums"
+    range = (-1.0, 1.0)
+    direction = "zero"
+    probability = True
+    needs_score = True
+
+    def atoms(self) -> Mapping[str, Atom]:
+        """The sum of scores."""
+        return {"score_sum": Atom("score", lambda rows: rows.score)}
+
+    def finalise(self, state: Any) -> Any:
+        """Expected minus observed, per weight."""
+        return ops.ratio(state.score_sum - state.positives, state.weight)
+
+
+class Rated:
+    """What the metrics of rates at a threshold share: which rates they read."""
+
+    rates: ClassVar[tuple[type[Rate], ...]]
+    mirrored: ClassVar[tuple[type[Rate], ...]] = ()
+    threshold: float | ThresholdRule
+
+    def parts(self) -> tuple[Metric, ...]:
+        """The rates, of the favourable decision."""
+        flipped = getattr(self, "favourable", "positive") == "negative"
+        return tuple(rate(threshold=self.threshold) for rate in (self.mirrored if flipped else self.rates))
+
+
+def favourable_parameter() -> Any:
+    """The parameter `favourable`."""
+    return parameter(
+        "positive",
+        doc="the decision that people want",
+        check=one_of("positive", "negative"),
+        domain="positive or negative",
+    )
