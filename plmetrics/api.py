@@ -272,9 +272,7 @@ def evaluate_suite(
     record = _record(request, prepared, aggregated, watch)
     suite = suite.model_copy(update={"models": asked})
     record["warnings"] += leakage_warnings(leakage)
-    return Result(
-        metric_table, comparisons, gates, curves, verdict(gates), suite, record, leakage=leakage
-    )
+    return Result(metric_table, comparisons, gates, curves, verdict(gates), suite, record, leakage=leakage)
 
 
 def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> dict[str, Any]:

@@ -173,11 +173,6 @@ class OverSlices(Custom, AcrossSlices):
         assert self.metric is not None
         return {"over": {"slice_set": self.slice_set, "metric": self.metric.text, "agg": self.agg}}
 
-    def settled(self, facts: Facts) -> Metric:
-        """The metric it puts together knows what the run knows."""
-        assert self.metric is not None
-        return replace(self, metric=self.metric.settled(facts))
-
     def parts(self) -> tuple[Metric, ...]:
         """The metric whose slices it puts together."""
         assert self.metric is not None

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.models import with_model
-from plmetrics.suite.model import BASELINE, ModelColumns
+from plmetrics.suite.sections import BASELINE, ModelColumns
 from plmetrics.table.predicted import Predicted, levels_of, quantile_part
 from plmetrics.table.roles import LABEL, VALID, prediction_table
 

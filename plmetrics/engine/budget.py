@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.suite.model import ROW_CURVES
+from plmetrics.suite.tasks import ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.engine.request import Request

@@ -16,7 +16,7 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.budget import memory_budget
 from plmetrics.engine.models import with_model
 from plmetrics.engine.passes import bad_values
-from plmetrics.suite.model import BY_FOLD, ModelColumns
+from plmetrics.suite.sections import BY_FOLD, ModelColumns
 from plmetrics.table.checks import Requirement
 from plmetrics.table.predicted import Predicted, score_column
 from plmetrics.table.roles import LABEL, VALID, WEIGHT, plain_column, prediction_table, valid_column
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.calibrators.base import Calibrator
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
-    from plmetrics.suite.model import Calibrate
+    from plmetrics.suite.sections import Calibrate
 
     Numbers = NDArray[np.float64]
 

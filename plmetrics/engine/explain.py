@@ -15,7 +15,7 @@ from plmetrics.engine.passes import BLOCK, needs_rows, rows_plan, sum_plans
 from plmetrics.engine.prepare import prepare
 from plmetrics.states.coarse import coarse_number
 from plmetrics.states.scores import EXACT_REPLICATES
-from plmetrics.suite.model import BY_FOLD
+from plmetrics.suite.sections import BY_FOLD
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
-    from plmetrics.suite.model import Leakage, Suite
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections import Leakage
     from plmetrics.table.source import Source
 
 _KEY = "@key|"

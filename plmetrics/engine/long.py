@@ -12,7 +12,7 @@ from plmetrics.core.names import number_text
 from plmetrics.table.roles import require
 
 if TYPE_CHECKING:
-    from plmetrics.suite.model import Long
+    from plmetrics.suite.sections import Long
     from plmetrics.table.source import Source
 
 MAX_COLUMNS = 2000

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from plmetrics.engine.request import Request
-    from plmetrics.suite.model import ModelColumns, Suite
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections import ModelColumns
 
 
 MAX_CLASSES = 1000

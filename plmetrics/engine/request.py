@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.catalogue.custom import ROLES, RowAggregate
-from plmetrics.catalogue.metric import Facts
-from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.catalogue.custom import RowAggregate
+from plmetrics.catalogue.metric import Facts, leaves
+from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.effects import outcome_requirements
+from plmetrics.engine.expressions import check_expressions, predicate
+from plmetrics.engine.keys import identity, slice_keys
 from plmetrics.engine.leakage import check_leakage_columns
 from plmetrics.engine.long import widened
 from plmetrics.engine.models import classes_of, predicted_models
 from plmetrics.engine.rankings import check_ranking, names_queries, role_requirements
-from plmetrics.suite.model import BY_FOLD
+from plmetrics.suite.sections import BY_FOLD
 from plmetrics.table.checks import each_once, require_numbers
 from plmetrics.table.roles import RoleColumns, prediction_table, require
-from plmetrics.table.slice_keys import SliceKey, bin_index, tag_text
 from plmetrics.table.slices import SliceSet
 from plmetrics.table.source import ROW_NUMBER
-from plmetrics.table.units import OWN_BLOCK_LIMIT, unit_hash
+from plmetrics.table.units import unit_hash
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.sums import RowValue
-    from plmetrics.suite.model import SliceSet as SliceSpec
     from plmetrics.suite.model import Suite
     from plmetrics.table.predicted import Predicted
+    from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 
 OVERALL = SliceSet("overall", ())
@@ -147,7 +147,7 @@ def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
     where, unit = None, pl.col("@row") if by_row else None
     with collected.step():
         if suite.data.where is not None:
-            where = _predicate(suite.data.where, source.schema, ("data", "where"))
+            where = predicate(suite.data.where, source.schema, ("data", "where"))
             fewer = source.in_folders(where, compile_row(suite.data.where).columns)
             raw = (fewer.with_row_key() if by_row else fewer.frame).filter(where)
     with collected.step():
@@ -162,8 +162,8 @@ def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
     sets = [OVERALL]
     for name, spec in suite.slices.items():
         with collected.step():
-            for members in _keys(name, spec, source.schema):
-                own = [keys.setdefault(_identity(key), key) for key in members]
+            for members in slice_keys(name, spec, source.schema):
+                own = [keys.setdefault(identity(key), key) for key in members]
                 sets.append(SliceSet(name, tuple(own), spec.exclude))
     named = {key.column: key for key in keys.values()}
     models: dict[str, Predicted] = {}
@@ -176,11 +176,12 @@ def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
     for metric in suite.needed("overall", *suite.slices):
         with collected.step():
             if isinstance(metric, RowAggregate):
-                _check_expressions(metric, source.schema)
+                check_expressions(metric, source.schema)
             elif metric.chosen_threshold is not None and metric.chosen_threshold.select_on is not None:
-                _predicate(metric.chosen_threshold.select_on, source.schema, ("metrics",), "select_on")
+                predicate(metric.chosen_threshold.select_on, source.schema, ("metrics",), "select_on")
             else:
-                _require_all(metric.columns(), source.schema, ("metrics",), metric.text)
+                for name in metric.columns():
+                    require(source.schema, name, f"read by {metric.text}", _place(suite, metric))
                 require_numbers(metric.requirements(), source.schema)
     with collected.step():
         if suite.task == "ranking":
@@ -189,6 +190,13 @@ def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
         prediction_table(raw, source.schema, roles)
     collected.settle()
     return Request(suite, source, raw, roles, tuple(sets), where, train=train)
+
+
+def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
+    """Where in the suite the metric stands that one is needed for."""
+    numbers = (n for n, own in enumerate(suite.metrics) if metric.text in {leaf.text for leaf in leaves(own)})
+    number = next(numbers, None)
+    return ("metrics",) if number is None else ("metrics", number)
 
 
 def unit_column(suite: Suite) -> str | None:
@@ -241,99 +249,6 @@ def _roles(
     )
 
 
-def _identity(key: SliceKey) -> str:
-    return f"{key.kind}|{key.label}|{key.edges!r}|{key.number}|{key.expression.meta.serialize()!r}"
-
-
-def _keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[SliceKey]]:
-    """The keys of a slice set; predicates that may overlap are a set each, all of one name."""
-    if spec.where is None:
-        return [[_column_key(name, column, spec, schema) for column in spec.columns]]
-    if isinstance(spec.where, str):
-        return [[_predicate_key(name, spec.where, name, schema, ("slices", name, "where"))]]
-    return [
-        [_predicate_key(label, text, f"{name}|{label}", schema, ("slices", name, "where", label))]
-        for label, text in spec.where.items()
-    ]
-
-
-def _predicate_key(
-    label: str, text: str, column: str, schema: pl.Schema, path: tuple[str | int, ...]
-) -> SliceKey:
-    holds = _predicate(text, schema, path).fill_null(value=False)
-    return SliceKey(f"@where|{column}", label, holds, "predicate")
-
-
-def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> SliceKey:
-    path = ("slices", name)
-    dtype = require(schema, column, f"slice set '{name}'", path)
-    value = pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
-    if spec.bins is not None:
-        return _binned_key(name, column, value, dtype, tuple(spec.bins))
-    if spec.quantiles is not None:
-        if not dtype.is_numeric() or dtype.is_decimal():
-            msg = f"slice set '{name}': column '{column}' is of type {dtype}, and quantiles need numbers"
-            raise DataError(Problem(msg, path))
-        label = f"@quantiles|{column}|{spec.quantiles}"
-        return SliceKey(label, column, value, "quantiles", number=spec.quantiles)
-    if isinstance(dtype, pl.List) and len(spec.columns) == 1 and spec.top is None:
-        return _tags_key(name, column, dtype)
-    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
-        msg = f"slice set '{name}': column '{column}' is of type {dtype}, which has no slices"
-        hint = (
-            "a list of tags stands alone, without other columns or top"
-            if isinstance(dtype, pl.List)
-            else None
-        )
-        raise DataError(Problem(msg, path, hint))
-    if dtype.is_float():
-        value = pl.when(value == 0).then(0.0).otherwise(value)
-    if isinstance(dtype, (pl.Categorical, pl.Enum)):
-        value = value.cast(pl.String)
-    if spec.top is not None:
-        own = f"@top|{column}|{spec.top}|{name}" if spec.exclude else f"@top|{column}|{spec.top}"
-        return SliceKey(own, column, value, "top", number=spec.top)
-    return SliceKey(f"@slice|{column}", column, value, "column")
-
-
-def _tags_key(name: str, column: str, dtype: pl.List) -> SliceKey:
-    inner = dtype.inner
-    if (
-        not isinstance(inner, (pl.String, pl.Categorical, pl.Enum))
-        and not pl.Series([], dtype=inner).dtype.is_integer()
-    ):
-        msg = f"slice set '{name}': column '{column}' is of type {dtype}, and tags must be texts or whole numbers"
-        raise DataError(Problem(msg, ("slices", name)))
-    return SliceKey(f"@tags|{column}", column, tag_text(pl.col(column)), "tags")
-
-
-def _binned_key(
-    name: str, column: str, value: pl.Expr, dtype: pl.DataType, edges: tuple[Any, ...]
-) -> SliceKey:
-    try:
-        index = bin_index(value, dtype, edges)
-    except ValueError as error:
-        msg = f"slice set '{name}': column '{column}' is of type {dtype}, but its bins are {error}"
-        raise DataError(Problem(msg, ("slices", name))) from None
-    return SliceKey(f"@bins|{column}|{edges}", column, index, "bins", edges)
-
-
-def _predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:
-    """A row predicate, checked on zero rows of the source."""
-    row = compile_row(text)
-    _require_all(row.columns, schema, path, where)
-    empty = pl.LazyFrame(schema=schema)
-    problem = zero_rows_problem(empty.select(row.expr.alias("holds")))
-    if problem is not None:
-        types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)
-        dates = any(schema[column].is_temporal() for column in row.columns)
-        hint = f"{types}; write dates as '2024-01-31'" if dates else types
-        raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path, hint))
-    if empty.select(row.expr.alias("holds")).collect_schema()["holds"] != pl.Boolean:
-        raise ConfigError(Problem(f"'{text}' is not a condition: it is neither true nor false", path))
-    return row.expr
-
-
 def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
     """The conditions on the rows that calibrators are fitted on, checked on zero rows of the source."""
     collected = Collected()
@@ -341,51 +256,8 @@ def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
         path = ("calibrate", place) if len(suite.calibrate) > 1 else ("calibrate",)
         with collected.step():
             if calibrate.fit_on != BY_FOLD:
-                _predicate(calibrate.fit_on, schema, (*path, "fit_on"), "fit_on")
+                predicate(calibrate.fit_on, schema, (*path, "fit_on"), "fit_on")
     collected.settle()
-
-
-def _check_expressions(metric: RowAggregate, schema: pl.Schema) -> None:
-    """Check the row expressions of a metric on zero rows of the source."""
-    empty = pl.LazyFrame(schema=schema)
-    for key, text in metric.expressions().items():
-        path = (
-            (*metric.path, metric.aggregate, key)
-            if metric.aggregate == "ratio" != key
-            else (*metric.path, key)
-        )
-        row = compile_row(text, dict.fromkeys(ROLES, pl.lit(0.0)))
-        _require_all(row.columns, schema, path, f"metric '{metric.name}'")
-        wanted = row.measure if key not in {"where", "null_share"} else row.expr
-        problem = zero_rows_problem(empty.select(wanted.alias("value")))
-        if problem is not None:
-            types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)
-            raise ConfigError(
-                Problem(f"'{text}' does not fit the columns' types: {problem}", path, types or None)
-            )
-
-
-def _require_all(
-    columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...], where: str = "where"
-) -> None:
-    problems = []
-    for column in columns:
-        if column not in schema:
-            nearest = did_you_mean(column, schema, limit=0)
-            quoted = f"a text stands in single quotes: '{column}'"
-            hint = f"{nearest} Otherwise, {quoted}" if nearest else quoted
-            problems.append(Problem(f"column '{column}' (in {where}) is not in the data", path, hint))
-    if problems:
-        raise DataError(problems)
-
-
-def zero_rows_problem(frame: pl.LazyFrame) -> str | None:
-    """The first line of what Polars says when a plan runs on zero rows, None if nothing."""
-    try:
-        frame.collect()
-    except pl.exceptions.PolarsError as error:
-        return str(error).strip().split("\n")[0].split(" (create native")[0]
-    return None
 
 
 def _extra_columns(suite: Suite, schema: pl.Schema) -> None:
@@ -397,6 +269,3 @@ def _extra_columns(suite: Suite, schema: pl.Schema) -> None:
             if name is not None:
                 require(schema, name, role, ("columns", role))
     collected.settle()
-
-
-__all__ = ["OVERALL", "OWN_BLOCK_LIMIT", "Request", "bind", "zero_rows_problem"]

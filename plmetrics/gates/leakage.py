@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.engine.leakage import Finding
-    from plmetrics.suite.model import Leakage, Suite
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections import Leakage
 
 _SAYS = {
     "keys": "have keys that are in the training table",

@@ -8,11 +8,12 @@ import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.gates.rules import rule_of
-from plmetrics.suite.model import BASELINE
+from plmetrics.suite.sections import BASELINE
 
 if TYPE_CHECKING:
     from plmetrics.gates.rules import Rule
-    from plmetrics.suite.model import Gate, Suite
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections import Gate
 
 NO_MATCH = "no_match"
 _PLACE = ("model", "slice_set")

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from plmetrics.states.pairs import Pairs, SlicedPairs
     from plmetrics.states.scores import SlicedScores
     from plmetrics.states.sums import SlicedSums
-    from plmetrics.suite.model import Curve, Suite
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections import Curve
     from plmetrics.table.slices import Slices
 
 

@@ -32,7 +32,9 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
         brief: only the verdict and the gates.
     """
     width = max(width, NARROWEST)
-    makers = (verdict, gates) if brief else (verdict, gates, leakage, overall, classes, differences, worst, gaps)
+    makers = (
+        (verdict, gates) if brief else (verdict, gates, leakage, overall, classes, differences, worst, gaps)
+    )
     sections = [maker(summary, width) for maker in makers]
     if summary.place is not None:
         place = Text.assemble(("Run folder  ", "bold"), printable(summary.place))

@@ -105,7 +105,8 @@ class StoredResult:
     @property
     def suite(self) -> Suite:
         """What was asked, as far as reports need it: unchecked, and without metrics that are not known any more."""
-        from plmetrics.suite.model import Compare, Suite, Uncertainty
+        from plmetrics.suite.model import Suite
+        from plmetrics.suite.sections import Compare, Uncertainty
 
         said = self.record.get("suite", {})
         uncertainty, compare = said.get("uncertainty"), said.get("compare")

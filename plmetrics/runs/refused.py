@@ -9,7 +9,7 @@ from plmetrics.core.errors import PlmetricsError
 from plmetrics.runs.failure import failure_of
 from plmetrics.runs.folder import RunFolder, resolve_output
 from plmetrics.suite.document import read
-from plmetrics.suite.model import Output
+from plmetrics.suite.sections import Output
 from plmetrics.suite.yaml import read_layers
 
 if TYPE_CHECKING:

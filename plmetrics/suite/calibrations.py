@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.findings import shown
-from plmetrics.suite.model import BASELINE, BY_FOLD, Calibrate
+from plmetrics.suite.sections import BASELINE, BY_FOLD, Calibrate
 from plmetrics.suite.slice_sets import check_predicate
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.findings import Findings
-    from plmetrics.suite.model import ModelColumns
+    from plmetrics.suite.sections import ModelColumns
 
 _FORM = "write calibrate: {method: platt, fit_on: \"split = 'valid'\"}"
 

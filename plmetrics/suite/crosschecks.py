@@ -14,11 +14,11 @@ from plmetrics.catalogue.metric import leaves
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.calibrations import added_names, check_added
 from plmetrics.suite.leakage import check_leakage
-from plmetrics.suite.model import CURVES, ROLES_OF_TASKS, ROW_CURVES
+from plmetrics.suite.tasks import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.model import Curve, Gate
+    from plmetrics.suite.sections import Curve, Gate
 
 Add = Callable[..., None]
 
@@ -59,9 +59,9 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     _roles(fields, add)
     _trec(fields, add)
     _metric_slices(fields, written, add)
-    for index, gate in enumerate(fields["gates"]):
+    for index, gate in _sound(fields["gates"]):
         _gate(index, gate, fields, written, add)
-    for index, curve in enumerate(fields["curves"]):
+    for index, curve in _sound(fields["curves"]):
         _sets(curve.slices, ("curves", index, "slices"), written, add)
         _curve(index, curve, fields, add)
     _one_cost(fields["curves"], add)
@@ -117,9 +117,14 @@ def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> Non
             add(f"{key} belongs to curve 'cost', not to '{curve.curve}'", (*path, key))
 
 
-def _one_cost(curves: Sequence[Curve], add: Add) -> None:
+def _sound(entries: Sequence[Any]) -> list[tuple[int, Any]]:
+    """The entries of a list that are not wrong in themselves, with their places in it."""
+    return [(index, entry) for index, entry in enumerate(entries) if entry is not None]
+
+
+def _one_cost(curves: Sequence[Curve | None], add: Add) -> None:
     """The table of curves tells them apart by name alone."""
-    drawn = [(index, curve) for index, curve in enumerate(curves) if curve.curve == "cost"]
+    drawn = [(index, curve) for index, curve in _sound(curves) if curve.curve == "cost"]
     for index, curve in drawn[1:]:
         first = drawn[0][1]
         if (curve.cost_fp, curve.cost_fn) != (first.cost_fp, first.cost_fn):
@@ -171,7 +176,7 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
         if metric.needs_score or thresholds != {0.5}:
             msg = f"model '{hard[0]}' has only hard predictions, and {metric.text} needs a score"
             add(msg, ("metrics", index), "give the model a score column, or leave the metric out")
-    for index, curve in enumerate(fields["curves"]):
+    for index, curve in _sound(fields["curves"]):
         add(
             f"model '{hard[0]}' has only hard predictions, and curve {curve.curve} needs a score",
             ("curves", index),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.suite.findings import shown
-from plmetrics.suite.model import Leakage
+from plmetrics.suite.sections import Leakage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import number_text
 from plmetrics.suite.findings import shown
-from plmetrics.suite.model import PREDICTION_KINDS, PREDICTS, ModelColumns
+from plmetrics.suite.sections import ModelColumns
 from plmetrics.suite.slice_sets import is_label
+from plmetrics.suite.tasks import PREDICTION_KINDS, PREDICTS
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath

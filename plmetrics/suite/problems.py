@@ -17,20 +17,11 @@ from plmetrics.suite.calibrations import read_baseline, read_calibrations
 from plmetrics.suite.findings import Findings, shown
 from plmetrics.suite.leakage import read_leakage
 from plmetrics.suite.metric_texts import MetricReader, is_torn, say_torn
-from plmetrics.suite.model import (
-    CURVES,
-    Columns,
-    Compare,
-    Curve,
-    Data,
-    Gate,
-    Output,
-    Strict,
-    Suite,
-    Uncertainty,
-)
+from plmetrics.suite.model import Suite
 from plmetrics.suite.models import class_name, read_models
+from plmetrics.suite.sections import Columns, Compare, Curve, Data, Gate, Output, Strict, Uncertainty
 from plmetrics.suite.slice_sets import check_predicate, read_slices
+from plmetrics.suite.tasks import CURVES
 from plmetrics.suite.trec import trec_defaults
 
 if TYPE_CHECKING:
@@ -194,32 +185,29 @@ def _compare(value: Any, found: Findings) -> Compare | None:
     return found.model(Compare, {"baseline": value} if isinstance(value, str) else value, ("compare",))
 
 
-def _gates(value: Any, reader: MetricReader, found: Findings) -> tuple[Gate, ...]:
+def _gates(value: Any, reader: MetricReader, found: Findings) -> tuple[Gate | None, ...]:
+    """The gates in their places, None for one that is wrong."""
     if not _list(value, "gates", found):
         return ()
-    out: list[Gate] = []
-    for index, spec in enumerate(value):
-        path: SuitePath = ("gates", index)
-        if not isinstance(spec, Mapping):
-            found.add(
-                f"a gate is a mapping such as {{metric: roc_auc, at_least: 0.75}}, not {shown(spec)}", path
-            )
-            continue
-        given = dict(spec)
-        if "four_fifths" in given and not _four_fifths(given, path, reader, found):
-            continue
-        if is_torn(given.get("metric")):
-            rest = [str(key) for key, item in given.items() if item is None]
-            say_torn(", ".join([given["metric"], *rest]), (*path, "metric"), found)
-            continue
-        if isinstance(given.get("metric"), (str, Mapping)):
-            given["metric"] = reader.read(given["metric"], (*path, "metric"))
-            if given["metric"] is None:
-                continue
-        gate = found.model(Gate, given, path)
-        if gate is not None:
-            out.append(gate)
-    return tuple(out)
+    return tuple(_gate(spec, ("gates", index), reader, found) for index, spec in enumerate(value))
+
+
+def _gate(spec: Any, path: SuitePath, reader: MetricReader, found: Findings) -> Gate | None:
+    if not isinstance(spec, Mapping):
+        found.add(f"a gate is a mapping such as {{metric: roc_auc, at_least: 0.75}}, not {shown(spec)}", path)
+        return None
+    given = dict(spec)
+    if "four_fifths" in given and not _four_fifths(given, path, reader, found):
+        return None
+    if is_torn(given.get("metric")):
+        rest = [str(key) for key, item in given.items() if item is None]
+        say_torn(", ".join([given["metric"], *rest]), (*path, "metric"), found)
+        return None
+    if isinstance(given.get("metric"), (str, Mapping)):
+        given["metric"] = reader.read(given["metric"], (*path, "metric"))
+        if given["metric"] is None:
+            return None
+    return found.model(Gate, given, path)
 
 
 def _four_fifths(given: dict[str, Any], path: SuitePath, reader: MetricReader, found: Findings) -> bool:
@@ -241,26 +229,27 @@ def _four_fifths(given: dict[str, Any], path: SuitePath, reader: MetricReader, f
     return metric is not None
 
 
-def _curves(value: Any, found: Findings) -> tuple[Curve, ...]:
+def _curves(value: Any, found: Findings) -> tuple[Curve | None, ...]:
+    """The curves in their places, None for one that is wrong."""
     if not _list(value, "curves", found):
         return ()
-    out = []
-    for index, spec in enumerate(value):
-        given = {"curve": spec} if isinstance(spec, str) else spec
-        if not isinstance(given, Mapping):
-            found.add(f"a curve is a name such as roc, or a mapping, not {shown(spec)}", ("curves", index))
-            continue
-        if isinstance(given.get("slices"), str):
-            given = {**given, "slices": [given["slices"]]}
-        name = given.get("curve")
-        if isinstance(name, str) and name not in (
-            known := tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
-        ):
-            path = ("curves", index) if isinstance(spec, str) else ("curves", index, "curve")
-            found.add(f"unknown curve '{name}'", path, did_you_mean(name, known, limit=len(known)))
-            continue
-        out.append(found.model(Curve, given, ("curves", index)))
-    return tuple(curve for curve in out if curve is not None)
+    return tuple(_curve(spec, ("curves", index), found) for index, spec in enumerate(value))
+
+
+def _curve(spec: Any, path: SuitePath, found: Findings) -> Curve | None:
+    given = {"curve": spec} if isinstance(spec, str) else spec
+    if not isinstance(given, Mapping):
+        found.add(f"a curve is a name such as roc, or a mapping, not {shown(spec)}", path)
+        return None
+    if isinstance(given.get("slices"), str):
+        given = {**given, "slices": [given["slices"]]}
+    name = given.get("curve")
+    known = tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
+    if isinstance(name, str) and name not in known:
+        place = path if isinstance(spec, str) else (*path, "curve")
+        found.add(f"unknown curve '{name}'", place, did_you_mean(name, known, limit=len(known)))
+        return None
+    return found.model(Curve, given, path)
 
 
 def _list(value: Any, key: str, found: Findings) -> bool:

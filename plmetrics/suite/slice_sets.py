@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.names import RESERVED_SLICE_SETS, did_you_mean
 from plmetrics.core.rowsql import RowExpressionError, compile_row
 from plmetrics.suite.findings import shown
-from plmetrics.suite.model import SliceSet
+from plmetrics.suite.sections import SliceSet
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath

@@ -51,7 +51,6 @@ PARTS = {
 """Models of tasks whose predictions have several parts."""
 
 
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scores")
@@ -88,7 +87,9 @@ def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
         treatment="y" if task == "uplift" else None,
         missing=missing,
         where="age > 2",
-        metrics=[REQUIRED.get(cls.name, cls.name) for cls in registry.classes(task) if cls.family != "derived"],
+        metrics=[
+            REQUIRED.get(cls.name, cls.name) for cls in registry.classes(task) if cls.family != "derived"
+        ],
         slices={
             "g": "g",
             "age": {"column": "age", "bins": [25, 40]},

@@ -9,7 +9,8 @@ import pytest
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core.results import COMPARISONS_SCHEMA, METRICS_SCHEMA
-from plmetrics.suite.model import Columns, Gate, ModelColumns, SliceSet, Suite
+from plmetrics.suite.model import Suite
+from plmetrics.suite.sections import Columns, Gate, ModelColumns, SliceSet
 
 
 class Score(Metric):

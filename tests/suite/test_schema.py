@@ -8,18 +8,9 @@ import pytest
 import yaml
 
 from plmetrics.catalogue import registry
-from plmetrics.suite.model import (
-    Columns,
-    Compare,
-    Curve,
-    Data,
-    Gate,
-    ModelColumns,
-    Output,
-    Suite,
-    Uncertainty,
-)
+from plmetrics.suite.model import Suite
 from plmetrics.suite.schema import json_schema
+from plmetrics.suite.sections import Columns, Compare, Curve, Data, Gate, ModelColumns, Output, Uncertainty
 
 SCHEMA = json_schema()
 TYPES: dict[str, type | tuple[type, ...]] = {

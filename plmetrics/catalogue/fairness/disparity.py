@@ -94,10 +94,6 @@ class Disparity(Compared, _Measured):
         """The metric."""
         return (self.metric,)
 
-    def settled(self, facts: Any) -> Metric:
-        """The metric knows what the run knows."""
-        return replace(self, metric=self.metric.settled(facts))
-
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
         """A disparity for each class of the metric."""
         if not self.metric.by_class:

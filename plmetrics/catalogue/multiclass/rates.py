@@ -164,7 +164,8 @@ class NegativePredictiveValue(ClassRate):
 class Support(Multiclass):
     """Rows of each class: a row per class.
 
-    Their weight, where rows have one. 0 or more. Source: Sokolova and Lapalme (2009).
+    Their weight, where rows have one. 0 or more; undefined (`no_rows`) without rows in the slice. Source: Sokolova and
+    Lapalme (2009).
 
     >>> import polars as pl, plmetrics as plm
     >>> rows = pl.DataFrame({"y": ["a", "a", "b"], "p": ["a", "b", "b"]})

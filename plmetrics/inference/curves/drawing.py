@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.curves.reliability import Array
     from plmetrics.states.pairs import SlicedPairs
     from plmetrics.states.scores import SlicedScores
-    from plmetrics.suite.model import Curve
+    from plmetrics.suite.sections import Curve
     from plmetrics.table.slices import Slices
 
 ACROSS_MODELS = "roc_hull_models"

@@ -109,7 +109,7 @@ def test_notes_count_what_clipping_moved_and_what_rows_are_worth() -> None:
         (
             {},
             "ate_ipw(propensity=chance)",
-            "column 'chance' (in ate_ipw(propensity=chance)) is not in the data",
+            "column 'chance' (read by ate_ipw(propensity=chance)) is not in the data",
         ),
         (
             {"m": [float("inf")] * 12},

@@ -1,0 +1,75 @@
+"""Row expressions of a suite, checked on zero rows of its source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.catalogue.custom import ROLES
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.rowsql import compile_row
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.custom import RowAggregate
+
+
+def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:
+    """A row predicate, checked on zero rows of the source."""
+    row = compile_row(text)
+    _require_all(row.columns, schema, path, where)
+    empty = pl.LazyFrame(schema=schema)
+    problem = zero_rows_problem(empty.select(row.expr.alias("holds")))
+    if problem is not None:
+        types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)
+        dates = any(schema[column].is_temporal() for column in row.columns)
+        hint = f"{types}; write dates as '2024-01-31'" if dates else types
+        raise ConfigError(Problem(f"'{text}' does not fit the columns' types: {problem}", path, hint))
+    if empty.select(row.expr.alias("holds")).collect_schema()["holds"] != pl.Boolean:
+        raise ConfigError(Problem(f"'{text}' is not a condition: it is neither true nor false", path))
+    return row.expr
+
+
+def check_expressions(metric: RowAggregate, schema: pl.Schema) -> None:
+    """Check the row expressions of a metric on zero rows of the source."""
+    empty = pl.LazyFrame(schema=schema)
+    for key, text in metric.expressions().items():
+        path = (
+            (*metric.path, metric.aggregate, key)
+            if metric.aggregate == "ratio" != key
+            else (*metric.path, key)
+        )
+        row = compile_row(text, dict.fromkeys(ROLES, pl.lit(0.0)))
+        _require_all(row.columns, schema, path, f"metric '{metric.name}'")
+        wanted = row.measure if key not in {"where", "null_share"} else row.expr
+        problem = zero_rows_problem(empty.select(wanted.alias("value")))
+        if problem is not None:
+            types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)
+            raise ConfigError(
+                Problem(f"'{text}' does not fit the columns' types: {problem}", path, types or None)
+            )
+
+
+def _require_all(
+    columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...], where: str = "where"
+) -> None:
+    """See that columns of a row expression are there."""
+    problems = []
+    for column in columns:
+        if column not in schema:
+            nearest = did_you_mean(column, schema, limit=0)
+            quoted = f"a text stands in single quotes: '{column}'"
+            hint = f"{nearest} Otherwise, {quoted}" if nearest else quoted
+            problems.append(Problem(f"column '{column}' (in {where}) is not in the data", path, hint))
+    if problems:
+        raise DataError(problems)
+
+
+def zero_rows_problem(frame: pl.LazyFrame) -> str | None:
+    """The first line of what Polars says when a plan runs on zero rows, None if nothing."""
+    try:
+        frame.collect()
+    except pl.exceptions.PolarsError as error:
+        return str(error).strip().split("\n")[0].split(" (create native")[0]
+    return None

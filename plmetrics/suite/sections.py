@@ -1,0 +1,350 @@
+"""The sections of a suite: frozen, strict and typed."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from plmetrics.catalogue import registry
+from plmetrics.catalogue.metric import Metric
+from plmetrics.suite.tasks import PREDICTION_KINDS, CurveName
+from plmetrics.table.predicted import quantile_part
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Missing = Literal["error", "drop", "drop_per_model"]
+Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+BASELINE = "baseline"
+"""The built-in model that gives every row the same, on request."""
+
+BY_FOLD = "fold"
+"""What `fit_on` says of calibrators that are fitted on the other folds."""
+
+Column = Annotated[str, Field(min_length=1)]
+Level = Annotated[float, Field(gt=0, lt=1)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Edge = int | float | datetime | date
+
+
+def _written(metric: Metric) -> Any:
+    """A metric as a suite writes it: its text, or the definition of one that the suite makes up."""
+    return getattr(metric, "definition", metric.text)
+
+
+NamedMetric = Annotated[
+    Metric, PlainSerializer(_written, return_type=Any), WithJsonSchema({"type": "string", "minLength": 1})
+]
+
+
+class Strict(BaseModel):
+    """Frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True)
+
+
+class Long(Strict):
+    """Forecasts with a row per quantile."""
+
+    by: Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+        description="Columns that tell forecasts apart."
+    )
+    level: Column = Field(description="Column of the quantile's level.")
+    value: Column = Field(description="Column of the quantile's value.")
+    model: Column | None = Field(
+        default=None, description="Column of the model, where each is to have columns of its own."
+    )
+
+
+class Trec(Strict):
+    """Judgements and runs in TREC's formats, in place of a table of rows."""
+
+    qrels: Column = Field(description="File of judgements: QUERY ITERATION DOCUMENT RELEVANCE.")
+    run: Column | Annotated[dict[Column, Column], Field(min_length=1)] = Field(
+        description="File of a run: QUERY Q0 DOCUMENT RANK SCORE RUN; or several by the name of the model."
+    )
+    complete: bool = Field(
+        default=False, description="Count queries that were judged and have no results, as 0."
+    )
+
+
+class Data(Strict):
+    """Where the rows are. `path` is None when a frame was handed over."""
+
+    path: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="File, folder or glob, or a list of them, relative to this file. ${VAR} is replaced.",
+    )
+    trec: Trec | None = Field(
+        default=None, description="Files of a TREC evaluation, in place of path (ranking)."
+    )
+    long: Long | None = Field(
+        default=None, description="How a table with a row per quantile becomes one with a row per forecast."
+    )
+    where: Column | None = Field(default=None, description="SQL condition on the rows to evaluate.")
+    missing: Missing = Field(
+        default="error",
+        description="What a null or bad value does: an error, drop the row for every model, or per model.",
+    )
+
+    @property
+    def rows(self) -> Any:
+        """What says where the rows are, as `plmetrics.table.source.open_source` takes it."""
+        return self.path if self.trec is None else {"trec": self.trec.model_dump()}
+
+
+class Columns(Strict):
+    """Which column plays which role."""
+
+    label: Column = Field(description="Column of the label.")
+    weight: Column | None = Field(
+        default=None, description="Column of row weights; rows of weight 0 are absent."
+    )
+    query: Column | None = Field(default=None, description="Column of the query (ranking).")
+    document: Column | None = Field(
+        default=None, description="Column of the document (ranking): what a row of a query is about."
+    )
+    unit: Column | None = Field(
+        default=None, description="Column of what is resampled together; else each row, or query (ranking)."
+    )
+    treatment: Column | None = Field(default=None, description="Column of the treatment arm (uplift).")
+    fold: Column | None = Field(default=None, description="Column of the fold.")
+
+
+class ModelColumns(Strict):
+    """What one model predicted: exactly one kind of column."""
+
+    score: Column | None = Field(default=None, description="Column of a score; higher means more positive.")
+    prediction: Column | None = Field(
+        default=None, description="Column of a number, or of a class that was chosen."
+    )
+    proba: dict[str, Column] | Column | None = Field(
+        default=None,
+        description="A column of probabilities for each class, or what the names of these columns begin with.",
+    )
+    normalise: bool = Field(default=False, description="Divide the probabilities of a row by their sum.")
+    quantiles: Annotated[dict[Level, Column], Field(min_length=1)] | Column | None = Field(
+        default=None,
+        description="A column for each quantile, or what the names of these columns begin with.",
+    )
+    mean: Column | None = Field(default=None, description="Column of the predicted mean; needs `sd`.")
+    sd: Column | None = Field(default=None, description="Column of the predicted standard deviation.")
+    members: Annotated[tuple[Column, ...], Field(min_length=2)] | None = Field(
+        default=None, description="Columns of the members of an ensemble."
+    )
+
+    @property
+    def kind(self) -> str:
+        """Which kind of prediction it is: score, prediction, proba, quantiles, mean or members."""
+        return next(kind for kind in PREDICTION_KINDS if getattr(self, kind) is not None)
+
+    def columns(self) -> dict[str, str]:
+        """The column of each part of the prediction; see `plmetrics.table.predicted.Predicted`."""
+        if isinstance(self.proba, dict):
+            return {f"proba|{name}": column for name, column in self.proba.items()}
+        if isinstance(self.quantiles, dict):
+            return {quantile_part(level): self.quantiles[level] for level in sorted(self.quantiles)}
+        if self.members is not None:
+            return {f"member|{number}": column for number, column in enumerate(self.members)}
+        return {
+            part: column for part in ("score", "prediction", "mean", "sd") if (column := getattr(self, part))
+        }
+
+
+class SliceSet(Strict):
+    """One named grouping: columns (crossed), bins or the largest values of one column, tags, or predicates."""
+
+    columns: tuple[Column, ...] = Field(
+        default=(), description="Columns whose values, crossed, make the slices."
+    )
+    bins: tuple[Edge, ...] | None = Field(
+        default=None, description="Ascending edges: [25, 40] makes three slices."
+    )
+    quantiles: Annotated[int, Field(ge=2, le=1000)] | None = Field(
+        default=None, description="Number of bins of equal weight, whose edges are found in the data."
+    )
+    top: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="So many values with the most rows; the rest is one slice, `other`."
+    )
+    where: Column | Annotated[dict[str, Column], Field(min_length=1)] | None = Field(
+        default=None,
+        description="SQL condition: one slice where it holds; or several by name, which may overlap.",
+    )
+    exclude: tuple[Any, ...] = Field(
+        default=(), description="Slices to leave out: values, texts of bins, or mappings of column to value."
+    )
+
+
+class Uncertainty(Strict):
+    """How intervals are made. Its absence means: no intervals."""
+
+    method: Literal["bootstrap"] = Field(default="bootstrap", description="How estimates are replicated.")
+    replicates: Annotated[int, Field(ge=2, le=100_000)] = Field(
+        default=1000, description="Number of replicates."
+    )
+    level: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=0.95, description="Level of two-sided intervals."
+    )
+    interval: Literal["auto", "percentile", "t", "centred"] = Field(
+        default="auto", description="Form of the intervals; auto chooses one by metric and number of blocks."
+    )
+    seed: int = Field(default=0, description="Seed of the resampling.")
+    blocks: Annotated[int, Field(ge=2, le=4000)] = Field(default=1000, description="Blocks above 4000 units.")
+
+
+class Compare(Strict):
+    """Paired comparison of every model with the baseline."""
+
+    baseline: str = Field(description="The model that the others are compared with.")
+    correction: Correction = Field(default="holm", description="Correction of p values for many comparisons.")
+    family: Literal["metric", "suite"] = Field(
+        default="metric", description="What is corrected together: a metric in one slice set, or all."
+    )
+    p_value: Literal["t", "percentile"] = Field(default="t", description="Form of the p values.")
+
+
+class Calibrate(Strict):
+    """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
+
+    method: Literal["platt", "isotonic", "temperature", "beta"] = Field(
+        description="platt: a logistic curve of the log odds; isotonic: any rising curve; temperature: log odds "
+        "divided by one number; beta: a curve with a bend of its own at either end."
+    )
+    fit_on: Column = Field(
+        description="SQL condition on the rows to fit on, whatever data.where says: they are left out of the "
+        "evaluation. Or fold: each fold's scores get the curve that is fitted on the other folds (columns.fold)."
+    )
+    models: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        default=None, description="The models to calibrate; all that give scores if not given."
+    )
+    smoothing: bool = Field(
+        default=False, description="Whether platt fits to Platt's targets, a little inside 0 and 1."
+    )
+
+    def named(self, model: str) -> str:
+        """The name of a model's calibrated scores."""
+        return f"{model}_{self.method}"
+
+    def sources(self, models: Mapping[str, ModelColumns]) -> tuple[str, ...]:
+        """The models that are calibrated."""
+        return self.models or tuple(name for name, model in models.items() if model.score is not None)
+
+
+class GateRule(Strict):
+    """What a gate asks for, without the metric it is about."""
+
+    name: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="Name in results and reports."
+    )
+    model: str | None = Field(default=None, description="The model; every model if not given.")
+    slices: str | tuple[str, ...] = Field(
+        default="overall", description="`overall`, a slice set, a list of them, or `all`."
+    )
+    level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")
+    at_least: Finite | None = Field(default=None, description="Lower limit of the value or difference.")
+    at_most: Finite | None = Field(default=None, description="Upper limit of the value or difference.")
+    against: str | None = Field(default=None, description="Judge the difference from this model.")
+    no_worse_than: Annotated[Finite, Field(ge=0)] | None = Field(
+        default=None, description="Largest loss against the other model, in the metric's direction."
+    )
+    using: Literal["value", "interval"] = Field(
+        default="value", description="Judge the value, or its whole interval."
+    )
+    on_undefined: Literal["inconclusive", "fail", "skip"] = Field(
+        default="inconclusive", description="Verdict where the value is undefined."
+    )
+
+
+class Gate(GateRule):
+    """A rule on an estimate (`at_least`, `at_most`) or on a difference (`against`)."""
+
+    metric: NamedMetric = Field(description="One of the suite's metrics.")
+    between: str | None = Field(
+        default=None,
+        description="A slice set: judge the largest difference between its slices, or the smallest ratio.",
+    )
+    ratio_at_least: Annotated[Finite, Field(ge=0, le=1)] | None = Field(
+        default=None, description="Lower limit of the smallest ratio between slices."
+    )
+    four_fifths: str | None = Field(
+        default=None,
+        description="A slice set: every group is selected at least four fifths as often as another.",
+    )
+
+    @property
+    def subject(self) -> Metric:
+        """What is judged: the metric, or how far it differs between slices."""
+        if self.between is None:
+            return self.metric
+        kind = "difference" if self.ratio_at_least is None else "ratio"
+        given = {"metric": self.metric, "by": self.between, "kind": kind}
+        return registry.create(self.metric.task, "disparity", given)
+
+
+class Curve(Strict):
+    """A curve and the slice sets it is drawn for, besides overall."""
+
+    curve: CurveName = Field(description="Name of the curve.")
+    slices: tuple[str, ...] = Field(default=(), description="Slice sets to draw it for, besides overall.")
+    cost_fp: Annotated[Finite, Field(ge=0)] = Field(
+        default=1.0, description="Cost of a false positive (curve cost)."
+    )
+    cost_fn: Annotated[Finite, Field(ge=0)] = Field(
+        default=1.0, description="Cost of a false negative (curve cost)."
+    )
+
+
+Limit = Annotated[int, Field(ge=0)] | Annotated[float, Field(gt=0, lt=1)]
+
+
+class LeakageLimits(Strict):
+    """How much leakage is borne: so many rows, or below 1 a share of them."""
+
+    keys: Limit = Field(default=0, description="Rows whose keys stand in the training table.")
+    time: Limit = Field(default=0, description="Rows no later than the last training row.")
+    folds: Limit = Field(default=0, description="Rows whose keys stand in another fold too.")
+    duplicates: Limit = Field(default=0, description="Rows that are there more than once.")
+
+
+class Leakage(Strict):
+    """Checks that the rows to evaluate were not known in training. What goes beyond its limit is a failed gate."""
+
+    train: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None, description="Files of the training table, as in data.path. ${VAR} is replaced."
+    )
+    keys: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None, description="Columns that together tell what a row is about: no such row in two places."
+    )
+    train_keys: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None, description="What the keys are called in the training table; the same if not given."
+    )
+    time: Column | None = Field(
+        default=None,
+        description="Column of a time, date or number: all must be later than in the training table.",
+    )
+    train_time: Column | None = Field(
+        default=None, description="What `time` is called in the training table; the same if not given."
+    )
+    duplicates: bool | Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+        default=False,
+        description="Whether no two rows may have the same keys, or the columns to compare instead.",
+    )
+    attributes: bool | Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+        default=False,
+        description="Columns that must not tell the label by themselves; true: all without a role.",
+    )
+    perfect: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.99, description="How well an attribute alone may not tell the label."
+    )
+    limit: LeakageLimits = Field(default=LeakageLimits(), description="How much of it is borne.")
+    level: Literal["fail", "warn"] = Field(default="fail", description="Whether leakage fails the run.")
+
+
+class Output(Strict):
+    """Where run folders go, relative to the suite's folder."""
+
+    directory: Column = Field(
+        default="runs", description="Folder for run folders, under this file's. ${VAR} is replaced."
+    )

@@ -1,0 +1,83 @@
+"""Ranking metrics against trec_eval's own code, on random tables with ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+import pytrec_eval
+
+import plmetrics as plm
+
+MEASURES = {
+    "map": "map",
+    "map(k=5)": "map_cut_5",
+    "mrr": "recip_rank",
+    "ndcg": "ndcg",
+    "ndcg(k=10)": "ndcg_cut_10",
+    "precision_at_k(k=5)": "P_5",
+    "recall_at_k(k=5)": "recall_5",
+    "hit_at_k(k=5)": "success_5",
+    "r_precision": "Rprec",
+}
+
+
+def table(seed: int) -> pl.DataFrame:
+    """Queries of one to thirty documents, each with a relevant one; scores tie."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 31, 40)
+    rows = int(sizes.sum())
+    relevance = rng.choice(4, rows, p=[0.6, 0.2, 0.15, 0.05])
+    relevance[np.cumsum(sizes) - 1] = 2
+    return pl.DataFrame(
+        {
+            "query": np.repeat([f"q{number}" for number in range(40)], sizes),
+            "document": [f"d{number:03d}" for number in rng.permutation(rows)],
+            "relevance": relevance,
+            "score": np.round(rng.normal(0.4 * relevance, 1.0), 1),
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_values_of_every_query_are_those_of_trec_eval(seed: int) -> None:
+    rows = table(seed)
+    judged: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for query, document, relevance, score in rows.iter_rows():
+        judged.setdefault(query, {})[document] = relevance
+        run.setdefault(query, {})[document] = score
+    wanted = {
+        "map",
+        "map_cut.5",
+        "recip_rank",
+        "ndcg",
+        "ndcg_cut.10",
+        "P.5",
+        "recall.5",
+        "success.5",
+        "Rprec",
+    }
+    expected = pytrec_eval.RelevanceEvaluator(judged, wanted).evaluate(run)
+    names = {
+        name: name[:-1] + ", ties=document)" if "(" in name else f"{name}(ties=document)" for name in MEASURES
+    }
+    found = plm.evaluate(
+        rows,
+        task="ranking",
+        label="relevance",
+        query="query",
+        document="document",
+        models="score",
+        metrics=list(names.values()),
+        slices=["query"],
+    ).metrics
+    by_query = found.filter(slice_set="query")
+    for name, measure in MEASURES.items():
+        own = by_query.filter(metric=plm.metric(names[name], task="ranking").text)
+        values = dict(zip(own["slice"], own["value"], strict=True))
+        for query, measured in expected.items():
+            assert values[f"query={query}"] == pytest.approx(measured[measure], abs=1e-9), (name, query)
+        mean = np.mean([measured[measure] for measured in expected.values()])
+        whole = found.filter(slice_set="overall", metric=own["metric"][0])["value"].item()
+        assert whole == pytest.approx(mean, abs=1e-9), name
