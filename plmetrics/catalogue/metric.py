@@ -6,6 +6,7 @@ import dataclasses
 import math
 import numbers
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -167,7 +168,7 @@ class Metric:
             raise ParameterError(msg, name)
         return value
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Canonical text: parameters in catalogue order, those at their default left out."""
         parts = [
