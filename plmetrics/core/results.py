@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import polars as pl
@@ -108,10 +109,139 @@ LEAKAGE_SCHEMA = _schema(
     note=pl.String,
 )
 
+FOLDS_SCHEMA = _schema(
+    model=pl.String,
+    slice_set=pl.String,
+    slice=pl.String,
+    slice_values=SLICE_VALUES,
+    metric=pl.String,
+    class_=pl.String,
+    repeat=pl.String,
+    fold=pl.String,
+    value=pl.Float64,
+    n=pl.Int64,
+    weight=pl.Float64,
+    status=pl.String,
+    note=pl.String,
+)
+
+CROSS_VALIDATION_SCHEMA = _schema(
+    model=pl.String,
+    slice_set=pl.String,
+    slice=pl.String,
+    slice_values=SLICE_VALUES,
+    metric=pl.String,
+    class_=pl.String,
+    kind=pl.String,
+    x=pl.Float64,
+    folds=pl.Int64,
+    pooled=pl.Float64,
+    mean=pl.Float64,
+    sd=pl.Float64,
+    minimum=pl.Float64,
+    maximum=pl.Float64,
+    undefined_folds=pl.Int64,
+    status=pl.String,
+    note=pl.String,
+)
+
+DRIFT_SCHEMA = _schema(
+    subject=pl.String,
+    column=pl.String,
+    slice_set=pl.String,
+    slice=pl.String,
+    slice_values=SLICE_VALUES,
+    measure=pl.String,
+    value=pl.Float64,
+    statistic=pl.Float64,
+    p_value=pl.Float64,
+    p_adjusted=pl.Float64,
+    family=pl.String,
+    family_size=pl.Int64,
+    reference=pl.Float64,
+    current=pl.Float64,
+    n_reference=pl.Int64,
+    n_current=pl.Int64,
+    status=pl.String,
+    note=pl.String,
+)
+
+DECOMPOSITION_SCHEMA = _schema(
+    contrast=pl.String,
+    model=pl.String,
+    baseline=pl.String,
+    metric=pl.String,
+    class_=pl.String,
+    slice_set=pl.String,
+    slice=pl.String,
+    slice_values=SLICE_VALUES,
+    part=pl.String,
+    value=pl.Float64,
+    lower=pl.Float64,
+    upper=pl.Float64,
+    std_error=pl.Float64,
+    method=pl.String,
+    interval_status=pl.String,
+    status=pl.String,
+    note=pl.String,
+)
+
+FOUND_SLICES_SCHEMA = _schema(
+    model=pl.String,
+    metric=pl.String,
+    slice=pl.String,
+    slice_values=SLICE_VALUES,
+    depth=pl.Int64,
+    value=pl.Float64,
+    rest=pl.Float64,
+    difference=pl.Float64,
+    lower=pl.Float64,
+    upper=pl.Float64,
+    std_error=pl.Float64,
+    p_value=pl.Float64,
+    p_adjusted=pl.Float64,
+    family_size=pl.Int64,
+    searched=pl.Float64,
+    n=pl.Int64,
+    confirmed=pl.Boolean,
+    status=pl.String,
+    note=pl.String,
+)
+
 TABLES = {
     "metrics": METRICS_SCHEMA,
     "comparisons": COMPARISONS_SCHEMA,
     "gates": GATES_SCHEMA,
     "curves": CURVES_SCHEMA,
     "leakage": LEAKAGE_SCHEMA,
+    "folds": FOLDS_SCHEMA,
+    "cross_validation": CROSS_VALIDATION_SCHEMA,
+    "drift": DRIFT_SCHEMA,
+    "decomposition": DECOMPOSITION_SCHEMA,
+    "found_slices": FOUND_SLICES_SCHEMA,
 }
+
+ALWAYS = ("metrics", "comparisons", "gates", "curves")
+"""The tables that every version has written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultTables:
+    """The tables of a result, all of them, with all their columns, also without rows.
+
+    `metrics` has a row per model, slice and metric, `comparisons` one per contrast, `gates` one per rule, model and
+    slice, `curves` one per point, `leakage` one per check for leakage, `folds` one per fold, `cross_validation` one
+    per summary of folds, `drift` one per measure of a column, `decomposition` one per part of a change, and
+    `found_slices` one per slice that a search found.
+    """
+
+    metrics: pl.DataFrame = field(default_factory=METRICS_SCHEMA.to_frame)
+    comparisons: pl.DataFrame = field(default_factory=COMPARISONS_SCHEMA.to_frame)
+    gates: pl.DataFrame = field(default_factory=GATES_SCHEMA.to_frame)
+    curves: pl.DataFrame = field(default_factory=CURVES_SCHEMA.to_frame)
+    leakage: pl.DataFrame = field(default_factory=LEAKAGE_SCHEMA.to_frame)
+    folds: pl.DataFrame = field(default_factory=FOLDS_SCHEMA.to_frame)
+    cross_validation: pl.DataFrame = field(default_factory=CROSS_VALIDATION_SCHEMA.to_frame)
+    drift: pl.DataFrame = field(default_factory=DRIFT_SCHEMA.to_frame)
+    decomposition: pl.DataFrame = field(default_factory=DECOMPOSITION_SCHEMA.to_frame)
+    found_slices: pl.DataFrame = field(default_factory=FOUND_SLICES_SCHEMA.to_frame)

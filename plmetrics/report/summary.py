@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.results import LEAKAGE_SCHEMA
+from plmetrics.core.results import TABLES, ResultTables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
-
     from plmetrics.runs.outcome import Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary(ResultTables):
     """A result, and what its tables do not say themselves.
 
     `directions` are those of the metrics, in suite order, by canonical text; `rows` is the record's entry of
@@ -25,15 +23,11 @@ class Summary:
 
     name: str
     verdict: str
-    metrics: pl.DataFrame
-    comparisons: pl.DataFrame
-    gates: pl.DataFrame
     directions: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, Any] = field(default_factory=dict)
     level: float | None = None
     correction: str | None = None
     place: str | None = None
-    leakage: pl.DataFrame = field(default_factory=LEAKAGE_SCHEMA.to_frame)
 
 
 def summarise(result: Outcome, place: str | None = None) -> Summary:
@@ -42,13 +36,10 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
     return Summary(
         name=suite.name,
         verdict=result.verdict,
-        metrics=result.metrics,
-        comparisons=result.comparisons,
-        gates=result.gates,
         directions={metric.text: metric.direction for metric in suite.metrics},
         rows=result.record.get("rows", {}),
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,
         place=place,
-        leakage=result.leakage,
+        **{table: getattr(result, table) for table in TABLES},
     )

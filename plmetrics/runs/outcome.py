@@ -38,6 +38,26 @@ class Outcome(Protocol):
         """A row per check of the section leakage."""
 
     @property
+    def folds(self) -> pl.DataFrame:
+        """A row per fold, model, slice and metric."""
+
+    @property
+    def cross_validation(self) -> pl.DataFrame:
+        """A row per summary of folds."""
+
+    @property
+    def drift(self) -> pl.DataFrame:
+        """A row per measure of a column between two windows."""
+
+    @property
+    def decomposition(self) -> pl.DataFrame:
+        """A row per part of a change."""
+
+    @property
+    def found_slices(self) -> pl.DataFrame:
+        """A row per slice that a search found."""
+
+    @property
     def verdict(self) -> str:
         """What the gates say together: pass, fail, inconclusive or none."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.results import LEAKAGE_SCHEMA, TABLES
+from plmetrics.core.results import ALWAYS, TABLES, ResultTables
 from plmetrics.runs.folder import LATEST, RECORD, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
 
@@ -71,8 +71,8 @@ class StoredRun:
             notes.append(f"{self.run_id} was written by a newer plmetrics ({made}): what is new is not shown")
         tables = {}
         for name, schema in TABLES.items():
-            if name == "leakage" and name not in self.record.get("tables", {}):
-                tables[name] = schema.to_frame()  # Written by a version that made no such checks.
+            if name not in ALWAYS and name not in self.record.get("tables", {}):
+                tables[name] = schema.to_frame()  # Written by a version without this table.
                 continue
             stored = self.table(name)
             missing = [column for column in schema if column not in stored.columns]
@@ -88,19 +88,14 @@ class StoredRun:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredResult(ResultTables):
     """The results of a run as they were written. `notes` say what another version wrote in another way."""
 
-    metrics: pl.DataFrame
-    comparisons: pl.DataFrame
-    gates: pl.DataFrame
-    curves: pl.DataFrame
     verdict: str
     record: Mapping[str, Any]
     folder: Path
     notes: tuple[str, ...] = ()
-    leakage: pl.DataFrame = field(default_factory=LEAKAGE_SCHEMA.to_frame)
 
     @property
     def suite(self) -> Suite:

@@ -25,6 +25,9 @@ _SUITE = (
     "compare",
     "gates",
     "curves",
+    "cross_validation",
+    "drift",
+    "find_slices",
 )
 
 

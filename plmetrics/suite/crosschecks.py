@@ -13,6 +13,9 @@ from plmetrics.catalogue.derived import AcrossSlices, OverSlices
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.calibrations import added_names, check_added
+from plmetrics.suite.cross_validation import check_cross_validation
+from plmetrics.suite.drift import check_drift
+from plmetrics.suite.find_slices import check_find_slices
 from plmetrics.suite.leakage import check_leakage
 from plmetrics.suite.tasks import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
@@ -55,7 +58,8 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     _hard_predictions(fields, add)
     _parts(fields, add)
     check_added(fields, add)
-    check_leakage(fields, add)
+    for check_section in (check_leakage, check_cross_validation, check_drift, check_find_slices):
+        check_section(fields, add)
     _roles(fields, add)
     _trec(fields, add)
     _metric_slices(fields, written, add)

@@ -9,6 +9,9 @@ from pydantic import Field
 
 from plmetrics.catalogue.derived import AcrossSlices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
+from plmetrics.suite.cross_validation import CrossValidation  # noqa: TC001 (pydantic reads it)
+from plmetrics.suite.drift import Drift  # noqa: TC001 (pydantic reads it)
+from plmetrics.suite.find_slices import FindSlices  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections import (
     BASELINE,
     Calibrate,
@@ -70,6 +73,16 @@ class Suite(Strict):
     leakage: Leakage | None = Field(
         default=None,
         description="Checks for rows and attributes that give the label away; none if not given.",
+    )
+    cross_validation: CrossValidation | None = Field(
+        default=None, description="Estimates fold by fold; columns.fold alone asks for them with defaults."
+    )
+    drift: Drift | None = Field(
+        default=None,
+        description="How scores, labels and attributes moved from a reference window; none if not given.",
+    )
+    find_slices: FindSlices | None = Field(
+        default=None, description="A search for slices that are worse than the rest; none if not given."
     )
     curves: tuple[Curve, ...] = Field(default=(), description="Curves to draw.")
     exact: bool | None = Field(

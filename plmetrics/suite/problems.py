@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,9 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite import crosschecks
 from plmetrics.suite.calibrations import read_baseline, read_calibrations
+from plmetrics.suite.cross_validation import read_cross_validation
+from plmetrics.suite.drift import read_drift
+from plmetrics.suite.find_slices import read_find_slices
 from plmetrics.suite.findings import Findings, shown
 from plmetrics.suite.leakage import read_leakage
 from plmetrics.suite.metric_texts import MetricReader, is_torn, say_torn
@@ -31,6 +34,14 @@ if TYPE_CHECKING:
 SUITE_KEYS = tuple(key for key in Suite.model_fields if key != "metric_slices")
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
     {"data": Data, "columns": Columns, "uncertainty": Uncertainty, "compare": Compare, "output": Output}
+)
+_READERS: Mapping[str, Callable[[Any, Findings], Any]] = MappingProxyType(
+    {
+        "leakage": read_leakage,
+        "cross_validation": read_cross_validation,
+        "drift": read_drift,
+        "find_slices": read_find_slices,
+    }
 )
 _BESIDE_FOUR_FIFTHS = ("four_fifths", "name", "model", "level", "using", "on_undefined")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -79,7 +90,8 @@ def suite_from_mapping(
     fields["memory"] = _memory(raw.get("memory"), found)
     fields["calibrate"] = read_calibrations(raw.get("calibrate"), found)
     fields["baseline"] = read_baseline(raw.get("baseline"), found)
-    fields["leakage"] = read_leakage(raw.get("leakage"), found)
+    for key, read in _READERS.items():
+        fields[key] = read(raw.get(key), found)
     fields["output"] = found.model(Output, _section(raw, "output"), ("output",))
     fields["classes"] = _classes(raw.get("classes"), found)
     for key in ("positive", "min_rows", "max_slices", "exact"):

@@ -42,6 +42,14 @@ def json_schema() -> Schema:
         "calibrate": _calibrate(definitions),
         "slices": _slices(definitions),
         "leakage": _leakage(definitions),
+        **{
+            key: _one_of(_reference(name), {"type": "null"})
+            for key, name in (
+                ("cross_validation", "CrossValidation"),
+                ("drift", "Drift"),
+                ("find_slices", "FindSlices"),
+            )
+        },
         "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
         "compare": _one_of(_reference("Compare"), baseline, {"type": "null"}),
         "curves": {"type": "array", "items": _one_of(_reference("Curve"), curve)},

@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 
 from plmetrics.core.results import (
+    ALWAYS,
     COMPARISONS_SCHEMA,
     CURVES_SCHEMA,
     GATES_SCHEMA,
-    LEAKAGE_SCHEMA,
     METRICS_SCHEMA,
+    TABLES,
 )
 
 
@@ -69,7 +70,7 @@ def make_result(verdict: str = "pass", folder: Path | None = None, **changes: An
         if verdict != "none"
         else GATES_SCHEMA.to_frame(),
         "curves": CURVES_SCHEMA.to_frame(),
-        "leakage": LEAKAGE_SCHEMA.to_frame(),
+        **{name: schema.to_frame() for name, schema in TABLES.items() if name not in ALWAYS},
         "verdict": verdict,
         "suite": suite,
         "record": {"run_id": "20261120T020000Z-4fa1c2", "rows": {"read": 9}},

@@ -10,11 +10,12 @@ import polars as pl
 import pytest
 
 from plmetrics.core.results import (
+    ALWAYS,
     COMPARISONS_SCHEMA,
     CURVES_SCHEMA,
     GATES_SCHEMA,
-    LEAKAGE_SCHEMA,
     METRICS_SCHEMA,
+    TABLES,
 )
 from plmetrics.report.summary import Summary
 
@@ -235,7 +236,7 @@ def result() -> SimpleNamespace:
         comparisons=made.comparisons,
         gates=made.gates,
         curves=CURVES_SCHEMA.to_frame(),
-        leakage=LEAKAGE_SCHEMA.to_frame(),
+        **{name: schema.to_frame() for name, schema in TABLES.items() if name not in ALWAYS},
         verdict="fail",
         record=record,
         folder=None,

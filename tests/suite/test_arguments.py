@@ -18,7 +18,8 @@ DEFAULTS: dict[str, Any] = {
     "task": "binary", "weight": None, "query": None, "document": None, "unit": None, "treatment": None,
     "positive": None, "fold": None, "where": None, "missing": "error", "metrics": None, "slices": None, "min_rows": 0,
     "max_slices": 10_000, "uncertainty": None, "compare": None, "gates": (), "curves": (), "exact": None,
-    "memory": None, "seed": 0, "name": None, "leakage": None,
+    "memory": None, "seed": 0, "name": None, "leakage": None, "cross_validation": None,
+    "drift": None, "find_slices": None,
 }  # fmt: skip
 
 

@@ -1,0 +1,26 @@
+"""The Python entry points."""
+
+from plmetrics.api.catalogue import metric, metrics
+from plmetrics.api.entry import evaluate, located, run
+from plmetrics.api.looks import Validated, diff, explain, starter, stored, suggest, validate
+from plmetrics.api.outcome import Result
+from plmetrics.api.stages import Stopwatch, evaluate_suite, training_table
+
+__all__ = [
+    "Result",
+    "Stopwatch",
+    "Validated",
+    "diff",
+    "evaluate",
+    "evaluate_suite",
+    "explain",
+    "located",
+    "metric",
+    "metrics",
+    "run",
+    "starter",
+    "stored",
+    "suggest",
+    "training_table",
+    "validate",
+]

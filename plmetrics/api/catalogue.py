@@ -1,0 +1,60 @@
+"""The entry points to the catalogue: one metric by its text, or all of them as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
+
+
+def metric(text: str, task: str = "binary") -> Metric:
+    """A metric from its text.
+
+    Args:
+        text: name and parameters, such as "precision(threshold=0.3)"; aliases are known as well.
+        task: the task it belongs to; some names have a metric in several.
+
+    Returns:
+        The metric: `text` is its canonical text, `expr` makes it a Polars expression.
+
+    >>> import plmetrics as plm
+    >>> str(plm.metric("precision(threshold=0.3)"))
+    'precision(threshold=0.3)'
+
+    Raises:
+        ConfigError: the text names no metric of the task, or a parameter is wrong.
+    """
+    from plmetrics.suite.problems import metric_from_text
+
+    return metric_from_text(task, text)
+
+
+def metrics(task: str | None = None) -> pl.DataFrame:
+    """The metrics that exist, a row each, with their facts.
+
+    >>> import plmetrics as plm
+    >>> "roc_auc" in plm.metrics("binary")["name"]
+    True
+    """
+    from plmetrics.catalogue import registry
+
+    facts = ("range", "direction", "threshold_free", "handles_imbalance", "proper", "interpretable")
+    words = ("use_when", "beware", "formula", "reference")
+    return pl.DataFrame(
+        [
+            {
+                "task": cls.task,
+                "name": cls.name,
+                "aliases": [*cls.aliases, *cls.presets],
+                "family": cls.family,
+            }
+            | {fact: getattr(cls, fact) for fact in (*facts, *words)}
+            | {"range": list(cls.range)}
+            for cls in registry.classes(task)
+        ],
+        schema_overrides={"aliases": pl.List(pl.String), "range": pl.List(pl.Float64)},
+        infer_schema_length=None,
+    )
