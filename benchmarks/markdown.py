@@ -68,14 +68,16 @@ def _seconds(seconds: float) -> str:
 
 
 def _found(name: str, measurement: Measurement) -> list[str]:
-    """Counts, largest bounds and stages, where there are bounds or differences to speak of."""
+    """Counts, largest bounds and stages, where there are bounds, differences or a search to speak of."""
     facts = measurement.facts
-    if not facts or not (facts["bounds"] or facts["comparisons"]):
+    if not facts or not (facts["bounds"] or facts["comparisons"] or facts.get("search")):
         return []
     parts = [f"{facts['estimates']:,} estimates, {facts['comparisons']:,} comparisons"]
     if facts["bounds"]:
         bounds = ", ".join(f"{metric} {bound:.1e}" for metric, bound in facts["bounds"].items())
         parts.append(f"largest bound: {bounds}")
+    if facts.get("search"):
+        parts.append(facts["search"])
     parts.append("seconds: " + ", ".join(f"{stage} {spent:.1f}" for stage, spent in facts["stages"].items()))
     return [f"* {name}: {'; '.join(parts)}."]
 

@@ -28,7 +28,7 @@ class Scenario:
     files: int = 5
     models: int = 2
     repeats: int = 1
-    table: Literal["scores", "classes", "queries"] = "scores"
+    table: Literal["scores", "classes", "queries", "attributes"] = "scores"
 
 
 SCENARIOS = {
@@ -100,11 +100,29 @@ SCENARIOS = {
             (Aim("auc_by_cell", "fairlearn_by_cell", 1 / 30), Aim("auc_by_cell", "polars_ds_by_cell", None)),
         ),
         Scenario(
+            "search",
+            "slices of 8 columns, alone and crossed in pairs, searched for those that are worse by log loss",
+            10_000_000,
+            ("scan_attributes", "search"),
+            (Aim("search", "scan_attributes", None),),
+            models=1,
+            table="attributes",
+        ),
+        Scenario(
             "bootstrap",
             "10 metrics of 2 models in 61 slices, 1000 replicates by customer against none",
             5_000_000,
             ("everything", "everything_with_intervals"),
             (Aim("everything_with_intervals", "everything", 2.2),),
+        ),
+        Scenario(
+            "pairs",
+            "6 metrics of 8 models in 61 slices, 1000 replicates by customer, and the differences of all 28 pairs of "
+            "them; against one of the models: at most twice that for each",
+            2_000_000,
+            ("one_of_eight", "eight_models", "all_pairs"),
+            (Aim("all_pairs", "one_of_eight", 16.0), Aim("all_pairs", "eight_models", None)),
+            models=8,
         ),
         Scenario(
             "intervals",

@@ -20,6 +20,10 @@ DEVICES = pl.Series(["phone", "tablet", "desktop"])
 ROW_GROUP = 250_000
 CLASSES = 20
 DOCUMENTS = 100
+TEXTS = {"segment": 5, "country": 20, "city": 60, "device": 3}
+"""Columns of texts of a table of attributes, with their numbers of values."""
+
+NUMBERS = ("age", "income", "tenure", "balance")
 
 
 class Tables:
@@ -34,7 +38,8 @@ class Tables:
         """Folder of a table.
 
         scores: label, a score per model, country x device (60 cells), customer (one in ten rows); classes: the true
-        class and the called one; queries: query, document, relevance and a score that differs within each query.
+        class and the called one; attributes: label, a score per model, four texts and four numbers; queries: query,
+        document, relevance and a score that differs within each query.
         """
         folder = self.folder / f"{kind}-{rows}-rows-{files}-files-{models}-models"
         self.used.add(folder)
@@ -70,6 +75,8 @@ def _write(folder: Path, rows: int, files: int, models: int, kind: str) -> None:
     for index, size in enumerate(np.diff(edges)):
         if kind == "classes":
             part = _classes(rng, int(size))
+        elif kind == "attributes":
+            part = _attributes(rng, int(size), models=models)
         elif kind == "queries":
             part = _queries(rng, int(edges[index]), int(size))
         else:
@@ -83,6 +90,19 @@ def _classes(rng: np.random.Generator, rows: int) -> pl.DataFrame:
     truth = rng.integers(0, CLASSES, rows)
     called = np.where(rng.random(rows) < 0.7, truth, rng.integers(0, CLASSES, rows))
     return pl.DataFrame({"class": truth.astype(np.int16), "called": called.astype(np.int16)})
+
+
+def _attributes(rng: np.random.Generator, rows: int, models: int) -> pl.DataFrame:
+    """Values of a text differ in how frequent they are; no slice is worse than another."""
+    texts = {}
+    for name, number in TEXTS.items():
+        values = pl.Series([f"{name}_{index:02d}" for index in range(number)])
+        drawn = rng.choice(number, rows, p=np.arange(1, number + 1) / (number * (number + 1) / 2))
+        texts[name] = values.gather(drawn.astype(np.uint32))
+    numbers = {name: rng.normal(size=rows) for name in NUMBERS}
+    numbers["age"] = rng.integers(18, 90, rows)
+    scores = _part(rng, rows, customers=10, models=models).drop("country", "device", "customer")
+    return pl.DataFrame(texts | numbers).hstack(scores)
 
 
 def _queries(rng: np.random.Generator, first: int, rows: int) -> pl.DataFrame:

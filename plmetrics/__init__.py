@@ -12,10 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plmetrics.api import Result, diff, evaluate, metric, metrics, run, suggest, validate
+    from plmetrics.api import Result, diff, evaluate, metric, metrics, readout, run, splits, suggest, validate
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.registry import register
     from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError
+    from plmetrics.inference.comparisons import functions as tests
     from plmetrics.states.sums import Atom
 
 __version__ = "0.1.0"
@@ -32,23 +33,39 @@ __all__ = [
     "evaluate",
     "metric",
     "metrics",
+    "readout",
     "register",
     "run",
+    "splits",
     "suggest",
+    "tests",
     "validate",
 ]
 
 _HOMES = {
-    "plmetrics.api": ("Result", "diff", "evaluate", "metric", "metrics", "run", "suggest", "validate"),
+    "plmetrics.api": (
+        "Result",
+        "diff",
+        "evaluate",
+        "metric",
+        "metrics",
+        "readout",
+        "run",
+        "suggest",
+        "validate",
+    ),
     "plmetrics.catalogue.metric": ("Metric",),
     "plmetrics.catalogue.registry": ("register",),
     "plmetrics.states.sums": ("Atom",),
     "plmetrics.core.errors": ("ConfigError", "DataError", "EnvironmentFault", "PlmetricsError"),
 }
+_MODULES = {"splits": "plmetrics.api.splits", "tests": "plmetrics.inference.comparisons.functions"}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOME:
         msg = f"module 'plmetrics' has no attribute {name!r}"
         raise AttributeError(msg)

@@ -10,11 +10,12 @@ from benchmarks.contestants.ours import OURS
 from benchmarks.contestants.rankings import CONTESTANTS as RANKINGS
 from benchmarks.contestants.rust import POLARS_DS, RAPIDSTATS
 from benchmarks.contestants.scikit import SCIKIT
+from benchmarks.contestants.searching import CONTESTANTS as SEARCHING
 
 if TYPE_CHECKING:
     from benchmarks.contestants.contestant import Contestant
 
 CONTESTANTS: dict[str, Contestant] = {
     contestant.name: contestant
-    for contestant in (*OURS, *SCIKIT, *RAPIDSTATS, *POLARS_DS, *DUCKDB, *CLASSES, *RANKINGS)
+    for contestant in (*OURS, *SCIKIT, *RAPIDSTATS, *POLARS_DS, *DUCKDB, *CLASSES, *RANKINGS, *SEARCHING)
 }

@@ -186,6 +186,23 @@ OURS = (
         unit="customer",
         uncertainty=REPLICATES,
     ),
+    *(
+        ours(
+            name,
+            f"{what}, 6 metrics, 61 slices, 1000 replicates by customer",
+            metrics=SUMS,
+            models=models(number),
+            slices=CELL,
+            unit="customer",
+            uncertainty=REPLICATES,
+            compare=compare,
+        )
+        for name, what, number, compare in (
+            ("one_of_eight", "1 model", 1, None),
+            ("eight_models", "8 models", 8, None),
+            ("all_pairs", "8 models and their 28 pairs", 8, {"pairs": "all"}),
+        )
+    ),
     Contestant(
         "auc_interval",
         "parquet; 1 model, 1000 replicates by row",

@@ -2,9 +2,11 @@
 
 from plmetrics.api.catalogue import metric, metrics
 from plmetrics.api.entry import evaluate, located, run
+from plmetrics.api.experiment import readout
 from plmetrics.api.looks import Validated, diff, explain, starter, stored, suggest, validate
 from plmetrics.api.outcome import Result
 from plmetrics.api.stages import Stopwatch, evaluate_suite, training_table
+from plmetrics.api.writing import write_split
 
 __all__ = [
     "Result",
@@ -17,10 +19,12 @@ __all__ = [
     "located",
     "metric",
     "metrics",
+    "readout",
     "run",
     "starter",
     "stored",
     "suggest",
     "training_table",
     "validate",
+    "write_split",
 ]

@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.api.drifting import reference_table
+from plmetrics.api.earlier import earlier_run
+from plmetrics.api.gating import gate_history
 from plmetrics.api.stages import evaluate_suite, training_table
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 
@@ -73,15 +76,16 @@ def evaluate(
         treatment: column of the treatment arm (uplift).
         positive: the label that counts as positive, where labels are not 0/1 or booleans.
         classes: the classes in order (multiclass); else those of the probabilities, else those in the data.
-        fold: column of the fold.
+        fold: column of the fold; with it every metric has a value in each fold, too (`folds`, `cross_validation`).
         where: SQL condition on the rows to evaluate.
         missing: what a null or bad value does: "error", "drop" the row, or "drop_per_model".
         metrics: metric texts, objects, or mappings as in a suite; the task's default list if not given.
         slices: slice sets by name, as in a suite, or a list of columns.
         min_rows: slices with fewer rows are listed without values.
         max_slices: refuse to start with more slices than this.
-        uncertainty: True or a mapping for bootstrap intervals; none by default.
-        compare: the baseline model, or a mapping with it, for paired differences.
+        uncertainty: True for bootstrap intervals, or a mapping that says how they are made; none by default.
+        compare: the baseline model, or a mapping such as {"baseline": model, "slices": {"region": "rest"}, "run":
+            folder or result}: differences and ratios of models, slices and runs.
         gates: rules on values and differences, as mappings.
         leakage: a mapping of checks, such as {"train": path or frame, "keys": ["id"], "time": column, "duplicates":
             True, "attributes": True}: what goes beyond its limit is a failed gate.
@@ -113,7 +117,9 @@ def evaluate(
     for local in ("data", "suite_from_arguments", "open_source"):
         arguments.pop(local)
     suite = suite_from_arguments(**arguments)
-    return evaluate_suite(suite, open_source(data), train=training_table(suite, leakage))
+    train, reference = training_table(suite, leakage), reference_table(suite, drift)
+    earlier = earlier_run(suite, compare)
+    return evaluate_suite(suite, open_source(data), train=train, reference=reference, earlier=earlier)
 
 
 def run(
@@ -153,7 +159,12 @@ def run(
         with located(loaded):
             source = open_source(loaded.suite.data.rows, loaded.folder)
             train = training_table(loaded.suite, base=loaded.folder)
-            result = evaluate_suite(loaded.suite, source, progress, train)
+            history, unread = gate_history(loaded.suite, directory / loaded.suite.name)
+            reference = reference_table(loaded.suite, base=loaded.folder)
+            home = directory / loaded.suite.name
+            earlier = earlier_run(loaded.suite, base=loaded.folder, home=home)
+            result = evaluate_suite(loaded.suite, source, progress, train, history, reference, earlier)
+            result.record["warnings"].extend(unread)
         if loaded.defaults:
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
         record = folder.publish(result)

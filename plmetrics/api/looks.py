@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.api.drifting import reference_table
 from plmetrics.api.entry import located
 from plmetrics.api.outcome import Result
 from plmetrics.api.stages import Stopwatch, training_table
@@ -59,7 +60,8 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validate
     output_directory(loaded)
     with located(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder)
-        request = bind(loaded.suite, source, training_table(loaded.suite, base=loaded.folder))
+        train = training_table(loaded.suite, base=loaded.folder)
+        request = bind(loaded.suite, source, train, reference_table(loaded.suite, base=loaded.folder))
     return Validated(request.suite, request.schema, tuple(doubts_of_sample(request)))
 
 
@@ -82,7 +84,8 @@ def explain(
         source = open_source(loaded.suite.data.rows, loaded.folder)
         with Stopwatch(progress).stage("prepare"), reading(source):
             train = training_table(loaded.suite, base=loaded.folder)
-            return explain_request(bind(loaded.suite, source, train), data=data)
+            reference = reference_table(loaded.suite, base=loaded.folder)
+            return explain_request(bind(loaded.suite, source, train, reference), data=data)
 
 
 def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:

@@ -155,6 +155,7 @@ class CustomMean(RowAggregate):
     """Mean of a row expression: sum of w x / sum of w over the rows with a value; a share for a condition."""
 
     aggregate = "mean"
+    interval_form = "t"
 
     @property
     def kind(self) -> Kind:  # type: ignore[override]

@@ -164,6 +164,11 @@ class OverSlices(Custom, AcrossSlices):
     agg: str = "mean"
 
     @property
+    def smooth(self) -> bool:  # type: ignore[override]
+        """A mean and a sum are; the largest and the smallest jump from slice to slice."""
+        return self.agg in {"mean", "sum"}
+
+    @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]
         """That of the metric, for all but sums."""
         assert self.metric is not None

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Family = Literal["sums", "scores", "ranks", "derived"]
 Direction = Literal["higher", "lower", "zero", "none"]
 Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
+IntervalForm = Literal["t", "delta", "logit"]
 Undefined = list[tuple[str, Any]]
 
 _TYPES: dict[str, type] = {
@@ -102,11 +103,13 @@ class Metric:
     parameters set, such as `mce` for `ece(norm=max)`.
 
     Facts that a class must state: `name`, `task`, `family` (the state it reads), `range`, `direction` (which side is
-    better). Facts with a default: `kind` (which interval suits it), `additive` (a total: replicates are scaled to the
-    table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do), `reads_scores`
-    (family scores: it reads `state.score`, which replicates lack otherwise, and grids do not have). For whoever
-    chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`,
-    `reference`.
+    better). Facts with a default: `kind` (which interval suits it), `interval_form` (what stands in for the bootstrap
+    under `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `smooth` (a little more weight
+    of a row moves it a little: the jackknife and the delta method need that), `additive` (a total: replicates are
+    scaled to the table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do),
+    `reads_scores` (family scores: it reads `state.score`, which replicates lack otherwise, and grids do not have). For
+    whoever chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`,
+    `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -134,6 +137,8 @@ class Metric:
     range: ClassVar[tuple[float, float]]
     direction: ClassVar[Direction]
     kind: ClassVar[Kind] = "other"
+    interval_form: ClassVar[IntervalForm | None] = None
+    smooth: ClassVar[bool] = True
     additive: ClassVar[bool] = False
     probability: ClassVar[bool] = False
     needs_score: ClassVar[bool] = False

@@ -25,6 +25,7 @@ class Quantile(Metric):
     """
 
     family: ClassVar[Family] = "scores"
+    smooth = False
     needs_score = True
     expressible = False
 

@@ -13,9 +13,11 @@ from plmetrics.cli.diff import diff
 from plmetrics.cli.explain import explain
 from plmetrics.cli.init import init
 from plmetrics.cli.metrics import metrics
+from plmetrics.cli.readout import readout
 from plmetrics.cli.report import report
 from plmetrics.cli.run import run
 from plmetrics.cli.schema import schema
+from plmetrics.cli.split import split
 from plmetrics.cli.suggest import suggest
 from plmetrics.cli.validate import validate
 from plmetrics.runs.failure import INTERRUPTED
@@ -40,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, validate, explain, metrics, diff, report, schema, init, suggest):
+for command in (run, validate, explain, metrics, diff, report, schema, init, suggest, split, readout):
     app.command()(command)
 
 

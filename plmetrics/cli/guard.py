@@ -32,6 +32,15 @@ class UsageError(ConfigError):
 
 
 @contextmanager
+def usage() -> Iterator[None]:
+    """Where there is no suite, what is wrong with the call is wrong with the command line."""
+    try:
+        yield
+    except ConfigError as error:
+        raise UsageError(error.problems) from error
+
+
+@contextmanager
 def guarded(*, debug: bool = False) -> Iterator[None]:
     """Turn whatever is raised into an exit code, and say what is wrong; `debug` adds the traceback.
 

@@ -116,8 +116,12 @@ FOLDS_SCHEMA = _schema(
     slice_values=SLICE_VALUES,
     metric=pl.String,
     class_=pl.String,
+    configuration=pl.String,
+    split=pl.String,
+    x=pl.Float64,
     repeat=pl.String,
     fold=pl.String,
+    inner=pl.String,
     value=pl.Float64,
     n=pl.Int64,
     weight=pl.Float64,
@@ -133,35 +137,50 @@ CROSS_VALIDATION_SCHEMA = _schema(
     metric=pl.String,
     class_=pl.String,
     kind=pl.String,
+    configuration=pl.String,
+    split=pl.String,
     x=pl.Float64,
+    value=pl.Float64,
+    lower=pl.Float64,
+    upper=pl.Float64,
+    std_error=pl.Float64,
+    method=pl.String,
+    interval_status=pl.String,
     folds=pl.Int64,
+    undefined_folds=pl.Int64,
     pooled=pl.Float64,
     mean=pl.Float64,
     sd=pl.Float64,
+    sd_status=pl.String,
     minimum=pl.Float64,
     maximum=pl.Float64,
-    undefined_folds=pl.Int64,
+    n=pl.Int64,
+    verdict=pl.String,
     status=pl.String,
     note=pl.String,
 )
 
 DRIFT_SCHEMA = _schema(
     subject=pl.String,
+    model=pl.String,
     column=pl.String,
     slice_set=pl.String,
     slice=pl.String,
     slice_values=SLICE_VALUES,
     measure=pl.String,
     value=pl.Float64,
+    per_sd=pl.Float64,
+    reference=pl.Float64,
+    current=pl.Float64,
     statistic=pl.Float64,
     p_value=pl.Float64,
     p_adjusted=pl.Float64,
     family=pl.String,
     family_size=pl.Int64,
-    reference=pl.Float64,
-    current=pl.Float64,
+    p_status=pl.String,
     n_reference=pl.Int64,
     n_current=pl.Int64,
+    bound=pl.Float64,
     status=pl.String,
     note=pl.String,
 )
@@ -203,6 +222,7 @@ FOUND_SLICES_SCHEMA = _schema(
     family_size=pl.Int64,
     searched=pl.Float64,
     n=pl.Int64,
+    share=pl.Float64,
     confirmed=pl.Boolean,
     status=pl.String,
     note=pl.String,
@@ -220,6 +240,17 @@ TABLES = {
     "decomposition": DECOMPOSITION_SCHEMA,
     "found_slices": FOUND_SLICES_SCHEMA,
 }
+
+
+def first_rows(metrics: pl.DataFrame) -> pl.DataFrame:
+    """The table `metrics` with a row an estimate: where several methods made its interval, that of the first.
+
+    Gates, comparisons and reports judge by it. Rows are in result order, so that those of an estimate lie together.
+    Neighbours whose slices have the same text differ in their values.
+    """
+    about = pl.struct("model", "slice_set", "slice", "slice_values", "metric", "class", "value", "n")
+    return metrics.filter(about.rle_id().is_first_distinct())
+
 
 ALWAYS = ("metrics", "comparisons", "gates", "curves")
 """The tables that every version has written."""

@@ -48,7 +48,7 @@ def _resampling(request: Request, slices: int, estimates: int, blocks: int | Non
     if blocks < FEW_UNITS:
         unit = request.suite.columns.unit or "row"
         yield f"only {blocks} units ({unit}): intervals from fewer than {FEW_UNITS} are rough"
-    if estimates * uncertainty.replicates > MANY_REPLICATES:
+    if uncertainty.may_resample and estimates * uncertainty.replicates > MANY_REPLICATES:
         yield (
             f"{estimates:,} estimates x {uncertainty.replicates:,} replicates take a while: "
             "fewer slices, metrics or replicates make it faster"

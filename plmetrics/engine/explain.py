@@ -13,6 +13,8 @@ from plmetrics.engine.attributes import attribute_candidates
 from plmetrics.engine.budget import memory_budget, sort_bytes
 from plmetrics.engine.passes import BLOCK, needs_rows, rows_plan, sum_plans
 from plmetrics.engine.prepare import prepare
+from plmetrics.engine.search import search_plan
+from plmetrics.engine.windows import compared_columns
 from plmetrics.states.coarse import coarse_number
 from plmetrics.states.scores import EXACT_REPLICATES
 from plmetrics.suite.sections import BY_FOLD
@@ -99,6 +101,7 @@ class Explanation:
     memory: dict[str, int]
     budget: int
     advice: tuple[str, ...]
+    intervals: tuple[str, ...] = ()
 
     @property
     def streams(self) -> bool:
@@ -131,7 +134,8 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         rows=None if prepared is None else prepared.request.pairs_read or prepared.rows.read,
         units=None if prepared is None else _units(prepared),
         blocks=blocks,
-        replicates=None if uncertainty is None else uncertainty.replicates,
+        replicates=None if uncertainty is None or not uncertainty.may_resample else uncertainty.replicates,
+        intervals=() if uncertainty is None else uncertainty.names,
         estimates=None if values is None else values * models,
         comparisons=None if values is None else values * _compared(request),
         exact=prepared.exact if prepared is not None and needs_rows(prepared) else None,
@@ -180,6 +184,10 @@ def _columns(request: Request) -> tuple[str, ...]:
     }
     named |= {name for key in roles.keys for name in key.expression.meta.root_names()}
     named |= {name for name in (roles.weight, roles.treatment) if name is not None}
+    if suite.find_slices is not None:
+        named |= set(suite.find_slices.columns)
+    if suite.drift is not None:
+        named |= set(suite.drift.columns)
     if suite.uncertainty is not None and suite.columns.unit is not None:
         named.add(suite.columns.unit)
     if request.where is not None:
@@ -227,8 +235,11 @@ def _values(request: Request) -> Callable[[SetSize], int]:
 
 
 def _compared(request: Request) -> int:
-    """How many models are compared with the baseline; what gates compare besides is in no table."""
-    return 0 if request.suite.compare is None else len(request.models) + len(request.suite.added) - 1
+    """How many comparisons of models a value has; what gates compare besides is in no table."""
+    compare = request.suite.compare
+    if compare is None:
+        return 0
+    return len(compare.pairs_of((*request.models, *request.suite.added))) * len(compare.scales)
 
 
 def _units(prepared: Prepared) -> int | None:
@@ -281,10 +292,25 @@ def _passes(request: Request, prepared: Prepared | None) -> list[Pass]:
     aggregates = sum(_aggregates(plan, prepared) for plan in plans)
     stuck = [label for plan in plans for label in fallbacks(plan)]
     passes.append(Pass("aggregate", families, "1", len(plans), aggregates, tuple(stuck)))
+    if request.suite.drift is not None:
+        passes.append(Pass("drift", compared_columns(request.suite), "2"))
     if needs_rows(prepared):
         plan = rows_plan(prepared)
         passes.append(_order(prepared, tuple(fallbacks(plan))))
+    if request.suite.find_slices is not None and request.suite.data.long is None:
+        passes.append(_search(request))
     return passes
+
+
+def _search(request: Request) -> Pass:
+    """The search for slices: one look at its columns, then the groupings that serve all crossings."""
+    plan = search_plan(request.suite, request.source)
+    groups = sum(map(plan.groups, plan.groupings))
+    does = (
+        f"up to {plan.slices:,} slices of {len(plan.columns)} columns, "
+        f"{len(plan.groupings)} groupings of {groups:,} cells and blocks"
+    )
+    return Pass("search", does, str(1 + len(plan.passes())), fallbacks=tuple(fallbacks(plan.rows())))
 
 
 def _leakage(request: Request) -> Pass:
@@ -323,7 +349,10 @@ def _order(prepared: Prepared, stuck: tuple[str, ...]) -> Pass:
 
 
 def _looked_up(request: Request) -> list[str]:
-    named = [part.name for part in request.sets if part.keys and not part.is_predicate]
+    named = [
+        part.name for part in request.sets if part.keys and not part.is_predicate and not part.is_derived
+    ]
+    named += ["folds"] if any(part.is_derived for part in request.sets) else []
     found = [f"values of {', '.join(named)}"] if named else []
     if request.suite.uncertainty is not None and not request.unit_rows:
         found.append("units")
@@ -354,7 +383,7 @@ def _memory(prepared: Prepared, cubes: Sequence[CubeSize], blocks: int) -> dict[
     entries = [cube.entries for cube in cubes]
     held["sums"] = sum(n * k * _NUMBER_BYTES for n, k in zip(entries, columns, strict=True))
     uncertainty = request.suite.uncertainty
-    if uncertainty is not None:
+    if uncertainty is not None and uncertainty.may_resample:
         held["replicate weights"] = uncertainty.replicates * blocks * _NUMBER_BYTES
     if needs_rows(prepared):
         rows = prepared.rows.read

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
+from plmetrics.engine.paired import pair_sums
 from plmetrics.engine.request import INDEX
 from plmetrics.states.sums import SumsState, as_tuple
 from plmetrics.table.checks import data_error, findings
@@ -69,7 +70,7 @@ def aggregate(prepared: Prepared) -> Aggregated:
     rows = collected.pop() if wanted else None
     parts = iter(collected)
     frames = [_side_by_side([next(parts) for _ in group]) for group in plans]
-    _refuse_bad(prepared, frames[0])
+    refuse_bad(prepared, frames[0])
     keys, units = _block_keys(prepared, frames[0])
     states = tuple(
         _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
@@ -97,9 +98,9 @@ def sum_plans(prepared: Prepared) -> list[list[pl.LazyFrame]]:
 
 def _chunks(prepared: Prepared, cube: Cube) -> Iterator[list[pl.Expr]]:
     """What is aggregated in a cube, in parts that one node of a plan can take."""
-    aggregates = _aggregates(prepared, summed_in(prepared, cube))
-    for first in range(0, len(aggregates), AGGREGATES_PER_NODE):
-        yield aggregates[first : first + AGGREGATES_PER_NODE]
+    summed = aggregates(prepared, summed_in(prepared, cube))
+    for first in range(0, len(summed), AGGREGATES_PER_NODE):
+        yield summed[first : first + AGGREGATES_PER_NODE]
 
 
 def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
@@ -158,7 +159,8 @@ def cell_column(index: int) -> str:
     return f"@cell|{index}"
 
 
-def _aggregates(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
+def aggregates(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
+    """The sums and counts of some metrics, of every model."""
     request, weight = prepared.request, prepared.table.weight
     apart = request.suite.data.missing == "drop_per_model"
     out: list[pl.Expr] = []
@@ -178,6 +180,7 @@ def _aggregates(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
             same_rows = pl.col(valid_column(model)) == pl.col(valid_column(baseline))
             differs = ~same_rows | (differs & pl.col(valid_column(model)))
         out.append(differs.sum().cast(pl.Int64).alias(f"{model}|differs|{baseline}"))
+    out += pair_sums(prepared, metrics)
     if apart:
         out.append(pl.len().cast(pl.Int64).alias("rows"))
     if request.suite.data.missing == "error":
@@ -231,7 +234,12 @@ def _side_by_side(parts: list[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([ordered[0], *(part.drop(keys) for part in ordered[1:])], how="horizontal")
 
 
-def _refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
+def refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
+    """Say what is wrong with the rows, if the sums of a cube counted bad ones.
+
+    Raises:
+        DataError: they did.
+    """
     if "bad" not in frame.columns or not frame["bad"].sum():
         return
     raise bad_values(prepared.request, prepared.table.checks, prepared.rows.read)
@@ -281,14 +289,18 @@ def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np
     block = np.zeros(frame.height, dtype=np.int64)
     if BLOCK in frame.columns:
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
-    held = {
-        name: frame[name].cast(pl.Float64).to_numpy()
-        for name in frame.columns
-        if name not in {*cube.columns, BLOCK}
-    }
-    _derive(held)
-    _complete(prepared, summed_in(prepared, cube), held)
+    held = summed_columns(prepared, summed_in(prepared, cube), frame.drop(*cube.columns, BLOCK, strict=False))
     return SumsState(cell, block, held, len(keys))
+
+
+def summed_columns(
+    prepared: Prepared, metrics: Sequence[Metric], frame: pl.DataFrame
+) -> dict[str, NDArray[np.float64]]:
+    """The columns of a state, from those that were aggregated: what follows from others is completed."""
+    held = {name: frame[name].cast(pl.Float64).to_numpy() for name in frame.columns}
+    _derive(held)
+    _complete(prepared, metrics, held)
+    return held
 
 
 def _derive(held: dict[str, NDArray[np.float64]]) -> None:

@@ -120,7 +120,8 @@ class Prepared:
     def _slice_texts(self) -> dict[str, list[str]]:
         out: dict[str, list[str]] = {}
         for part in self.slices:
-            out.setdefault(part.slice_set.name, []).extend(part.texts())
+            if not part.slice_set.is_derived:
+                out.setdefault(part.slice_set.name, []).extend(part.texts())
         return out
 
     def cube_of(self, slices: Slices) -> int:

@@ -159,8 +159,11 @@ def _varying(request: Request, found: _Found) -> Iterator[Problem]:
     if request.roles.unit is not None and columns.unit is not None:
         named[UNIT] = (f"column '{columns.unit}' (unit)", "unit", ("columns", "unit"))
     for key in request.roles.keys:
-        owner = next(part.name for part in request.sets if key in part.keys)
-        named[key.column] = (f"'{key.label}' of slice set '{owner}'", "value", ("slices", owner))
+        owner = next(part for part in request.sets if key.column in part.columns)
+        if owner.is_derived or key.column not in {own.column for own in owner.keys}:
+            named[key.column] = (f"'{key.label}' (cross_validation)", "value", ("cross_validation",))
+        else:
+            named[key.column] = (f"'{key.label}' of slice set '{owner.name}'", "value", ("slices", owner.name))
     queries = found.frame[plain_column(_query(request))]
     for name, (what, word, path) in named.items():
         values = found.frame[name]
@@ -263,7 +266,14 @@ def _rebound(request: Request, table: pl.DataFrame) -> Request:
         keys=tuple(keys.values()),
         columns=tuple(name for name in table.columns if name.startswith(QUERY)),
     )
-    sets = tuple(replace(part, keys=tuple(keys[key.column] for key in part.keys)) for part in request.sets)
+    sets = tuple(
+        replace(
+            part,
+            keys=tuple(keys[key.column] for key in part.keys),
+            within=None if part.within is None else keys[part.within.column],
+        )
+        for part in request.sets
+    )
     labels = {key.label: request.schema[key.label] for key in keys.values() if key.label in request.schema}
     schema = pl.Schema({**labels, **table.schema})
     source = replace(request.source, frame=table.lazy(), schema=schema, rows=table.height, reader=None)

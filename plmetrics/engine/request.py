@@ -13,11 +13,16 @@ from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.effects import outcome_requirements
 from plmetrics.engine.expressions import check_expressions, predicate
+from plmetrics.engine.folds import check_repeated, repeated_requirements, with_folds
 from plmetrics.engine.keys import identity, slice_keys
 from plmetrics.engine.leakage import check_leakage_columns
 from plmetrics.engine.long import widened
 from plmetrics.engine.models import classes_of, predicted_models
 from plmetrics.engine.rankings import check_ranking, names_queries, role_requirements
+from plmetrics.engine.references import check_decomposed
+from plmetrics.engine.searched_columns import check_searched_columns
+from plmetrics.engine.times import check_times, times_of
+from plmetrics.engine.windows import check_drift_columns, check_drift_windows
 from plmetrics.suite.sections import BY_FOLD
 from plmetrics.table.checks import each_once, require_numbers
 from plmetrics.table.roles import RoleColumns, prediction_table, require
@@ -43,7 +48,7 @@ class Request:
     """A suite bound to a source: everything the passes need to know, as plans not yet run.
 
     `pairs_read` is how many rows became the queries of a ranking, where its rows are queries by now. `train` is the
-    training table that leakage is looked for in.
+    training table that leakage is looked for in, `reference` the one that drift is measured from.
     """
 
     suite: Suite
@@ -54,6 +59,7 @@ class Request:
     where: pl.Expr | None
     pairs_read: int | None = None
     train: Source | None = None
+    reference: Source | None = None
 
     def numbered(self) -> pl.LazyFrame:
         """The raw rows in file order with their numbers, for a look at some of them."""
@@ -113,17 +119,13 @@ class Request:
         return tuple(found.values())
 
     @property
-    def baselines(self) -> tuple[str, ...]:
-        """Models that others are compared with: by `compare`, and by gates."""
-        suite = self.suite
-        named = [suite.compare.baseline] if suite.compare else []
-        named += [gate.against for gate in suite.gates if gate.against is not None]
-        return tuple(dict.fromkeys(named))
-
-    @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Every model with every baseline but itself."""
-        return tuple((m, b) for b in self.baselines for m in self.models if m != b)
+        """The models that are compared, each as (model, baseline): by `compare`, and by gates."""
+        suite = self.suite
+        asked = () if suite.compare is None else suite.compare.pairs_of(self.models)
+        named = dict.fromkeys(gate.rival for gate in suite.gates if gate.rival is not None)
+        judged = ((m, b) for b in named for m in self.models if m != b)
+        return tuple(dict.fromkeys([*asked, *judged]))
 
     @property
     def unit_rows(self) -> bool:
@@ -131,7 +133,9 @@ class Request:
         return unit_column(self.suite) is None
 
 
-def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
+def bind(
+    suite: Suite, source: Source, train: Source | None = None, reference: Source | None = None
+) -> Request:
     """Resolve columns, predicates and types against the source, on zero rows.
 
     Raises:
@@ -151,11 +155,7 @@ def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
             fewer = source.in_folders(where, compile_row(suite.data.where).columns)
             raw = (fewer.with_row_key() if by_row else fewer.frame).filter(where)
     with collected.step():
-        _extra_columns(suite, source.schema)
-    with collected.step():
-        _check_fit_on(suite, source.schema)
-    with collected.step():
-        check_leakage_columns(suite, source.schema, train)
+        _check_sections(suite, source.schema, train, reference)
     with collected.step():
         unit = unit if by_row else _unit(suite, source.schema)
     keys: dict[str, SliceKey] = {}
@@ -166,6 +166,12 @@ def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
                 own = [keys.setdefault(identity(key), key) for key in members]
                 sets.append(SliceSet(name, tuple(own), spec.exclude))
     named = {key.column: key for key in keys.values()}
+    with collected.step():
+        check_repeated(suite, source.schema)
+    with collected.step():
+        every, further = with_folds(suite, sets, source.schema)
+        sets = list(every)
+        named |= {key.column: key for key in further if key.column not in named}
     models: dict[str, Predicted] = {}
     with collected.step():
         models = predicted_models(suite, source.schema)
@@ -173,23 +179,18 @@ def bind(suite: Suite, source: Source, train: Source | None = None) -> Request:
     roles = _roles(suite, models, tuple(named.values()), unit)
     if suite.task == "ranking" and source.not_retrieved != "refused":
         roles = replace(roles, null_scores=True)
-    for metric in suite.needed("overall", *suite.slices):
-        with collected.step():
-            if isinstance(metric, RowAggregate):
-                check_expressions(metric, source.schema)
-            elif metric.chosen_threshold is not None and metric.chosen_threshold.select_on is not None:
-                predicate(metric.chosen_threshold.select_on, source.schema, ("metrics",), "select_on")
-            else:
-                for name in metric.columns():
-                    require(source.schema, name, f"read by {metric.text}", _place(suite, metric))
-                require_numbers(metric.requirements(), source.schema)
     with collected.step():
+        _check_metrics(suite, source.schema)
+    with collected.step():
+        check_decomposed(suite, sets)
         if suite.task == "ranking":
             check_ranking(suite, source.schema, suite.needed("overall", *suite.slices))
     with collected.step():
         prediction_table(raw, source.schema, roles)
     collected.settle()
-    return Request(suite, source, raw, roles, tuple(sets), where, train=train)
+    request = Request(suite, source, raw, roles, tuple(sets), where, train=train, reference=reference)
+    check_drift_windows(request)
+    return request
 
 
 def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
@@ -228,6 +229,7 @@ def _roles(
     needs = role_requirements(suite, needed) if suite.task == "ranking" else ()
     if suite.task == "uplift":
         needs = outcome_requirements(suite, needed)
+    needs = (*needs, *repeated_requirements(suite))
     own = [need.column for need in needs]
     return RoleColumns(
         label=suite.columns.label,
@@ -241,7 +243,9 @@ def _roles(
         hard=hard,
         missing=suite.data.missing,
         keys=keys,
-        columns=tuple(dict.fromkeys([*(name for metric in needed for name in metric.columns()), *own])),
+        columns=tuple(
+            dict.fromkeys([*(name for metric in needed for name in metric.columns()), *own, *times_of(suite)])
+        ),
         classes=classes_of(suite, models),
         treatment=suite.columns.treatment if suite.task == "uplift" else None,
         requirements=each_once([*needs, *(need for metric in needed for need in metric.requirements())]),
@@ -257,6 +261,40 @@ def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
         with collected.step():
             if calibrate.fit_on != BY_FOLD:
                 predicate(calibrate.fit_on, schema, (*path, "fit_on"), "fit_on")
+    collected.settle()
+
+
+def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
+    """What metrics read besides the roles, checked on zero rows."""
+    collected = Collected()
+    for metric in suite.needed("overall", *suite.slices):
+        with collected.step():
+            if isinstance(metric, RowAggregate):
+                check_expressions(metric, schema)
+            elif metric.chosen_threshold is not None and metric.chosen_threshold.select_on is not None:
+                predicate(metric.chosen_threshold.select_on, schema, ("metrics",), "select_on")
+            else:
+                for name in metric.columns():
+                    require(schema, name, f"read by {metric.text}", _place(suite, metric))
+                require_numbers(metric.requirements(), schema)
+    collected.settle()
+
+
+def _check_sections(suite: Suite, schema: pl.Schema, train: Source | None, reference: Source | None) -> None:
+    """What optional sections name, checked on zero rows; all that is wrong is named."""
+    collected = Collected()
+    with collected.step():
+        _extra_columns(suite, schema)
+    with collected.step():
+        _check_fit_on(suite, schema)
+    with collected.step():
+        check_leakage_columns(suite, schema, train)
+    with collected.step():
+        check_drift_columns(suite, schema, reference)
+    with collected.step():
+        check_searched_columns(suite, schema)
+    with collected.step():
+        check_times(suite, schema)
     collected.settle()
 
 

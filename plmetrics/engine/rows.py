@@ -19,7 +19,9 @@ from plmetrics.engine.passes import (
 from plmetrics.states.effects import EffectRows
 from plmetrics.states.packed import PackedRows
 from plmetrics.states.pairs import Pairs
+from plmetrics.states.rests import RestScores, RestSums, rest_codes
 from plmetrics.states.scores import EXACT_REPLICATES, OrderedRows
+from plmetrics.suite.compare import REST
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import LABEL, WEIGHT
 
@@ -118,14 +120,23 @@ def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
     return not by_quantile and frame.height * uncertainty.replicates > EXACT_REPLICATES
 
 
-def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[[int], Any]:
-    return lambda index: rows.regroup(_codes(prepared, frame, index), len(prepared.slices[index]))
+def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:
+    """What cuts rows into the slices of a set, by its number; or into the rest of one slice, and that alone."""
+
+    def cut(index: int, rest_of: int | None = None) -> Any:
+        codes, slices = _codes(prepared, frame, index), prepared.slices[index]
+        if rest_of is None or codes is None:
+            return rows.regroup(codes, len(slices))
+        made = rows.regroup(rest_codes(codes, rest_of), 1)
+        return RestScores(made, len(slices)) if hasattr(made, "rows") else made
+
+    return cut
 
 
 def _codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
     """The slice of each row in a set, -1 for none; None for the one slice of all rows."""
     slices = prepared.slices[index]
-    if not slices.slice_set.keys:
+    if slices.slice_set.is_whole:
         return None
     number = prepared.cube_of(slices)
     cells = frame[cell_column(number)].to_numpy().astype(np.int64)
@@ -156,6 +167,23 @@ def block_numbers(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArra
         table[known.astype(np.int64)] = np.arange(len(known), dtype=np.int32)
         return table[keys.astype(np.int64)]
     return np.searchsorted(known, keys).astype(np.int32)
+
+
+def sliced_rests(prepared: Prepared, aggregated: Aggregated) -> list[RestSums | None]:
+    """The sums of the rest of every slice, of the sets that are compared with that or decomposed."""
+    compare = prepared.request.suite.compare
+    out: list[RestSums | None] = []
+    for slices in prepared.slices:
+        name = slices.slice_set.name
+        asked = compare is not None and REST in compare.slices.get(name, ())
+        if compare is None or not (asked or name in compare.decompose):
+            out.append(None)
+            continue
+        index = prepared.cube_of(slices)
+        state = aggregated.sums[index]
+        codes = prepared.cubes[index].slice_codes(slices, state.cell)
+        out.append(RestSums(state.roll_up(codes + 1, len(slices) + 1), asked))
+    return out
 
 
 def sliced_sums(prepared: Prepared, aggregated: Aggregated) -> list[SlicedSums]:

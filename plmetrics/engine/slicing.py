@@ -10,6 +10,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.engine.folds import MOST_FOLDS, check_folds, fold_warnings
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slice_keys import OTHER, TAG_SEPARATOR, SliceKey, bin_index, top_index, value_text
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_values, without_excluded
@@ -125,6 +126,7 @@ def slice_plans(request: Request, frame: pl.LazyFrame) -> dict[str, pl.LazyFrame
     for number, part in enumerate(request.sets):
         if part.keys and not part.is_predicate:
             limit = OCCURRING if part.exclude else request.suite.max_slices
+            limit = MOST_FOLDS if part.is_derived else limit
             limit = COMBINATIONS if part.is_tagged else limit
             columns = [key.column for key in part.keys]
             plans[f"slices|{number}"] = frame.select(columns).unique().head(limit + 1)
@@ -154,9 +156,10 @@ def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSl
         nowhere = [item for item in part.exclude if all(item in unknown for _, unknown in kept)]
         warnings += [_absent(part, item) for item in nowhere if not _left_out(part, item)]
     slices = tuple(each for each in out if len(each) or not each.slice_set.is_tagged)
-    _check(request, slices)
+    _check(request, [each for each in slices if not each.slice_set.is_derived])
+    check_folds(request.suite, slices)
     together = {column: pl.concat(parts) for column, parts in values.items()}
-    return FoundSlices(slices, together, tuple(warnings))
+    return FoundSlices(slices, together, (*warnings, *fold_warnings(request.suite, slices)))
 
 
 def _absent(part: SliceSet, item: Any) -> str:

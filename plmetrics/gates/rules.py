@@ -11,10 +11,16 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
-    from plmetrics.suite.sections import Gate
+    from plmetrics.suite.gates import Gate
 
 _TOLERANCE = 1e-12
 _UNDEFINED_VERDICT = {"inconclusive": "inconclusive", "fail": "fail", "skip": "skipped"}
+_SUBJECT = {
+    "difference": "difference to",
+    "ratio": "ratio to",
+    "relative_change": "relative change from",
+}
+_WITHOUT_CHANGE = {"difference": 0.0, "ratio": 1.0, "relative_change": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,10 @@ class Rule:
     """Limits on a value, or on the difference to another model; None where that side is open.
 
     A number that misses a limit by rounding (1e-12 of the limit) reaches it: 0.745 - 0.75 is no less than
-    -0.005.
+    -0.005. A `strict` limit must be surpassed, by more than that.
+
+    `scale` is that of a difference to another model. With a `correction` the intervals are those of
+    `gates.simultaneous`, and so many `consecutive` runs must fail before the gate does, by `gates.history`.
     """
 
     low: float | None
@@ -30,6 +39,10 @@ class Rule:
     against: str | None = None
     by_interval: bool = False
     on_undefined: Literal["inconclusive", "fail", "skip"] = "inconclusive"
+    strict: bool = False
+    scale: str = "difference"
+    correction: str = "none"
+    consecutive: int = 1
 
     @property
     def text(self) -> str:
@@ -39,14 +52,20 @@ class Rule:
         '>= 0.75'
         >>> Rule(low=-0.005, high=None, against="champion", by_interval=True).text
         'difference to champion >= -0.005 by interval'
+        >>> Rule(low=None, high=0.1, by_interval=True, correction="holm", consecutive=3).text
+        '<= 0.1 by interval (holm), 3 runs in a row'
         """
+        equal = "" if self.strict else "="
         limits = [
-            f"{sign} {number_text(limit)}"
-            for sign, limit in ((">=", self.low), ("<=", self.high))
+            f"{sign}{equal} {number_text(limit)}"
+            for sign, limit in ((">", self.low), ("<", self.high))
             if limit is not None
         ]
-        subject = f"difference to {self.against} " if self.against is not None else ""
-        return subject + " and ".join(limits) + (" by interval" if self.by_interval else "")
+        subject = f"{_SUBJECT[self.scale]} {self.against} " if self.against is not None else ""
+        corrected = f" ({self.correction})" if self.correction != "none" else ""
+        by_interval = f" by interval{corrected}" if self.by_interval else ""
+        in_a_row = f", {self.consecutive} runs in a row" if self.consecutive > 1 else ""
+        return subject + " and ".join(limits) + by_interval + in_a_row
 
     def verdict(self) -> pl.Expr:
         """pass, fail, inconclusive or skipped, from the columns observed, lower and upper.
@@ -58,17 +77,34 @@ class Rule:
         ['pass', 'inconclusive', 'inconclusive']
         """
         least, most = ("lower", "upper") if self.by_interval else ("observed", "observed")
-        low = float("-inf") if self.low is None else self.low - _TOLERANCE * abs(self.low)
-        high = float("inf") if self.high is None else self.high + _TOLERANCE * abs(self.high)
         return (
             pl.when(self.undefined())
             .then(pl.lit(_UNDEFINED_VERDICT[self.on_undefined]))
-            .when((pl.col(least) >= low) & (pl.col(most) <= high))
+            .when(self._holds(least, most))
             .then(pl.lit("pass"))
-            .when((pl.col(most) < low) | (pl.col(least) > high))
+            .when(self._fails(least, most))
             .then(pl.lit("fail"))
             .otherwise(pl.lit("inconclusive"))
         )
+
+    def _holds(self, least: str, most: str) -> pl.Expr:
+        low, high = self._limits()
+        if self.strict:
+            return (pl.col(least) > low) & (pl.col(most) < high)
+        return (pl.col(least) >= low) & (pl.col(most) <= high)
+
+    def _fails(self, least: str, most: str) -> pl.Expr:
+        low, high = self._limits()
+        if self.strict:
+            return (pl.col(most) <= low) | (pl.col(least) >= high)
+        return (pl.col(most) < low) | (pl.col(least) > high)
+
+    def _limits(self) -> tuple[float, float]:
+        """The limits, moved by what rounding may have done: outwards, or inwards where they must be surpassed."""
+        way = -_TOLERANCE if self.strict else _TOLERANCE
+        low = float("-inf") if self.low is None else self.low - way * abs(self.low)
+        high = float("inf") if self.high is None else self.high + way * abs(self.high)
+        return low, high
 
     def undefined(self) -> pl.Expr:
         """Whether what the rule looks at is missing."""
@@ -83,23 +119,38 @@ class Rule:
 
 
 def rule_of(gate: Gate) -> Rule:
-    """The rule of a gate; `no_worse_than` follows the direction of its metric.
+    """The rule of a gate; `no_worse_than` and `better_than` follow the direction of its metric.
 
     Raises:
-        ConfigError: the gate has no limit, or `no_worse_than` stands with a metric that has no better side.
+        ConfigError: the gate has no limit, or a margin stands with a metric that has no better side.
     """
     low = gate.at_least if gate.ratio_at_least is None else gate.ratio_at_least
     high = gate.at_most
     if gate.no_worse_than is not None:
-        direction = gate.subject.direction
-        if direction not in {"higher", "lower"}:
-            msg = f"gate on {gate.subject.text}: no_worse_than needs a metric of which more or less is better"
-            raise ConfigError(Problem(msg, hint="limit the difference with at_least or at_most"))
-        if direction == "higher":
-            low = -gate.no_worse_than
-        else:
-            high = gate.no_worse_than
+        low, high = _margin(gate, "no_worse_than", -gate.no_worse_than)
+    elif gate.better_than is not None:
+        low, high = _margin(gate, "better_than", gate.better_than)
     if low is None and high is None:
         msg = f"gate on {gate.subject.text} has no limit"
         raise ConfigError(Problem(msg, hint="add at_least or at_most, or against with no_worse_than"))
-    return Rule(low, high, gate.against, gate.using == "interval", gate.on_undefined)
+    return Rule(
+        low,
+        high,
+        gate.rival if gate.opponent is None else gate.opponent.text,
+        gate.using == "interval",
+        gate.on_undefined,
+        strict=gate.better_than is not None,
+        scale=gate.scale,
+        correction=gate.correction,
+        consecutive=gate.consecutive,
+    )
+
+
+def _margin(gate: Gate, key: str, gain: float) -> tuple[float | None, float | None]:
+    """The limit on a gain over the other model, as lower and upper limit on the gate's scale."""
+    direction = gate.subject.direction
+    if direction not in {"higher", "lower"}:
+        msg = f"gate on {gate.subject.text}: {key} needs a metric of which more or less is better"
+        raise ConfigError(Problem(msg, hint="limit the difference with at_least or at_most"))
+    start = _WITHOUT_CHANGE[gate.scale]
+    return (start + gain, None) if direction == "higher" else (None, start - gain)

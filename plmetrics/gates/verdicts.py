@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA
+from plmetrics.gates.history import in_a_row, with_streak
 from plmetrics.gates.rules import rule_of
+from plmetrics.gates.sufficiency import verdict_of_insufficient, with_sizes
 from plmetrics.suite.sections import BASELINE
 
 if TYPE_CHECKING:
     from plmetrics.gates.rules import Rule
+    from plmetrics.suite.gates import Gate
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections import Gate
 
 NO_MATCH = "no_match"
 _PLACE = ("model", "slice_set")
+_TO_WIDEN = ("std_error", "method", "blocks")
 
 
-def evaluate_gates(suite: Suite, metrics: pl.DataFrame, comparisons: pl.DataFrame) -> pl.DataFrame:
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What gates judge by.
+
+    `metrics` is the result table; of several intervals of one estimate the first counts. `comparisons` are rows of the
+    result table for every model with every baseline that a gate names in `against`, and may have one more column,
+    `blocks`. `positives` are by model, slice set and slice, `history` is that of `gates.history`; both may be absent.
+    """
+
+    metrics: pl.DataFrame
+    comparisons: pl.DataFrame
+    positives: pl.DataFrame | None = None
+    history: pl.DataFrame | None = None
+
+
+def evaluate_gates(suite: Suite, evidence: Evidence) -> pl.DataFrame:
     """Judge every gate of a suite.
 
     Args:
-        suite: its gates, models and slice sets.
-        metrics: the result table `metrics`.
-        comparisons: rows of the result table `comparisons` for every model with every baseline that a gate
-            names in `against`.
+        suite: its gates, models, slice sets and level of intervals.
+        evidence: what they judge by.
 
     Returns:
         The table `gates`: gates in suite order, for each a row per model, and per slice of its slice sets. A
@@ -36,7 +53,7 @@ def evaluate_gates(suite: Suite, metrics: pl.DataFrame, comparisons: pl.DataFram
     Raises:
         ConfigError: a gate without a limit, or with one that does not fit its metric.
     """
-    judged = [_judge(gate, suite, metrics, comparisons) for gate in suite.gates]
+    judged = [_judge(gate, suite, evidence) for gate in suite.gates]
     return pl.concat([GATES_SCHEMA.to_frame(), *judged])
 
 
@@ -55,22 +72,49 @@ def verdict(gates: pl.DataFrame) -> Literal["pass", "fail", "inconclusive", "non
     return "pass" if gates["verdict"].is_in(["pass", "fail", "inconclusive"]).any() else "none"
 
 
-def _judge(gate: Gate, suite: Suite, metrics: pl.DataFrame, comparisons: pl.DataFrame) -> pl.DataFrame:
+def _judge(gate: Gate, suite: Suite, evidence: Evidence) -> pl.DataFrame:
     rule = rule_of(gate)
-    found = _values(gate, metrics) if gate.against is None else _differences(gate, comparisons)
-    found = found.with_columns(pl.col("observed", "lower", "upper").fill_nan(None), matched=True)
+    found = _values(gate, evidence) if gate.against is None else _differences(gate, evidence)
+    numbers = pl.col("observed", "lower", "upper").fill_nan(None)
+    found = with_sizes(found.with_columns(numbers, matched=True), gate, evidence.positives)
     rows = _places(gate, suite).join(found, on=_PLACE, how="left", maintain_order="left_right")
-    verdicts = pl.when(pl.col("matched")).then(rule.verdict()).otherwise(_never_skip(rule))
+    rows = _corrected(rows, rule, gate, suite)
+    rows = rows.with_columns(_named(gate, rule).alias("gate"), pl.col("slice").fill_null("all"))
+    rows = with_streak(rows, rule, evidence.history)
+    verdicts, streaks = in_a_row(rule, rule.verdict(), known=evidence.history is not None)
+    too_small, level = verdict_of_insufficient(gate)
+    small = pl.col("insufficient").is_not_null()
+    verdicts = pl.when(pl.col("matched")).then(verdicts).otherwise(_never_skip(rule))
     return rows.with_columns(
-        _named(gate, rule).alias("gate"),
-        pl.lit(gate.level).alias("level"),
+        pl.when(small).then(level).otherwise(pl.lit(gate.level)).alias("level"),
         pl.lit(gate.subject.text).alias("metric"),
-        pl.col("slice").fill_null("all"),
         pl.lit(rule.text).alias("rule"),
-        verdicts.alias("verdict"),
-        pl.col("status").fill_null(NO_MATCH),
-        _note(rule).alias("note"),
+        pl.when(small).then(too_small).otherwise(verdicts).alias("verdict"),
+        pl.coalesce("insufficient", "status", pl.lit(NO_MATCH)).alias("status"),
+        _note(rule, pl.when(~small & pl.col("matched")).then(streaks)).alias("note"),
     ).select(list(GATES_SCHEMA))
+
+
+def _corrected(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.DataFrame:
+    """The rows with intervals that are wide enough for all of them that are judged."""
+    none = rows.with_columns(family_size=pl.lit(None, pl.Int64))
+    limit = rule.high if rule.low is None else rule.low
+    if rule.correction == "none" or suite.uncertainty is None or limit is None:
+        return none
+    from plmetrics.gates.simultaneous import widened
+
+    numbered = none.with_row_index("@row")
+    judged = numbered.filter(pl.col("insufficient").is_null()).drop("family_size")
+    wide = widened(
+        judged,
+        limit,
+        rule.correction,
+        bounds=gate.subject.range,
+        scale="" if gate.against is None else gate.scale,
+        level=suite.uncertainty.level,
+    )
+    others = numbered.filter(pl.col("insufficient").is_not_null())
+    return pl.concat([wide.select(others.columns), others]).sort("@row").drop("@row")
 
 
 def _named(gate: Gate, rule: Rule) -> pl.Expr:
@@ -83,10 +127,14 @@ def _never_skip(rule: Rule) -> pl.Expr:
     return pl.lit("fail" if rule.on_undefined == "fail" else "inconclusive")
 
 
-def _note(rule: Rule) -> pl.Expr:
+def _note(rule: Rule, streaks: pl.Expr) -> pl.Expr:
     no_match = pl.when(pl.col("matched").is_null()).then(pl.lit("there is no slice to judge"))
-    no_interval = pl.when(rule.lacks_interval()).then(pl.format("no interval: {}", "interval_status"))
-    parts = pl.concat_list(no_match, no_interval, "note").list.drop_nulls()
+    widened = pl.col("interval_status") == "ok"
+    reason = pl.when(widened).then(pl.lit("none at the corrected level")).otherwise(pl.col("interval_status"))
+    judged = pl.col("insufficient").is_null()
+    no_interval = pl.when(rule.lacks_interval() & judged).then(pl.format("no interval: {}", reason))
+    family = pl.when(judged & pl.col("matched")).then(pl.format("{} judged together", "family_size"))
+    parts = pl.concat_list(no_match, "size", streaks, no_interval, family, "note").list.drop_nulls()
     return pl.when(parts.list.len() > 0).then(parts.list.join("; "))
 
 
@@ -96,7 +144,7 @@ def _places(gate: Gate, suite: Suite) -> pl.DataFrame:
         models: list[str | None] = [gate.model]
     else:
         # A yardstick is no candidate: the built-in baseline is judged only where a gate names it.
-        unjudged = {gate.against, BASELINE if suite.baseline else None}
+        unjudged = {gate.rival, BASELINE if suite.baseline else None}
         models = [model for model in suite.models if model not in unjudged] or [None]
     order = {name: place for place, name in enumerate(("overall", *suite.slices))}
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
@@ -108,17 +156,24 @@ def _places(gate: Gate, suite: Suite) -> pl.DataFrame:
     return by_model.join(pl.DataFrame({"slice_set": sets}), how="cross", maintain_order="left_right")
 
 
-def _values(gate: Gate, metrics: pl.DataFrame) -> pl.DataFrame:
-    return _columns(metrics.filter(metric=gate.subject.text), "value")
+def _values(gate: Gate, evidence: Evidence) -> pl.DataFrame:
+    return _columns(evidence.metrics.filter(metric=gate.subject.text), "value")
 
 
-def _differences(gate: Gate, comparisons: pl.DataFrame) -> pl.DataFrame:
-    of_pair = comparisons.filter(
-        contrast="model", scale="difference", metric=gate.subject.text, baseline=gate.against
-    )
-    return _columns(of_pair, "difference")
+def _differences(gate: Gate, evidence: Evidence) -> pl.DataFrame:
+    own = evidence.comparisons.filter(scale=gate.scale, metric=gate.subject.text)
+    other = gate.opponent
+    if other is None:
+        own = own.filter(contrast="model", baseline=gate.rival)
+    else:
+        own = own.filter(contrast=other.contrast)
+        own = own if other.slice is None else own.filter(baseline=other.slice)
+    return _columns(own, "difference")
 
 
 def _columns(table: pl.DataFrame, number: str) -> pl.DataFrame:
-    same = ("slice", "class", "lower", "upper", "status", "interval_status", "note")
-    return table.select(*_PLACE, pl.col(number).alias("observed"), *same)
+    """What gates read, of the first interval of each estimate."""
+    first = table.unique([*_PLACE, "slice", "class"], keep="first", maintain_order=True)
+    same = ("slice", "class", "lower", "upper", "status", "interval_status", "note", "n")
+    spread = [pl.col(name) if name in table.columns else pl.lit(None).alias(name) for name in _TO_WIDEN]
+    return first.select(*_PLACE, pl.col(number).alias("observed"), *same, *spread)

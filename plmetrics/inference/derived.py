@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.derived import Groups
-from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.estimate import Estimate, most_groups
 from plmetrics.inference.estimates import Found
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def by_parts(metric: Derived, parts: Mapping[str, Found]) -> Found:
         note = np.where(status == "ok", told, note)
     clean = np.where(status == "ok", value, np.nan)
     deviations = metric.combined_deviations({text: part.deviations for text, part in estimates.items()})
-    estimate = Estimate(clean, status, blocks, replicates, (), deviations)
+    kind, groups = first.estimate.kind, most_groups([part.estimate for part in parts.values()])
+    estimate = Estimate(clean, status, blocks, replicates, (), deviations, kind, groups)
     return Found(estimate, first.n, first.weight, None, note)
 
 
@@ -89,7 +90,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> Found:
     blocks = metric.blocks_of(own.min(axis=0), here.blocks) if len(held) else 0
     out = np.flatnonzero(here.listed & (reasons != "ok")).tolist()
     note = metric.left_out([here.names[index] for index in out], [str(reasons[index]) for index in out])
-    estimate = replace(made, blocks=np.array([blocks], dtype=np.int64))
+    estimate = replace(made, blocks=np.array([blocks], dtype=np.int64), groups=None)
     n, weight = (np.atleast_1d(getattr(first, name)[held].sum()) for name in ("n", "weight"))
     return Found(estimate, n, weight, None, np.array([note], dtype=object), _cut(first, slice(0, 1)))
 
@@ -137,7 +138,8 @@ def _value(metric: AcrossSlices, point: Groups, drawn: Groups | None, status: st
     finite = np.isfinite(value)
     said = np.where(finite, "ok", status if status != "ok" else metric.failed(point)).astype(object)
     blocks = np.zeros(shape, dtype=np.int64)
-    return Estimate(np.where(finite, value, np.nan), said, blocks, replicates, (), deviations)
+    clean = np.where(finite, value, np.nan)
+    return Estimate(clean, said, blocks, replicates, (), deviations, first.estimate.kind)
 
 
 def _for_each(
@@ -160,7 +162,8 @@ def _for_each(
     if reference is not None:
         own = np.minimum(own, own[held[reference]])
         note[held[reference]] = "the reference"
-    estimate = Estimate(value, status, own, replicates, ())
+    groups = most_groups([part.estimate for part in parts.values()])
+    estimate = Estimate(value, status, own, replicates, (), kind=made.kind, groups=groups)
     return Found(estimate, first.n, first.weight, None, note, _cut(first, slice(None)))
 
 

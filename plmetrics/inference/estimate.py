@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 Array = NDArray[np.float64]
+
+ReplicateKind = Literal["bootstrap", "jackknife", "influence"]
+"""How replicates were made: blocks drawn, one block left out, or one block counted a little more and a little less."""
 
 _BELOW_INTEGER = 1e-9
 
@@ -23,6 +30,10 @@ class Estimate:
     count once (n for a proportion; positives and negatives for an ROC area), else effective blocks.
     `deviations` `[replicate, slice]`, of norm-type metrics, are the size of (replicate's vector - point's
     vector).
+
+    `kind` says how the replicates were made, and so what their spread means: `intervals.spread` reads it. `groups`
+    are the numbers of blocks with rows of the slice; None where all count. `placements` are, of an ROC area, the
+    variances of the positives' and of the negatives' mean placement.
     """
 
     value: Array
@@ -31,6 +42,9 @@ class Estimate:
     replicates: Array | None
     sizes: tuple[Array, ...]
     deviations: Array | None = None
+    kind: ReplicateKind = "bootstrap"
+    groups: NDArray[np.int64] | None = None
+    placements: tuple[Array, Array] | None = None
 
     def take(self, index: NDArray[np.int64]) -> Estimate:
         """The estimate of some of the slices."""
@@ -41,7 +55,16 @@ class Estimate:
             None if self.replicates is None else self.replicates[:, index],
             tuple(size[index] for size in self.sizes),
             None if self.deviations is None else self.deviations[:, index],
+            self.kind,
+            None if self.groups is None else self.groups[index],
+            None if self.placements is None else (self.placements[0][index], self.placements[1][index]),
         )
+
+
+def most_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:
+    """The numbers of blocks that count in any of several estimates of the same slices."""
+    held = [one.groups for one in estimates if one.groups is not None]
+    return reduce(np.maximum, held) if held else None
 
 
 def effective_blocks(masses: tuple[Array, ...]) -> NDArray[np.int64]:

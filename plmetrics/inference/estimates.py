@@ -12,12 +12,15 @@ from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.inference.ordered import ordered_values
 from plmetrics.inference.summed import ModelSums
+from plmetrics.inference.weights import Nudges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.weights import ResamplingWeights
+    from plmetrics.states.rests import RestSums
     from plmetrics.states.sums import SlicedSums
 
 Array = NDArray[np.float64]
@@ -52,6 +55,12 @@ class Chunk:
     first: int
     last: int
     sums: ModelSums
+
+
+def chunk_of(sums: SlicedSums | RestSums, weights: ResamplingWeights | None, first: int, last: int) -> Chunk:
+    """The slices from one up to another, whatever their number."""
+    drawn = None if weights is None else weights.counts.astype(np.float64)
+    return Chunk(first, last, ModelSums(sums.by_block(first, last), drawn))
 
 
 def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chunk]:
@@ -94,6 +103,8 @@ def joined(chunks_found: Sequence[Found]) -> Found:
             np.concatenate([one.blocks for one in estimates]),
             _together(replicates, 1),
             (),
+            kind=estimates[0].kind,
+            groups=_joined_groups(estimates),
         ),
         np.concatenate([found.n for found in chunks_found]),
         np.concatenate([found.weight for found in chunks_found]),
@@ -101,6 +112,11 @@ def joined(chunks_found: Sequence[Found]) -> Found:
         np.concatenate([found.note for found in chunks_found]),
         _together(threshold, 0),
     )
+
+
+def _joined_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:
+    held = [one.groups for one in estimates if one.groups is not None]
+    return np.concatenate(held) if len(held) == len(estimates) else None
 
 
 def _together(parts: Sequence[Array | None], axis: int) -> Array | None:
@@ -114,7 +130,7 @@ def estimate(
     model: str,
     chunk: Chunk,
     population: Population,
-    weights: ResamplingWeights | None,
+    weights: ResamplingWeights | Nudges | None,
     ordered: OrderedValues | None,
     min_rows: int,
 ) -> Found:
@@ -125,7 +141,7 @@ def estimate(
         model: the model's name.
         chunk: the slices, with their sums.
         population: whose rows stand behind the model's numbers.
-        weights: the resampling; without it there are no replicates.
+        weights: the resampling, or which block is moved; without it there are no replicates.
         ordered: values and replicates of a metric of the family scores, for all slices of the set; None for sums.
         min_rows: slices with fewer rows are undefined (`too_few_rows`).
 
@@ -148,7 +164,8 @@ def estimate(
         value = finalised(metric, totals)
         reasons = conditions(metric, totals)
         if weights is not None and metric.kind != "extreme":
-            replicates = defined(metric, chunk.sums.replicates(metric, model, prefix))
+            moved = weights if isinstance(weights, Nudges) else None
+            replicates = defined(metric, chunk.sums.replicates(metric, model, prefix, moved))
             if metric.additive:
                 replicates = replicates * weights.scale[:, None]
     status = _status(reasons, totals.n, min_rows, value)
@@ -159,7 +176,13 @@ def estimate(
     blocks = effective_blocks(tuple(np.asarray(mass) for mass in masses))
     sizes = _sizes(metric, totals, masses, independent=population.independent)
     clean = np.where(status == "ok", value, np.nan)
-    found = Estimate(clean, status, blocks, replicates, sizes, deviations)
+    kind: ReplicateKind = weights.kind if isinstance(weights, Nudges) else "bootstrap"
+    groups = chunk.sums.held(f"{prefix}n") if isinstance(weights, Nudges) else None
+    placements = None
+    if ordered is not None and ordered.placements is not None:
+        first, second = (side[chunk.first : chunk.last] for side in ordered.placements)
+        placements = first, second
+    found = Estimate(clean, status, blocks, replicates, sizes, deviations, kind, groups, placements)
     bound = None
     if ordered is not None and ordered.bound is not None:
         bound = np.where(status == "ok", ordered.bound[chunk.first : chunk.last], np.nan)

@@ -21,6 +21,7 @@ class OrderedValues:
 
     `value` `[slice]`; `reasons` are (status, condition) pairs; `replicates` and, for norm-type metrics,
     `deviations` are `[replicate, slice]`. `bound` is the largest possible error, None where values are exact.
+    `placements` are as in `Estimate`.
     """
 
     value: Array
@@ -29,6 +30,7 @@ class OrderedValues:
     deviations: Array | None
     bound: Array | None = None
     threshold: Array | None = None
+    placements: tuple[Array, Array] | None = None
 
 
 def finalised(metric: Metric, view: View) -> Array:

@@ -6,6 +6,7 @@ rows x replicates are few, replicates are exact as well.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.core import ops
+from plmetrics.core.placements import placed
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.inference.quantiles import quantile_values
+from plmetrics.inference.weights import Nudges, dense_rows, replicated
 from plmetrics.states.scores import BIN_CHANNELS, CLASSES, EXACT_REPLICATES, resample
 from plmetrics.states.sums import View
 
@@ -31,19 +34,24 @@ _ROOM_IN_SINGLE = 1 << 30
 
 
 def ordered_values(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | None
+    metrics: Sequence[Metric],
+    sliced: SlicedScores,
+    weights: Array | Nudges | None,
+    *,
+    placements: bool = False,
 ) -> dict[str, OrderedValues]:
     """Values and replicates of some ordered metrics of one model and slice set, by metric text.
 
-    `weights` is W `[replicate, block]`, None without intervals.
+    `weights` is W `[replicate, block]` or which block is moved, None without replicates. Quantiles have none of the
+    latter: they jump. With `placements` ROC areas of rows without weights have the variances of these.
     """
     quantiles = [metric for metric in metrics if isinstance(metric, Quantile)]
     if quantiles:
-        return quantile_values(quantiles, sliced, weights)
+        return quantile_values(quantiles, sliced, None if isinstance(weights, Nudges) else weights)
     by_points = [metric for metric in metrics if metric.binning() is None]
     out: dict[str, OrderedValues] = {}
     if by_points:
-        out |= _by_points(by_points, sliced, weights)
+        out |= _by_points(by_points, sliced, weights, placements=placements)
     for binning, sharing in _sharing_bins(metrics).items():
         out |= _by_bins(sharing, binning, sliced, weights)
     return out
@@ -60,7 +68,7 @@ def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
 
 
 def _by_points(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | None
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges | None, *, placements: bool
 ) -> dict[str, OrderedValues]:
     point = score_view(sliced.point_state())
     values = {metric.text: finalised(metric, point) for metric in metrics}
@@ -68,7 +76,7 @@ def _by_points(
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     if weights is not None:
-        if sliced.rows is not None and sliced.rows * len(weights) <= EXACT_REPLICATES:
+        if sliced.rows is not None and _exactly(sliced.rows, weights):
             for scores in (False, True):
                 alike = [metric for metric in metrics if metric.reads_scores == scores]
                 drawn = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
@@ -77,6 +85,8 @@ def _by_points(
             replicates, deviations = _coarse_replicates(metrics, sliced, weights, values)
     bounds = {metric.text: _bound(metric, point) for metric in metrics} if sliced.binned else {}
     thresholds = {metric.text: cut for metric in metrics if (cut := _cut(metric, point)) is not None}
+    areas = any(metric.kind == "roc_area" for metric in metrics)
+    varying = _placements(point) if placements and areas and not sliced.weighted else None
     return {
         text: OrderedValues(
             values[text],
@@ -85,9 +95,23 @@ def _by_points(
             deviations.get(text),
             bounds.get(text),
             thresholds.get(text),
+            varying,
         )
         for text in values
     }
+
+
+def _exactly(rows: int, weights: Array | Nudges) -> bool:
+    """Whether replicates are made from the rows themselves: they are few, or each is a block of its own."""
+    if isinstance(weights, Nudges):
+        return rows <= weights.shape[1] or rows * len(weights) <= EXACT_REPLICATES // 4
+    return rows * len(weights) <= EXACT_REPLICATES
+
+
+def _placements(point: View) -> tuple[Array, Array]:
+    """The variances of the mean placement of the positives, and of the negatives."""
+    found = placed(point.positive, point.negative)
+    return np.asarray(found.positive_variance), np.asarray(found.negative_variance)
 
 
 def _cut(metric: Metric, view: View) -> Array | None:
@@ -105,13 +129,14 @@ def _bound(metric: Metric, view: View) -> Array:
 
 
 def _exact_replicates(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array, *, scores: bool
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
     whole = next(sliced.replicate_points(np.ones((1, weights.shape[1])), scores=scores))
     point = score_view(whole, joined=not scores)
-    for state in sliced.replicate_points(weights, scores=scores):
+    drawn = (sliced.replicate_points(part, scores=scores) for part in dense_rows(weights))
+    for state in chain.from_iterable(drawn):
         replicate = score_view(state, joined=not scores)
         for metric in metrics:
             found[metric.text].append(defined(metric, replicate))
@@ -121,7 +146,7 @@ def _exact_replicates(
 
 
 def _coarse_replicates(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array, values: Mapping[str, Array]
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, values: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
@@ -131,7 +156,7 @@ def _coarse_replicates(
             part = counts[low - first : high - first]
             beside = {} if scores is None else {"score": scores[low:high, None]}
             coarse = _channel_view(part.sum(axis=1, dtype=np.float64)[:, None], sliced, beside)
-            drawn = _resampled(weights, part) if sliced.channels == CLASSES else resample(weights, part)
+            drawn = _resampled(weights, part) if sliced.channels == CLASSES else replicated(weights, part)
             replicate = _channel_view(drawn, sliced, beside)
             for metric in metrics:
                 shift = values[metric.text][low:high, None] - finalised(metric, coarse)
@@ -142,11 +167,14 @@ def _coarse_replicates(
     return _stacked(found, axis=1), _stacked(moved, axis=1)
 
 
-def _resampled(weights: Array, counts: Array) -> Array:
+def _resampled(weights: Array | Nudges, counts: Array) -> Array:
     """Replicates in single precision, in half the time, where products of their totals have room in it.
 
-    They are on the scale of the rows: a metric of the top k compares k with weights.
+    They are on the scale of the rows: a metric of the top k compares k with weights. A block that is moved a little
+    would be lost in it.
     """
+    if isinstance(weights, Nudges):
+        return replicated(weights, counts)
     largest = float(np.max(counts, initial=0))
     if largest > 0 and not 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE:
         return resample(weights, counts)
@@ -154,14 +182,14 @@ def _resampled(weights: Array, counts: Array) -> Array:
 
 
 def _by_bins(
-    metrics: Sequence[Metric], binning: Binning, sliced: SlicedScores, weights: Array | None
+    metrics: Sequence[Metric], binning: Binning, sliced: SlicedScores, weights: Array | Nudges | None
 ) -> dict[str, OrderedValues]:
     found: dict[str, list[OrderedValues]] = {metric.text: [] for metric in metrics}
     for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
         for low, high in _steps(first, last):
             part = counts[low - first : high - first]
             whole = part.sum(axis=1)
-            replicate = None if weights is None else bin_view(resample(weights, part))
+            replicate = None if weights is None else bin_view(replicated(weights, part))
             for metric in metrics:
                 drawn = None if metric.kind == "extreme" else replicate
                 found[metric.text].append(_on_bins(metric, whole, drawn))

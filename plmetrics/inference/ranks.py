@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.inference.weights import Nudges
 from plmetrics.states.ranks import joint_blocks, joint_view, rank_view
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ Array = NDArray[np.float64]
 
 
 def rank_values(
-    metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array | None
+    metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array | Nudges | None
 ) -> dict[str, OrderedValues]:
     """Values and replicates of some rank correlations of one model and slice set, by metric text.
 
-    `weights` is W `[replicate, block]`, None without intervals.
+    `weights` is W `[replicate, block]` or which block is moved, None without replicates.
     """
     exact = rank_view(pairs)
     values = {metric.text: finalised(metric, exact) for metric in metrics}
@@ -38,14 +39,17 @@ def rank_values(
 
 
 def _replicates(
-    metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array, values: dict[str, Array]
+    metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array | Nudges, values: dict[str, Array]
 ) -> dict[str, Array]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     for index, (counts, present) in enumerate(joint_blocks(pairs)):
         flat = counts.reshape(len(present), -1)
         occupied = np.flatnonzero(flat.any(axis=0))
         joint = np.zeros((len(weights), flat.shape[1]))
-        joint[:, occupied] = weights[:, present] @ flat[:, occupied]
+        if isinstance(weights, Nudges):
+            joint[:, occupied] = weights.among(flat[:, occupied], present)
+        else:
+            joint[:, occupied] = weights[:, present] @ flat[:, occupied]
         replicate = joint_view(joint.reshape(len(weights), *counts.shape[1:]))
         whole = joint_view(counts.sum(axis=0)[None])
         for metric in metrics:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.weights import Nudges
 
 Array = NDArray[np.float64]
 
@@ -22,7 +23,8 @@ COUNTS = ("n", "weight", "positives", "negatives")
 class ModelSums:
     """The sums of one chunk of slices, seen model by model: totals, by block, and resampled.
 
-    `blocks` holds dense `[slice, block]` arrays by column; the product with W is made once, for all.
+    `blocks` holds dense `[slice, block]` arrays by column; the product with W is made once, for all. Replicates with
+    one block moved are read off the blocks, a column at a time.
     """
 
     def __init__(self, blocks: Mapping[str, Array], weights: Array | None) -> None:
@@ -39,9 +41,16 @@ class ModelSums:
         """The state `[slice, block]`."""
         return self._view(metric, model, population, self._blocks.__getitem__)
 
-    def replicates(self, metric: Metric, model: str, population: str) -> View:
-        """The state `[replicate, slice]`."""
-        return self._view(metric, model, population, self._resample)
+    def replicates(self, metric: Metric, model: str, population: str, nudges: Nudges | None = None) -> View:
+        """The state `[replicate, slice]`, resampled or with one block moved."""
+        if nudges is None:
+            return self._view(metric, model, population, self._resample)
+        return self._view(metric, model, population, lambda column: nudges.of(self._blocks[column]).T)
+
+    def held(self, column: str) -> NDArray[np.int64]:
+        """`[slice]` numbers of blocks in which a column is not 0."""
+        held: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
+        return held
 
     def total(self, column: str) -> Array:
         """`[slice]` sums of one column."""

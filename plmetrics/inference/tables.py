@@ -24,6 +24,9 @@ Batch = dict[str, Any]
 WHOLE = -1
 """The number, among a set's slices, of what is put together from all of them."""
 
+TEST = "paired_bootstrap"
+"""What the test of a contrast on shared replicates is called."""
+
 FEW_UNITS = 30
 """With fewer independent units than this a row's note says so."""
 
@@ -38,21 +41,37 @@ class Rows:
         self._places: list[Any] = []
 
     def add(
-        self, place: tuple[int, int, int, int], keep: Any, columns: Mapping[str, Any], first: int
+        self,
+        place: tuple[int, int, int, int],
+        keep: Any,
+        columns: Mapping[str, Any],
+        first: int,
+        turn: int = 0,
     ) -> None:
-        """Add one batch: `place` is (model, slice set, metric, class), `keep` the chunk's slices that are listed."""
+        """Add one batch: `place` is (model, slice set, metric, class), `keep` the chunk's slices that are listed.
+
+        Of several rows for the same estimate, `turn` says which comes first.
+        """
         index = np.flatnonzero(keep)
         if len(index) == 0:
             return
-        self._places.append(_place(place, index + first))
+        self._places.append(_place(place, index + first, turn))
         self._batches.append({name: _picked(values, index) for name, values in columns.items()})
+
+    def add_at(self, place: tuple[int, int, int, int], numbers: Any, columns: Mapping[str, Any]) -> None:
+        """Add a row for each of some slices, by their numbers; of one place they stay in the order they came in."""
+        if len(numbers) == 0:
+            return
+        every = np.arange(len(numbers))
+        self._places.append(_place(place, numbers))
+        self._batches.append({name: _picked(values, every) for name, values in columns.items()})
 
     def frame(self) -> pl.DataFrame:
         """All rows in result order with all columns of the schema."""
         if not self._batches:
             return self._schema.to_frame()
         places = np.concatenate(self._places)
-        order = np.lexsort((places[:, 4], places[:, 3], places[:, 2], places[:, 1], places[:, 0]))
+        order = np.lexsort(places.T[::-1])
         sets, numbers = places[order, 1], places[order, 2]
         data = {name: self._column(name, order) for name in self._schema if name in self._batches[0]}
         data |= self._slice_columns(sets, numbers)
@@ -87,11 +106,12 @@ class Rows:
         }
 
 
-def _place(place: tuple[int, int, int, int], slices: Any) -> Any:
-    """What rows are sorted by: model, slice set, slice, metric, class."""
+def _place(place: tuple[int, int, int, int], slices: Any, turn: int = 0) -> Any:
+    """What rows are sorted by: model, slice set, slice, metric, class, method."""
     model, slice_set, metric, number = place
-    rows = np.empty((len(slices), 5), dtype=np.int64)
+    rows = np.empty((len(slices), 6), dtype=np.int64)
     rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4] = model, slice_set, slices, metric, number
+    rows[:, 5] = turn
     return rows
 
 
@@ -149,15 +169,10 @@ def _with_few_units(notes: Any, blocks: Any, interval: Interval) -> Any:
 
 
 def comparison_columns(
-    model: str, baseline: str, metric: Metric, difference: Difference, n: Any, *, intervals: bool
+    difference: Difference, n: Any, *, intervals: bool, test: str = TEST
 ) -> dict[str, Any]:
-    """The columns of `comparisons` for one batch."""
+    """The numbers of `comparisons` for one batch."""
     columns: dict[str, Any] = {
-        "contrast": "model",
-        "scale": "difference",
-        "model": model,
-        "baseline": baseline,
-        "metric": metric.text,
         "difference": difference.difference,
         "n": n,
         "status": difference.status,
@@ -171,13 +186,17 @@ def comparison_columns(
             "method": difference.method,
             "p_value": difference.p_value,
             "interval_status": difference.interval_status,
-            "test": "paired_bootstrap",
+            "blocks": difference.blocks,
+            "test": test,
         }
     return columns
 
 
 def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataFrame:
     """Adjust p values within families: all defined ones of a metric and slice set, or of the whole suite.
+
+    A family of a metric has one kind of contrast, one scale and one test. A ratio is a second look at the hypothesis
+    of the difference, and does not count as one more.
 
     Args:
         comparisons: the result table, with `p_value`; null p values stay null and do not count.
@@ -189,10 +208,7 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     """
     if comparisons.is_empty():
         return comparisons
-    if family == "metric":
-        label = pl.concat_str([pl.col("metric"), pl.lit(" / "), pl.col("slice_set")])
-    else:
-        label = pl.lit("suite")
+    label = _family() if family == "metric" else pl.lit("suite")
     table = comparisons.with_columns(label.alias("family")).with_row_index("@row")
     adjusted: list[pl.DataFrame] = []
     for part in table.partition_by("family", maintain_order=True):
@@ -204,11 +220,18 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     return pl.concat(adjusted).sort("@row").select(list(COMPARISONS_SCHEMA))
 
 
+def _family() -> pl.Expr:
+    """The label of a metric's family: what is compared as usual leaves no trace in it."""
+    usual = {"contrast": "model", "scale": "difference", "test": TEST}
+    parts = [pl.when(pl.col(name) != word).then(pl.col(name)) for name, word in usual.items()]
+    return pl.concat_str([pl.col("metric"), pl.col("slice_set"), *parts], separator=" / ", ignore_nulls=True)
+
+
 def metrics_rows(slices: Sequence[Slices]) -> Rows:
     """An empty collection of `metrics` rows."""
     return Rows(slices, METRICS_SCHEMA)
 
 
 def comparison_rows(slices: Sequence[Slices]) -> Rows:
-    """An empty collection of `comparisons` rows."""
-    return Rows(slices, COMPARISONS_SCHEMA)
+    """An empty collection of `comparisons` rows, with `blocks` for the gates, which the result does not have."""
+    return Rows(slices, pl.Schema([*COMPARISONS_SCHEMA.items(), ("blocks", pl.Int64)]))

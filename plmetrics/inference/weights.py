@@ -1,17 +1,24 @@
-"""W, the resampling weights of a run: how often each block is drawn in each replicate."""
+"""W, the weights that blocks have in each replicate: how often each is drawn, or with one of them moved."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
+from plmetrics.states.scores import resample
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+TILT = 1e-3
+"""By how much a block's weight is raised and lowered to see its influence: central differences of either side."""
+
+_ROWS_AT_ONCE = 256
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
 _DRAWS_AT_ONCE = 1 << 17
 
@@ -31,6 +38,78 @@ class ResamplingWeights:
     def scaled(self) -> NDArray[np.float64]:
         """W with each replicate scaled to the number of units in the table."""
         return self.counts * self.scale[:, None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nudges:
+    """Weights with one block moved at a time: by -1, which leaves it out, or by `TILT` up and then down.
+
+    They are never written out as a matrix of blocks x blocks: a replicate is the total and a little of one block.
+    `units` are the numbers of units in each block.
+    """
+
+    kind: Literal["jackknife", "influence"]
+    units: NDArray[np.int64]
+
+    @property
+    def steps(self) -> tuple[float, ...]:
+        """What is added to a block's weight, for all blocks by one step and then for all by the next."""
+        return (-1.0,) if self.kind == "jackknife" else (TILT, -TILT)
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """Units in the table / units in the replicate; NaN where none are left."""
+        total = float(self.units.sum())
+        left: NDArray[np.float64] = np.concatenate([total + step * self.units for step in self.steps])
+        scale: NDArray[np.float64] = np.full(len(left), np.nan)
+        np.divide(total, left, out=scale, where=left > 0)
+        return scale
+
+    def __len__(self) -> int:
+        return len(self.steps) * len(self.units)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Replicates and blocks."""
+        return len(self), len(self.units)
+
+    def rows(self) -> Iterator[NDArray[np.float64]]:
+        """The weights `[replicate, block]`, some replicates at a time."""
+        blocks = len(self.units)
+        for step in self.steps:
+            for first in range(0, blocks, _ROWS_AT_ONCE):
+                moved = np.arange(first, min(first + _ROWS_AT_ONCE, blocks))
+                weights = np.ones((len(moved), blocks))
+                weights[moved - first, moved] += step
+                yield weights
+
+    def of(self, states: NDArray[Any]) -> NDArray[np.float64]:
+        """Replicates of states `[..., block]`: `[..., replicate]`."""
+        total = states.sum(axis=-1, dtype=np.float64, keepdims=True)
+        return np.concatenate([total + step * states for step in self.steps], axis=-1)
+
+    def among(self, states: NDArray[np.float64], present: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Replicates `[replicate, ...]` of states `[block, ...]` of those blocks alone that have any."""
+        out = np.repeat(states.sum(axis=0)[None], len(self), axis=0)
+        for turn, step in enumerate(self.steps):
+            out[turn * len(self.units) + present] += step * states
+        return out
+
+
+def replicated(weights: NDArray[np.float64] | Nudges, counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Replicates of dense counts: `[slice, block, ...] -> [slice, replicate, ...]`."""
+    if isinstance(weights, Nudges):
+        total = counts.sum(axis=1, dtype=np.float64, keepdims=True)
+        return np.concatenate([total + step * counts for step in weights.steps], axis=1)
+    return resample(weights, counts)
+
+
+def dense_rows(weights: NDArray[np.float64] | Nudges) -> Iterator[NDArray[np.float64]]:
+    """The weights as matrices `[replicate, block]`, one after another."""
+    if isinstance(weights, Nudges):
+        yield from weights.rows()
+    else:
+        yield weights
 
 
 def draw_weights(units_per_block: NDArray[np.int64], replicates: int, seed: int) -> ResamplingWeights:

@@ -72,6 +72,8 @@ def _head(found: Explanation, width: int) -> list[Text]:
         blocks = "" if found.blocks is None else f" over {plural(found.blocks, 'block')}"
         units = "" if found.units is None else f" of {plural(found.units, 'unit')}"
         made.append(f"{plural(found.replicates, 'replicate')}{blocks}{units}")
+    if found.intervals not in {(), ("bootstrap",)}:
+        made.append(f"intervals by {', '.join(found.intervals)}")
     pieces = [Text(text + ("," if i < len(made) - 1 else ""), FAINT) for i, text in enumerate(made)]
     return lines + flow(pieces, width, indent=0, gap=1)
 

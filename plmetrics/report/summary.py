@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.results import TABLES, ResultTables
+from plmetrics.core.results import TABLES, ResultTables, first_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,13 +18,14 @@ class Summary(ResultTables):
     """A result, and what its tables do not say themselves.
 
     `directions` are those of the metrics, in suite order, by canonical text; `rows` is the record's entry of
-    that name; `place` is the run folder as it should be shown.
+    that name, and `searched` that of `find_slices`; `place` is the run folder as it should be shown.
     """
 
     name: str
     verdict: str
     directions: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, Any] = field(default_factory=dict)
+    searched: Mapping[str, Any] = field(default_factory=dict)
     level: float | None = None
     correction: str | None = None
     place: str | None = None
@@ -33,13 +34,16 @@ class Summary(ResultTables):
 def summarise(result: Outcome, place: str | None = None) -> Summary:
     """Take what a report needs from a result."""
     suite = result.suite
+    tables = {table: getattr(result, table) for table in TABLES}
+    tables["metrics"] = first_rows(result.metrics)
     return Summary(
         name=suite.name,
         verdict=result.verdict,
         directions={metric.text: metric.direction for metric in suite.metrics},
         rows=result.record.get("rows", {}),
+        searched=result.record.get("find_slices", {}),
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,
         place=place,
-        **{table: getattr(result, table) for table in TABLES},
+        **tables,
     )

@@ -8,11 +8,17 @@ from rich.text import Text
 
 from plmetrics.report.layout import printable, separated, to_text, wrapped
 from plmetrics.report.sections.classes import classes
+from plmetrics.report.sections.cross_validation import cross_validation
+from plmetrics.report.sections.decomposition import decomposition
 from plmetrics.report.sections.differences import differences
+from plmetrics.report.sections.drift import drift
+from plmetrics.report.sections.found_slices import found_slices
 from plmetrics.report.sections.gaps import gaps
 from plmetrics.report.sections.gates import gates
 from plmetrics.report.sections.leakage import leakage
 from plmetrics.report.sections.overall import overall
+from plmetrics.report.sections.slice_comparisons import slice_comparisons
+from plmetrics.report.sections.tests import tests
 from plmetrics.report.sections.verdict import verdict
 from plmetrics.report.sections.worst import worst
 
@@ -33,7 +39,24 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
     """
     width = max(width, NARROWEST)
     makers = (
-        (verdict, gates) if brief else (verdict, gates, leakage, overall, classes, differences, worst, gaps)
+        (verdict, gates)
+        if brief
+        else (
+            verdict,
+            gates,
+            leakage,
+            overall,
+            classes,
+            cross_validation,
+            differences,
+            decomposition,
+            slice_comparisons,
+            tests,
+            worst,
+            found_slices,
+            drift,
+            gaps,
+        )
     )
     sections = [maker(summary, width) for maker in makers]
     if summary.place is not None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.core.results import first_rows
 from plmetrics.runs.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ METRIC_KEYS = ("model", "slice_set", "slice", "metric", "class")
 GATE_KEYS = ("gate", "metric", "model", "slice_set", "slice")
 _OCCURRENCE = "@occurrence"
 _COSMETIC = frozenset({"name", "output", "memory", "data"})
+_MEANING = frozenset({"task", "columns", "positive", "classes", "calibrate", "min_rows", "data"})
+_BY_NAME = ("models", "slices")
 _CHANGED = ("beyond_interval", "value", "status", "new", "gone")
 _ORDER = ("status", "beyond_interval", "value", "gone", "new", "within_interval", "same")
 
@@ -66,15 +69,34 @@ class Diff:
 
 def compare_runs(before: Outcome, after: Outcome) -> Diff:
     """Compare two results, row by row."""
-    metrics = _metrics(before.metrics, after.metrics)
+    metrics = _metrics(first_rows(before.metrics), first_rows(after.metrics))
     return Diff(
         before=run_name(before),
         after=run_name(after),
         metrics=metrics,
         gates=_gates(before.gates, after.gates),
         verdicts=(before.verdict, after.verdict),
-        notes=(*_notes(before, after), *_shared_rows(before, after, metrics)),
+        notes=(
+            *_notes(before, after),
+            *_shared_rows(
+                before, after, judged=metrics["change"].is_in(["beyond_interval", "within_interval"]).any()
+            ),
+        ),
     )
+
+
+def not_alike(before: Outcome, after: Outcome) -> list[str]:
+    """What makes values of two runs mean different things, or samples of them no independent ones: in words."""
+    one, other = _said(before), _said(after)
+    differing = [key for key in _differing(one, other) if key in _MEANING]
+    for key in _BY_NAME:
+        mine, yours = one.get(key, {}), other.get(key, {})
+        differing += [f"{key}.{name}" for name in mine if name in yours and mine[name] != yours[name]]
+    intervals = None not in (before.suite.uncertainty, after.suite.uncertainty)
+    shared = _shared_rows(before, after, judged=intervals)
+    if not differing:
+        return shared
+    return [f"the suites differ: {', '.join(differing)}; values of one name mean different things", *shared]
 
 
 def run_name(result: Outcome) -> str:
@@ -209,10 +231,9 @@ def _notes(before: Outcome, after: Outcome) -> list[str]:
     return notes
 
 
-def _shared_rows(before: Outcome, after: Outcome, metrics: pl.DataFrame) -> list[str]:
+def _shared_rows(before: Outcome, after: Outcome, *, judged: bool | None) -> list[str]:
     """A word where runs that are judged as independent are not."""
     old, new = _files(before), _files(after)
-    judged = metrics["change"].is_in(["beyond_interval", "within_interval"]).any()
     if not judged or not old & new:
         return []
     which = "the same files" if old == new else "some of the same files"

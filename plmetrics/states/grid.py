@@ -1,19 +1,19 @@
 """Scores counted on a grid: what stands in for the sorted rows where these do not fit into memory.
 
-Edges are constants of the run. A grid answers as sorted rows do, so that ordered metrics cannot tell which they
-read; only their `bound` can: bins that hold several distinct scores leave their order open.
+Edges are constants of the run. Rows are small whole numbers here: the fine bin of a score and its class, the cell, the
+block. A grid answers as sorted rows do, so that ordered metrics cannot tell which they read; only their `bound` can:
+bins that hold several distinct scores leave their order open.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from plmetrics.core.segments import Segments
-from plmetrics.states.coarse import Array, Codes, coarse_number
+from plmetrics.states.coarse import Array, Codes, coarse_number, coarse_of_fine
 from plmetrics.states.scores import CLASSES, Binning
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FINE_BINS = 4096
+    from plmetrics.states.locate import FixedBins, Keys
+
+FINE_BINS = 16_384
 Bins = Literal["fine", "coarse"] | Binning
 
 
@@ -35,74 +37,116 @@ def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
     return (len(edges) + 1 if bins == "fine" else coarse_number(slices)), 2
 
 
-class Batch:
-    """Some rows of one model, in any order; what fine bin each lies in is found once."""
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Some rows of one model, in any order.
 
-    def __init__(
-        self,
-        edges: Array,
-        score: Array,
-        positive: NDArray[np.bool_],
-        weight: Array | None,
-        block: NDArray[np.int32] | None,
-    ) -> None:
-        self.edges = edges
-        self.score = score
-        self.positive = positive.astype(np.int64)
-        self.weight = weight
-        self.block = block
+    `place` is twice the fine bin of a row, plus one for a positive. `score` and its `key` are there where fixed bins
+    are to be counted.
+    """
 
-    @cached_property
-    def fine(self) -> Codes:
-        """The fine bin of each row."""
-        return np.searchsorted(self.edges, self.score)
+    place: NDArray[Any]
+    weight: Array | None
+    block: NDArray[Any] | None
+    score: Array | None = None
+    key: Codes | None = None
+
+    def take(self, index: NDArray[Any] | None) -> Placed:
+        """Some of the rows, all of them without an index."""
+        if index is None:
+            return self
+        parts = (self.weight, self.block, self.score, self.key)
+        return Placed(self.place[index], *(None if part is None else part[index] for part in parts))
 
 
 class Tally:
-    """Counts of the slices from `first` up to `last`: `[slice, block, bin, channel]`.
+    """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on."""
 
-    On fine and coarse bins the channels are the weights of the negatives and of the positives; on fixed bins those
-    that `Binning` names. `coarse` is the coarse bin of each fine one, for each of the slices.
-    """
-
-    def __init__(
-        self,
-        bins: Bins,
-        first: int,
-        size: tuple[int, int, int, int],
-        coarse: NDArray[np.uint16] | None = None,
-    ) -> None:
-        self.bins = bins
+    def __init__(self, first: int, counts: NDArray[Any]) -> None:
         self.first = first
-        self.counts = np.zeros(size)
-        self._coarse = coarse
+        self.counts = counts
 
-    def add(self, batch: Batch, code: Codes) -> None:
+    def add(self, rows: Placed, code: Codes) -> None:
         """Count some rows; `code` is the slice of each, -1 for none."""
         slices, blocks, bins, channels = self.counts.shape
-        place = code - self.first
-        key = place * blocks if batch.block is None or blocks == 1 else place * blocks + batch.block
-        key = (key * bins + self._bin_of(batch, code)) * channels
-        own = np.ones(len(code)) if batch.weight is None else batch.weight
-        masses = [own]
-        if isinstance(self.bins, Binning):
-            masses += [own * batch.positive, own * batch.score]
-            if self.bins.distances:
-                masses.append(own * (batch.score - batch.positive) ** 2)
-        else:
-            key += batch.positive
-        held = (place >= 0) & (place < slices)
-        if not held.all():
-            key, masses = key[held], [mass[held] for mass in masses]
-        for channel, mass in enumerate(masses):
-            np.add.at(self.counts.reshape(-1), key + channel, mass)
+        part = code - self.first if self.first else code
+        held = None
+        if len(part) and (part.min() < 0 or part.max() >= slices):
+            held = np.flatnonzero((part >= 0) & (part < slices))
+            part, rows = part[held], rows.take(held)
+        key = part * blocks
+        if rows.block is not None and blocks > 1:
+            key += rows.block
+        key *= bins * channels
+        self._count(key, rows, part)
 
-    def _bin_of(self, batch: Batch, code: Codes) -> Codes | NDArray[np.uint16]:
-        if isinstance(self.bins, Binning):
-            return np.searchsorted(self.bins.uniform_edges(), batch.score)
-        if self._coarse is None:
-            return batch.fine
-        return self._coarse[np.clip(code - self.first, 0, len(self._coarse) - 1), batch.fine]
+    def _count(self, key: Codes, rows: Placed, code: Codes) -> None:  # noqa: ARG002
+        """Count rows whose slice and block begin at `key`, on fine bins."""
+        key += rows.place
+        self._sum(key, rows.weight)
+
+    def _sum(self, key: Codes, mass: Array | None) -> None:
+        flat = self.counts.reshape(-1)
+        np.add.at(flat, key, flat.dtype.type(1) if mass is None else mass)
+
+
+class CoarseTally(Tally):
+    """Counts on coarse bins, made of fine ones by a table for each slice."""
+
+    def __init__(self, first: int, counts: NDArray[Any], fine: Array, slices: int) -> None:
+        super().__init__(first, counts)
+        coarse = coarse_of_fine(fine, slices)
+        self._fine = 2 * coarse.shape[1]
+        self._places = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(-1)
+
+    def _count(self, key: Codes, rows: Placed, code: Codes) -> None:
+        place = code * self._fine
+        place += rows.place
+        key += self._places.take(place)
+        self._sum(key, rows.weight)
+
+
+class FixedTally(Tally):
+    """Counts on bins at fixed edges, with the channels that `Binning` names."""
+
+    def __init__(self, first: int, counts: NDArray[Any], binning: Binning, bins: FixedBins) -> None:
+        super().__init__(first, counts)
+        self._binning = binning
+        self._bins = bins
+
+    def _count(self, key: Codes, rows: Placed, code: Codes) -> None:  # noqa: ARG002
+        score, weight = rows.score, rows.weight
+        assert score is not None
+        assert rows.key is not None
+        key += self._bins.bins(score, rows.key) * self._binning.channels
+        positive = rows.place & 1
+        self._sum(key, weight)
+        members = np.flatnonzero(positive)
+        self._sum(key[members] + 1, None if weight is None else weight[members])
+        self._sum(key + 2, score if weight is None else score * weight)
+        if self._binning.distances:
+            distance = (score - positive) ** 2
+            self._sum(key + 3, distance if weight is None else distance * weight)
+
+
+def fixed_bins(binning: Binning, keys: Keys) -> FixedBins:
+    """The bins of a `Binning` for scores with such keys."""
+    from plmetrics.states.locate import FixedBins
+
+    return FixedBins.at(binning.uniform_edges(), keys)
+
+
+def rolled_up(counts: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
+    """The counts of slices from those of cells `[cell, ...]`; `code` is the slice of each cell, -1 for none."""
+    if len(code) == slices and (code == np.arange(slices)).all():
+        return counts
+    out = np.zeros((slices, *counts.shape[1:]), dtype=counts.dtype)
+    order = np.argsort(code, kind="stable")
+    order = order[np.searchsorted(code[order], 0) :]
+    if len(order):
+        present, starts = np.unique(code[order], return_index=True)
+        out[present] = np.add.reduceat(counts[order], starts, axis=0)
+    return out
 
 
 @dataclass(frozen=True, slots=True)

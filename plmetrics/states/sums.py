@@ -107,19 +107,23 @@ class Atom:
 
     def aggregate(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
         """The aggregation of this atom over the rows where `valid` holds."""
+        total = self.of_row(rows, weight, valid).sum()
+        whole = self.counts and (weight is None or not self.weighted)
+        return total.cast(pl.Int64) if whole else total
+
+    def of_row(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
+        """What a row adds to this atom: a number, or whether it counts."""
         value = self.build(rows)
         if self.counts:
             mask = value if valid is None else value & valid
             if weight is None:
-                return mask.sum().cast(pl.Int64)
+                return mask
             if not self.weighted:
-                return (mask & (weight > 0)).sum().cast(pl.Int64)
-            return pl.when(mask).then(weight).otherwise(0.0).sum()
+                return mask & (weight > 0)
+            return pl.when(mask).then(weight).otherwise(0.0)
         if weight is not None:
             value = value * weight
-        if valid is not None:
-            value = pl.when(valid).then(value).otherwise(0.0)
-        return value.sum()
+        return value if valid is None else pl.when(valid).then(value).otherwise(0.0)
 
 
 def as_tuple(part: Atom | tuple[Atom, ...]) -> tuple[Atom, ...]:

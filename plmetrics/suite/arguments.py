@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.suite.compare import with_result
+from plmetrics.suite.drift import with_reference
 from plmetrics.suite.leakage import with_frame
 from plmetrics.suite.problems import suite_from_mapping
 
@@ -22,11 +24,9 @@ _SUITE = (
     "slices",
     "min_rows",
     "max_slices",
-    "compare",
     "gates",
     "curves",
     "cross_validation",
-    "drift",
     "find_slices",
 )
 
@@ -46,6 +46,10 @@ def suite_from_arguments(*, seed: int = 0, **arguments: Any) -> Any:
     }
     if arguments.get("leakage") is not None:
         raw["leakage"] = with_frame(arguments["leakage"])
+    if arguments.get("drift") is not None:
+        raw["drift"] = with_reference(arguments["drift"])
+    if arguments.get("compare") is not None:
+        raw["compare"] = with_result(arguments["compare"])
     uncertainty = arguments.get("uncertainty")
     if uncertainty is True:
         raw["uncertainty"] = {"seed": seed}

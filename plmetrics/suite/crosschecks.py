@@ -13,15 +13,18 @@ from plmetrics.catalogue.derived import AcrossSlices, OverSlices
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.calibrations import added_names, check_added
+from plmetrics.suite.compare import check_compare
 from plmetrics.suite.cross_validation import check_cross_validation
 from plmetrics.suite.drift import check_drift
 from plmetrics.suite.find_slices import check_find_slices
+from plmetrics.suite.gates import check_evidence, check_opponent, check_rule
 from plmetrics.suite.leakage import check_leakage
 from plmetrics.suite.tasks import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.sections import Curve, Gate
+    from plmetrics.suite.gates import Gate
+    from plmetrics.suite.sections import Curve
 
 Add = Callable[..., None]
 
@@ -54,7 +57,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     """Note what does not fit together."""
-    _compare(fields, written, add)
+    check_compare(fields, written, add)
     _hard_predictions(fields, add)
     _parts(fields, add)
     check_added(fields, add)
@@ -154,22 +157,6 @@ def _by(name: str, path: SuitePath, fields: Mapping[str, Any], written: Written,
     add(f"'{name}' is not one of the slice sets", path, hint)
 
 
-def _compare(fields: Mapping[str, Any], written: Written, add: Add) -> None:
-    compare, models = fields.get("compare"), written.models
-    if compare is None:
-        return
-    if models and compare.baseline not in models:
-        hint = did_you_mean(compare.baseline, models)
-        add(f"baseline '{compare.baseline}' is not one of the models", ("compare", "baseline"), hint)
-    uncertainty = fields.get("uncertainty")
-    if compare.p_value == "percentile" and compare.correction != "none" and uncertainty is not None:
-        rows = len(fields.get("metrics") or ()) * max(len(models) - 1, 1)
-        if rows > uncertainty.replicates / 40:
-            hint = "raise replicates, use p_value: t, or correction: none"
-            msg = f"percentile p values of {uncertainty.replicates} replicates are too coarse for {rows} at once"
-            add(msg, ("compare", "p_value"), hint)
-
-
 def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
     models = fields.get("models") or {}
     hard = [name for name, model in models.items() if model.prediction is not None]
@@ -197,8 +184,7 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, a
     ):
         hint = did_you_mean(gate.metric.text, [metric.text for metric in metrics])
         add(f"the gate's metric '{gate.metric.text}' is not in metrics", (*path, "metric"), hint)
-    for key in ("model", "against"):
-        name = getattr(gate, key)
+    for key, name in (("model", gate.model), ("against", gate.rival)):
         if models and name is not None and name not in models:
             add(f"{key} '{name}' is not one of the models", (*path, key), did_you_mean(name, models))
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
@@ -206,9 +192,10 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, a
     _between(gate, path, fields, written, add)
     if gate.between is None:
         _within(gate, named, fields, (*path, "slices"), add)
-    _rule(gate, path, add)
-    if gate.using == "interval" and not written.intervals:
-        add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")
+    check_rule(gate, path, add)
+    judged = ("overall", *written.slices) if "all" in named else named
+    check_opponent(gate, path, fields.get("compare"), judged, add)
+    check_evidence(gate, path, fields["task"], add, intervals=written.intervals)
 
 
 def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path: SuitePath, add: Add) -> None:
@@ -239,25 +226,6 @@ def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], written: Wr
     if isinstance(gate.metric, AcrossSlices):
         msg = f"'{gate.metric.text}' has one value for all slices, and one for each is needed"
         add(msg, (*path, "metric"), "leave between out")
-
-
-def _rule(gate: Gate, path: tuple[str | int, ...], add: Add) -> None:
-    keys = ("at_least", "at_most", "ratio_at_least", "no_worse_than")
-    limits = [key for key in keys if getattr(gate, key) is not None]
-    if not limits:
-        add("a gate needs a rule", path, "give at_least, at_most, or against with no_worse_than")
-    if len(limits) > 1:
-        add(f"a gate has one rule, not {' and '.join(limits)}", path, "write two gates")
-    if gate.against is None and gate.no_worse_than is not None:
-        add("no_worse_than needs against: the model to compare with", (*path, "no_worse_than"))
-    if gate.no_worse_than is not None and not 0 <= gate.no_worse_than < float("inf"):
-        add("no_worse_than is a margin: 0 or more", (*path, "no_worse_than"))
-    direction = "lower" if gate.between is not None else gate.metric.direction
-    if gate.no_worse_than is not None and direction not in {"higher", "lower"}:
-        hint = "use at_least or at_most"
-        add(f"'{gate.metric.text}' is neither better higher nor lower", (*path, "no_worse_than"), hint)
-    if gate.against is not None and gate.against == gate.model:
-        add("a model is not gated against itself", (*path, "against"))
 
 
 def _sets(names: Any, path: tuple[str | int, ...], written: Written, add: Add) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from plmetrics.core.errors import Problem
-from plmetrics.core.names import did_you_mean, number_text
+from plmetrics.core.names import did_you_mean, nearest, number_text
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -62,7 +62,8 @@ class Findings:
             name = next((str(step) for step in reversed(place) if isinstance(step, str)), "the value")
             alternatives = " or ".join(dict.fromkeys(words))
             message = f"{name} must be {alternatives}, not {shown(inputs[place])}"
-            self.add(message, (*path, *place), _quotes(words, inputs[place]))
+            hint = _quotes(words, inputs[place]) or _nearest(words, inputs[place])
+            self.add(message, (*path, *place), hint)
 
 
 _WORDS = {
@@ -106,6 +107,13 @@ def _quotes(expected: Sequence[str], value: Any) -> str | None:
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", value.strip()):
         return "write it without quotes"
     return None
+
+
+def _nearest(expected: Sequence[str], value: Any) -> str | None:
+    """The name that a text looks like, of those that were expected."""
+    names = [name for words in expected for name in re.split(", | or ", words) if " " not in name]
+    match = nearest(value, names) if isinstance(value, str) else None
+    return None if match is None else f"did you mean '{match}'?"
 
 
 def _within(location: Sequence[Any], value: Any) -> SuitePath:

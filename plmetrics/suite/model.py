@@ -12,6 +12,7 @@ from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.suite.cross_validation import CrossValidation  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.drift import Drift  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.find_slices import FindSlices  # noqa: TC001 (pydantic reads it)
+from plmetrics.suite.gates import Gate  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections import (
     BASELINE,
     Calibrate,
@@ -20,7 +21,6 @@ from plmetrics.suite.sections import (
     Compare,
     Curve,
     Data,
-    Gate,
     Leakage,
     ModelColumns,
     NamedMetric,
@@ -68,7 +68,7 @@ class Suite(Strict):
     uncertainty: Uncertainty | None = Field(
         default=None, description="Bootstrap intervals; none if not given."
     )
-    compare: Compare | None = Field(default=None, description="Paired differences from a baseline model.")
+    compare: Compare | None = Field(default=None, description="Comparisons of models, slices and runs.")
     gates: tuple[Gate, ...] = Field(default=(), description="Rules on values and differences.")
     leakage: Leakage | None = Field(
         default=None,
@@ -107,11 +107,15 @@ class Suite(Strict):
         return self.model_copy(update={"metrics": metrics, "gates": gates})
 
     def listed(self, slice_set: str) -> tuple[Metric, ...]:
-        """The metrics that have rows for the slices of a set, or of `overall`."""
+        """The metrics that have rows for the slices of a set, or of `overall`.
+
+        A set that a run makes from another, such as its folds, is named `folds|SET` and has the metrics of that set.
+        """
+        of = slice_set.rpartition("|")[2]
         return tuple(
             metric
             for metric in self.metrics
-            if not isinstance(metric, AcrossSlices) and slice_set in self.sets_of(metric)
+            if not isinstance(metric, AcrossSlices) and of in self.sets_of(metric)
         )
 
     def sets_of(self, metric: Metric) -> tuple[str, ...]:
@@ -150,6 +154,8 @@ _COSMETIC: Any = {
     "data": {"path": True, "trec": {"qrels", "run"}},
     "gates": {"__all__": {"name"}},
     "leakage": {"train"},
+    "drift": {"reference": True, "run": True, "gates": {"__all__": {"name"}}},
+    "compare": {"run"},
 }
 
 

@@ -14,15 +14,17 @@ from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite import crosschecks
 from plmetrics.suite.calibrations import read_baseline, read_calibrations
+from plmetrics.suite.compare import read_compare
 from plmetrics.suite.cross_validation import read_cross_validation
 from plmetrics.suite.drift import read_drift
 from plmetrics.suite.find_slices import read_find_slices
 from plmetrics.suite.findings import Findings, shown
+from plmetrics.suite.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.leakage import read_leakage
 from plmetrics.suite.metric_texts import MetricReader, is_torn, say_torn
 from plmetrics.suite.model import Suite
 from plmetrics.suite.models import class_name, read_models
-from plmetrics.suite.sections import Columns, Compare, Curve, Data, Gate, Output, Strict, Uncertainty
+from plmetrics.suite.sections import Columns, Compare, Curve, Data, Output, Strict, Uncertainty
 from plmetrics.suite.slice_sets import check_predicate, read_slices
 from plmetrics.suite.tasks import CURVES
 from plmetrics.suite.trec import trec_defaults
@@ -38,12 +40,19 @@ _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
 _READERS: Mapping[str, Callable[[Any, Findings], Any]] = MappingProxyType(
     {
         "leakage": read_leakage,
-        "cross_validation": read_cross_validation,
         "drift": read_drift,
-        "find_slices": read_find_slices,
     }
 )
-_BESIDE_FOUR_FIFTHS = ("four_fifths", "name", "model", "level", "using", "on_undefined")
+_BESIDE_FOUR_FIFTHS = (
+    "four_fifths",
+    "name",
+    "model",
+    "level",
+    "using",
+    "on_undefined",
+    "correction",
+    "consecutive",
+)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -84,7 +93,7 @@ def suite_from_mapping(
     fields["metrics"], fields["metric_slices"] = metrics.metrics, metrics.slices
     fields["slices"] = read_slices(raw.get("slices"), found)
     fields["uncertainty"] = _uncertainty(raw.get("uncertainty"), found)
-    fields["compare"] = _compare(raw.get("compare"), found)
+    fields["compare"] = read_compare(raw.get("compare"), found)
     fields["gates"] = _gates(raw.get("gates"), reader, found)
     fields["curves"] = _curves(raw.get("curves"), found)
     fields["memory"] = _memory(raw.get("memory"), found)
@@ -92,6 +101,8 @@ def suite_from_mapping(
     fields["baseline"] = read_baseline(raw.get("baseline"), found)
     for key, read in _READERS.items():
         fields[key] = read(raw.get(key), found)
+    fields["cross_validation"] = read_cross_validation(raw.get("cross_validation"), found, reader.read)
+    fields["find_slices"] = read_find_slices(raw.get("find_slices"), found, reader.read)
     fields["output"] = found.model(Output, _section(raw, "output"), ("output",))
     fields["classes"] = _classes(raw.get("classes"), found)
     for key in ("positive", "min_rows", "max_slices", "exact"):
@@ -191,12 +202,6 @@ def _uncertainty(value: Any, found: Findings) -> Uncertainty | None:
     return found.model(Uncertainty, {} if value is True else value, ("uncertainty",))
 
 
-def _compare(value: Any, found: Findings) -> Compare | None:
-    if value is None:
-        return None
-    return found.model(Compare, {"baseline": value} if isinstance(value, str) else value, ("compare",))
-
-
 def _gates(value: Any, reader: MetricReader, found: Findings) -> tuple[Gate | None, ...]:
     """The gates in their places, None for one that is wrong."""
     if not _list(value, "gates", found):
@@ -219,6 +224,8 @@ def _gate(spec: Any, path: SuitePath, reader: MetricReader, found: Findings) -> 
         given["metric"] = reader.read(given["metric"], (*path, "metric"))
         if given["metric"] is None:
             return None
+    if not (read_opponent(given, path, found) and read_margins(given, path, found)):
+        return None
     return found.model(Gate, given, path)
 
 

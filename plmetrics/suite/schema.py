@@ -6,7 +6,9 @@ from typing import Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.derived import OVER
+from plmetrics.suite.comparison_tests import tests_schema
 from plmetrics.suite.custom_metrics import KINDS
+from plmetrics.suite.gates import MARGINS
 from plmetrics.suite.model import Suite
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -14,6 +16,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
 
 _SIZE = r"^[0-9.]+ *[kKmMgGtT]?i?[bB]?$"
+_PERCENT = r"^ *[0-9]+(\.[0-9]+)? *%$"
 
 
 def json_schema() -> Schema:
@@ -28,7 +31,6 @@ def json_schema() -> Schema:
     del properties["metric_slices"]
     properties["task"]["enum"] = list(registry.tasks())
     curve = definitions["Curve"]["properties"]["curve"]
-    baseline = _text("Name of the baseline model.")
     written = {
         "columns": _reference("Columns"),
         "data": _reference("Data"),
@@ -42,16 +44,11 @@ def json_schema() -> Schema:
         "calibrate": _calibrate(definitions),
         "slices": _slices(definitions),
         "leakage": _leakage(definitions),
-        **{
-            key: _one_of(_reference(name), {"type": "null"})
-            for key, name in (
-                ("cross_validation", "CrossValidation"),
-                ("drift", "Drift"),
-                ("find_slices", "FindSlices"),
-            )
-        },
+        "find_slices": _find_slices(definitions),
+        "drift": _drift(definitions),
+        "cross_validation": _cross_validation(definitions),
         "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
-        "compare": _one_of(_reference("Compare"), baseline, {"type": "null"}),
+        "compare": _compare(definitions),
         "curves": {"type": "array", "items": _one_of(_reference("Curve"), curve)},
         "memory": _one_of({"type": "integer", "minimum": 1}, {"type": "string", "pattern": _SIZE}),
     }
@@ -62,6 +59,8 @@ def json_schema() -> Schema:
     definitions["Gate"]["properties"]["metric"] = _text("Text of a metric of the suite.")
     definitions["Gate"]["anyOf"] = [{"required": [key]} for key in ("metric", "four_fifths")]
     del definitions["Gate"]["required"]
+    for key in MARGINS:
+        definitions["Gate"]["properties"][key]["anyOf"].append({"type": "string", "pattern": _PERCENT})
     return {
         "$schema": DIALECT,
         "title": "plmetrics suite",
@@ -153,11 +152,57 @@ def _calibrate(definitions: Schema) -> Schema:
     return _one_of(one, {"type": "array", "items": one}, {"type": "null"})
 
 
+def _compare(definitions: Schema) -> Schema:
+    properties = definitions["Compare"]["properties"]
+    of_test = definitions.pop("ComparisonTest")["properties"]
+    properties["tests"] = {"description": properties["tests"]["description"], **tests_schema(of_test)}
+    properties["scales"] = _one_of_or_list(properties["scales"])
+    asked = properties["slices"]["additionalProperties"]
+    properties["slices"]["additionalProperties"] = _one_of_or_list(asked)
+    sets = _some_sets("Slice sets, for all metrics that are means.")
+    described = properties["decompose"].pop("description")
+    properties["decompose"] = {"description": described, **_one_of(*sets["anyOf"], properties["decompose"])}
+    subjects = ("baseline", "pairs", "slices", "run")
+    definitions["Compare"]["anyOf"] = [{"required": [key]} for key in subjects]
+    baseline = _text("Name of the baseline model.")
+    return _one_of(_reference("Compare"), baseline, {"type": "null"})
+
+
+def _one_of_or_list(several: Schema) -> Schema:
+    """A list, or one of its items in its place."""
+    facts = {key: several.pop(key) for key in ("description", "default", "title") if key in several}
+    return {**facts, **_one_of(several["items"], several)}
+
+
 def _leakage(definitions: Schema) -> Schema:
     properties = definitions["Leakage"]["properties"]
     for key in ("keys", "train_keys", "duplicates", "attributes"):
         properties[key]["anyOf"].append(_text("The column."))
     return _one_of(_reference("Leakage"), {"type": "null"})
+
+
+def _cross_validation(definitions: Schema) -> Schema:
+    properties = definitions["CrossValidation"]["properties"]
+    properties["slices"] = _one_of_or_list(properties["slices"])
+    return _one_of(_reference("CrossValidation"), {"type": "null"})
+
+
+def _drift(definitions: Schema) -> Schema:
+    properties = definitions["Drift"]["properties"]
+    properties["columns"] = _one_of_or_list(properties["columns"])
+    measure = {"type": "object", "minProperties": 1, "maxProperties": 1}
+    measures = properties["measures"]["anyOf"]
+    measures[0]["items"] = _one_of(measures[0]["items"], measure)
+    measures.append(_text("The measure."))
+    return _one_of(_reference("Drift"), {"type": "null"})
+
+
+def _find_slices(definitions: Schema) -> Schema:
+    properties = definitions["FindSlices"]["properties"]
+    columns = {key: properties["columns"].pop(key) for key in ("type", "items", "minItems")}
+    properties["columns"]["anyOf"] = [columns, _text("The column.")]
+    properties["model"]["anyOf"].append(_text("The model."))
+    return _one_of(_reference("FindSlices"), {"type": "null"})
 
 
 def _slices(definitions: Schema) -> Schema:

@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from plmetrics.catalogue import registry
 from plmetrics.catalogue.metric import Metric
+from plmetrics.core.text import value_text
 from plmetrics.suite.tasks import PREDICTION_KINDS, CurveName
 from plmetrics.table.predicted import quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+IntervalMethod = Literal[
+    "auto",
+    "bootstrap",
+    "analytic",
+    "jackknife",
+    "wilson",
+    "clopper_pearson",
+    "normal",
+    "delong_logit",
+    "delong",
+    "hanley_mcneil",
+    "hanley_mcneil_score",
+    "logit",
+    "chi2",
+    "t",
+    "delta",
+    "percentile",
+    "centred",
+    "basic",
+    "bca",
+]
+BOOTSTRAP_FORMS = ("percentile", "t", "centred", "basic", "normal", "bca")
+"""The methods that name a form of the bootstrap, some of which are closed forms as well."""
 
 Missing = Literal["error", "drop", "drop_per_model"]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+ContrastScale = Literal["difference", "ratio", "relative_change"]
 BASELINE = "baseline"
 """The built-in model that gives every row the same, on request."""
 
@@ -180,29 +206,137 @@ class SliceSet(Strict):
 class Uncertainty(Strict):
     """How intervals are made. Its absence means: no intervals."""
 
-    method: Literal["bootstrap"] = Field(default="bootstrap", description="How estimates are replicated.")
+    method: Literal["auto", "bootstrap", "analytic", "jackknife"] = Field(
+        default="bootstrap",
+        description="bootstrap: resampled blocks; auto: the form that suits the metric (wilson, delong_logit, delta, "
+        "...), the bootstrap for the rest; analytic: without the bootstrap; jackknife: one block left out at a time.",
+    )
+    methods: Annotated[tuple[IntervalMethod, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Several of them, or forms by name, in place of method: a row of results each where it applies. "
+        "Gates, comparisons and reports read the first.",
+    )
     replicates: Annotated[int, Field(ge=2, le=100_000)] = Field(
         default=1000, description="Number of replicates."
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.95, description="Level of two-sided intervals."
     )
-    interval: Literal["auto", "percentile", "t", "centred"] = Field(
-        default="auto", description="Form of the intervals; auto chooses one by metric and number of blocks."
+    interval: Literal["auto", "percentile", "t", "centred", "basic", "normal", "bca"] = Field(
+        default="auto",
+        description="Form of the bootstrap's intervals; auto chooses one by metric and number of blocks.",
     )
     seed: int = Field(default=0, description="Seed of the resampling.")
     blocks: Annotated[int, Field(ge=2, le=4000)] = Field(default=1000, description="Blocks above 4000 units.")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The methods, in order."""
+        return self.methods or (self.method,)
+
+    @property
+    def may_resample(self) -> bool:
+        """Whether some metric may get replicates of a bootstrap."""
+        return bool({"auto", "bootstrap", *BOOTSTRAP_FORMS} & set(self.names))
+
+
+TEST_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "mcnemar": ("method", "alternative"),
+        "delong": (),
+        "paired_t": (),
+        "wilcoxon": (),
+        "diebold_mariano": ("time", "horizon"),
+        "always_valid": ("mixture",),
+        "corrected_resampled_t": ("ratio",),
+        "five_by_two_cv_f": (),
+        "friedman": ("over",),
+        "iman_davenport": ("over",),
+        "nemenyi": ("over",),
+    }
+)
+"""The tests of models, each with its parameters."""
+
+
+class ComparisonTest(Strict):
+    """A test of two models, or of all together, and its parameters."""
+
+    test: str = Field(description="Name of the test.")
+    method: Literal["exact", "chi2", "mid_p"] = Field(default="exact", description="Form of the p value.")
+    alternative: Literal["two_sided", "greater"] = Field(
+        default="two_sided", description="greater: whether the model is better than the baseline."
+    )
+    time: Column | None = Field(
+        default=None, description="Column that orders the rows; equal times are averaged."
+    )
+    horizon: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="How many steps ahead the forecasts were made."
+    )
+    mixture: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="About how large differences are expected to be."
+    )
+    ratio: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="n_test / n_train of a fold; found from the folds if not given."
+    )
+    over: Column = Field(
+        default="folds", description="Where models are ranked: folds, or the slices of a set."
+    )
+
+    @property
+    def text(self) -> str:
+        """What results call it: parameters at their default are left out."""
+        given = {key: getattr(self, key) for key in TEST_PARAMETERS[self.test]}
+        fields = type(self).model_fields
+        parts = [f"{key}={value_text(value)}" for key, value in given.items() if value != fields[key].default]
+        return f"{self.test}({', '.join(parts)})" if parts else self.test
+
 
 class Compare(Strict):
-    """Paired comparison of every model with the baseline."""
+    """What is compared: models, slices and runs, always on shared replicates where the data are the same.
 
-    baseline: str = Field(description="The model that the others are compared with.")
+    `slices` and `decompose` are by slice set. A set's comparisons are `rest`, `all`, `pairs`, or the text of a slice;
+    what a decomposition names are texts of metrics, none for all that are means.
+    """
+
+    baseline: str | None = Field(default=None, description="The model that the others are compared with.")
+    pairs: Literal["all"] | None = Field(
+        default=None, description="Every pair of models instead, the later one with the earlier one."
+    )
+    scales: Annotated[tuple[ContrastScale, ...], Field(min_length=1)] = Field(
+        default=("difference",),
+        description="What a comparison is: the difference, the ratio, or the relative change (ratio - 1).",
+    )
+    slices: dict[str, Annotated[tuple[Column, ...], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="What the slices of a set are compared with: rest (all other rows), all (all rows), pairs "
+        "(each with those before it), or the text of one of them.",
+    )
+    run: Column | None = Field(
+        default=None,
+        description="An earlier run to compare with: its folder, or that of a suite's runs. ${VAR} is replaced.",
+    )
+    decompose: dict[str, tuple[Column, ...]] = Field(
+        default_factory=dict,
+        description="Slice sets over which a change of a mean is taken apart: the slices moved (within), or their "
+        "shares did (mix).",
+    )
     correction: Correction = Field(default="holm", description="Correction of p values for many comparisons.")
     family: Literal["metric", "suite"] = Field(
         default="metric", description="What is corrected together: a metric in one slice set, or all."
     )
     p_value: Literal["t", "percentile"] = Field(default="t", description="Form of the p values.")
+    tests: tuple[ComparisonTest, ...] = Field(
+        default=(), description="Tests of models beside the bootstrap: names, or names with their parameters."
+    )
+
+    def pairs_of(self, models: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """The pairs of models that are compared, each as (model, baseline)."""
+        names = tuple(models)
+        if self.pairs is not None:
+            return tuple((later, name) for place, name in enumerate(names) for later in names[place + 1 :])
+        if self.baseline is None:
+            return ()
+        return tuple((name, self.baseline) for name in names if name != self.baseline)
 
 
 class Calibrate(Strict):
@@ -230,57 +364,6 @@ class Calibrate(Strict):
     def sources(self, models: Mapping[str, ModelColumns]) -> tuple[str, ...]:
         """The models that are calibrated."""
         return self.models or tuple(name for name, model in models.items() if model.score is not None)
-
-
-class GateRule(Strict):
-    """What a gate asks for, without the metric it is about."""
-
-    name: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="Name in results and reports."
-    )
-    model: str | None = Field(default=None, description="The model; every model if not given.")
-    slices: str | tuple[str, ...] = Field(
-        default="overall", description="`overall`, a slice set, a list of them, or `all`."
-    )
-    level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")
-    at_least: Finite | None = Field(default=None, description="Lower limit of the value or difference.")
-    at_most: Finite | None = Field(default=None, description="Upper limit of the value or difference.")
-    against: str | None = Field(default=None, description="Judge the difference from this model.")
-    no_worse_than: Annotated[Finite, Field(ge=0)] | None = Field(
-        default=None, description="Largest loss against the other model, in the metric's direction."
-    )
-    using: Literal["value", "interval"] = Field(
-        default="value", description="Judge the value, or its whole interval."
-    )
-    on_undefined: Literal["inconclusive", "fail", "skip"] = Field(
-        default="inconclusive", description="Verdict where the value is undefined."
-    )
-
-
-class Gate(GateRule):
-    """A rule on an estimate (`at_least`, `at_most`) or on a difference (`against`)."""
-
-    metric: NamedMetric = Field(description="One of the suite's metrics.")
-    between: str | None = Field(
-        default=None,
-        description="A slice set: judge the largest difference between its slices, or the smallest ratio.",
-    )
-    ratio_at_least: Annotated[Finite, Field(ge=0, le=1)] | None = Field(
-        default=None, description="Lower limit of the smallest ratio between slices."
-    )
-    four_fifths: str | None = Field(
-        default=None,
-        description="A slice set: every group is selected at least four fifths as often as another.",
-    )
-
-    @property
-    def subject(self) -> Metric:
-        """What is judged: the metric, or how far it differs between slices."""
-        if self.between is None:
-            return self.metric
-        kind = "difference" if self.ratio_at_least is None else "ratio"
-        given = {"metric": self.metric, "by": self.between, "kind": kind}
-        return registry.create(self.metric.task, "disparity", given)
 
 
 class Curve(Strict):

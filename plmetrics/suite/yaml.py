@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 AnyError = TypeVar("AnyError", bound=PlmetricsError)
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_EXPANDED = (("data", "path"), ("data", "trec"), ("leakage", "train"), ("output", "directory"))
+_EXPANDED = (
+    ("data", "path"),
+    ("data", "trec"),
+    ("leakage", "train"),
+    ("drift", "reference"),
+    ("drift", "run"),
+    ("compare", "run"),
+    ("output", "directory"),
+)
 
 
 @dataclass(frozen=True, slots=True)

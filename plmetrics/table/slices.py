@@ -29,11 +29,33 @@ LOOKUP_CELLS = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class SliceSet:
-    """A named crossing of keys; without keys it is `overall`."""
+    """A named crossing of keys; without keys it is `overall`.
+
+    `within` is a predicate: rows where it does not hold are in no slice of the set. One that is not `resampled` has
+    values alone.
+    """
 
     name: str
     keys: tuple[SliceKey, ...]
     exclude: tuple[Any, ...] = ()
+    within: SliceKey | None = None
+    resampled: bool = True
+
+    @property
+    def columns(self) -> list[str]:
+        """The canonical columns that tell the slice of a row."""
+        within = [] if self.within is None else [self.within.column]
+        return list(dict.fromkeys([*(key.column for key in self.keys), *within]))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows of the table are one slice."""
+        return not self.columns
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the run made it from another set, such as the folds of one; its name says so."""
+        return "|" in self.name
 
     @property
     def is_predicate(self) -> bool:
@@ -198,7 +220,7 @@ class Cube:
     @property
     def cells(self) -> int:
         """Number of cells, occupied or not."""
-        return self.sets[0].occurring.height + 1 if self._listed else self._crossings
+        return self._listing.height + 1 if self._listed else self._crossings
 
     @property
     def _crossings(self) -> int:
@@ -209,11 +231,19 @@ class Cube:
         """Whether cells are those of the widest set, and one more for rows of none of them."""
         return self._crossings > _WIDEST_NUMBER
 
+    @property
+    def _listing(self) -> pl.DataFrame:
+        """The key values of each cell that is listed; what sets are within is either true or false in each."""
+        frame = self.sets[0].occurring
+        for name in (name for name in self.columns if name not in frame.columns):
+            frame = frame.join(pl.DataFrame({name: [False, True]}), how="cross")
+        return frame
+
     def cell(self) -> pl.Expr:
         """The cell of each row: the codes of the keys as digits in mixed radix, or the number in a list."""
         if self._listed:
             digits = pl.concat_str([part.expression() for part in self.codes], separator="|")
-            names = self.sets[0].occurring.select(digits.alias("name"))["name"]
+            names = self._listing.select(digits.alias("name"))["name"]
             return place_in(names, digits).fill_null(len(names))
         cell = pl.lit(0, dtype=pl.Int64)
         for part in self.codes:
@@ -222,6 +252,21 @@ class Cube:
 
     def slice_codes(self, slices: Slices, cells: Codes) -> Codes:
         """For each row's cell the number of its slice in the set, -1 where it belongs to none."""
+        within = slices.slice_set.within
+        codes = self._codes_of(slices, cells)
+        return codes if within is None else np.where(self._holds(within, cells), codes, -1)
+
+    def _holds(self, key: SliceKey, cells: Codes) -> NDArray[np.bool_]:
+        """In which cells a predicate holds."""
+        if self._listed:
+            return np.append(self._listing[key.column].to_numpy(), [False])[cells]
+        place = self.columns.index(key.column)
+        after = math.prod(part.size for part in self.codes[place + 1 :])
+        true: NDArray[np.bool_] = cells // after % self.codes[place].size == 1
+        return true
+
+    def _codes_of(self, slices: Slices, cells: Codes) -> Codes:
+        """As `slice_codes`, of all rows."""
         if not slices.slice_set.keys:
             return np.zeros(len(cells), dtype=np.int64)
         if slices.slice_set.is_tagged:
@@ -248,7 +293,7 @@ class Cube:
     def _listed_codes(self, slices: Slices) -> Codes:
         keys = slices.values.columns
         numbered = slices.values.with_row_index("@code")
-        listed = self.sets[0].occurring.select(keys)
+        listed = self._listing.select(keys)
         found = listed.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
         return np.append(found["@code"].cast(pl.Int64).fill_null(-1).to_numpy(), -1)
 
@@ -287,8 +332,8 @@ class Cube:
 def plan_cubes(sets: Sequence[Slices], codes: dict[str, KeyCodes], blocks: int, max_cells: int) -> list[Cube]:
     """Group slice sets into few cubes, each with at most `max_cells` cells x blocks where it can be."""
     grouped: list[tuple[list[str], list[Slices]]] = []
-    for slices in sorted(sets, key=lambda part: -len(part.slice_set.keys)):
-        columns = [key.column for key in slices.slice_set.keys]
+    for slices in sorted(sets, key=lambda part: -len(part.slice_set.columns)):
+        columns = slices.slice_set.columns
         for known, members in grouped:
             union = [*known, *(column for column in columns if column not in known)]
             if len(union) == len(known) or _cells(union, codes) * blocks <= max_cells:

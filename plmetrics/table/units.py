@@ -15,19 +15,31 @@ OWN_BLOCK_LIMIT = 4000
 def unit_hash(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """The hash of a unit key, null where the key is null.
 
-    Integers of up to 64 bits, booleans and dates use the project's own hash of their value, so that it is the same
-    in every version; other keys use Polars' hash of their text.
+    Raises:
+        DataError: the column is of a type that no unit has.
+    """
+    if not is_key(dtype):
+        msg = f"a unit must be a whole number, text, date or boolean, not {dtype}"
+        raise DataError(Problem(msg, path=("columns", "unit")))
+    return mix_expr(key_word(column, dtype, BLOCK_SALT) ^ pl.lit(BLOCK_SALT, dtype=pl.UInt64))
+
+
+def is_key(dtype: pl.DataType) -> bool:
+    """Whether values of a type can name something: whole numbers, texts, dates, times and booleans can."""
+    return not (dtype.is_nested() or dtype in {pl.Binary, pl.Object} or dtype.is_float())
+
+
+def key_word(column: pl.Expr, dtype: pl.DataType, salt: int) -> pl.Expr:
+    """A key as a 64-bit word, null where the key is null.
+
+    Integers of up to 64 bits, booleans and dates are their value, so that what is hashed from it is the same in every
+    version; other keys are Polars' hash of their text.
     """
     if (dtype.is_integer() and dtype not in _WIDE) or dtype == pl.Boolean or dtype.is_temporal():
         physical = column.to_physical() if dtype.is_temporal() else column
-        word = physical if dtype == pl.UInt64 else physical.cast(pl.Int64).reinterpret(signed=False)
-    elif dtype.is_nested() or dtype == pl.Binary or dtype.is_float():
-        msg = f"a unit must be a whole number, text, date or boolean, not {dtype}"
-        raise DataError(Problem(msg, path=("columns", "unit")))
-    else:
-        text = column.cast(pl.String)
-        word = pl.when(text.is_not_null()).then(text.hash(BLOCK_SALT))
-    return mix_expr(word ^ pl.lit(BLOCK_SALT, dtype=pl.UInt64))
+        return physical if dtype == pl.UInt64 else physical.cast(pl.Int64).reinterpret(signed=False)
+    text = column.cast(pl.String)
+    return pl.when(text.is_not_null()).then(text.hash(salt))
 
 
 def block_key(unit: pl.Expr, blocks: int | None) -> pl.Expr:

@@ -28,7 +28,8 @@ from plmetrics.report.catalogue import markdown_text, undefined_statuses
 from plmetrics.report.summary import summarise
 from plmetrics.report.terminal import render
 from plmetrics.suite.problems import SUITE_KEYS
-from plmetrics.suite.sections import Compare, Curve, Gate, SliceSet, Uncertainty
+from plmetrics.suite.gates import Gate
+from plmetrics.suite.sections import Compare, Curve, SliceSet, Uncertainty
 from plmetrics.suite.tasks import CurveName
 from plmetrics.table.source import ENDINGS
 

@@ -50,6 +50,8 @@ PARTS = {
 }
 """Models of tasks whose predictions have several parts."""
 
+TESTS = {"binary": ["mcnemar", "paired_t"], "multiclass": ["mcnemar", "paired_t"], "uplift": []}
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -97,7 +99,7 @@ def test_every_plan_streams(folder, task, missing, weight, unit) -> None:
             "old": {"where": "age > 60"},
         },
         uncertainty=True,
-        compare={"baseline": "a"},
+        compare={"baseline": "a", "tests": TESTS.get(task, ["paired_t"])},
     )
     prepared = prepare(bind(suite, open_source(str(folder))))
     for plan in [rows_plan(prepared), *(plan for group in sum_plans(prepared) for plan in group)]:

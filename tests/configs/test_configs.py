@@ -73,6 +73,8 @@ def test_every_use_has_a_suite() -> None:
         "trec",
         "uplift",
         "calibration",
+        "cross_validation",
+        "drift",
     }
     assert uses <= {suite.stem for suite in SUITES}
 
@@ -197,6 +199,27 @@ def test_ranking_is_what_the_definition_says(run: Callable[[str], plm.Result]) -
     assert result.metrics["n"].unique().to_list() == [101]
 
 
+def test_cross_validation_scores_what_inner_folds_choose(run: Callable[[str], plm.Result]) -> None:
+    rows = pl.read_parquet(DATA / "nested_folds.parquet")
+    models = [name.removeprefix("p_") for name in rows.columns if name.startswith("p_")]
+    right = rows.select("fold", "inner_fold", (pl.col("^p_.*$") >= 0.5) == (pl.col("label") == 1))
+    outer = right.filter(pl.col("inner_fold").is_null()).group_by("fold").mean()
+    result = run("cross_validation")
+    for model in models:
+        found = result.cross_validation.filter(kind="folds", metric="accuracy", model=model, slice="all")
+        assert found["value"].item() == pytest.approx(outer[f"p_{model}"].mean())
+    nested = result.cross_validation.filter(kind="nested", metric="roc_auc")
+    assert nested["slice"].to_list() == ["all", "region=north", "region=south"]
+    assert nested["note"].unique().to_list() == [
+        "chosen by roc_auc of inner folds: logistic in 3, tree_3 in 1"
+    ]
+    folds = result.folds.filter(metric="roc_auc", slice="all")
+    assert result.folder is not None
+    assert pl.read_parquet(result.folder / "folds.parquet").equals(result.folds)
+    assert pl.read_parquet(result.folder / "cross_validation.parquet").equals(result.cross_validation)
+    assert folds.filter(pl.col("inner").is_null()).height == len(models) * 4
+
+
 def test_trec_gives_the_numbers_of_trec_eval(run: Callable[[str], plm.Result]) -> None:
     published = {"map": 0.1785, "ndcg": 0.4021, "mrr": 0.4064, "r_precision": 0.2174}
     for name, expected in published.items():
@@ -211,3 +234,35 @@ def test_uplift_gives_the_published_areas(run: Callable[[str], plm.Result]) -> N
     assert by_quarter.is_sorted()
     assert by_quarter[0] < 0 < by_quarter[3]
     assert set(result.curves["curve"]) == {"qini", "uplift", "guelman", "effect_calibration"}
+
+
+def test_drift_is_what_the_table_says(run: Callable[[str], plm.Result]) -> None:
+    games = pl.read_parquet(DATA / "nfl_games.parquet").filter(pl.col("result1") != 0.5)
+    before, now = (
+        games.filter(pl.col("season").is_between(1980, 1999)),
+        games.filter(pl.col("season") >= 2000),
+    )
+    table = run("drift").drift.filter(slice_set="overall", column="score1")
+    said = dict(table.select("measure", "value").iter_rows())
+    edges = np.unique(np.quantile(before["score1"], np.arange(1, 10) / 10, method="averaged_inverted_cdf"))
+    shares = [
+        np.bincount(np.searchsorted(edges, side["score1"], side="right")) / side.height
+        for side in (before, now)
+    ]
+    assert said["psi"] == pytest.approx(((shares[1] - shares[0]) * np.log(shares[1] / shares[0])).sum())
+    assert said["mean"] == pytest.approx(now["score1"].mean() - before["score1"].mean())
+    assert set(table["n_reference"]) == {before.height}
+
+
+def test_search_finds_the_married_and_estimates_them_anew(run: Callable[[str], plm.Result]) -> None:
+    from sklearn.metrics import log_loss
+
+    table = run("find_slices").found_slices
+    worst = table.row(0, named=True)
+    assert worst["slice"] == "marital_status=Married-civ-spouse"
+    assert table["confirmed"].all()
+    rows = pl.read_parquet(DATA / "adult_test_with_predictions.parquet")
+    is_married = pl.col("marital_status") == "Married-civ-spouse"
+    married, others = rows.filter(is_married), rows.filter(~is_married)
+    whole = [log_loss(side["label"], side["p_gbdt"]) for side in (married, others)]
+    assert worst["lower"] < whole[0] - whole[1] < worst["upper"]

@@ -9,8 +9,9 @@ import pytest
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core.results import COMPARISONS_SCHEMA, METRICS_SCHEMA
+from plmetrics.suite.gates import Gate
 from plmetrics.suite.model import Suite
-from plmetrics.suite.sections import Columns, Gate, ModelColumns, SliceSet
+from plmetrics.suite.sections import Columns, ModelColumns, SliceSet, Uncertainty
 
 
 class Score(Metric):
@@ -47,6 +48,7 @@ class Table:
     def __init__(self) -> None:
         self.rows: dict[str, list[dict[str, Any]]] = {"metrics": [], "comparisons": []}
         self.gates: list[Gate] = []
+        self.uncertainty: Uncertainty | None = None
 
     def gate(self, metric: str = "score", **keywords: Any) -> Table:
         self.gates.append(Gate(metric=METRICS[metric], **keywords))
@@ -78,14 +80,17 @@ class Table:
             metrics=tuple(METRICS.values()),
             slices={"region": SliceSet(columns=("region",)), "device": SliceSet(columns=("device",))},
             gates=tuple(self.gates),
+            uncertainty=self.uncertainty,
         )
 
-    def judged(self) -> pl.DataFrame:
-        from plmetrics.gates.verdicts import evaluate_gates
+    def judged(
+        self, positives: pl.DataFrame | None = None, history: pl.DataFrame | None = None
+    ) -> pl.DataFrame:
+        from plmetrics.gates.verdicts import Evidence, evaluate_gates
 
         metrics = pl.DataFrame(self.rows["metrics"], schema=METRICS_SCHEMA)
         comparisons = pl.DataFrame(self.rows["comparisons"], schema=COMPARISONS_SCHEMA)
-        return evaluate_gates(self.suite(), metrics, comparisons)
+        return evaluate_gates(self.suite(), Evidence(metrics, comparisons, positives, history))
 
     def row(self) -> dict[str, Any]:
         """The one row that was judged."""
@@ -97,3 +102,9 @@ class Table:
 @pytest.fixture
 def table() -> Table:
     return Table()
+
+
+@pytest.fixture
+def new_table() -> type[Table]:
+    """For tests of several tables."""
+    return Table

@@ -90,6 +90,11 @@ def test_a_limit_missed_by_rounding_is_reached(by_interval: bool) -> None:
         (Rule(0.1, 0.2), ">= 0.1 and <= 0.2"),
         (Rule(-0.005, None, "champion"), "difference to champion >= -0.005"),
         (Rule(0.75, None, by_interval=True), ">= 0.75 by interval"),
+        (Rule(0.0, None, "champion", strict=True), "difference to champion > 0"),
+        (Rule(None, 1.02, "champion", scale="ratio"), "ratio to champion <= 1.02"),
+        (Rule(None, 0.02, "b", scale="relative_change"), "relative change from b <= 0.02"),
+        (Rule(0.7, None, by_interval=True, correction="holm"), ">= 0.7 by interval (holm)"),
+        (Rule(0.7, None, consecutive=3), ">= 0.7, 3 runs in a row"),
     ],
 )
 def test_rules_in_words(rule: Rule, text: str) -> None:
@@ -98,7 +103,8 @@ def test_rules_in_words(rule: Rule, text: str) -> None:
 
 def gate(direction: str = "higher", **keywords: Any) -> Any:
     usual = {"at_least": None, "at_most": None, "no_worse_than": None, "against": None}
-    rest = {"using": "value", "on_undefined": "inconclusive", "ratio_at_least": None}
+    rest = {"using": "value", "on_undefined": "inconclusive", "ratio_at_least": None, "better_than": None}
+    rest |= {"scale": "difference", "correction": "none", "consecutive": 1}
     subject = SimpleNamespace(text="m", direction=direction)
     return SimpleNamespace(subject=subject, **(usual | rest | keywords))
 
@@ -109,10 +115,54 @@ def test_no_worse_than_follows_the_direction(direction: str, low: float | None, 
     assert (rule.low, rule.high) == (low, high)
 
 
+@pytest.mark.parametrize(("direction", "low", "high"), [("higher", 0.01, None), ("lower", None, -0.01)])
+def test_better_than_follows_the_direction(direction: str, low: float | None, high: float | None) -> None:
+    rule = rule_of(gate(direction, against="b", better_than=0.01))
+    assert (rule.low, rule.high, rule.strict) == (low, high, True)
+
+
+@pytest.mark.parametrize(("scale", "start"), [("difference", 0), ("ratio", 1), ("relative_change", 0)])
+@pytest.mark.parametrize(("direction", "sign"), [("higher", 1), ("lower", -1)])
+def test_margins_start_where_nothing_changes(scale: str, start: int, direction: str, sign: int) -> None:
+    for key, gain in (("no_worse_than", -0.02), ("better_than", 0.02)):
+        rule = rule_of(gate(direction, against="b", scale=scale, **{key: 0.02}))
+        limit = rule.low if direction == "higher" else rule.high
+        assert limit == pytest.approx(start + sign * gain)
+
+
+@pytest.mark.parametrize("key", ["no_worse_than", "better_than"])
 @pytest.mark.parametrize("direction", ["zero", "none"])
-def test_no_worse_than_needs_a_better_side(direction: str) -> None:
-    with pytest.raises(ConfigError, match="no_worse_than"):
-        rule_of(gate(direction, against="b", no_worse_than=0.01))
+def test_margins_need_a_better_side(direction: str, key: str) -> None:
+    with pytest.raises(ConfigError, match=key):
+        rule_of(gate(direction, against="b", **{key: 0.01}))
+
+
+@pytest.mark.parametrize(
+    ("observed", "lower", "upper", "by_value", "by_interval"),
+    [
+        (0.0, 0.0, 0.0, "fail", "fail"),
+        (0.01, 0.0, 0.02, "pass", "inconclusive"),
+        (0.01, 0.001, 0.02, "pass", "pass"),
+        (-0.01, -0.02, 0.0, "fail", "fail"),
+        (-0.01, -0.02, 0.001, "fail", "inconclusive"),
+    ],
+)
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_strict_limit_must_be_surpassed(
+    observed: float, lower: float, upper: float, by_value: str, by_interval: str, way: int
+) -> None:
+    ends = sorted((way * lower, way * upper))
+    for judged_by_interval, expected in ((False, by_value), (True, by_interval)):
+        limits = (0.0, None) if way == 1 else (None, 0.0)
+        rule = Rule(*limits, "b", judged_by_interval, strict=True)
+        assert verdict(rule, way * observed, *ends) == expected
+
+
+def test_rounding_does_not_surpass_a_limit() -> None:
+    rule = Rule(low=0.3, high=None, strict=True)
+    assert 0.1 + 0.2 > 0.3
+    assert verdict(rule, 0.1 + 0.2) == "fail"
+    assert verdict(rule, 0.30000001) == "pass"
 
 
 def test_a_gate_needs_a_limit() -> None:

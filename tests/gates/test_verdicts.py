@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from plmetrics.core.results import GATES_SCHEMA
-from plmetrics.gates.verdicts import evaluate_gates, verdict
+from plmetrics.gates.verdicts import Evidence, evaluate_gates, verdict
 
 if TYPE_CHECKING:
     from tests.gates.conftest import Table
@@ -165,7 +165,7 @@ def test_a_gate_that_no_model_can_meet_says_so(table: Table) -> None:
     suite = suite.model_copy(update={"models": {"b": suite.models["b"]}})
     from plmetrics.core.results import COMPARISONS_SCHEMA, METRICS_SCHEMA
 
-    judged = evaluate_gates(suite, METRICS_SCHEMA.to_frame(), COMPARISONS_SCHEMA.to_frame())
+    judged = evaluate_gates(suite, Evidence(METRICS_SCHEMA.to_frame(), COMPARISONS_SCHEMA.to_frame()))
     assert judged["verdict"].to_list() == ["inconclusive"]
     assert verdict(judged) == "inconclusive"
 

@@ -10,7 +10,8 @@ from references.samples import FAST, KEYS, assert_same, sample
 import plmetrics as plm
 from plmetrics.core.segments import Segments
 from plmetrics.inference.ordered import ordered_values, score_view
-from plmetrics.states.grid import Batch, SlicedGrid, Tally, shape
+from plmetrics.states.grid import FixedTally, Placed, SlicedGrid, Tally, fixed_bins, rolled_up, shape
+from plmetrics.states.locate import Locator
 from plmetrics.states.scores import Binning, OrderedRows, balanced_edges
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=30)
@@ -33,11 +34,21 @@ def exact(score, positive, weight, code):
     return OrderedRows(score[order], positive[order], mass, None).regroup(code[order], SLICES)
 
 
-def on_grid(edges, score, positive, weight, code, pieces=1):
-    tally = Tally("fine", 0, (SLICES, 1, *shape("fine", edges, SLICES)))
+def located(score, positive, bins):
+    return Locator.near(balanced_edges(score, score[positive], bins), score)
+
+
+def placed(locator, score, positive, weight, block=None):
+    key = locator.keys(score)
+    return Placed(2 * locator.of_keys(key) + positive, weight, block, score, key)
+
+
+def on_grid(locator, score, positive, weight, code, pieces=1):
+    edges = locator.edges
+    tally = Tally(0, np.zeros((SLICES, 1, *shape("fine", edges, SLICES))))
     for part in np.array_split(np.arange(len(score)), pieces):
         mass = None if weight is None else weight[part]
-        tally.add(Batch(edges, score[part], positive[part], mass, None), code[part])
+        tally.add(placed(locator, score[part], positive[part], mass), code[part])
     return SlicedGrid(edges, SLICES, tally.counts[:, 0], lambda _: iter(()), weight is not None)
 
 
@@ -55,9 +66,8 @@ tables = st.builds(
 @given(tables, st.sampled_from([2, 8, 24, 512]), st.integers(1, 4))
 def test_bounds_hold(table, bins, pieces):
     score, positive, _, _ = table
-    edges = balanced_edges(score, score[positive], bins)
     near, true = (
-        ordered_values(METRICS, on_grid(edges, *table, pieces), None),
+        ordered_values(METRICS, on_grid(located(score, positive, bins), *table, pieces), None),
         ordered_values(METRICS, exact(*table), None),
     )
     for metric in METRICS:
@@ -92,20 +102,33 @@ def test_a_bound_is_reached_by_the_worst_order_inside_bins(metric):
 def test_tallies_add_up_over_batches_and_slices():
     score, positive, weight, code = rows(300, 3, ties=True, weighted=True)
     block = np.random.default_rng(0).integers(0, 5, 300).astype(np.int32)
-    edges = balanced_edges(score, score[positive], 16)
+    locator = located(score, positive, 16)
+
+    def tally(bins, first, slices):
+        counts = np.zeros((slices, 5, *shape(bins, locator.edges, SLICES)))
+        if bins == "fine":
+            return Tally(first, counts)
+        return FixedTally(first, counts, bins, fixed_bins(bins, locator.keys))
+
     for bins in ("fine", Binning(4), Binning(4, distances=True)):
-        whole = Tally(bins, 0, (SLICES, 5, *shape(bins, edges, SLICES)))
-        whole.add(Batch(edges, score, positive, weight, block), code)
+        whole = tally(bins, 0, SLICES)
+        whole.add(placed(locator, score, positive, weight, block), code)
         held = code >= 0
         assert whole.counts[..., 0].sum() == weight[held if bins != "fine" else held & ~positive].sum()
-        parts = [Tally(bins, first, (1, 5, *shape(bins, edges, SLICES))) for first in range(SLICES)]
+        parts = [tally(bins, first, 1) for first in range(SLICES)]
         for part in np.array_split(np.arange(300), 7):
-            batch = Batch(edges, score[part], positive[part], weight[part], block[part])
-            for tally in parts:
-                tally.add(batch, code[part])
-        np.testing.assert_allclose(
-            np.concatenate([tally.counts for tally in parts]), whole.counts, rtol=1e-12
-        )
+            batch = placed(locator, score[part], positive[part], weight[part], block[part])
+            for each in parts:
+                each.add(batch, code[part])
+        np.testing.assert_allclose(np.concatenate([each.counts for each in parts]), whole.counts, rtol=1e-12)
+
+
+def test_slices_are_sums_of_cells():
+    counts = np.arange(24.0).reshape(6, 2, 2)
+    code = np.array([2, -1, 0, 2, 0, 0])
+    wanted = [counts[code == number].sum(axis=0) for number in range(4)]
+    np.testing.assert_array_equal(rolled_up(counts, code, 4), wanted)
+    np.testing.assert_array_equal(rolled_up(counts, np.arange(6), 6), counts)
 
 
 ORDERED = ["roc_auc", "gini", "average_precision", "ks", "ece", "brier_within_bin", "accuracy"]

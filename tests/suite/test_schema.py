@@ -10,7 +10,8 @@ import yaml
 from plmetrics.catalogue import registry
 from plmetrics.suite.model import Suite
 from plmetrics.suite.schema import json_schema
-from plmetrics.suite.sections import Columns, Compare, Curve, Data, Gate, ModelColumns, Output, Uncertainty
+from plmetrics.suite.gates import Gate
+from plmetrics.suite.sections import Columns, Compare, Curve, Data, ModelColumns, Output, Uncertainty
 
 SCHEMA = json_schema()
 TYPES: dict[str, type | tuple[type, ...]] = {

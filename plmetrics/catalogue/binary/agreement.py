@@ -203,6 +203,7 @@ class Mcc(AtThreshold):
 
     name = "mcc"
     range = (-1.0, 1.0)
+    interval_form = "delta"
     formula = "(TP TN - FP FN) / sqrt((TP + FP)(TP + FN)(TN + FP)(TN + FN))"
     use_when = (
         "You need one number for the whole confusion table that is high only if all four cells are good."
@@ -246,6 +247,7 @@ class CohenKappa(AtThreshold):
 
     name = "cohen_kappa"
     range = (-1.0, 1.0)
+    interval_form = "delta"
     interpretable = False
     formula = "(p_o - p_e) / (1 - p_e), p_o = (TP + TN)/n, p_e = ((TP+FP)(TP+FN) + (TN+FN)(TN+FP))/n^2"
     use_when = "You compare with a literature that reports kappa, such as agreement between raters."

@@ -77,6 +77,7 @@ class RocHullAuc(Metric):
     range = (0.0, 1.0)
     direction = "higher"
     kind = "pr_area"
+    smooth = False
     needs_score = True
     expressible = False
     formula = "area under the smallest concave curve that lies nowhere below the ROC curve"
@@ -159,6 +160,7 @@ class PrAuc(PrecisionRecallArea):
     """
 
     name = "pr_auc"
+    interval_form = "logit"
     formula = "integral of precision over recall"
     use_when = "You must match a number that was computed as a trapezoidal area."
     beware = "Straight lines between points promise what no threshold gives: prefer average_precision."
@@ -243,6 +245,7 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
     """
 
     name = "interpolated_ap"
+    smooth = False
     formula = "mean over recall levels r of the largest precision at recall >= r"
     use_when = "You must match a benchmark that reports it, as detection and retrieval do."
     beware = "It takes the best of all lower thresholds, so it is never below average_precision."

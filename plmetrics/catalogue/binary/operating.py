@@ -35,6 +35,7 @@ class OperatingPoint(Metric):
     task = "binary"
     family = "scores"
     range = (0.0, 1.0)
+    smooth = False
     direction: ClassVar[Direction] = "higher"
     threshold_free = False
     needs_score = True

@@ -177,6 +177,7 @@ class AveragePrecision(Metric):
     range = (0.0, 1.0)
     direction = "higher"
     kind = "pr_area"
+    interval_form = "delta"
     needs_score = True
     interpretable = False
     formula = "sum over distinct scores, descending, of (recall_k - recall_{k-1}) precision_k"

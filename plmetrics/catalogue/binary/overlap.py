@@ -46,6 +46,7 @@ class F1(AtThreshold):
     """
 
     name = "f1"
+    interval_form = "delta"
     interpretable = False
     formula = "2 TP / (2 TP + FP + FN)"
     use_when = "Precision and recall matter alike and true negatives are of no interest, as in retrieval."
@@ -84,6 +85,7 @@ class FBeta(Decision):
     """
 
     name = "fbeta"
+    interval_form = "delta"
     interpretable = False
     formula = "(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)"
     use_when = "Recall matters beta times as much as precision, and true negatives are of no interest."

@@ -71,6 +71,7 @@ class MeanScore(Metric):
     probability = True
     needs_score = True
     proper = "strictly"
+    interval_form = "t"
 
     def atoms(self) -> Mapping[str, Atom]:
         """The sum of the score over rows."""

@@ -77,6 +77,7 @@ class DefaultAccuracy(Metric):
     task = "binary"
     family = "sums"
     range = (0.0, 1.0)
+    smooth = False
     direction = "none"
     handles_imbalance = False
     formula = "max(P, N) / (P + N)"

@@ -32,6 +32,7 @@ class AtTop(Metric):
     task = "binary"
     family = "scores"
     range = (0.0, 1.0)
+    smooth = False
     direction = "higher"
     threshold_free = False
     needs_score = True

@@ -33,6 +33,7 @@ class MeanOfForecasts(Metric):
     family = "sums"
     expressible = False
     range = (0.0, INFINITY)
+    interval_form = "t"
     direction: ClassVar[Direction] = "lower"
 
     def levels(self) -> tuple[float, ...]:

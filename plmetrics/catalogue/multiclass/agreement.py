@@ -112,6 +112,7 @@ class DefaultAccuracy(_Agreement):
 
     name = "default_accuracy"
     range = (0.0, 1.0)
+    smooth = False
     direction = "none"
     formula = "max over classes of rows of c / W"
     use_when = "You want to know what an accuracy is worth."
@@ -181,6 +182,7 @@ class MatthewsCorrelation(_Agreement):
 
     name = "mcc"
     range = (-1.0, 1.0)
+    interval_form = "delta"
     interpretable = False
     formula = "(c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2)(s^2 - sum t_k^2))"
     use_when = "One number for the whole confusion table that chance alone leaves at 0."
@@ -224,6 +226,7 @@ class CohenKappa(_Agreement):
 
     name = "cohen_kappa"
     range = (-1.0, 1.0)
+    interval_form = "delta"
     formula = "1 - observed distance / distance of independent margins"
     use_when = "Classes come from raters, or are ordered (weighting linear or quadratic): near misses then count less."
     beware = "It depends on the sizes of the classes: compare it between models on the same rows only."

@@ -168,6 +168,11 @@ class OfClass(Metric):
         return self.rate.kind_of_class
 
     @property
+    def interval_form(self) -> Any:  # type: ignore[override]
+        """That of the rate."""
+        return self.rate.interval_form
+
+    @property
     def additive(self) -> bool:  # type: ignore[override]
         """Whether the rate is a total."""
         return self.rate.additive

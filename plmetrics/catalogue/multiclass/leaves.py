@@ -60,6 +60,16 @@ class Rebased(Metric):
         return self.inner.kind
 
     @property
+    def interval_form(self) -> Any:  # type: ignore[override]
+        """That of the inner metric."""
+        return self.inner.interval_form
+
+    @property
+    def smooth(self) -> bool:  # type: ignore[override]
+        """Whether the inner metric is."""
+        return self.inner.smooth
+
+    @property
     def probability(self) -> bool:  # type: ignore[override]
         """That of the inner metric."""
         return self.inner.probability

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.metric import IntervalForm, Undefined
     from plmetrics.states.sums import Rows
 
 FLOAT_EPSILON = 2.220446049250313e-16
@@ -33,6 +33,7 @@ class _MeanScore(Multiclass):
     family = "sums"
     probability = True
     reads_parts = True
+    interval_form: ClassVar[IntervalForm | None] = "t"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sum over rows."""
@@ -175,6 +176,7 @@ class LogLossSkill(_MeanScore):
 
     name = "log_loss_skill"
     range = (-INFINITY, 1.0)
+    interval_form = None
     direction = "higher"
     formula = "1 - log_loss / default_log_loss"
     use_when = "You compare log losses of tables whose classes are of different size."

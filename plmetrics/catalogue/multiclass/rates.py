@@ -199,6 +199,7 @@ class _Overlap(ClassRate):
     """Base of the rates of the rows that are of a class or called so; such a rate of one class is no proportion."""
 
     kind_of_class = "other"
+    interval_form = "delta"
 
 
 @register

@@ -82,6 +82,7 @@ class QueryMetric(Metric):
     task = "ranking"
     family = "sums"
     range = (0.0, 1.0)
+    interval_form = "t"
     direction: ClassVar[Direction] = "higher"
     expressible = False
     reads_gain: ClassVar[bool] = False

@@ -89,6 +89,7 @@ class RootMeanSquaredError(MeanOverRows):
     """
 
     name = "rmse"
+    interval_form = "delta"
     formula = "sqrt(sum of w (prediction - label)^2 / sum of w)"
     use_when = "Predictions are meant as means and you want the error in the label's own unit."
     beware = "A few outliers can decide it; a large gap to mae says that they do."
@@ -180,6 +181,7 @@ class BiasSquared(MeanOverRows):
 
     name = "bias_squared"
     kind = "norm"
+    interval_form = None
     interpretable = False
     formula = "(sum of w (prediction - label) / sum of w)^2"
     use_when = "You split mse into what recalibration can mend and what it cannot."

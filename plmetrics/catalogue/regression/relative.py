@@ -255,6 +255,7 @@ class RootMeanSquaredLogError(MeanSquaredLogError):
     """
 
     name = "rmsle"
+    interval_form = None
     interpretable = True
     formula = "sqrt(sum of w (ln(1 + prediction) - ln(1 + label))^2 / sum of w)"
     use_when = "As msle, and the number is to be read: 0.1 is an error of about 10 % where labels are large."

@@ -15,7 +15,7 @@ from plmetrics.states.sums import Atom, RowValue
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Direction
+    from plmetrics.catalogue.metric import Direction, IntervalForm
 
 INFINITY = float("inf")
 LABEL = RowValue("label", lambda rows: rows.label)
@@ -31,6 +31,7 @@ class MeanOverRows(Metric):
     task = "regression"
     family = "sums"
     range = (0.0, INFINITY)
+    interval_form: ClassVar[IntervalForm | None] = "t"
     direction: ClassVar[Direction] = "lower"
 
     def atoms(self) -> Mapping[str, Atom]:

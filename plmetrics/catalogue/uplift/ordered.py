@@ -169,6 +169,7 @@ class UpliftAtTop(OfOrder):
 
     name = "uplift_at_k"
     threshold_free = False
+    smooth = False
     formula = "mean outcome of the treated - mean outcome of the controls, in the top k"
     use_when = "The number or share of rows that will be treated is fixed."
     beware = "Few rows of one arm in the top make it noisy, and it does not see the order within the top."

@@ -1,4 +1,4 @@
-"""The paired bootstrap: the difference of two models on the same slices under the same resampling weights."""
+"""The paired bootstrap: two estimates under the same resampling weights, as a difference or as a ratio."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from plmetrics.inference.intervals.spread import Spread, spread
-from plmetrics.inference.intervals.student import block_factor
+from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.intervals.spread import spread, standard_error
 
 if TYPE_CHECKING:
-    from plmetrics.inference.estimate import Estimate
+    from collections.abc import Sequence
+
+    from plmetrics.inference.intervals.spread import Spread
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 Flags = NDArray[np.bool_]
+PValue = Literal["t", "percentile"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """Differences model - baseline over S slices, with interval and p value.
+    """Differences model - baseline over S slices, or ratios, with interval and p value.
 
     `difference` is NaN exactly where `status` is not "ok"; `lower` and `upper` are NaN exactly where
     `interval_status` is not "ok", and `p_value` is NaN there as well. `method` is None without an interval.
@@ -38,6 +41,11 @@ class Difference:
     interval_status: Texts
     status: Texts
 
+    def part(self, first: int, last: int) -> Difference:
+        """Those from one place up to another."""
+        own = slice(first, last)
+        return Difference(*(getattr(self, name)[own] for name in Difference.__slots__))
+
 
 def paired_difference(
     model: Estimate,
@@ -45,10 +53,10 @@ def paired_difference(
     *,
     equal: Flags,
     level: float,
-    p_value: Literal["t", "percentile"] = "t",
+    p_value: PValue = "t",
     absent: str = "not_requested",
 ) -> Difference:
-    """Compare two models slice by slice, replicate by replicate.
+    """Compare two estimates slice by slice, replicate by replicate.
 
     The interval is d -+ t sqrt(G / (G - 1)) SE(d) with G - 1 degrees of freedom, G the smaller number of
     effective blocks, and the p value is that of the same t: below 1 - level exactly where the interval
@@ -60,9 +68,9 @@ def paired_difference(
     replicates (`not_requested`).
 
     Args:
-        model: the model.
+        model: what is compared.
         baseline: what it is compared with, of the same slices and replicates.
-        equal: slices in which both models predict the same on every row: there the difference is 0, its
+        equal: where both have the same score on every row: the difference is 0, its
             interval [0, 0] and p 1, however many blocks there are.
         level: two-sided confidence level, such as 0.95.
         p_value: "percentile" counts replicates on the other side of 0 instead, and may then disagree with the
@@ -88,11 +96,12 @@ def paired_difference(
         return _without_interval(difference, blocks, status, absent)
     with np.errstate(invalid="ignore"):
         replicates = model.replicates - baseline.replicates
-    described = spread(replicates, np.maximum(np.abs(model.value), np.abs(baseline.value)))
+    magnitude = np.maximum(np.abs(model.value), np.abs(baseline.value))
+    described = spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
     interval_status = _interval_status(ok, equal, blocks, described)
     std_error = np.where(ok & (blocks >= 2), described.std_error, np.nan)
-    half, p = _student(difference, std_error, blocks, level)
-    if p_value == "percentile":
+    half, p = student_test(difference, described.student_error(blocks), blocks - 1.0, level)
+    if p_value == "percentile" and model.kind == "bootstrap":
         p = _percentile_p(replicates)
     none = interval_status != "ok"
     for found, sure in ((half, 0.0), (p, 1.0), (std_error, 0.0)):
@@ -104,6 +113,163 @@ def paired_difference(
     return Difference(difference, *ends, std_error, p, blocks, method, interval_status, status)
 
 
+def logged(estimate: Estimate) -> Estimate:
+    """The logarithm of an estimate: NaN where it is not positive."""
+    replicates = None if estimate.replicates is None else _log(estimate.replicates)
+    value = _log(estimate.value)
+    blocks, sizes = estimate.blocks, estimate.sizes
+    return Estimate(value, estimate.status, blocks, replicates, sizes, None, estimate.kind, estimate.groups)
+
+
+def paired_ratio(
+    model: Estimate,
+    baseline: Estimate,
+    logs: tuple[Estimate, Estimate],
+    *,
+    equal: Flags,
+    level: float,
+    p_value: PValue = "t",
+    absent: str = "not_requested",
+    relative: bool = False,
+) -> Difference:
+    """The ratio model / baseline slice by slice; or the relative change, which is the ratio - 1.
+
+    Interval and p value are those of the difference of the logarithms, as in `paired_difference`, and the ends are
+    transformed back: p is below 1 - level exactly where the interval excludes 1 (a change: 0). The standard error is
+    that of the replicates' ratios.
+
+    A ratio needs a positive baseline: with one of 0 its status is `zero_denominator`, with a negative one
+    `nonpositive_values`. Where the model's value is not positive there is a ratio, but no interval (`degenerate`).
+
+    Args:
+        model: what is compared.
+        baseline: what it is compared with, of the same slices and replicates.
+        logs: both as `logged` makes them.
+        equal: where both have the same score on every row: the ratio is 1, its interval [1, 1] and p 1.
+        level: two-sided confidence level, such as 0.95.
+        p_value: as in `paired_difference`.
+        absent: the status of an interval that is not made, for there are no replicates.
+        relative: whether to give the relative change.
+
+    >>> from plmetrics.inference.estimate import Estimate
+    >>> def of(value, drawn):
+    ...     return Estimate(np.array([value]), np.array(["ok"]), np.array([100]), np.array([drawn]).T, ())
+    >>> model, baseline = of(0.8, [0.79, 0.80, 0.82]), of(0.4, [0.41, 0.39, 0.40])
+    >>> found = paired_ratio(
+    ...     model, baseline, (logged(model), logged(baseline)), equal=np.array([False]), level=0.95
+    ... )
+    >>> found.difference.tolist(), found.lower.round(3).tolist(), found.upper.round(3).tolist()
+    ([2.0], [1.862], [2.149])
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = np.where(equal, 1.0, model.value / baseline.value)
+    status = ratio_status(model, baseline, ratio)
+    found = paired_difference(*logs, equal=equal, level=level, p_value=p_value, absent=absent)
+    ok = status == "ok"
+    interval_status = np.where(ok, found.interval_status, "undefined_value").astype(object)
+    if logs[0].replicates is None or logs[1].replicates is None:
+        interval_status[:] = absent
+        std_error = found.std_error
+    else:
+        interval_status[ok & ~np.isfinite(found.difference)] = "degenerate"
+        std_error = _ratio_error(model, baseline, ratio, equal)
+    none = interval_status != "ok"
+    method = found.method.copy()
+    method[none] = None
+    lower, upper = back_transformed(found.lower, found.upper, found.p_value, found.difference, level)
+    move = 1.0 if relative else 0.0
+    return Difference(
+        np.where(ok, ratio - move, np.nan),
+        np.where(none, np.nan, lower - move),
+        np.where(none, np.nan, upper - move),
+        np.where(ok & (found.blocks >= 2), std_error, np.nan),
+        np.where(none, np.nan, found.p_value),
+        found.blocks,
+        method,
+        interval_status,
+        status,
+    )
+
+
+def ratio_status(model: Estimate, baseline: Estimate, ratio: Array) -> Texts:
+    """Why there is no ratio, "ok" where there is."""
+    status: Texts = np.where(model.status != "ok", model.status, baseline.status).astype(object)
+    held = status == "ok"
+    status[held & (baseline.value < 0)] = "nonpositive_values"
+    status[held & (baseline.value == 0)] = "zero_denominator"
+    status[(status == "ok") & ~np.isfinite(ratio)] = "not_finite"
+    return status
+
+
+def back_transformed(
+    lower: Array, upper: Array, p: Array, difference: Array, level: float
+) -> tuple[Array, Array]:
+    """The ends of a ratio's interval from those of its logarithm; rounding does not bring 1 back into it."""
+    with np.errstate(over="ignore"):
+        low, high = np.exp(lower), np.exp(upper)
+    far = p < 1 - level
+    low = np.where(far & (difference > 0), np.maximum(low, np.nextafter(1.0, 2.0)), low)
+    return low, np.where(far & (difference < 0), np.minimum(high, np.nextafter(1.0, 0.0)), high)
+
+
+def stacked(estimates: Sequence[Estimate]) -> Estimate:
+    """Estimates of one kind, one after another."""
+    if len(estimates) == 1:
+        return estimates[0]
+    drawn = [one.replicates for one in estimates if one.replicates is not None]
+    groups = [one.groups for one in estimates if one.groups is not None]
+    every = len(estimates)
+    return Estimate(
+        np.concatenate([one.value for one in estimates]),
+        np.concatenate([one.status for one in estimates]),
+        np.concatenate([one.blocks for one in estimates]),
+        np.concatenate(drawn, axis=1) if len(drawn) == every else None,
+        (),
+        None,
+        estimates[0].kind,
+        np.concatenate(groups) if len(groups) == every else None,
+    )
+
+
+def student_test(difference: Array, error: Array, freedom: Array, level: float) -> tuple[Array, Array]:
+    """Half width and p value of a difference with a standard error, NaN without one.
+
+    Near p = 1 - level the two functions of Student's t round differently; the half width gives way, so that
+    the interval excludes 0 exactly where p says so.
+    """
+    size = np.abs(difference)
+    usable = (error > 0) & np.isfinite(size) & (freedom > 0)
+    free, spread_of = np.where(usable, freedom, 1.0), np.where(usable, error, 1.0)
+    with np.errstate(over="ignore"):
+        p = 2 * stdtr(free, -size / spread_of)
+    half = stdtrit(free, (1 + level) / 2) * spread_of
+    half = np.where(p < 1 - level, np.minimum(half, np.nextafter(size, 0.0)), np.maximum(half, size))
+    return np.where(usable, half, np.nan), np.where(usable, p, np.nan)
+
+
+def _log(values: Array) -> Array:
+    positive = values > 0
+    out: Array = np.log(values, out=np.full(values.shape, np.nan), where=positive)
+    return out
+
+
+def _groups(model: Estimate, baseline: Estimate) -> NDArray[np.int64] | None:
+    """How many blocks count in either."""
+    if model.groups is None or baseline.groups is None:
+        return None
+    return np.maximum(model.groups, baseline.groups)
+
+
+def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags) -> Array:
+    assert model.replicates is not None
+    assert baseline.replicates is not None
+    drawn = np.full(model.replicates.shape, np.nan)
+    with np.errstate(over="ignore"):
+        np.divide(model.replicates, baseline.replicates, out=drawn, where=baseline.replicates > 0)
+    error = standard_error(drawn, model.kind, ratio, _groups(model, baseline))
+    return np.where(equal, 0.0, error)
+
+
 def _interval_status(ok: Flags, equal: Flags, blocks: NDArray[np.int64], described: Spread) -> Texts:
     status = np.full(ok.shape, "ok", dtype=object)
     status[described.constant] = "degenerate"
@@ -112,25 +278,6 @@ def _interval_status(ok: Flags, equal: Flags, blocks: NDArray[np.int64], describ
     status[equal] = "ok"
     status[~ok] = "undefined_value"
     return status
-
-
-def _student(
-    difference: Array, std_error: Array, blocks: NDArray[np.int64], level: float
-) -> tuple[Array, Array]:
-    """Half width and p value, NaN without a spread.
-
-    Near p = 1 - level the two functions of Student's t round differently; the half width gives way, so that
-    the interval excludes 0 exactly where p says so.
-    """
-    size = np.abs(difference)
-    usable = (std_error > 0) & np.isfinite(size)
-    freedom = np.where(usable, blocks - 1.0, 1.0)
-    error = np.where(usable, std_error, 1.0) * block_factor(np.where(usable, blocks, 2))
-    with np.errstate(over="ignore"):
-        p = 2 * stdtr(freedom, -size / error)
-    half = stdtrit(freedom, (1 + level) / 2) * error
-    half = np.where(p < 1 - level, np.minimum(half, np.nextafter(size, 0.0)), np.maximum(half, size))
-    return np.where(usable, half, np.nan), np.where(usable, p, np.nan)
 
 
 def _percentile_p(replicates: Array) -> Array:

@@ -1,4 +1,7 @@
-"""The form `hanley_mcneil_score`: an ROC area's interval, which has a width also at 0 and at 1."""
+"""The forms `hanley_mcneil` and `hanley_mcneil_score`: an ROC area's intervals from its size and those of classes.
+
+Scores of either class are taken to be exponential. The latter form has a width also at 0 and at 1.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,17 @@ def area_error(area: Array, positives: Array, negatives: Array) -> Array:
     pairs = area * (1 - area)
     pairs = pairs + np.maximum(positives - 1, 0) * by_positives + np.maximum(negatives - 1, 0) * by_negatives
     return np.sqrt(np.maximum(pairs, 0.0) / (positives * negatives))
+
+
+def hanley_mcneil(area: Array, positives: Array, negatives: Array, level: float) -> tuple[Array, Array]:
+    """Area -+ z times its standard error, within [0, 1]; of no width at its ends.
+
+    >>> lower, upper = hanley_mcneil(np.array([0.75]), np.array([100.0]), np.array([100.0]), 0.95)
+    >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
+    (0.683, 0.817)
+    """
+    half = ndtri((1 + level) / 2) * area_error(area, positives, negatives)
+    return np.maximum(area - half, 0.0), np.minimum(area + half, 1.0)
 
 
 def hanley_mcneil_score(area: Array, positives: Array, negatives: Array, level: float) -> tuple[Array, Array]:

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.inference.intervals.basic import basic
+from plmetrics.inference.intervals.bca import bca
 from plmetrics.inference.intervals.centred import centred, centred_ratio
 from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
+from plmetrics.inference.intervals.methods import AREA_RANGES
+from plmetrics.inference.intervals.normal import normal
 from plmetrics.inference.intervals.percentile import percentile
 from plmetrics.inference.intervals.scale import scale_of
 from plmetrics.inference.intervals.spread import Spread, spread
@@ -26,14 +30,14 @@ Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 Bounds = tuple[float, float]
 Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
-Form = Literal["auto", "percentile", "t", "centred"]
 
 FEW_BLOCKS = 50
 """Below this many blocks, percentiles of replicates are too narrow and Student's quantiles take over."""
 
 _AUTO = {"norm": "centred", "ratio": "centred", "roc_area": "t", "pr_area": "t"}
-_AREA_RANGES = ((0.0, 1.0), (-1.0, 1.0))
 _END_TOLERANCE = 1e-12
+_CLIPPED = ("basic", "normal", "bca")
+"""Forms whose ends may both lie beyond an end of the range: nothing is left of such an interval."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +57,15 @@ class Interval:
     undefined_replicates: NDArray[np.int64]
 
 
-def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, form: Form) -> Interval:
+def interval(
+    estimate: Estimate,
+    *,
+    kind: Kind,
+    bounds: Bounds,
+    level: float,
+    form: str,
+    acceleration: Array | None = None,
+) -> Interval:
     """Choose and compute the interval of each slice; the first rung that holds decides.
 
     1. value undefined: `undefined_value`; fewer than 2 blocks: `too_few_units`;
@@ -61,14 +73,15 @@ def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, fo
     3. value at an end of its range, or all replicates equal: `wilson` for proportions, for ROC areas and Gini
        `hanley_mcneil_score`, else none, `degenerate`;
     4. the form that was asked for; with `auto`, `centred` for norm-type metrics and smallest ratios, `t` for
-       ROC and PR areas and below 50 blocks, else `percentile`.
+       ROC and PR areas and below 50 blocks, else `percentile`. Where `bca` has no correction it is `percentile`.
 
     Args:
         estimate: values, blocks and replicates; without replicates the status is `not_requested`.
         kind: what sort of number the metric is.
         bounds: range of the metric; ends of intervals never leave it.
         level: two-sided confidence level, such as 0.95.
-        form: the form of rung 4.
+        form: the form of rung 4: auto, percentile, t, centred, basic, normal or bca.
+        acceleration: `[slice]`, for bca; without it the form is `percentile`.
 
     >>> from plmetrics.inference.estimate import Estimate
     >>> drawn = np.linspace(0.6, 0.8, 101)[:, None] * np.array([[1.0, 0.0]]) + np.array([[0.0, 1.0]])
@@ -78,16 +91,23 @@ def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, fo
     (['percentile', 'wilson'], [0.605, 0.959])
     """
     if estimate.replicates is None:
-        return _without(estimate.value.shape, "not_estimable" if kind == "extreme" else "not_requested")
+        return without(estimate.value.shape, "not_estimable" if kind == "extreme" else "not_requested")
     described = spread(estimate.replicates, np.abs(estimate.value))
+    form = "percentile" if form == "bca" and acceleration is None else form
     method, status = _rungs(estimate, described, kind, bounds, form)
     lower, upper = np.full(estimate.value.shape, np.nan), np.full(estimate.value.shape, np.nan)
     for name in dict.fromkeys(method[status == "ok"]):
         index = np.flatnonzero((method == name) & (status == "ok"))
         centre = centred_ratio if kind == "ratio" else centred
-        ends = _ends(name, estimate.take(index), bounds, level, centre)
+        own = estimate.take(index)
+        if name == "bca":
+            assert acceleration is not None
+            ends = _corrected(own, acceleration[index], level, method, index)
+        else:
+            ends = _ends(name, own, described.std_error[index], bounds, level, centre)
         lower[index], upper[index] = (np.clip(end, *bounds) for end in ends)
     lost = (status == "ok") & ~(np.isfinite(lower) & np.isfinite(upper))
+    lost |= np.isin(method.astype(str), _CLIPPED) & (status == "ok") & ~(lower < upper)
     status[lost] = "degenerate"
     none = status != "ok"
     lower[none], upper[none], method[none] = np.nan, np.nan, None
@@ -95,7 +115,8 @@ def interval(estimate: Estimate, *, kind: Kind, bounds: Bounds, level: float, fo
     return Interval(lower, upper, std_error, method, status, described.undefined)
 
 
-def _without(shape: tuple[int, ...], reason: str) -> Interval:
+def without(shape: tuple[int, ...], reason: str) -> Interval:
+    """No interval in any slice, for one reason."""
     nothing = np.full(shape, np.nan)
     status = np.full(shape, reason, dtype=object)
     method = np.full(shape, None, dtype=object)
@@ -103,7 +124,7 @@ def _without(shape: tuple[int, ...], reason: str) -> Interval:
 
 
 def _rungs(
-    estimate: Estimate, described: Spread, kind: Kind, bounds: Bounds, form: Form
+    estimate: Estimate, described: Spread, kind: Kind, bounds: Bounds, form: str
 ) -> tuple[Texts, Texts]:
     """Method and status of each slice: rung 4 first, then 3 to 1, so that the first has the last word."""
     method = np.full(estimate.value.shape, form, dtype=object)
@@ -111,10 +132,10 @@ def _rungs(
     if form == "auto":
         method[:] = _AUTO.get(kind, "percentile")
         method[(method == "percentile") & (estimate.blocks < FEW_BLOCKS)] = "t"
-    flat = described.constant | _at_end(estimate.value, kind, bounds)
+    flat = described.constant | at_end(estimate.value, kind, bounds)
     if kind == "proportion":
         method[flat] = "wilson"
-    elif kind == "roc_area" and bounds in _AREA_RANGES:
+    elif kind == "roc_area" and bounds in AREA_RANGES:
         method[flat] = "hanley_mcneil_score"
     else:
         status[flat] = "degenerate"
@@ -124,7 +145,20 @@ def _rungs(
     return method, status
 
 
-def _at_end(value: Array, kind: Kind, bounds: Bounds) -> NDArray[np.bool_]:
+def _corrected(
+    estimate: Estimate, acceleration: Array, level: float, method: Texts, index: NDArray[np.int64]
+) -> tuple[Array, Array]:
+    """Ends of `bca`, and of `percentile`, under that name, where there is no correction."""
+    assert estimate.replicates is not None
+    lower, upper = bca(estimate.value, estimate.replicates, acceleration, level)
+    plain = ~np.isfinite(lower)
+    if plain.any():
+        lower[plain], upper[plain] = percentile(estimate.replicates[:, plain], level)
+        method[index[plain]] = "percentile"
+    return lower, upper
+
+
+def at_end(value: Array, kind: Kind, bounds: Bounds) -> NDArray[np.bool_]:
     """Whether a value is an end of its range, up to rounding.
 
     Near 0 there is no rounding to forgive, except for shares and areas, where nothing real is that small.
@@ -136,24 +170,31 @@ def _at_end(value: Array, kind: Kind, bounds: Bounds) -> NDArray[np.bool_]:
 
 
 def _ends(
-    name: str, estimate: Estimate, bounds: Bounds, level: float, centre: Callable[..., tuple[Array, Array]]
+    name: str,
+    estimate: Estimate,
+    std_error: Array,
+    bounds: Bounds,
+    level: float,
+    centre: Callable[..., tuple[Array, Array]],
 ) -> tuple[Array, Array]:
     value, replicates = estimate.value, estimate.replicates
     assert replicates is not None
     if name == "wilson":
-        return wilson(_share(value, (0.0, 1.0)), reduce(np.minimum, estimate.sizes), level)
+        return wilson(share_of(value, (0.0, 1.0)), reduce(np.minimum, estimate.sizes), level)
     if name == "hanley_mcneil_score":
         low, width = bounds[0], bounds[1] - bounds[0]
-        ends = hanley_mcneil_score(_share(value, bounds), estimate.sizes[0], estimate.sizes[-1], level)
+        ends = hanley_mcneil_score(share_of(value, bounds), estimate.sizes[0], estimate.sizes[-1], level)
         return low + width * ends[0], low + width * ends[1]
     if name == "centred":
         return centre(value, replicates, estimate.deviations, bounds[0], level)
     if name == "t":
         return student(value, replicates, estimate.blocks, scale_of(bounds), level)
-    return percentile(replicates, level)
+    if name == "normal":
+        return normal(value, std_error, level)
+    return basic(value, replicates, level) if name == "basic" else percentile(replicates, level)
 
 
-def _share(value: Array, bounds: Bounds) -> Array:
+def share_of(value: Array, bounds: Bounds) -> Array:
     """Where a value lies in its range, from 0 to 1, and exactly there where it is an end up to rounding."""
     share = (value - bounds[0]) / (bounds[1] - bounds[0])
     return np.where(share <= _END_TOLERANCE, 0.0, np.where(share >= 1 - _END_TOLERANCE, 1.0, share))

@@ -18,8 +18,10 @@ def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
     return lower, upper
 
 
-def quantiles(replicates: Array, probabilities: tuple[float, ...]) -> Array:
+def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Array:
     """Linear (type 7) quantiles `[probability, slice]` of the finite replicates; NaN where there are none.
+
+    Probabilities are numbers, or `[probability, slice]` where each slice has its own.
 
     Source: Hyndman and Fan (1996), Sample quantiles in statistical packages, The American Statistician 50(4).
 
@@ -28,7 +30,8 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...]) -> Array:
            [1.75]])
     """
     number = np.isfinite(replicates).sum(axis=0)
-    place = np.asarray(probabilities)[:, None] * np.maximum(number - 1, 0)
+    wanted = np.asarray(probabilities, dtype=np.float64)
+    place = (wanted[:, None] if wanted.ndim == 1 else wanted) * np.maximum(number - 1, 0)
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
     nan_last = np.where(np.isfinite(replicates), replicates, np.nan)

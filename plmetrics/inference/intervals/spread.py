@@ -3,33 +3,67 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from plmetrics.inference.weights import TILT
+
+if TYPE_CHECKING:
+    from plmetrics.inference.estimate import ReplicateKind
 
 Array = NDArray[np.float64]
 
 UNDEFINED_SHARE = 0.05
 """With more undefined replicates than this there is no interval: the rest no longer stand for all."""
 
-_ROUNDING = 1e-12
+_ROUNDING = {"bootstrap": 1e-12, "jackknife": 1e-13, "influence": 1e-14}
+"""By what share of their size replicates of each kind differ through rounding alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """The replicates' number that are undefined, standard deviation, and whether all are equal, by slice."""
+    """The replicates' number that are undefined, the standard error they say, and whether all are equal, by slice.
+
+    `kind` is how they were made.
+    """
 
     undefined: NDArray[np.int64]
     std_error: Array
     constant: NDArray[np.bool_]
     too_many_undefined: NDArray[np.bool_]
+    kind: ReplicateKind = "bootstrap"
+
+    def student_error(self, blocks: NDArray[np.int64]) -> Array:
+        """The standard error that Student's quantiles with `blocks` - 1 degrees of freedom are multiplied by.
+
+        Resampling G blocks takes sqrt((G - 1) / G) off a standard error, which is put back here; the other kinds of
+        replicates have it in them. Slices with fewer than 2 blocks have none.
+        """
+        if self.kind != "bootstrap":
+            return np.where(blocks >= 2, self.std_error, np.nan)
+        return np.where(blocks >= 2, block_factor(np.maximum(blocks, 2)) * self.std_error, np.nan)
 
 
-def spread(replicates: Array, magnitude: Array) -> Spread:
+def spread(
+    replicates: Array,
+    magnitude: Array,
+    kind: ReplicateKind = "bootstrap",
+    value: Array | None = None,
+    groups: NDArray[np.int64] | None = None,
+) -> Spread:
     """Describe replicates `[replicate, slice]`; NaN and infinity count as undefined.
 
     Replicates that differ by rounding alone, as measured by `magnitude` `[slice]`, the size of what they were
-    computed from, are equal, and their standard deviation is then exactly 0.
+    computed from, are equal, and their standard error is then exactly 0.
+
+    Args:
+        replicates: those of an estimate, or of the difference of two.
+        magnitude: see above.
+        kind: how they were made.
+        value: the estimate or difference itself; only a jackknife needs it.
+        groups: numbers of blocks that count in each slice; all if not given.
 
     >>> found = spread(np.array([[1.0, 0.2], [3.0, 0.2], [np.nan, 0.2]]), np.ones(2))
     >>> found.undefined, found.std_error.round(4), found.constant
@@ -40,11 +74,49 @@ def spread(replicates: Array, magnitude: Array) -> Spread:
     undefined = len(replicates) - number
     widest = np.max(replicates, axis=0, initial=-np.inf, where=defined)
     width = widest - np.min(replicates, axis=0, initial=np.inf, where=defined)
-    deviation = standard_deviation(replicates)
-    constant = (number > 0) & ((width <= _ROUNDING * magnitude) | (deviation == 0))
+    deviation = standard_error(replicates, kind, value, groups)
+    constant = (number > 0) & ((width <= _ROUNDING[kind] * magnitude) | (deviation == 0))
     std_error = np.where(constant & (number > 1), 0.0, deviation)
-    too_many = (undefined > UNDEFINED_SHARE * len(replicates)) | (number < 2)
-    return Spread(undefined, std_error, constant, too_many)
+    most = UNDEFINED_SHARE * len(replicates) if kind == "bootstrap" else 0
+    too_many = (undefined > most) | (number < 2)
+    return Spread(undefined, std_error, constant, too_many, kind)
+
+
+def standard_error(
+    replicates: Array,
+    kind: ReplicateKind = "bootstrap",
+    value: Array | None = None,
+    groups: NDArray[np.int64] | None = None,
+) -> Array:
+    """The standard error `[slice]` that replicates `[replicate, slice]` of a kind say.
+
+    Those of a bootstrap: their standard deviation. With one of G blocks left out: the root of (G - 1)/G times the sum
+    of squares around their mean (jackknife). With one block tilted: the root of G/(G - 1) times the sum of squares of
+    the blocks' influences (infinitesimal jackknife, which is the delta method). A block without rows of a slice moves
+    nothing there, and is not one of the G. The arguments are those of `spread`.
+
+    Source: Efron and Tibshirani (1993), An introduction to the bootstrap, chapters 11 and 21.
+
+    >>> left_out = np.array([[2.5], [2.0], [1.5]])
+    >>> standard_error(left_out, "jackknife", np.array([2.0])).round(4)
+    array([0.5774])
+    """
+    if kind == "bootstrap":
+        return standard_deviation(replicates)
+    if kind == "influence":
+        half = len(replicates) // 2
+        moved = (replicates[:half] - replicates[half:]) / (2 * TILT)
+    else:
+        assert value is not None
+        moved = replicates - value
+    number = np.full(moved.shape[1], len(moved)) if groups is None else groups
+    count = np.maximum(number, 2).astype(np.float64)
+    finite = np.isfinite(moved)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.sum(moved**2, axis=0, where=finite) - np.sum(moved, axis=0, where=finite) ** 2 / count
+    factor = count / (count - 1) if kind == "influence" else (count - 1) / count
+    known = (number >= 2) & (finite.sum(axis=0) >= 2)
+    return np.where(known, np.sqrt(np.maximum(squares, 0.0) * factor), np.nan)
 
 
 def standard_deviation(replicates: Array) -> Array:
@@ -55,3 +127,12 @@ def standard_deviation(replicates: Array) -> Array:
         mean = np.sum(replicates, axis=0, where=finite) / np.maximum(number, 1)
         squares = np.sum((replicates - mean) ** 2, axis=0, where=finite)
     return np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), np.nan)
+
+
+def block_factor(blocks: NDArray[np.int64]) -> Array:
+    """sqrt(G / (G - 1)): what resampling G blocks with replacement takes off a standard error; 2 blocks or more.
+
+    >>> block_factor(np.array([2])).round(4)
+    array([1.4142])
+    """
+    return np.sqrt(blocks / (blocks - 1.0))

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from plmetrics.inference.intervals.spread import standard_deviation
+from plmetrics.inference.intervals.spread import block_factor, standard_deviation
 
 if TYPE_CHECKING:
     from plmetrics.inference.intervals.scale import Scale
+
+__all__ = ["block_factor", "student"]
 
 Array = NDArray[np.float64]
 
@@ -52,12 +54,3 @@ def student(
     centre = scale.forward(value)
     half = stdtrit(blocks - 1.0, (1 + level) / 2) * block_factor(blocks) * error
     return scale.backward(centre - half), scale.backward(centre + half)
-
-
-def block_factor(blocks: NDArray[np.int64]) -> Array:
-    """sqrt(G / (G - 1)): what resampling G blocks with replacement takes off a standard error; 2 blocks or more.
-
-    >>> block_factor(np.array([2])).round(4)
-    array([1.4142])
-    """
-    return np.sqrt(blocks / (blocks - 1.0))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+from plmetrics.inference.run_comparisons import TEST as RUN_TEST
+from plmetrics.inference.tables import TEST
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -33,10 +35,15 @@ _ORDER = ("better", "worse", "higher", "lower", "unclear", "equal")
 
 
 def differences(summary: Summary, width: int) -> list[Text]:
-    """A block per model and baseline: differences on all rows and what they mean, and slices in one line."""
-    frame = summary.comparisons.filter(pl.col("contrast") == "model", pl.col("scale") == "difference")
-    pairs = frame.select("model", "baseline").unique(maintain_order=True).rows()
-    return separated([_pair(summary, frame, model, baseline, width) for model, baseline in pairs])
+    """A block per model, baseline and scale: differences on all rows and what they mean, and slices in one line.
+
+    The baseline is another model, or an earlier run.
+    """
+    known = pl.col("test").is_null() | pl.col("test").is_in([TEST, RUN_TEST])
+    frame = summary.comparisons.filter(pl.col("contrast").is_in(["model", "run"]), known)
+    keys = ("contrast", "model", "baseline", "scale")
+    parts = frame.partition_by(keys, maintain_order=True)
+    return separated([_pair(summary, part, width) for part in parts])
 
 
 def reading(row: Row, direction: str, alpha: float, values: tuple[float, float] | None = None) -> str:
@@ -47,6 +54,8 @@ def reading(row: Row, direction: str, alpha: float, values: tuple[float, float] 
     difference, p = row["difference"], row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
     if difference is None or p is None:
         return ""
+    if row.get("scale") == "ratio":
+        difference -= 1
     if difference == 0 and row["lower"] == row["upper"]:
         return "equal"
     if p >= alpha:
@@ -59,13 +68,20 @@ def reading(row: Row, direction: str, alpha: float, values: tuple[float, float] 
     return up if difference > 0 else down
 
 
-def _pair(summary: Summary, frame: pl.DataFrame, model: str, baseline: str, width: int) -> list[Text]:
-    own = frame.filter(pl.col("model") == model, pl.col("baseline") == baseline)
-    rows = own.filter(pl.col("slice_set") == "overall").rows(named=True)
-    tested = own["p_value"].is_not_null().any()
-    title = f"{printable(model)} against {printable(baseline)}"
+def remark(summary: Summary, scale: str, *, tested: bool) -> str:
+    """What stands beside the title of comparisons: their scale, and what was done to their p values."""
     how = "p not adjusted" if summary.correction in (None, "none") else f"p adjusted by {summary.correction}"
-    lines = heading(title, f"difference, {how}" if tested else "difference", width)
+    word = scale.replace("_", " ")
+    return f"{word}, {how}" if tested else word
+
+
+def _pair(summary: Summary, own: pl.DataFrame, width: int) -> list[Text]:
+    first = own.row(0, named=True)
+    rows = own.filter(pl.col("slice_set") == "overall").rows(named=True)
+    tested = bool(own["p_value"].is_not_null().any())
+    other = f"run {first['baseline']}" if first["contrast"] == "run" else first["baseline"]
+    title = f"{printable(first['model'])} against {printable(other)}"
+    lines = heading(title, remark(summary, first["scale"], tested=tested), width)
     lines += _lines(summary, rows, width, tested=tested)
     return lines + _in_slices(summary, own.filter(pl.col("slice_set") != "overall"), width)
 
@@ -73,12 +89,13 @@ def _pair(summary: Summary, frame: pl.DataFrame, model: str, baseline: str, widt
 def _lines(summary: Summary, rows: list[Row], width: int, *, tested: bool) -> list[Text]:
     values = _overall_values(summary.metrics)
     cells = []
-    for row, difference in zip(rows, aligned([_shown(row) for row in rows]), strict=True):
+    for row, difference in zip(rows, aligned([shown(row) for row in rows]), strict=True):
         cells.append([Text(metric_label(row)), difference])
         if tested:
             p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
-            cells[-1] += [Text(p_value(p)), _word(_reading(summary, row, values))]
-    columns = [Column("metric"), Column("difference"), Column("p", align="right"), Column("reading")]
+            cells[-1] += [Text(p_value(p)), word(_reading(summary, row, values))]
+    title = rows[0]["scale"].replace("_", " ") if rows else "difference"
+    columns = [Column("metric"), Column(title), Column("p", align="right"), Column("reading")]
     return table_or_stack(columns if tested else columns[:2], cells, width)
 
 
@@ -87,15 +104,15 @@ def _in_slices(summary: Summary, frame: pl.DataFrame, width: int) -> list[Text]:
     if not rows:
         return []
     keyed = summary.directions
-    counts = Counter(reading(row, keyed.get(row["metric"], "none"), _alpha(summary)) for row in rows)
-    parts = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word])
+    counts = Counter(reading(row, keyed.get(row["metric"], "none"), alpha(summary)) for row in rows)
+    parts = ", ".join(f"{counts[said]} {said}" for said in _ORDER if counts[said])
     return wrapped(Text(f"in slices: {parts}", FAINT), width)
 
 
 def _reading(summary: Summary, row: Row, values: Mapping[tuple[str, str | None, str], float | None]) -> str:
     here, there = (values.get((row["metric"], row["class"], row[side])) for side in ("model", "baseline"))
     known = None if here is None or there is None else (here, there)
-    return reading(row, summary.directions.get(row["metric"], "none"), _alpha(summary), known)
+    return reading(row, summary.directions.get(row["metric"], "none"), alpha(summary), known)
 
 
 def _overall_values(metrics: pl.DataFrame) -> dict[tuple[str, str | None, str], float | None]:
@@ -103,21 +120,24 @@ def _overall_values(metrics: pl.DataFrame) -> dict[tuple[str, str | None, str], 
     return {(metric, of_class, model): value for metric, of_class, model, value in rows}
 
 
-def _shown(row: Row) -> Estimate:
+def shown(row: Row) -> Estimate:
+    """A comparison with its interval, or why there is none."""
     return estimate(
         row["difference"],
         row["lower"],
         row["upper"],
         status=row["status"],
         interval_status=row["interval_status"],
-        signed=True,
+        signed=row["scale"] != "ratio",
     )
 
 
-def _word(word: str) -> Text:
-    arrow = _ARROWS.get(word)
-    return Text(f"{arrow} {word}" if arrow else word, _STYLES.get(word, FAINT))
+def word(said: str) -> Text:
+    """A reading with its arrow and colour."""
+    arrow = _ARROWS.get(said)
+    return Text(f"{arrow} {said}" if arrow else said, _STYLES.get(said, FAINT))
 
 
-def _alpha(summary: Summary) -> float:
+def alpha(summary: Summary) -> float:
+    """What p values are held against."""
     return 1 - (0.95 if summary.level is None else summary.level)

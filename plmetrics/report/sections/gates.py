@@ -80,7 +80,7 @@ def _cells(row: Row) -> list[Text]:
     """Verdict, name if it has one, rule, model, slice, what was observed, and why it is not clear."""
     rule = f"{row['metric']} {row['rule']}"
     name = "" if row["gate"] == rule else row["gate"] or ""
-    note = "" if row["outcome"] in _QUIET else row["note"] or ""
+    note = "" if row["outcome"] == "pass" else row["note"] or ""
     return [
         Text(row["outcome"], _STYLES[row["outcome"]]),
         Text(printable(name)),
@@ -128,6 +128,7 @@ def _condensed(checks: list[Row]) -> Iterator[Row]:
             yield group[0] | {
                 "model": _several([row["model"] or "" for row in group], "models"),
                 "place": _several([_place(row) for row in group], "slices"),
+                "note": None,
                 "together": [row["observed"] for row in group if row["observed"] is not None],
             }
 
@@ -146,7 +147,7 @@ def _place(row: Row) -> str:
 def _observed(row: Row) -> Estimate:
     together = row.get("together")
     if together is None:
-        signed = row["rule"].startswith("difference")
+        signed = row["rule"].startswith(("difference", "relative change"))
         return estimate(row["observed"], row["lower"], row["upper"], status=row["status"], signed=signed)
     if not together:
         return Estimate("-", f"({row['status']})")

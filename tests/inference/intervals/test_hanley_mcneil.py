@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plmetrics.inference.intervals.hanley_mcneil import area_error, hanley_mcneil_score
+from plmetrics.inference.intervals.hanley_mcneil import area_error, hanley_mcneil, hanley_mcneil_score
 
 sizes = st.integers(1, 5000).map(float)
 
@@ -73,3 +73,15 @@ def test_nothing_is_known_without_one_of_the_classes() -> None:
     area, counts = np.array([0.5, 0.5, np.nan]), (np.array([0.0, 5.0, 5.0]), np.array([5.0, 0.0, 5.0]))
     ends = hanley_mcneil_score(area, *counts, 0.95)
     assert np.isnan(ends).all()
+
+
+@pytest.mark.parametrize(
+    ("area", "positives", "negatives", "expected"),
+    [(0.75, 100, 100, (0.683, 0.817)), (0.929207, 2357, 7412, (0.921866, 0.936549))],
+)
+def test_published_intervals_of_the_plain_form(
+    area: float, positives: int, negatives: int, expected: tuple[float, float]
+) -> None:
+    sizes = np.array([float(positives)]), np.array([float(negatives)])
+    lower, upper = hanley_mcneil(np.array([area]), *sizes, 0.95)
+    assert (lower[0], upper[0]) == pytest.approx(expected, abs=1.5 * 10.0 ** (2 - len(str(expected[0]))))

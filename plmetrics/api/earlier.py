@@ -1,0 +1,116 @@
+"""An earlier run that this one is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.results import DECOMPOSITION_SCHEMA
+
+if TYPE_CHECKING:
+    from plmetrics.api.outcome import Result
+    from plmetrics.inference.analysis import Analysis
+    from plmetrics.inference.run_comparisons import Side
+    from plmetrics.runs.reading import StoredResult
+    from plmetrics.suite.model import Suite
+
+_PATH = ("compare", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The results of an earlier run, and its id."""
+
+    result: Result | StoredResult
+    name: str
+
+
+def earlier_run(
+    suite: Suite, compare: Any = None, base: Path | None = None, home: Path | None = None
+) -> Earlier | None:
+    """The run that `compare.run` names; None without one, and before the first run of the suite itself.
+
+    Of a folder of runs it is the latest that is complete.
+
+    Args:
+        suite: its section compare says which.
+        compare: the mapping with the result itself, where that was handed over.
+        base: the folder that a relative path starts from.
+        home: the folder of the suite's own runs.
+
+    Raises:
+        DataError: it is no run that has ended with results; located at `compare.run`.
+    """
+    from plmetrics.runs.diff import run_name
+    from plmetrics.runs.earlier import earlier_results
+    from plmetrics.runs.folder import RECORD
+    from plmetrics.runs.reading import read_run
+    from plmetrics.suite.compare import RESULT
+
+    if suite.compare is None or suite.compare.run is None:
+        return None
+    if suite.compare.run == RESULT:
+        result = compare["run"]
+        return Earlier(result, run_name(result))
+    path = Path(suite.compare.run) if base is None else base / suite.compare.run
+    held = [] if (path / RECORD).is_file() else earlier_results(path, 1)[0]
+    if not held and home is not None and path.resolve() == home.resolve():
+        return None
+    try:
+        stored = held[0] if held else read_run(path).results()
+    except PlmetricsError as error:
+        raise type(error)([replace(problem, path=_PATH) for problem in error.problems]) from error
+    return Earlier(stored, run_name(stored))
+
+
+def with_earlier(
+    comparisons: pl.DataFrame, suite: Suite, metrics: pl.DataFrame, earlier: Earlier | None
+) -> pl.DataFrame:
+    """The comparisons, and those of the table `metrics` with that of the earlier run."""
+    if earlier is None or suite.compare is None:
+        return comparisons
+    from plmetrics.inference.run_comparisons import run_comparisons
+
+    level = 0.95 if suite.uncertainty is None else suite.uncertainty.level
+    found = run_comparisons(*_sides(suite, metrics, earlier), suite.compare.scales, level)
+    return pl.concat([comparisons, found], how="diagonal")
+
+
+def decomposed(analysis: Analysis, metrics: pl.DataFrame, earlier: Earlier | None) -> pl.DataFrame:
+    """The table `decomposition`: of models, and of the runs."""
+    compare = analysis.suite.compare
+    if compare is None or not compare.decompose:
+        return DECOMPOSITION_SCHEMA.to_frame()
+    from plmetrics.inference.decomposition import decompositions
+    from plmetrics.inference.run_decomposition import run_decompositions
+
+    found = [decompositions(analysis)]
+    if earlier is not None:
+        sides = _sides(analysis.suite, metrics, earlier)
+        found.append(run_decompositions(analysis.suite, *sides, analysis.level))
+    return pl.concat(found)
+
+
+def _sides(suite: Suite, metrics: pl.DataFrame, earlier: Earlier) -> tuple[Side, Side]:
+    """This run and the earlier one."""
+    from plmetrics.inference.run_comparisons import Side
+
+    before = earlier.result
+    return Side("", metrics, suite.uncertainty), Side(earlier.name, before.metrics, before.suite.uncertainty)
+
+
+def noted(result: Result, earlier: Earlier | None) -> Result:
+    """The result with warnings: metrics that are not decomposed, and what the runs do not share, as in a diff."""
+    from plmetrics.inference.decomposition import left_out
+    from plmetrics.runs.diff import not_alike
+
+    words = left_out(result.suite) if result.decomposition.height else []
+    if earlier is None and result.suite.compare is not None and result.suite.compare.run is not None:
+        words.append("there is no earlier run of this suite to compare with yet")
+    if earlier is not None:
+        words += [f"compared with {earlier.name}: {note}" for note in not_alike(earlier.result, result)]
+    return replace(result, record={**result.record, "warnings": [*result.record["warnings"], *words]})

@@ -1,0 +1,59 @@
+"""What a metric says of a single row: the number whose mean it is, or whether the row is called rightly."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.states.sums import View, as_tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.states.sums import Rows
+
+_MEMBERS = ("taking", "mass")
+_RIGHT = ("tp", "tn", "hit")
+
+
+def row_value(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
+    """The number of each row whose mean over rows the metric is; None if it is no such mean.
+
+    A row where the number is null takes no part in the mean.
+
+    >>> import plmetrics as plm
+    >>> row_value(plm.metric("brier_score")) is None, row_value(plm.metric("f1")) is None
+    (False, True)
+    """
+    if metric.family != "sums" or metric.interval_form != "t":
+        return None
+    atoms = metric.atoms()
+    summed = [part for part in atoms.values() if not all(atom.counts for atom in as_tuple(part))]
+    if len(summed) != 1 or isinstance(summed[0], tuple):
+        return None
+    total, unit = summed[0], _unit(metric)
+    members = [part for name in _MEMBERS if (part := atoms.get(name)) is not None]
+    if not members:
+        return total.build if unit == 1.0 else lambda rows: total.build(rows) * unit
+    (member,) = as_tuple(members[0])
+    return lambda rows: pl.when(member.build(rows)).then(total.build(rows) * unit)
+
+
+def _unit(metric: Metric) -> float:
+    """What the metric is of a single row whose sum is 1: 100 for a percentage."""
+    ones = dict.fromkeys(("n", "weight", *metric.atoms()), np.array(1.0))
+    return float(metric.finalise(View(ones)))
+
+
+def called_rightly(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
+    """Whether each row is called rightly, where the metric is the accuracy; else None."""
+    if getattr(metric, "name", None) != "accuracy":
+        return None
+    held = metric.atoms()
+    atoms = [atom for name in _RIGHT if name in held for atom in as_tuple(held[name])]
+    return lambda rows: reduce(or_, (atom.build(rows) for atom in atoms))

@@ -1,0 +1,81 @@
+"""Placement values: the share of the other class that a row is on the right side of, ties counting half.
+
+Their mean over the positives is the area under the ROC curve, and so it is over the negatives; how they vary says
+how precise the area is, and how two scores' placements vary together how precise the difference of two areas is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core import ops
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """An ROC area with the two parts of its variance: that of the positives' mean placement, and of the negatives'.
+
+    A part is NaN where its class has fewer than 2 rows.
+    """
+
+    area: Any
+    positive_variance: Any
+    negative_variance: Any
+
+
+def placed(positive: Any, negative: Any) -> Placed:
+    """The area and its variance from the rows of each class at the distinct scores, ascending.
+
+    A part is the variance of the class's placements, with its size less 1, divided by its size. Arrays of any leading
+    axes, or segments. Rows count once each: weights have no such variance.
+
+    Source: DeLong, DeLong and Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
+    operating characteristic curves, Biometrics 44(3).
+
+    >>> found = placed(np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0]))
+    >>> [float(part) for part in (found.area, found.positive_variance, found.negative_variance)]
+    [0.875, 0.015625, 0.015625]
+    """
+    positives, negatives = ops.total(positive), ops.total(negative)
+    below, above = ops.cumulative(negative), ops.cumulative(positive, descending=True)
+    of_positives = ops.ratio(below - negative / 2.0, ops.spread(negatives, below))
+    of_negatives = ops.ratio(above - positive / 2.0, ops.spread(positives, above))
+    area, positive_variance = _mean(of_positives, positive, positives)
+    _, negative_variance = _mean(of_negatives, negative, negatives)
+    return Placed(area, positive_variance, negative_variance)
+
+
+def _mean(placement: Any, rows: Any, size: Any) -> tuple[Any, Any]:
+    """The mean of placements, and its variance."""
+    held = ops.where(rows > 0, placement, 0.0)
+    mean = ops.ratio(ops.total(rows * held), size)
+    away = held - ops.spread(mean, held)
+    rest = np.maximum(size - 1.0, 0.0)
+    return mean, ops.ratio(ops.total(rows * away * away), rest * size)
+
+
+def row_placements(score: Array, positive: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """The placement of each positive and of each negative, in the order of the rows; NaN without the other class.
+
+    >>> row_placements(np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False]))
+    (array([1.  , 0.75]), array([0.75, 1.  ]))
+    """
+    inside, outside = np.sort(score[positive]), np.sort(score[~positive])
+    below = _both_sides(outside, score[positive])
+    above = 1.0 - _both_sides(inside, score[~positive])
+    return below, above
+
+
+def _both_sides(others: Array, score: Array) -> Array:
+    """The share of the others that lie below each score, ties counting half."""
+    if len(others) == 0:
+        return np.full(len(score), np.nan)
+    left, right = np.searchsorted(others, score, side="left"), np.searchsorted(others, score, side="right")
+    share: Array = (left + right) / (2.0 * len(others))
+    return share

@@ -1,0 +1,106 @@
+"""Counts by window, cell and place rolled up to slices, the windows beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.table.slices import Cube, Slices
+
+    Array = NDArray[np.float64]
+
+KEY = "@key"
+"""Twice the number of a slice cell, and 1 more in rows that are evaluated."""
+
+PLACE = "@place"
+SUMS = ("rows", "weight", "offset", "square")
+
+_SHORT = 1 << 15
+"""Up to so many slices their numbers are sorted as short integers, which takes one pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedCounts:
+    """One column in the slices of one set, cut by slice and ascending in place, null last.
+
+    `frame` has a row for each `slice` and `place` that occurs in a window: `rows_0` and `weight_0` in the reference,
+    `rows_1` and `weight_1` in the rows that are evaluated. Where places are edges of bins, `offset_W` and `square_W`
+    are sums of weight x (value - place) and of weight x (value - place)^2.
+    """
+
+    slices: Slices
+    frame: pl.DataFrame
+
+
+def recentred(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
+    """Counts whose place is the number of an edge, and whose sums are about a centre: the edge, and sums about it."""
+    known = frame[PLACE].is_not_null().to_numpy()
+    place = edges[frame[PLACE].fill_null(0).to_numpy()]
+    weight, offset, square = (
+        frame[name].fill_null(0.0).to_numpy() for name in ("weight", "offset", "square")
+    )
+    moved = place - centre
+    above = np.where(known, offset - weight * moved, 0.0)
+    squares = np.where(known, square - 2 * moved * offset + weight * moved**2, 0.0)
+    return frame.with_columns(
+        pl.Series(PLACE, place).set(pl.Series(~known), None),
+        pl.Series("offset", np.maximum(above, 0.0)),
+        pl.Series("square", np.maximum(squares, 0.0)),
+    )
+
+
+def sliced_counts(
+    sets: Sequence[Slices], cubes: Sequence[Cube], frames: Sequence[pl.DataFrame]
+) -> tuple[SlicedCounts, ...]:
+    """The counts of every slice set, from those of each cube."""
+    made = [_Cells.of(frame) for frame in frames]
+    out = []
+    for slices in sets:
+        number = next(i for i, cube in enumerate(cubes) if any(part is slices for part in cube.sets))
+        codes = cubes[number].slice_codes(slices, made[number].cell)
+        out.append(SlicedCounts(slices, made[number].rolled_up(codes)))
+    return tuple(out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Counts as arrays, ascending in place, null last; `rank` numbers the different places."""
+
+    cell: NDArray[np.int64]
+    window: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    place: pl.Series
+    sums: dict[str, Array]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> _Cells:
+        frame = frame.sort(PLACE, nulls_last=True)
+        place, key = frame[PLACE], frame[KEY].to_numpy()
+        rank = place.ne_missing(place.shift()).cum_sum().to_numpy().astype(np.int64)
+        sums = {name: frame[name].to_numpy().astype(np.float64) for name in SUMS if name in frame.columns}
+        return cls(key >> 1, key & 1, rank, place, sums)
+
+    def rolled_up(self, codes: NDArray[np.int64]) -> pl.DataFrame:
+        """Sums by slice and place; rows of no slice, whose code is negative, are left out."""
+        small = codes.astype(np.int16) if len(codes) and codes.max() < _SHORT else codes
+        order = np.argsort(small, kind="stable")
+        order = order[np.count_nonzero(codes < 0) :]
+        slices, rank, window = codes[order], self.rank[order], self.window[order]
+        starts = np.ones(len(order), dtype=np.bool_)
+        starts[1:] = (slices[1:] != slices[:-1]) | (rank[1:] != rank[:-1])
+        first = np.flatnonzero(starts)
+        columns: dict[str, object] = {"slice": slices[first], "place": self.place.gather(order[first])}
+        for name, values in self.sums.items():
+            for side in (0, 1):
+                held = np.where(window == side, values[order], 0.0)
+                summed = np.add.reduceat(held, first) if len(first) else held
+                columns[f"{name}_{side}"] = np.rint(summed).astype(np.int64) if name == "rows" else summed
+        return pl.DataFrame(columns)

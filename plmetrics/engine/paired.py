@@ -1,0 +1,199 @@
+"""What tests of two models read: sums of pairs of rows in the scan, and the rows themselves where a test ranks them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.row_values import called_rightly, row_value
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.suite.comparison_tests import OF_ROWS, ON_MEANS, by_fold
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import LABEL, plain_column, valid_column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.prepare import Prepared
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections import ComparisonTest
+
+GAINED, LOST, BOTH, TOTAL, SQUARES = "gained", "lost", "both", "total", "squares"
+_POSITIVE, _CODE = "@positive", "@cell"
+
+
+def asked_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
+    """The tests of `compare`, each once."""
+    tests = () if suite.compare is None else suite.compare.tests
+    return tuple({test.text: test for test in tests}.values())
+
+
+def row_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
+    """Those of them that read rows, or sums of them."""
+    folded = suite.columns.fold is not None
+    named = {"mcnemar", "delong", *ON_MEANS}
+    return tuple(t for t in asked_tests(suite) if t.test in named and not by_fold(t, folded=folded))
+
+
+def dependence(suite: Suite) -> str | None:
+    """Why rows cannot be tested as independent ones that count once; None where they can."""
+    if suite.columns.weight is not None:
+        return "weighted"
+    return None if suite.columns.unit is None else "clustered"
+
+
+def pair_column(model: str, baseline: str, metric: Metric, part: str) -> str:
+    """The column of a sum over the rows of two models. No replicate is made of it."""
+    return f"{model}|differs|{baseline}|{metric.text}|{part}"
+
+
+def pair_sums(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
+    """The sums that tests read of each pair of models: rows that one of them gains, and moments of differences."""
+    suite = prepared.request.suite
+    names = {test.test for test in row_tests(suite)} & {"mcnemar", "paired_t", "always_valid"}
+    if not names or dependence(suite) is not None or suite.compare is None:
+        return []
+    out: list[pl.Expr] = []
+    for model, baseline in suite.compare.pairs_of(prepared.request.models):
+        both = _both_valid(prepared, model, baseline)
+        for metric in metrics:
+            sums: dict[str, pl.Expr] = {}
+            if "mcnemar" in names:
+                sums |= _discordant(prepared, metric, (model, baseline), both)
+            if names - {"mcnemar"}:
+                sums |= _moments(prepared, metric, (model, baseline), both)
+            out += [part.alias(pair_column(model, baseline, metric, name)) for name, part in sums.items()]
+    return out
+
+
+def _both_valid(prepared: Prepared, model: str, baseline: str) -> pl.Expr | None:
+    if prepared.request.suite.data.missing != "drop_per_model":
+        return None
+    return pl.col(valid_column(model)) & pl.col(valid_column(baseline))
+
+
+def _discordant(
+    prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl.Expr | None
+) -> dict[str, pl.Expr]:
+    right = called_rightly(metric)
+    if right is None:
+        return {}
+    one, other = (right(prepared.row_of(model)) for model in pair)
+    counted = {GAINED: one & ~other, LOST: other & ~one, BOTH: one | ~one}
+    return {
+        name: (part if both is None else part & both).sum().cast(pl.Int64) for name, part in counted.items()
+    }
+
+
+def _moments(
+    prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl.Expr | None
+) -> dict[str, pl.Expr]:
+    value = row_value(metric)
+    if value is None:
+        return {}
+    one, other = (value(prepared.row_of(model)) for model in pair)
+    difference = one - other if both is None else pl.when(both).then(one - other)
+    return {
+        BOTH: difference.is_not_null().sum().cast(pl.Int64),
+        TOTAL: difference.sum(),
+        SQUARES: (difference**2).sum(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRows:
+    """The rows that tests rank: losses, scores and classes of each model, and the slice of each row in every set."""
+
+    prepared: Prepared
+    frame: pl.DataFrame
+
+    def slices(self, index: int) -> NDArray[np.int64]:
+        """The slice of each row in a set, -1 for none."""
+        slices = self.prepared.slices[index]
+        if slices.slice_set.is_whole:
+            return np.zeros(self.frame.height, dtype=np.int64)
+        number = self.prepared.cube_of(slices)
+        cells = self.frame[f"{_CODE}|{number}"].to_numpy()
+        return self.prepared.cubes[number].slice_codes(slices, cells)
+
+    def differences(self, metric: Metric, model: str, baseline: str) -> NDArray[np.float64]:
+        """The model's value of each row less the baseline's; NaN where one has none."""
+        one, other = (self.frame[_loss(name, metric)].to_numpy() for name in (model, baseline))
+        return np.where(self.valid(model, baseline), one - other, np.nan)
+
+    def scores(self, model: str) -> NDArray[np.float64]:
+        """The model's score of each row."""
+        return self.frame[score_column(model)].to_numpy()
+
+    def positive(self) -> NDArray[np.bool_]:
+        """The class of each row."""
+        return self.frame[_POSITIVE].to_numpy()
+
+    def valid(self, model: str, baseline: str) -> NDArray[np.bool_]:
+        """The rows that count for both models."""
+        held = [valid_column(name) for name in (model, baseline)]
+        if held[0] not in self.frame.columns:
+            return np.ones(self.frame.height, dtype=np.bool_)
+        return (self.frame[held[0]] & self.frame[held[1]]).to_numpy()
+
+    def times(self, column: str) -> NDArray[np.int64]:
+        """The place of each row in the order of a column."""
+        return self.frame[plain_column(column)].rank("dense").cast(pl.Int64).to_numpy()
+
+
+def paired_rows(prepared: Prepared) -> PairedRows | None:
+    """Bring the rows that tests rank; None where no test does, or rows are dependent or too many.
+
+    Raises:
+        DataError: a time is null.
+    """
+    suite = prepared.request.suite
+    tests = [test for test in row_tests(suite) if test.test in OF_ROWS]
+    if not tests or dependence(suite) is not None or not prepared.exact:
+        return None
+    models = prepared.request.models
+    columns: dict[str, pl.Expr] = {}
+    if any(test.test == "delong" for test in tests):
+        columns |= {score_column(model): pl.col(score_column(model)) + 0.0 for model in models}
+        columns[_POSITIVE] = pl.col(LABEL) == 1
+    if any(test.test != "delong" for test in tests):
+        columns |= _losses(prepared)
+    if suite.data.missing == "drop_per_model":
+        columns |= {valid_column(model): pl.col(valid_column(model)) for model in models}
+    columns |= {
+        f"{_CODE}|{index}": cube.cell().cast(pl.Int64)
+        for index, cube in enumerate(prepared.cubes)
+        if cube.codes
+    }
+    times = {test.time: place for place, test in enumerate(tests) if test.time is not None}
+    columns |= {plain_column(name): pl.col(plain_column(name)) for name in times}
+    frame = prepared.table.frame.select(part.alias(name) for name, part in columns.items()).collect()
+    for name in times:
+        _refuse_nulls(frame[plain_column(name)], name)
+    return PairedRows(prepared, frame)
+
+
+def _losses(prepared: Prepared) -> dict[str, pl.Expr]:
+    found: dict[str, pl.Expr] = {}
+    for metric in prepared.request.suite.metrics:
+        value = row_value(metric)
+        if value is not None:
+            for model in prepared.request.models:
+                found[_loss(model, metric)] = value(prepared.row_of(model)).cast(pl.Float64)
+    return found
+
+
+def _loss(model: str, metric: Metric) -> str:
+    return f"@loss|{model}|{metric.text}"
+
+
+def _refuse_nulls(column: pl.Series, name: str) -> None:
+    if column.null_count():
+        msg = f"column '{name}' (time of diebold_mariano) is null in {column.null_count():,} rows"
+        raise DataError(Problem(msg, ("compare", "tests"), "leave them out with data.where, or fill them in"))

@@ -1,0 +1,119 @@
+"""Sums behind bias, variance and noise: of a model that was trained several times, from a column for each training.
+
+One more aggregation over the cells of the run's slice sets. Of the m predictions p of a row with label y and label
+without noise f (y where it is not known): (mean p - f)^2, the mean of (p - mean p)^2, (y - f)^2 and the mean of
+(p - y)^2, each times the row's weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.states.sums import SumsState
+from plmetrics.table.roles import LABEL, plain_column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.engine.prepare import Prepared
+    from plmetrics.states.sums import Array
+    from plmetrics.table.slices import Slices
+
+BIAS, VARIANCE, NOISE, LOSS = "bias_squared", "variance", "noise", "expected_loss"
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedSums:
+    """The sums of one name in the slices of a set; `n` and `weight` are those of the rows."""
+
+    name: str
+    slices: Slices
+    sums: Mapping[str, Array]
+    n: Array
+    weight: Array
+
+
+def repeated_sums(prepared: Prepared) -> list[RepeatedSums]:
+    """Run the aggregation, for overall and the slice sets of the cross-validation; nothing without such columns.
+
+    Args:
+        prepared: a run whose rows passed their checks.
+    """
+    spec = prepared.request.suite.cross_validation
+    if spec is None or not spec.repeated:
+        return []
+    asked = ("overall", *spec.slices)
+    wanted = [part for part in prepared.slices if part.slice_set.name in asked]
+    numbers = sorted({prepared.cube_of(part) for part in wanted})
+    aggregates = _aggregates(prepared, spec.repeated, spec.truth)
+    plans = []
+    for number in numbers:
+        columns = prepared.cubes[number].columns
+        plans.append(
+            prepared.table.frame.group_by(columns).agg(aggregates)
+            if columns
+            else prepared.table.frame.select(aggregates)
+        )
+    states: dict[int, SumsState] = {}
+    for number, frame in zip(numbers, pl.collect_all(plans), strict=True):
+        states[number] = _state(prepared, number, frame)
+    return [
+        made
+        for part in wanted
+        for made in _rolled_up(prepared, part, states[prepared.cube_of(part)], list(spec.repeated))
+    ]
+
+
+def _aggregates(
+    prepared: Prepared, repeated: Mapping[str, Sequence[str]], truth: str | None
+) -> list[pl.Expr]:
+    weight = prepared.table.weight
+    label = pl.col(LABEL)
+    target = label if truth is None else pl.col(plain_column(truth)).cast(pl.Float64)
+
+    def total(value: pl.Expr) -> pl.Expr:
+        return (value if weight is None else value * weight).sum()
+
+    out = [pl.len().cast(pl.Float64).alias("n")]
+    out.append((pl.len().cast(pl.Float64) if weight is None else weight.sum()).alias("weight"))
+    for name, columns in repeated.items():
+        predictions = [pl.col(plain_column(column)).cast(pl.Float64) for column in columns]
+        mean = pl.mean_horizontal(predictions)
+        parts = {
+            BIAS: (mean - target) ** 2,
+            VARIANCE: pl.mean_horizontal([(one - mean) ** 2 for one in predictions]),
+            LOSS: pl.mean_horizontal([(one - label) ** 2 for one in predictions]),
+        }
+        if truth is not None:
+            parts[NOISE] = (label - target) ** 2
+        out += [total(value).alias(f"{kind}|{name}") for kind, value in parts.items()]
+    return out
+
+
+def _state(prepared: Prepared, number: int, frame: pl.DataFrame) -> SumsState:
+    cube = prepared.cubes[number]
+    cell = np.zeros(frame.height, dtype=np.int64)
+    if cube.columns:
+        cell = frame.select(cube.cell().alias("cell"))["cell"].to_numpy()
+    held = {
+        name: frame[name].cast(pl.Float64).to_numpy() for name in frame.columns if name not in cube.columns
+    }
+    return SumsState(cell, np.zeros(frame.height, dtype=np.int64), held, 1)
+
+
+def _rolled_up(
+    prepared: Prepared, part: Slices, state: SumsState, names: Sequence[str]
+) -> list[RepeatedSums]:
+    codes = prepared.cubes[prepared.cube_of(part)].slice_codes(part, state.cell)
+    sliced = state.roll_up(codes, len(part))
+    n, weight = sliced.total("n"), sliced.total("weight")
+    out = []
+    for name in names:
+        kinds = [kind for kind in (BIAS, VARIANCE, NOISE, LOSS) if f"{kind}|{name}" in state.columns]
+        sums = {kind: sliced.total(f"{kind}|{name}") for kind in kinds}
+        out.append(RepeatedSums(name, part, sums, n, weight))
+    return out

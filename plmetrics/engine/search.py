@@ -1,0 +1,314 @@
+"""The search for slices: the codes of the searched columns, and few groupings that serve all their crossings.
+
+Units fall into two parts, one that is searched and one that confirms, and within each into the same number of blocks.
+A crossing's sums are those of an ordinary slice set whose blocks are the searched ones first and the others after.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.hashing import SEARCH_SALT, mix_expr, mix_int
+from plmetrics.engine.passes import BLOCK, refuse_bad, summed_columns
+from plmetrics.engine.prepare import prepare
+from plmetrics.engine.request import bind
+from plmetrics.engine.searched_columns import searched_columns
+from plmetrics.engine.searched_rows import Tally, by_block, code_column, row_values
+from plmetrics.states.sums import SlicedSums, SumsState
+from plmetrics.suite.sections import Uncertainty
+from plmetrics.table.roles import UNIT, prediction_table
+from plmetrics.table.slices import LOOKUP_CELLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.prepare import Prepared
+    from plmetrics.engine.searched_columns import SearchedColumn
+    from plmetrics.suite.find_slices import FindSlices
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+LEAST_GROUPS = 20_000
+GROUPS = 600_000
+"""The most groups of one grouping."""
+
+GROUPS_A_PASS = 4_000_000
+"""The most groups that the groupings of one scan have together."""
+
+BATCH_ROWS = 1_000_000
+_WORDS = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """The slices of some columns that occur: `codes` `[slice, column]`, and their sums by block."""
+
+    columns: tuple[int, ...]
+    codes: NDArray[np.int64]
+    sums: SlicedSums
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Columns that are grouped by together, and what the scan brought of them."""
+
+    columns: tuple[int, ...]
+    state: SumsState
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStates:
+    """The sums of a search: blocks 0 to `blocks` - 1 are those of the searched part, the rest confirms.
+
+    `populations` is the prefix of the counts that hold for a model.
+    """
+
+    columns: tuple[SearchedColumn, ...]
+    groupings: tuple[Grouping, ...]
+    blocks: int
+    depth: int
+    populations: Mapping[str, str]
+
+    def overall(self) -> SlicedSums:
+        """The sums of all rows, as one slice."""
+        state = self.groupings[0].state
+        return state.roll_up(np.zeros(len(state.cell), dtype=np.int64), 1)
+
+    def crossings(self) -> Iterator[Crossing]:
+        """Every set of columns once, with the slices that occur."""
+        waiting = dict.fromkeys(subsets(len(self.columns), self.depth))
+        for grouping in self.groupings:
+            sizes = [self.columns[number].size for number in grouping.columns]
+            digits = dict(zip(grouping.columns, _digits(grouping.state.cell, sizes), strict=True))
+            for members in [members for members in waiting if digits.keys() >= set(members)]:
+                del waiting[members]
+                yield self._crossing(grouping.state, members, [digits[number] for number in members])
+
+    def _crossing(
+        self, state: SumsState, members: tuple[int, ...], digits: list[NDArray[np.int64]]
+    ) -> Crossing:
+        sizes = [self.columns[number].size for number in members]
+        key = _cells([*digits, state.block], [*sizes, state.blocks])
+        occupied, place = _occupied(key, math.prod(sizes) * state.blocks)
+        columns = {
+            name: np.bincount(place, weights=column, minlength=len(occupied)).astype(np.float64, copy=False)
+            for name, column in state.columns.items()
+        }
+        cell, block = np.divmod(occupied, state.blocks)
+        first = np.diff(cell, prepend=-1) > 0
+        sums = SlicedSums(np.cumsum(first) - 1, block, columns, int(first.sum()), state.blocks)
+        return Crossing(members, np.stack(_digits(cell[first], sizes), axis=1), sums)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """What a search will group by: the prepared rows, the codes of the columns, and groupings of them by number."""
+
+    prepared: Prepared
+    spec: FindSlices
+    columns: tuple[SearchedColumn, ...]
+    groupings: tuple[tuple[int, ...], ...]
+
+    @property
+    def slices(self) -> int:
+        """How many slices there may be."""
+        return possible([column.size for column in self.columns], self.spec.depth)
+
+    def passes(self) -> list[list[tuple[int, ...]]]:
+        """The groupings of each scan."""
+        out: list[list[tuple[int, ...]]] = []
+        room = 0
+        for members in self.groupings:
+            groups = self.groups(members)
+            if not out or groups > room:
+                out.append([])
+                room = GROUPS_A_PASS
+            out[-1].append(members)
+            room -= groups
+        return out
+
+    def groups(self, members: Sequence[int]) -> int:
+        """The most groups of a grouping."""
+        return math.prod(self.columns[number].size for number in members) * 2 * self.spec.blocks
+
+    def rows(self) -> pl.LazyFrame:
+        """The block of every row, searched ones first, its codes, and what it adds to each sum."""
+        blocks = self.spec.blocks
+        confirms = (~searched(pl.col(UNIT), self.spec)).cast(pl.UInt16)
+        block = (confirms * blocks + (pl.col(UNIT) % blocks).cast(pl.UInt16)).alias(BLOCK)
+        codes = [column.code().alias(code_column(number)) for number, column in enumerate(self.columns)]
+        values = row_values(self.prepared, self.spec.metric)
+        return self.prepared.table.frame.select(block, *codes, *values)
+
+    def tally(self, members: tuple[int, ...]) -> Tally:
+        """The sums of a grouping, empty."""
+        return Tally(members, [self.columns[number].size for number in members], 2 * self.spec.blocks)
+
+
+def searched(unit: pl.Expr, spec: FindSlices) -> pl.Expr:
+    """Whether a unit belongs to the part that is searched: by a hash of its own, so that no block tells."""
+    salt = SEARCH_SALT ^ mix_int(spec.seed)
+    limit = pl.lit(min(int(spec.share * _WORDS), _WORDS - 1), dtype=pl.UInt64)
+    return mix_expr(unit ^ pl.lit(salt, dtype=pl.UInt64)) < limit
+
+
+def subsets(columns: int, depth: int) -> list[tuple[int, ...]]:
+    """The sets of columns that are crossed, the smaller first.
+
+    >>> subsets(3, 2)
+    [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
+    """
+    sizes = range(1, min(depth, columns) + 1)
+    return [members for size in sizes for members in combinations(range(columns), size)]
+
+
+def possible(sizes: Sequence[int], depth: int) -> int:
+    """How many slices the columns may have, alone and crossed.
+
+    >>> possible([2, 3], 2)
+    11
+    """
+    counts = [1] + [0] * depth
+    for size in sizes:
+        for deep in range(depth, 0, -1):
+            counts[deep] += counts[deep - 1] * size
+    return sum(counts[1:])
+
+
+def grouped(sizes: Sequence[int], depth: int, limit: int) -> tuple[tuple[int, ...], ...]:
+    """Few groupings of columns, so that each set of `depth` columns lies within one.
+
+    Sets join a grouping while that has at most `limit` cells; a set that is wider stands alone.
+
+    >>> grouped([2, 2, 2, 50], 2, 100)
+    ((0, 1, 2), (0, 3), (1, 3), (2, 3))
+    """
+    made: list[tuple[int, ...]] = []
+    for members in combinations(range(len(sizes)), min(depth, len(sizes))):
+        if any(set(members) <= set(known) for known in made):
+            continue
+        for place, known in enumerate(made):
+            union = tuple(sorted({*known, *members}))
+            if math.prod(sizes[number] for number in union) <= limit:
+                made[place] = union
+                break
+        else:
+            made.append(members)
+    return tuple(members for members in made if not any(set(members) < set(other) for other in made))
+
+
+def search_plan(suite: Suite, source: Source) -> SearchPlan:
+    """Find what the searched columns hold, and plan the groupings.
+
+    Raises:
+        ConfigError: there are more slices than `max_slices`.
+        DataError: a column is absent, or of a type that has no slices.
+    """
+    spec = suite.find_slices
+    assert spec is not None
+    prepared = prepare(bind(_inner(suite, spec), source))
+    spec = spec.model_copy(update={"metric": prepared.request.suite.metrics[0]})
+    columns = searched_columns(prepared, spec)
+    sizes = [column.size for column in columns]
+    number = possible(sizes, spec.depth)
+    if number > suite.max_slices:
+        raise _too_many(suite, columns, number)
+    groups = min(GROUPS, max(LEAST_GROUPS, prepared.rows.read))
+    together = grouped(sizes, spec.depth, groups // (2 * spec.blocks))
+    return SearchPlan(_searching(prepared, columns, spec), spec, columns, together)
+
+
+def search_states(plan: SearchPlan) -> SearchStates:
+    """Run the scans.
+
+    Raises:
+        DataError: rows failed a check that the metric needs, and the suite says that is an error.
+    """
+    spec, prepared = plan.spec, plan.prepared
+    groupings: list[Grouping] = []
+    for together in plan.passes():
+        tallies = {members: plan.tally(members) for members in together}
+        for rows in plan.rows().collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
+            refuse_bad(prepared, rows)
+            batch = by_block(rows)
+            for tally in tallies.values():
+                tally.add(batch)
+        for members, tally in tallies.items():
+            cell, block, sums = tally.occupied()
+            held = summed_columns(prepared, [spec.metric], sums)
+            groupings.append(Grouping(members, SumsState(cell, block, held, 2 * spec.blocks)))
+    return SearchStates(plan.columns, tuple(groupings), spec.blocks, spec.depth, prepared.populations())
+
+
+def _inner(suite: Suite, spec: FindSlices) -> Suite:
+    """The suite of a run that looks at the search's metric only."""
+    nothing = ("compare", "leakage", "drift", "cross_validation", "find_slices")
+    return suite.model_copy(
+        update={
+            **dict.fromkeys(nothing),
+            "metrics": (spec.metric,),
+            "metric_slices": {},
+            "slices": {},
+            "gates": (),
+            "curves": (),
+            "uncertainty": Uncertainty(blocks=spec.blocks),
+        }
+    )
+
+
+def _searching(prepared: Prepared, columns: Sequence[SearchedColumn], spec: FindSlices) -> Prepared:
+    """The prepared run with the codes of the searched columns, and only the models that are searched for.
+
+    Rows are left out as for all models, so that the search sees those that the tables are made from.
+    """
+    request = prepared.request
+    roles = replace(request.roles, keys=tuple(column.key for column in columns))
+    table = prediction_table(request.raw, request.schema, roles)
+    chosen = {name: model for name, model in request.suite.models.items() if name in (spec.model or (name,))}
+    suite = request.suite.model_copy(update={"models": chosen})
+    return replace(prepared, table=table, request=replace(request, suite=suite))
+
+
+def _too_many(suite: Suite, columns: Sequence[SearchedColumn], number: int) -> ConfigError:
+    widest = max(columns, key=lambda column: column.size)
+    msg = f"the search has up to {number:,} slices, more than max_slices = {suite.max_slices:,}"
+    hint = (
+        f"lower depth, top or bins, name fewer columns ('{widest.label}' has the most values, {widest.size:,}), "
+        "or raise max_slices"
+    )
+    return ConfigError(Problem(msg, ("find_slices",), hint))
+
+
+def _occupied(key: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different keys below a size, ascending, and the place of each key among them."""
+    if size > LOOKUP_CELLS:
+        occupied, place = np.unique(key, return_inverse=True)
+        return occupied, place
+    held = np.zeros(size, dtype=np.bool_)
+    held[key] = True
+    return np.flatnonzero(held), (np.cumsum(held) - 1)[key]
+
+
+def _cells(digits: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:
+    cell = np.zeros(len(digits[0]), dtype=np.int64)
+    for digit, size in zip(digits, sizes, strict=True):
+        cell = cell * size + digit
+    return cell
+
+
+def _digits(cell: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The inverse of `_cells`."""
+    out = []
+    for size in reversed(sizes):
+        cell, digit = np.divmod(cell, size)
+        out.append(digit)
+    return out[::-1]

@@ -1,0 +1,217 @@
+"""Intervals for all that one gate judges at once: wide enough that corrected p values and the intervals agree.
+
+Each row is tested in both directions: that the truth is above the limit, and that it is below. Both one-sided p values
+are corrected within the rows of the gate, at half of 1 - level each. The lower end of the interval is then taken at the
+level to which the first p value was held, the upper end at that of the second, so that the interval is on one side of
+the limit exactly where the corrected p value says so:
+
+* bonferroni: a / m, m the number of rows with an interval;
+* holm: a / (m - k) for the p value of rank k (from 0) among those that are significant, and a / (m - s) for the others,
+  s the number of significant ones;
+* benjamini_hochberg: a s / m for the significant ones, and a (s + 1) / m for the others.
+
+With a = (1 - level) / 2, falsely deciding gates on one side have at most the chance a (holm, bonferroni) of being any.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtr, stdtrit
+
+from plmetrics.inference.correction import adjust
+from plmetrics.inference.intervals.scale import IDENTITY, Scale, scale_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_SMALLEST = 1e-300
+_STRETCHED = "centred"
+_SHARES = ((0.0, 1.0), (-1.0, 1.0))
+_CHANGE = Scale("log of 1 + v", np.log1p, np.expm1, lambda v: 1 / (1 + v))
+_RATIO = scale_of((0.0, np.inf))
+_CONTRASTS = {
+    "difference": (IDENTITY, (-np.inf, np.inf)),
+    "ratio": (_RATIO, (0.0, np.inf)),
+    "relative_change": (_CHANGE, (-1.0, np.inf)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How some rows spread about their values: errors below and above on a scale, for Student's t of some freedom."""
+
+    rows: Index
+    centre: Array
+    below: Array
+    above: Array
+    freedom: Array
+    forward: Callable[[Array], Array]
+    backward: Callable[[Array], Array]
+
+    def tails(self, limit: float) -> tuple[Array, Array]:
+        """One-sided p values of the tests that the truth is above the limit, and below it."""
+        away = self.centre - self.forward(np.full(self.centre.shape, limit))
+        error = np.where(away >= 0, self.below, self.above)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            statistic = np.where(away == 0, 0.0, away / error)
+        return stdtr(self.freedom, -statistic), stdtr(self.freedom, statistic)
+
+    def ends(self, beneath: Array, beyond: Array) -> tuple[Array, Array]:
+        """Ends of intervals that leave out so much on either side."""
+        lower = self.centre + stdtrit(self.freedom, beneath) * self.below
+        upper = self.centre - stdtrit(self.freedom, beyond) * self.above
+        return self.backward(lower), self.backward(upper)
+
+
+def widened(
+    rows: pl.DataFrame,
+    limit: float,
+    correction: str,
+    *,
+    bounds: tuple[float, float],
+    scale: str,
+    level: float,
+) -> pl.DataFrame:
+    """The rows with intervals at the level that their p values are held to.
+
+    Values get Student's t on the metric's scale, from `std_error` and `blocks` (form 5 of the resampling rules), and
+    contrasts on the contrast's scale, from their own t interval. Where there is no such spread the halves of the
+    interval that is there are stretched in proportion to the quantiles: of norm-type metrics (`centred`), and of shares
+    and areas at an end of their range, whose odds go with the square of the quantile (as Wilson's do).
+
+    Args:
+        rows: of one gate, with observed, lower, upper, std_error, blocks and method.
+        limit: of the gate.
+        correction: holm, bonferroni or benjamini_hochberg.
+        bounds: range of the metric.
+        scale: of a contrast; empty for values.
+        level: of the intervals that are there.
+
+    Returns:
+        The rows with other `lower` and `upper`, null where there is no interval or none can be widened, and
+        `family_size`, the number of rows that were judged together.
+    """
+    forms = _contrasts(rows, scale, level) if scale else _values(rows, bounds, level)
+    limits = _CONTRASTS[scale][1] if scale else bounds
+    held = [form for form in forms if len(form.rows)]
+    lower, upper = np.full(rows.height, np.nan), np.full(rows.height, np.nan)
+    if held:
+        index = np.concatenate([form.rows for form in held])
+        tails = [form.tails(float(np.clip(limit, *limits))) for form in held]
+        left_out = [
+            share_left_out(np.concatenate([pair[side] for pair in tails]), correction, (1 - level) / 2)
+            for side in (0, 1)
+        ]
+        cuts = np.cumsum([len(form.rows) for form in held])[:-1]
+        parts = zip(held, *(np.split(side, cuts) for side in left_out), strict=True)
+        ends = [form.ends(beneath, beyond) for form, beneath, beyond in parts]
+        lower[index], upper[index] = (np.concatenate(side) for side in zip(*ends, strict=True))
+    return rows.with_columns(
+        pl.Series("lower", np.clip(lower, *limits)).fill_nan(None),
+        pl.Series("upper", np.clip(upper, *limits)).fill_nan(None),
+        family_size=pl.lit(sum(len(form.rows) for form in held), dtype=pl.Int64),
+    )
+
+
+def share_left_out(p: Array, correction: str, share: float) -> Array:
+    """What each one-sided p value of a family is held to, so that p <= it exactly where the corrected p <= `share`.
+
+    >>> share_left_out(np.array([0.001, 0.3, 0.012]), "holm", 0.03).round(3).tolist()
+    [0.01, 0.03, 0.015]
+    """
+    number = len(p)
+    held = np.maximum(p, _SMALLEST)
+    significant = int((adjust(held, correction) <= share).sum())
+    rank = np.empty(number, dtype=np.int64)
+    rank[np.argsort(held, kind="stable")] = np.arange(number)
+    if correction == "bonferroni":
+        return np.full(number, share / number)
+    if correction == "holm":
+        return share / (number - np.minimum(rank, significant))
+    if correction == "benjamini_hochberg":
+        return share * np.where(rank < significant, significant, significant + 1) / number
+    return np.full(number, share)
+
+
+def _column(rows: pl.DataFrame, name: str) -> Array:
+    values: Array = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return values
+
+
+def _freedom(blocks: Array) -> Array:
+    """Student's degrees of freedom; without end where blocks are not known, or do not matter."""
+    return np.where(blocks >= 2, blocks - 1, np.inf)
+
+
+def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> list[Form]:
+    """Contrasts have a t interval of their own, symmetric on their scale."""
+    own = _CONTRASTS[scale][0]
+    with np.errstate(divide="ignore"):
+        value, lower, upper = (own.forward(_column(rows, name)) for name in ("observed", "lower", "upper"))
+    freedom = _freedom(_column(rows, "blocks"))
+    error = (upper - lower) / (-2 * stdtrit(freedom, (1 - level) / 2))
+    index = np.flatnonzero(np.isfinite(value) & np.isfinite(error))
+    return [_on(own, index, value[index], error[index], freedom[index])]
+
+
+def _on(scale: Scale, rows: Index, centre: Array, error: Array, freedom: Array) -> Form:
+    return Form(rows, centre, error, error, freedom, scale.forward, scale.backward)
+
+
+def _values(rows: pl.DataFrame, bounds: tuple[float, float], level: float) -> list[Form]:
+    value, lower, upper = (_column(rows, name) for name in ("observed", "lower", "upper"))
+    std_error, freedom = _column(rows, "std_error"), _freedom(_column(rows, "blocks"))
+    known = np.isfinite(value) & np.isfinite(lower) & np.isfinite(upper)
+    inside = known & (value > bounds[0]) & (value < bounds[1])
+    stretched = known & (rows["method"] == _STRETCHED).fill_null(value=False).to_numpy()
+    student = inside & ~stretched & (std_error > 0)
+    at_end = known & ~inside & ~stretched & (bounds in _SHARES)
+    halves = np.flatnonzero(stretched | (inside & ~student))
+    index, own, normal = np.flatnonzero(student), scale_of(bounds), -ndtri((1 - level) / 2)
+    factor = np.sqrt(1 + 1 / freedom[index])
+    error = std_error[index] * factor * np.abs(own.slope(value[index]))
+    below, above = (value - lower)[halves] / normal, (upper - value)[halves] / normal
+    endless = np.full(halves.shape, np.inf)
+    return [
+        _on(own, index, own.forward(value[index]), error, freedom[index]),
+        Form(halves, value[halves], below, above, endless, IDENTITY.forward, IDENTITY.backward),
+        _at_top(np.flatnonzero(at_end & (value >= bounds[1])), lower, bounds, normal),
+        _at_bottom(np.flatnonzero(at_end & (value <= bounds[0])), upper, bounds, normal),
+    ]
+
+
+def _at_top(rows: Index, lower: Array, bounds: tuple[float, float], normal: float) -> Form:
+    """Shares of 1: the root of the odds against is proportional to the quantile."""
+    low, width = bounds[0], bounds[1] - bounds[0]
+
+    def forward(value: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return -np.sqrt((low + width - value) / (value - low))
+
+    nothing = np.zeros(rows.shape)
+    below = -forward(lower[rows]) / normal
+    endless = np.full(rows.shape, np.inf)
+    return Form(rows, nothing, below, nothing, endless, forward, lambda g: low + width / (1 + g * g))
+
+
+def _at_bottom(rows: Index, upper: Array, bounds: tuple[float, float], normal: float) -> Form:
+    """Shares of 0: the root of the odds is proportional to the quantile."""
+    low, high = bounds
+    mirrored = _at_top(rows, low + high - upper, bounds, normal)
+    return Form(
+        rows,
+        mirrored.centre,
+        mirrored.above,
+        mirrored.below,
+        mirrored.freedom,
+        lambda value: -mirrored.forward(low + high - value),
+        lambda g: low + high - mirrored.backward(g),
+    )

@@ -1,0 +1,59 @@
+"""The tests as functions of columns and counts: `plmetrics.tests`."""
+
+from plmetrics.inference.comparisons.arms import (
+    cohen_d,
+    lift,
+    mann_whitney,
+    two_proportion_z,
+    two_proportion_z_from_counts,
+    welch_t,
+    welch_t_from_moments,
+)
+from plmetrics.inference.comparisons.delong import AreaCovariance, delong, delong_covariance
+from plmetrics.inference.comparisons.diebold_mariano import diebold_mariano
+from plmetrics.inference.comparisons.friedman import friedman, iman_davenport, nemenyi
+from plmetrics.inference.comparisons.mcnemar import mcnemar, mcnemar_from_counts
+from plmetrics.inference.comparisons.outcome import TestResult
+from plmetrics.inference.comparisons.paired_t import corrected_resampled_t, five_by_two_cv_f, paired_t
+from plmetrics.inference.comparisons.permutation import qini_permutation
+from plmetrics.inference.comparisons.power import (
+    power_means,
+    power_proportions,
+    required_n_means,
+    required_n_proportions,
+)
+from plmetrics.inference.comparisons.samples import chi2_2samp, ks_2samp
+from plmetrics.inference.comparisons.sequential import always_valid
+from plmetrics.inference.comparisons.wilcoxon import wilcoxon
+
+__all__ = [
+    "AreaCovariance",
+    "TestResult",
+    "always_valid",
+    "chi2_2samp",
+    "cohen_d",
+    "corrected_resampled_t",
+    "delong",
+    "delong_covariance",
+    "diebold_mariano",
+    "five_by_two_cv_f",
+    "friedman",
+    "iman_davenport",
+    "ks_2samp",
+    "lift",
+    "mann_whitney",
+    "mcnemar",
+    "mcnemar_from_counts",
+    "nemenyi",
+    "paired_t",
+    "power_means",
+    "power_proportions",
+    "qini_permutation",
+    "required_n_means",
+    "required_n_proportions",
+    "two_proportion_z",
+    "two_proportion_z_from_counts",
+    "welch_t",
+    "welch_t_from_moments",
+    "wilcoxon",
+]

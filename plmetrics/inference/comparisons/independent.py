@@ -1,0 +1,147 @@
+"""Two estimates from independent samples, from their standard errors alone, as a difference or as a ratio."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.inference.comparisons.paired import (
+    Difference,
+    back_transformed,
+    logged,
+    ratio_status,
+    student_test,
+)
+from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.intervals.spread import block_factor
+
+if TYPE_CHECKING:
+    from plmetrics.suite.sections import ContrastScale
+
+Array = NDArray[np.float64]
+Texts = NDArray[np.object_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Estimates of one sample as its result says them: NaN where there is no value or no standard error.
+
+    `resampled` says whether standard errors are those of resampled blocks, which are a little too small.
+    """
+
+    value: Array
+    status: Texts
+    std_error: Array
+    blocks: NDArray[np.int64]
+    interval_status: Texts
+    resampled: bool = True
+
+    @property
+    def estimate(self) -> Estimate:
+        """The same without replicates."""
+        return Estimate(self.value, self.status, self.blocks, None, ())
+
+    @property
+    def error(self) -> Array:
+        """The standard error that Student's quantiles are multiplied by; NaN with fewer than 2 blocks."""
+        factor = block_factor(np.maximum(self.blocks, 2)) if self.resampled else 1.0
+        return np.where(self.blocks >= 2, factor * self.std_error, np.nan)
+
+
+_LOST = ("undefined_value", "too_few_units", "undefined_replicates", "not_requested", "not_estimable")
+
+
+def independent_difference(
+    model: Sample, baseline: Sample, *, level: float, scale: ContrastScale = "difference"
+) -> Difference:
+    """The difference model - baseline of independent samples; or their ratio, or the relative change (ratio - 1).
+
+    The interval is d -+ t sqrt(e1^2 + e0^2) with Satterthwaite's degrees of freedom
+    (e1^2 + e0^2)^2 / (e1^4 / (G1 - 1) + e0^4 / (G0 - 1)), e the standard errors and G the effective blocks of either
+    sample, and the p value that of the same t. A ratio has its interval on the scale of logarithms, with e / value in
+    place of e, and is undefined as `paired_ratio` says.
+
+    There is no interval where either sample has no standard error, with its reason as status, and where both are 0
+    (`degenerate`).
+
+    Source: Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics
+    Bulletin 2(6).
+
+    >>> def of(value, error, blocks):
+    ...     ok = np.array(["ok"], dtype=object)
+    ...     return Sample(np.array([value]), ok, np.array([error]), np.array([blocks]), ok, resampled=False)
+    >>> found = independent_difference(of(0.8, 0.03, 20), of(0.7, 0.04, 30), level=0.95)
+    >>> found.lower.round(4).tolist(), found.upper.round(4).tolist(), found.p_value.round(4).tolist()
+    ([-0.0005], [0.2005], [0.0512])
+    """
+    one, other = model.estimate, baseline.estimate
+    blocks = np.minimum(model.blocks, baseline.blocks)
+    errors, move = (model.error, baseline.error), 0.0
+    if scale == "difference":
+        status = np.where(one.status != "ok", one.status, other.status).astype(object)
+        shown = one.value - other.value
+        centre = shown
+    else:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            shown = one.value / other.value
+        errors = _relative(model.error, one.value), _relative(baseline.error, other.value)
+        status = ratio_status(one, other, shown)
+        centre = logged(one).value - logged(other).value
+        move = 1.0 if scale == "relative_change" else 0.0
+    ok = status == "ok"
+    error, freedom = _satterthwaite(errors, (model.blocks, baseline.blocks))
+    half, p = student_test(centre, error, freedom, level)
+    interval_status = _interval_status(model, baseline, ok, half)
+    none = interval_status != "ok"
+    ends = centre - half, centre + half
+    std_error = np.hypot(model.std_error, baseline.std_error)
+    if scale != "difference":
+        ends = back_transformed(*ends, p, centre, level)
+        relative = _relative(model.std_error, one.value), _relative(baseline.std_error, other.value)
+        std_error = np.abs(shown) * np.hypot(*relative)
+    method = np.full(none.shape, "t", dtype=object)
+    method[none] = None
+    return Difference(
+        np.where(ok, shown - move, np.nan),
+        np.where(none, np.nan, ends[0] - move),
+        np.where(none, np.nan, ends[1] - move),
+        np.where(ok, std_error, np.nan),
+        np.where(none, np.nan, p),
+        blocks,
+        method,
+        interval_status,
+        status,
+    )
+
+
+def _relative(error: Array, value: Array) -> Array:
+    """The standard error of a logarithm; NaN where there is none."""
+    out: Array = np.divide(error, value, out=np.full(value.shape, np.nan), where=value > 0)
+    return out
+
+
+def _satterthwaite(
+    errors: tuple[Array, Array], blocks: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> tuple[Array, Array]:
+    """The standard error of a difference and its degrees of freedom, at least 1 where there is an error."""
+    first, second = (error * error for error in errors)
+    free_first, free_second = (np.maximum(number - 1.0, 1.0) for number in blocks)
+    both = first + second
+    shares = first * first / free_first + second * second / free_second
+    freedom = np.divide(both * both, shares, out=np.ones_like(both), where=shares > 0)
+    return np.sqrt(both), freedom
+
+
+def _interval_status(model: Sample, baseline: Sample, ok: NDArray[np.bool_], half: Array) -> Texts:
+    status = np.full(ok.shape, "ok", dtype=object)
+    status[~np.isfinite(half)] = "degenerate"
+    for side in (baseline, model):
+        status[~np.isfinite(side.std_error)] = "not_estimable"
+        status[side.blocks < 2] = "too_few_units"
+        lost = np.isin(side.interval_status.astype(str), _LOST)
+        status[lost] = side.interval_status[lost]
+    status[~ok] = "undefined_value"
+    return status

@@ -1,0 +1,1 @@
+"""Cross-validated estimates: from the values of folds to summaries, choices, curves and gaps."""

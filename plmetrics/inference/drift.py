@@ -1,0 +1,392 @@
+"""The table `drift`: what each measure says of each column and slice, from the counts of two windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.results import DRIFT_SCHEMA
+from plmetrics.core.segments import Segments
+from plmetrics.inference.correction import adjust
+from plmetrics.inference.tables import Rows
+from plmetrics.inference.two_samples import (
+    Array,
+    Moments,
+    bin_edges,
+    by_bin,
+    chi2_homogeneity,
+    jensen_shannon,
+    ks_distance,
+    ks_p_value,
+    moments,
+    psi,
+    quantile,
+    shares,
+    wasserstein,
+    welch,
+)
+from plmetrics.suite.drift import TESTS
+from plmetrics.suite.drift_measures import NULL_SHARE, Measure, measure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.engine.drift import ColumnCounts, DriftCounts
+    from plmetrics.engine.drift_slices import SlicedCounts
+    from plmetrics.suite.model import Suite
+
+Batch = dict[str, Any]
+
+_UNITS = {"days": "in days", "seconds": "in seconds"}
+_WEIGHTED = "no p value: rows have weights"
+_CLUSTERED = "the p value takes rows for independent, which those of a unit are not"
+_FEW_EXPECTED = "some bins are expected to hold fewer than 5 rows"
+_SHIFTED = frozenset({"mean", "variance", "quantile", NULL_SHARE})
+
+
+def drift_table(suite: Suite, counts: DriftCounts | None) -> pl.DataFrame:
+    """All measures of all columns, in all slices that occur in one of the windows.
+
+    `value` is the measure, or, of mean, variance, quantile and null_share, how much `current` is above `reference`;
+    `per_sd` is the mean's difference or wasserstein over the reference's standard deviation (divided by n). Variances
+    are divided by n. A null is a bin of its own for psi, jensen_shannon and chi2_2samp, and left out elsewhere; every
+    column has a row `null_share`. Weights count as rows, but there is no p value under them: `p_status` says so.
+    `bound` is how far the value can be from that of all rows where these were counted on bins. p values are adjusted
+    within a measure and slice set.
+
+    Args:
+        suite: its section drift says what is measured.
+        counts: both windows; None where drift was not asked for.
+    """
+    spec = suite.drift
+    if spec is None or counts is None or not counts.columns:
+        return DRIFT_SCHEMA.to_frame()
+    rows = Rows([part.slices for part in counts.columns[0].sliced], DRIFT_SCHEMA)
+    listed = spec.measures is not None
+    measures = (*spec.asked(), measure_of(NULL_SHARE))
+    for place, column in enumerate(counts.columns):
+        edges = _Edges.of(column)
+        for number, sliced in enumerate(column.sliced):
+            sides = _Sides.of(sliced, column, edges)
+            reader = _Reader(sides, suite, weighted=counts.weighted)
+            for order, measure in enumerate(measures):
+                if measure.of_numbers and not column.subject.of_numbers and not listed:
+                    continue
+                batch = reader.measured(measure)
+                rows.add((place, number, order, 0), np.ones(sides.slices, dtype=np.bool_), batch, 0)
+    return _corrected(rows.frame(), spec.correction)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """The reference's own values and their weight, of all rows: bins are cut there, the same for all slices."""
+
+    values: Array
+    weight: Array
+
+    @classmethod
+    def of(cls, column: ColumnCounts) -> _Edges | None:
+        if not column.subject.of_numbers:
+            return None
+        known = column.sliced[0].frame.filter(pl.col("place").is_not_null())
+        return cls(known["place"].to_numpy(), known["weight_0"].to_numpy())
+
+    def at(self, bins: int) -> Array:
+        """The edges of so many bins."""
+        return bin_edges(self.values, self.weight, bins)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The counts of one slice set as arrays: what is not null as segments, and what is null by slice.
+
+    `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated.
+    """
+
+    column: ColumnCounts
+    edges: _Edges | None
+    slices: int
+    values: Segments
+    rows: tuple[Segments, Segments]
+    weight: tuple[Segments, Segments]
+    offset: tuple[Any, Any]
+    square: tuple[Any, Any]
+    null_rows: tuple[Array, Array]
+    null_weight: tuple[Array, Array]
+
+    @classmethod
+    def of(cls, sliced: SlicedCounts, column: ColumnCounts, edges: _Edges | None) -> _Sides:
+        size, frame = len(sliced.slices), sliced.frame
+        known = frame.filter(pl.col("place").is_not_null())
+        absent = frame.filter(pl.col("place").is_null())
+        offsets = np.searchsorted(known["slice"].to_numpy(), np.arange(size + 1))
+
+        def cut(name: str) -> Segments:
+            return Segments(known[name].to_numpy().astype(np.float64), offsets)
+
+        def lost(name: str) -> Array:
+            held = absent[name].to_numpy().astype(np.float64)
+            return np.bincount(absent["slice"].to_numpy(), weights=held, minlength=size).astype(np.float64)
+
+        numbers = known["place"].to_numpy() if column.subject.of_numbers else np.zeros(known.height)
+        pairs: Any = {
+            "rows": (cut("rows_0"), cut("rows_1")),
+            "weight": (cut("weight_0"), cut("weight_1")),
+            "offset": (cut("offset_0"), cut("offset_1")) if column.binned else (0.0, 0.0),
+            "square": (cut("square_0"), cut("square_1")) if column.binned else (0.0, 0.0),
+            "null_rows": (lost("rows_0"), lost("rows_1")),
+            "null_weight": (lost("weight_0"), lost("weight_1")),
+        }
+        return cls(column, edges, size, Segments(numbers, offsets), **pairs)
+
+    def known_rows(self, side: int) -> Array:
+        """How many rows of each slice have a value."""
+        found: Array = self.rows[side].total()
+        return found
+
+    def all_rows(self, side: int) -> Array:
+        """How many rows each slice has."""
+        return self.known_rows(side) + self.null_rows[side]
+
+    def bins(self, bins: int) -> tuple[Segments, Segments]:
+        """The weights of both windows by bin, or by category; nulls are one more."""
+        if self.edges is not None:
+            edges = self.edges.at(bins)
+            before, now = (
+                by_bin(self.values.values, self.weight[side], edges, self.null_weight[side])
+                for side in (0, 1)
+            )
+            return before, now
+        return self._categories(0), self._categories(1)
+
+    def _categories(self, side: int) -> Segments:
+        behind = self.weight[side].offsets[1:]
+        held = np.insert(self.weight[side].values, behind, self.null_weight[side])
+        return Segments(held, self.weight[side].offsets + np.arange(self.slices + 1))
+
+    def moments(self, side: int) -> Moments:
+        """Mean and variance of a window."""
+        return moments(self.values, self.weight[side], self.offset[side], self.square[side])
+
+    def apart(self) -> Array | None:
+        """How far a distance of distribution functions can be off: the largest share of a bin."""
+        if not self.column.binned:
+            return None
+        largest: Array = np.maximum(*(np.maximum(shares(side).largest(), 0.0) for side in self.weight))
+        return largest
+
+    def moved(self) -> Array | None:
+        """How far values lie above the edges they are counted at, on average, both windows together."""
+        if not self.column.binned:
+            return None
+        before, now = (
+            offset.total() / np.where(weight.total() > 0, weight.total(), 1.0)
+            for offset, weight in zip(self.offset, self.weight, strict=True)
+        )
+        total: Array = before + now
+        return total
+
+
+class _Reader:
+    """Measures of one column in the slices of one set, as columns of the table."""
+
+    def __init__(self, sides: _Sides, suite: Suite, *, weighted: bool) -> None:
+        self._sides = sides
+        self._suite = suite
+        self._weighted = weighted
+        self._binned: dict[int, tuple[Segments, Segments]] = {}
+        self._moments: tuple[Moments, Moments] | None = None
+
+    def _bins(self, measure: Measure) -> tuple[Segments, Segments]:
+        """Both windows by bin, counted once."""
+        bins = measure.parameters["bins"]
+        if bins not in self._binned:
+            self._binned[bins] = self._sides.bins(bins)
+        return self._binned[bins]
+
+    def _both(self) -> tuple[Moments, Moments]:
+        """Means and variances of both windows, made once."""
+        if self._moments is None:
+            self._moments = self._sides.moments(0), self._sides.moments(1)
+        return self._moments
+
+    def measured(self, measure: Measure) -> Batch:
+        """The columns of one measure; what is undefined is NaN there, with its status."""
+        sides, subject = self._sides, self._sides.column.subject
+        status = self._status(measure)
+        blank = np.full(sides.slices, np.nan)
+        keys = ("value", "per_sd", "reference", "current", "statistic", "p_value", "bound")
+        batch: Batch = dict.fromkeys(keys, blank) | {"note": np.full(sides.slices, None, dtype=object)}
+        sound = status == "ok"
+        if sound.any():
+            found = _MEASURES[measure.name](self, measure)
+            batch |= {key: value for key, value in found.items() if value is not None}
+        for key in keys:
+            batch[key] = np.where(sound, batch[key], np.nan)
+        self._about_p(measure, batch, sound)
+        return batch | {
+            "subject": subject.subject,
+            "model": np.full(sides.slices, subject.model, dtype=object),
+            "column": subject.column,
+            "measure": measure.text,
+            "n_reference": sides.all_rows(0),
+            "n_current": sides.all_rows(1),
+            "status": status,
+        }
+
+    def _status(self, measure: Measure) -> Any:
+        """Why a slice has no value, the first reason that holds."""
+        sides, column = self._sides, self._sides.column
+        before, now = sides.all_rows(0), sides.all_rows(1)
+        least = self._suite.min_rows if measure.name in _SHIFTED else max(2, self._suite.min_rows)
+        reasons = [
+            (before == 0, "no_rows_in_reference"),
+            (now == 0, "no_rows_in_current"),
+            (np.minimum(before, now) < least, "too_few_rows"),
+        ]
+        everywhere = np.ones(sides.slices, dtype=np.bool_)
+        if measure.of_numbers and not column.subject.of_numbers:
+            reasons.append((everywhere, "no_numbers"))
+        elif measure.of_numbers:
+            reasons.append((sides.known_rows(0) == 0, "only_nulls_in_reference"))
+            reasons.append((sides.known_rows(1) == 0, "only_nulls_in_current"))
+        elif column.too_many and measure.name != NULL_SHARE:
+            reasons.append((everywhere, "too_many_values"))
+        conditions, words = zip(*reasons, strict=True)
+        return np.select(conditions, words, default="ok").astype(object)
+
+    def _about_p(self, measure: Measure, batch: Batch, sound: Any) -> None:
+        """Why there is no p value, and what it takes for granted."""
+        refused = np.full(len(sound), "no_test", dtype=object)
+        if measure.name in TESTS:
+            if self._weighted:
+                batch["p_value"] = np.full(len(sound), np.nan)
+                batch["note"] = _also(batch["note"], _WEIGHTED, sound)
+                if measure.name == "mean":
+                    batch["statistic"] = batch["p_value"]
+            refused[:] = "weighted" if self._weighted else "undefined"
+            given = np.isfinite(batch["p_value"])
+            refused[given] = "ok"
+            if self._suite.columns.unit is not None:
+                batch["note"] = _also(batch["note"], _CLUSTERED, given)
+        batch["p_status"] = refused
+
+    def psi(self, measure: Measure) -> Batch:
+        """The index."""
+        return {"value": psi(*self._bins(measure), measure.parameters["floor"])}
+
+    def jensen_shannon(self, measure: Measure) -> Batch:
+        """The distance."""
+        return {"value": jensen_shannon(*self._bins(measure))}
+
+    def chi2(self, measure: Measure) -> Batch:
+        """The statistic and its p value."""
+        found = chi2_homogeneity(*self._bins(measure))
+        note = _also(self._noted(None), _FEW_EXPECTED, found.few)
+        return {
+            "value": found.statistic,
+            "statistic": found.statistic,
+            "p_value": found.p_value,
+            "note": note,
+        }
+
+    def ks(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
+        """The distance and its p value."""
+        sides = self._sides
+        distance = ks_distance(*sides.weight)
+        p_value = ks_p_value(distance, sides.known_rows(0), sides.known_rows(1))
+        return {"value": distance, "statistic": distance, "p_value": p_value, "bound": sides.apart()}
+
+    def wasserstein(self, measure: Measure) -> Batch:
+        """The distance in the unit of the values, or over the reference's standard deviation."""
+        sides = self._sides
+        moved, bound = wasserstein(sides.values, *sides.weight), sides.moved()
+        deviation = np.sqrt(self._both()[0].variance)
+        scaled = _over(moved, deviation)
+        if measure.parameters["scale"] == "sd":
+            bound = None if bound is None else _over(bound, deviation)
+            return {"value": scaled, "per_sd": scaled, "bound": bound}
+        return {"value": moved, "per_sd": scaled, "bound": bound, "note": self._unit()}
+
+    def mean(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
+        """Both means, and Welch's test of their difference."""
+        sides = self._sides
+        before, now = self._both()
+        tested = welch(before, now, sides.known_rows(0), sides.known_rows(1))
+        difference = now.mean - before.mean
+        found = _shift(before.mean, now.mean) | {"statistic": tested.statistic, "p_value": tested.p_value}
+        return found | {"per_sd": _over(difference, np.sqrt(before.variance)), "note": self._unit()}
+
+    def variance(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
+        """Both variances."""
+        return _shift(*(side.variance for side in self._both()))
+
+    def quantile(self, measure: Measure) -> Batch:
+        """Both quantiles."""
+        sides, share = self._sides, measure.parameters["q"]
+        found = _shift(*(quantile(sides.values, weight, share) for weight in sides.weight))
+        return found | {"note": self._unit()}
+
+    def null_share(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
+        """Both shares of rows without a value."""
+        sides = self._sides
+        totals = [
+            weight.total() + nulls for weight, nulls in zip(sides.weight, sides.null_weight, strict=True)
+        ]
+        return _shift(*(_over(nulls, total) for nulls, total in zip(sides.null_weight, totals, strict=True)))
+
+    def _unit(self) -> Any:
+        return self._noted(_UNITS.get(self._sides.column.subject.kind))
+
+    def _noted(self, words: str | None) -> Any:
+        return np.full(self._sides.slices, words, dtype=object)
+
+
+_MEASURES = {
+    "psi": _Reader.psi,
+    "ks_2samp": _Reader.ks,
+    "chi2_2samp": _Reader.chi2,
+    "wasserstein": _Reader.wasserstein,
+    "jensen_shannon": _Reader.jensen_shannon,
+    "mean": _Reader.mean,
+    "variance": _Reader.variance,
+    "quantile": _Reader.quantile,
+    NULL_SHARE: _Reader.null_share,
+}
+
+
+def _also(notes: Any, words: str, where: Any) -> list[str | None]:
+    """The notes with one more."""
+    return [
+        (words if note is None else f"{note}; {words}") if here else note
+        for note, here in zip(notes, where, strict=True)
+    ]
+
+
+def _over(above: Array, below: Array) -> Array:
+    """A quotient, NaN where the divisor is 0 or undefined."""
+    sound = below > 0
+    quotient: Array = np.where(sound, above / np.where(sound, below, 1.0), np.nan)
+    return quotient
+
+
+def _shift(before: Array, now: Array) -> Batch:
+    return {"value": now - before, "reference": before, "current": now}
+
+
+def _corrected(table: pl.DataFrame, correction: str) -> pl.DataFrame:
+    """The same rows with p values adjusted in their families; only tests have one."""
+    tested = pl.col("p_status") != "no_test"
+    label = pl.concat_str([pl.col("measure"), pl.lit(" / "), pl.col("slice_set")])
+    table = table.with_columns(pl.when(tested).then(label).alias("family")).with_row_index("@row")
+    parts: Sequence[pl.DataFrame] = table.partition_by("family", maintain_order=True)
+    adjusted = []
+    for part in parts:
+        p_values = part["p_value"].cast(pl.Float64).to_numpy()
+        size = None if part["family"][0] is None else int(np.isfinite(p_values).sum())
+        values = pl.Series("p_adjusted", adjust(p_values, correction)).fill_nan(None)
+        adjusted.append(part.with_columns(values, pl.lit(size, dtype=pl.Int64).alias("family_size")))
+    return pl.concat(adjusted).sort("@row").select(list(DRIFT_SCHEMA))

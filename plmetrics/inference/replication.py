@@ -1,0 +1,122 @@
+"""The replicates of a run: which kinds each metric needs, and the weights that they are made with."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plmetrics.catalogue.metric import leaves
+from plmetrics.inference.intervals.methods import Chosen, Rows, methods_of
+from plmetrics.inference.weights import Nudges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.estimate import ReplicateKind
+    from plmetrics.inference.weights import ResamplingWeights
+    from plmetrics.suite.model import Suite
+
+
+class Replication:
+    """How estimates of a suite are replicated.
+
+    Values come with replicates of a kind, or with none where a closed form does without. What is made from other
+    metrics has replicates of one kind from all of them, and so do the two sides of a difference.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        weights: ResamplingWeights | None = None,
+        units: NDArray[np.int64] | None = None,
+        *,
+        compared: bool = True,
+    ) -> None:
+        self._suite = suite
+        self._weights = weights
+        self._units = units
+        self._compared = compared
+        self._rows = Rows(suite.columns.unit is not None, suite.columns.weight is not None)
+        self._methods: dict[str, tuple[Chosen, ...]] = {}
+
+    def methods(self, metric: Metric) -> tuple[Chosen, ...]:
+        """The intervals of a metric, the one that is judged first; none without uncertainty."""
+        if self._suite.uncertainty is None:
+            return ()
+        if metric.text not in self._methods:
+            self._methods[metric.text] = methods_of(metric, self._suite.uncertainty, self._rows)
+        return self._methods[metric.text]
+
+    def judged(self, metric: Metric) -> ReplicateKind | None:
+        """The kind of replicates that a metric's estimates are compared with, or judged by alone."""
+        chosen = self.methods(metric)
+        if not chosen:
+            return None
+        return chosen[0].of_differences(metric) if self._compared else chosen[0].replicates
+
+    def refused(self, metric: Metric) -> str:
+        """Why a metric's estimates have no replicates, where that is so."""
+        chosen = self.methods(metric)
+        if metric.kind == "extreme":
+            return "not_estimable"
+        return chosen[0].refused or "not_requested" if chosen else "not_requested"
+
+    def kinds(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
+        """All kinds of replicates that a metric needs, the one that is judged first."""
+        read = [kind for chosen in self.methods(metric) for kind in chosen.reads]
+        return tuple(dict.fromkeys([self.judged(metric), *read]))
+
+    def of_leaf(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
+        """The kinds that a metric of a state family needs, for itself and for what is made from it."""
+        return self._leaves.get(metric.text) or self.kinds(metric)
+
+    @cached_property
+    def _leaves(self) -> dict[str, tuple[ReplicateKind | None, ...]]:
+        found: dict[str, dict[ReplicateKind | None, None]] = {}
+        for metric in self._suite.computed:
+            for _, own in metric.per_class():
+                for leaf in leaves(own):
+                    found.setdefault(leaf.text, {}).update(dict.fromkeys(self.kinds(own)))
+        return {text: tuple(kinds) for text, kinds in found.items()}
+
+    def draws(self) -> bool:
+        """Whether anything needs resampled blocks."""
+        return bool(self._suite.curves) or any("bootstrap" in kinds for kinds in self._leaves.values())
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks, 0 without any."""
+        if self._weights is not None:
+            return int(self._weights.counts.shape[1])
+        return 0 if self._units is None else len(self._units)
+
+    def weights(self, kind: ReplicateKind | None) -> ResamplingWeights | Nudges | None:
+        """The weights that replicates of a kind are made with; None without replicates."""
+        if kind is None or kind == "bootstrap":
+            return None if kind is None else self._weights
+        return None if self._units is None else Nudges(kind, self._units)
+
+    def drawn(self, kind: ReplicateKind | None) -> NDArray[np.float64] | Nudges | None:
+        """The same as a matrix `[replicate, block]`, which ordered metrics are replicated with."""
+        if kind == "bootstrap":
+            return self.counts
+        weights = self.weights(kind)
+        return weights if isinstance(weights, Nudges) else None
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64] | None:
+        """How often each block is drawn in each replicate; None where nothing is resampled."""
+        return None if self._weights is None else self._weights.counts.astype(np.float64)
+
+    def by_kind(self, metrics: Iterable[Metric]) -> dict[ReplicateKind | None, Sequence[Metric]]:
+        """The metrics that need each kind of replicates."""
+        found: dict[ReplicateKind | None, list[Metric]] = {}
+        for metric in metrics:
+            for kind in self.of_leaf(metric):
+                found.setdefault(kind, []).append(metric)
+        return dict(found)

@@ -1,0 +1,136 @@
+"""A run held against an earlier one: what its table `metrics` says against what that of the earlier run says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.results import COMPARISONS_SCHEMA
+from plmetrics.inference.comparisons.independent import Sample, independent_difference
+from plmetrics.inference.tables import comparison_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.inference.comparisons.paired import Difference
+    from plmetrics.suite.sections import ContrastScale, Uncertainty
+
+KEYS = ("model", "slice_set", "slice", "metric", "class")
+TEST = "independent_t"
+"""What the test of two runs is called."""
+
+NOTE = "independent samples"
+NOT_IN_RUN = "not_in_run"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A run: what it is called, its table `metrics`, and how its intervals were made (None: it has none)."""
+
+    name: str
+    metrics: pl.DataFrame
+    uncertainty: Uncertainty | None
+
+    @property
+    def resampled(self) -> bool:
+        """Whether its standard errors are those of resampled blocks."""
+        methods = getattr(self.uncertainty, "methods", None) or (
+            getattr(self.uncertainty, "method", "bootstrap"),
+        )
+        return methods[0] == "bootstrap"
+
+
+def run_comparisons(now: Side, before: Side, scales: Sequence[ContrastScale], level: float) -> pl.DataFrame:
+    """The rows of `comparisons` that hold a run against an earlier one.
+
+    Args:
+        now: the run. Its rows come first, in its order.
+        before: the earlier run, which the rows name as their baseline. Rows that it alone has come last.
+        scales: what a comparison is: the difference, the ratio, the relative change.
+        level: two-sided confidence level of the intervals.
+
+    Returns:
+        A row per value of either run and scale, without adjusted p values. What one of the runs does not have has the
+        status `not_in_run`.
+    """
+    both = joined(now.metrics, before.metrics)
+    if both.is_empty():
+        return COMPARISONS_SCHEMA.to_frame()
+    sides = sample(both, "", resampled=now.resampled), sample(both, "|b", resampled=before.resampled)
+    intervals = None not in (now.uncertainty, before.uncertainty)
+    parts = []
+    for scale in scales:
+        made = independent_difference(*sides, level=level, scale=scale)
+        parts.append(_rows(both, made, scale, before.name, intervals=intervals))
+    return pl.concat(parts)
+
+
+def joined(now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+    """The rows of either run side by side, those of the earlier one with `|b`; of several methods the first."""
+    mine, other = (
+        frame.unique(KEYS, keep="first", maintain_order=True).with_columns(here=True)
+        for frame in (now, before)
+    )
+    both = mine.join(other, on=KEYS, how="left", suffix="|b", nulls_equal=True, maintain_order="left")
+    alone = other.join(mine, on=KEYS, how="anti", nulls_equal=True, maintain_order="left")
+    own = [name for name in alone.columns if name not in KEYS]
+    gone = alone.rename({name: f"{name}|b" for name in own}).with_columns(
+        pl.col("slice_values|b").alias("slice_values")
+    )
+    return pl.concat([both, gone], how="diagonal")
+
+
+def sample(both: pl.DataFrame, suffix: str, *, resampled: bool) -> Sample:
+    """One side of joined rows; where the other side has a row and this has none, `not_in_run`."""
+    present = pl.col(f"here{suffix}").is_not_null()
+    found = both.select(
+        pl.col(f"value{suffix}").alias("value"),
+        pl.when(present).then(f"status{suffix}").otherwise(pl.lit(NOT_IN_RUN)).alias("status"),
+        pl.col(f"std_error{suffix}").alias("std_error"),
+        pl.col(f"blocks{suffix}").fill_null(0).alias("blocks"),
+        pl.col(f"interval_status{suffix}").fill_null("undefined_value").alias("interval_status"),
+    )
+    return Sample(
+        _numbers(found["value"]),
+        found["status"].to_numpy().astype(object),
+        _numbers(found["std_error"]),
+        found["blocks"].to_numpy(),
+        found["interval_status"].to_numpy().astype(object),
+        resampled,
+    )
+
+
+def _numbers(column: pl.Series) -> NDArray[np.float64]:
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def _rows(both: pl.DataFrame, made: Difference, scale: str, run: str, *, intervals: bool) -> pl.DataFrame:
+    n = both.select(pl.min_horizontal("n", "n|b")).to_series()
+    numbers = comparison_columns(made, n, intervals=intervals, test=TEST)
+    columns = {
+        name: pl.Series(name, values, dtype=COMPARISONS_SCHEMA[name], strict=False)
+        for name, values in numbers.items()
+        if name in COMPARISONS_SCHEMA and not isinstance(values, str)
+    }
+    words = {name: pl.lit(values) for name, values in numbers.items() if isinstance(values, str)}
+    here, there = pl.col("here").is_not_null(), pl.col("here|b").is_not_null()
+    note = (
+        pl.when(~there).then(pl.lit("only in this run")).when(~here).then(pl.lit("only in the earlier run"))
+    ).otherwise(pl.lit(NOTE))
+    made_here = both.with_columns(
+        **columns,
+        **words,
+        contrast=pl.lit("run"),
+        scale=pl.lit(scale),
+        baseline=pl.lit(run),
+        note=note,
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return made_here.select(
+        pl.col(name).cast(dtype) if name in made_here.columns else pl.lit(None, dtype).alias(name)
+        for name, dtype in COMPARISONS_SCHEMA.items()
+    )

@@ -1,0 +1,164 @@
+"""The slices of one set held against others: each against all rows, the rest, one of them, or those before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plmetrics.catalogue.metric import leaves
+from plmetrics.inference.contrasts import Place, joined_texts, pair_places, sides_of
+from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.estimates import Found, chunk_of, joined
+from plmetrics.suite.compare import ALL, PAIRS, REST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.analysis import Analysis, Estimates, SetStates
+    from plmetrics.inference.contrasts import Contrasts
+    from plmetrics.inference.estimates import Chunk
+
+    Make = Callable[[int, Chunk], Estimates]
+
+NEEDS_ROWS = "needs_exact"
+"""The status of a rest whose ordered metric was counted on a grid, which holds no rests."""
+
+
+def rest_place(index: int) -> int:
+    """The number under which the rests of a slice set keep what was ordered for them."""
+    return -1 - index
+
+
+class SliceContrasts:
+    """What the slices of one set are compared with, as the suite asks; its estimates come chunk by chunk.
+
+    `members` are the parts of the set by number, more than one where it is made of conditions or tags. `make` gives
+    the estimates of a chunk.
+    """
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        contrasts: Contrasts,
+        members: Mapping[int, SetStates],
+        overall: Estimates,
+        make: Make,
+    ) -> None:
+        name = next(iter(members.values())).slices.slice_set.name
+        compare = analysis.suite.compare
+        self._asked = () if compare is None else compare.slices.get(name, ())
+        self._analysis = analysis
+        self._contrasts = contrasts
+        self._make = make
+        self._overall = overall
+        self._members = members
+        self._texts = (
+            {index: states.slices.texts() for index, states in members.items()} if self._asked else {}
+        )
+        self._anchors = {text: self._anchor(text) for text in self._asked if text not in {REST, ALL, PAIRS}}
+        self._kept: dict[tuple[str, str, str], list[Found]] = {}
+        self._places: dict[tuple[str, str], Place] = {}
+        self._listed: list[NDArray[np.bool_]] = []
+
+    def _anchor(self, text: str) -> tuple[int, int, Estimates]:
+        """Where a slice lies, and its estimates."""
+        index = next(index for index, texts in self._texts.items() if text in texts)
+        number = self._texts[index].index(text)
+        own = chunk_of(self._members[index].sums, self._analysis.weights, number, number + 1)
+        return index, number, self._make(index, own)
+
+    def add(self, index: int, chunk: Chunk, estimates: Estimates, listed: NDArray[np.bool_]) -> None:
+        """Compare the slices of a chunk."""
+        if not self._asked:
+            return
+        states = self._members[index]
+        rests = None
+        if REST in self._asked and states.rests is not None:
+            own = chunk_of(states.rests, self._analysis.weights, chunk.first, chunk.last)
+            rests = self._make(rest_place(index), own)
+        if PAIRS in self._asked:
+            self._listed.append(listed)
+        for metric in self._analysis.suite.listed(states.slices.slice_set.name):
+            for number, (named, one) in enumerate(metric.per_class()):
+                place = Place(index, metric, number, named)
+                self._chunk(place, one, chunk, estimates.of(one), np.flatnonzero(listed), rests)
+
+    def _chunk(
+        self,
+        place: Place,
+        metric: Metric,
+        chunk: Chunk,
+        found: Mapping[str, Found],
+        held: NDArray[np.int64],
+        rests: Estimates | None,
+    ) -> None:
+        for kind, asked in enumerate(self._asked):
+            for model, own in found.items():
+                if asked == PAIRS:
+                    self._kept.setdefault((place.metric.text, place.named, model), []).append(own)
+                    self._places[place.metric.text, place.named] = place
+                    continue
+                numbers, contrast = held, "rest" if asked == REST else "slice"
+                if asked == REST:
+                    assert rests is not None
+                    other = self._rest(metric, rests, model, own)
+                    others = numbers
+                else:
+                    base, numbers = self._base(asked, place.index, chunk, numbers)
+                    other, others = base.of(metric)[model], np.zeros(len(numbers), dtype=np.int64)
+                sides = sides_of(own, other, numbers, others, same=asked == ALL)
+                self._contrasts.slices(place, kind, contrast, model, sides, asked, numbers + chunk.first)
+
+    def _base(
+        self, asked: str, index: int, chunk: Chunk, held: NDArray[np.int64]
+    ) -> tuple[Estimates, NDArray[np.int64]]:
+        """What the slices are held against, and which: a slice is not held against itself."""
+        if asked == ALL:
+            return self._overall, held
+        its_index, its_number, base = self._anchors[asked]
+        return base, held[held + chunk.first != its_number] if its_index == index else held
+
+    def _rest(self, metric: Metric, rests: Estimates, model: str, own: Found) -> Found:
+        """The estimates of the rests; without a value where a metric of theirs was not ordered."""
+        ordered = [leaf for leaf in leaves(metric) if leaf.family in {"scores", "ranks"}]
+        if all(rests.has(leaf, model) for leaf in ordered):
+            return rests.of_model(metric, model)
+        return _without_value(own, NEEDS_ROWS)
+
+    def finish(self) -> None:
+        """Compare each slice with those before it, all of them being known."""
+        if not self._kept:
+            return
+        kind = self._asked.index(PAIRS)
+        texts = joined_texts(self._texts)
+        later, earlier = pair_places(np.flatnonzero(np.concatenate(self._listed)).tolist())
+        starts = np.cumsum([0, *(len(own) for own in self._texts.values())])
+        for (text, named, model), parts in self._kept.items():
+            found = joined(parts)
+            for index, low, high in zip(self._texts, starts[:-1], starts[1:], strict=True):
+                mine = (later >= low) & (later < high)
+                sides = sides_of(found, found, later[mine], earlier[mine])
+                place = self._places[text, named]
+                place = Place(index, place.metric, place.number, named)
+                self._contrasts.slices(
+                    place, kind, "slice", model, sides, texts[earlier[mine]], later[mine] - low
+                )
+
+
+def _without_value(found: Found, status: str) -> Found:
+    estimate = found.estimate
+    shape = estimate.value.shape
+    drawn = None if estimate.replicates is None else np.broadcast_to(np.nan, estimate.replicates.shape)
+    nothing = Estimate(
+        np.full(shape, np.nan),
+        np.full(shape, status, dtype=object),
+        np.zeros(shape, dtype=np.int64),
+        drawn,
+        (),
+    )
+    note = np.full(shape, None, dtype=object)
+    return Found(nothing, found.n, found.weight, None, note)

@@ -1,0 +1,142 @@
+"""Cross-validation: mean and spread of the folds, what nested folds chose, gaps and curves, and what these say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
+from plmetrics.report.numbers import MISSING, Estimate, estimate, number, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.summary import Summary
+
+_MOST = 20
+_CURVES = ("learning_curve", "validation_curve")
+_MEANS = ("folds", "repeats", *_CURVES)
+_PARTS = ("bias_squared", "variance", "noise", "expected_loss")
+_COLUMNS = [
+    Column("metric"),
+    Column("model"),
+    Column("of"),
+    Column("mean"),
+    Column("sd"),
+    Column("least to most", optional=True),
+    Column("pooled"),
+    Column("folds", "right"),
+]
+
+
+def cross_validation(summary: Summary, width: int) -> list[Text]:
+    """What all rows of the folds say; slices are in the table."""
+    frame = summary.cross_validation.filter(slice="all")
+    if frame.is_empty():
+        return []
+    lines = heading("Cross-validation", width=width)
+    lines += _means(frame.filter(pl.col("kind").is_in(_MEANS)), width)
+    for kind, write in (
+        ("nested", _nested),
+        ("selection_optimism", _optimism),
+        ("generalisation_gap", _gap),
+        ("diagnosis", _diagnosis),
+    ):
+        rows = frame.filter(kind=kind)
+        for row in rows.head(_MOST).iter_rows(named=True):
+            lines += wrapped(Text(printable(write(row))), width)
+        lines += _more(rows.height, width)
+    lines += _notes(frame.filter(kind="nested"), width)
+    for row in frame.filter(pl.col("kind").is_in(_PARTS)).head(_MOST).iter_rows(named=True):
+        lines += wrapped(Text(printable(f"{_whose(row)}: {row['kind']} {_value(row)}")), width)
+    return lines + _notes(frame.filter(pl.col("kind").is_in(_MEANS)), width)
+
+
+def _means(frame: pl.DataFrame, width: int) -> list[Text]:
+    if frame.is_empty():
+        return []
+    rows = [_cells(row) for row in frame.head(_MOST).iter_rows(named=True)]
+    kept = [
+        place
+        for place, column in enumerate(_COLUMNS)
+        if column.title != "of" or any(row[2].plain for row in rows)
+    ]
+    lines = table_or_stack([_COLUMNS[k] for k in kept], [[row[k] for k in kept] for row in rows], width)
+    return lines + _more(frame.height, width)
+
+
+def _cells(row: dict[str, Any]) -> list[Text]:
+    spread = MISSING if row["minimum"] is None else f"{number(row['minimum'])} to {number(row['maximum'])}"
+    undefined = f" ({row['undefined_folds']} undefined)" if row["undefined_folds"] else ""
+    repeats = "repeats" if row["kind"] == "repeats" else ""
+    return [
+        Text(_metric(row)),
+        Text(printable(row["model"] or "")),
+        Text(printable(" ".join(filter(None, [repeats, _where(row)])))),
+        Text(str(estimate(row["value"], status=row["status"]))),
+        Text(_number(row["sd"])),
+        Text(spread),
+        Text(_number(row["pooled"])),
+        Text(f"{row['folds']}{undefined}"),
+    ]
+
+
+def _metric(row: dict[str, Any]) -> str:
+    return printable(row["metric"] if row["class"] is None else f"{row['metric']} [{row['class']}]")
+
+
+def _where(row: dict[str, Any]) -> str:
+    """The configuration, the split and the place on a curve, as far as there are any."""
+    place = None if row["x"] is None else f"at {number(row['x'])}"
+    return ", ".join(filter(None, [row["configuration"], row["split"], place]))
+
+
+def _whose(row: dict[str, Any]) -> str:
+    return " ".join(filter(None, [row["model"], row["metric"], _where(row)]))
+
+
+def _number(value: float | None) -> str:
+    return MISSING if value is None else number(value)
+
+
+def _value(row: dict[str, Any]) -> str:
+    return str(estimate(row["value"], status=row["status"]))
+
+
+def _nested(row: dict[str, Any]) -> str:
+    spread = "" if row["sd"] is None else f" (sd {number(row['sd'])} over {plural(row['folds'], 'fold')})"
+    return f"nested {_whose(row)}: {_value(row)}{spread}"
+
+
+def _optimism(row: dict[str, Any]) -> str:
+    shown = estimate(row["value"], status=row["status"], signed=True)
+    return f"{_whose(row)}: inner folds say {shown} of what they chose, against outer folds"
+
+
+def _gap(row: dict[str, Any]) -> str:
+    shown: Estimate = estimate(
+        row["value"],
+        row["lower"],
+        row["upper"],
+        status=row["status"],
+        interval_status=row["interval_status"],
+        signed=True,
+    )
+    return f"{_whose(row)}: training rows less others {shown}"
+
+
+def _diagnosis(row: dict[str, Any]) -> str:
+    verdict = row["verdict"] or f"not judged ({row['status']})"
+    return f"{_whose(row)}: {verdict} ({_number(row['value'])}; {row['note']})"
+
+
+def _more(height: int, width: int) -> list[Text]:
+    if height <= _MOST:
+        return []
+    return wrapped(Text(f"and {height - _MOST} more in cross_validation.parquet", FAINT), width)
+
+
+def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
+    """What rows say besides, each once."""
+    notes = frame["note"].drop_nulls().unique(maintain_order=True)
+    return [line for note in notes.head(3) for line in wrapped(Text(printable(note), FAINT), width)]

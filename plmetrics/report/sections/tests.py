@@ -1,0 +1,75 @@
+"""The tests that were asked for beside the bootstrap: p values on all rows, and how many slices are significant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.inference.tables import TEST
+from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
+from plmetrics.report.numbers import count, estimate, p_value, plural
+from plmetrics.report.sections.overall import metric_label
+
+if TYPE_CHECKING:
+    from plmetrics.report.summary import Summary
+
+Row = dict[str, Any]
+
+_MOST = 40
+_COLUMNS = [
+    Column("test"),
+    Column("models"),
+    Column("metric"),
+    Column("difference"),
+    Column("n", "right"),
+    Column("p", "right"),
+]
+
+
+def tests(summary: Summary, width: int) -> list[Text]:
+    """A line a test of all rows or of all models together, and one for those of slices."""
+    frame = summary.comparisons.filter(pl.col("test") != TEST, pl.col("contrast") != "run")
+    if frame.is_empty():
+        return []
+    together = (pl.col("slice_set") == "overall") | (pl.col("contrast") == "models")
+    rows = frame.filter(together)
+    how = "p not adjusted" if summary.correction in {None, "none"} else f"p adjusted by {summary.correction}"
+    lines = heading("Tests", how, width)
+    if not rows.is_empty():
+        cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
+        lines += table_or_stack(_COLUMNS, cells, width)
+    said = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
+    said += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
+    return lines + [line for text in said for line in wrapped(Text(text, FAINT), width)]
+
+
+def _in_slices(frame: pl.DataFrame, alpha: float) -> list[str]:
+    held = frame.filter(pl.col("p_value").is_not_null())
+    if held.is_empty():
+        return []
+    small = held.filter(pl.coalesce("p_adjusted", "p_value") < alpha).height
+    return [f"in slices: {count(small)} of {plural(held.height, 'test')} with p below {alpha:.4g}"]
+
+
+def _cells(row: Row) -> list[Text]:
+    pair = "all" if row["model"] is None else f"{row['model']} against {row['baseline']}"
+    p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
+    return [
+        Text(printable(row["test"])),
+        Text(printable(pair)),
+        Text(metric_label(row)),
+        _shown(row),
+        Text("-" if row["n"] is None else count(row["n"])),
+        Text(p_value(p)),
+    ]
+
+
+def _shown(row: Row) -> Text:
+    """The difference; of another scale, what it is; or why there is none."""
+    if row["status"] != "ok":
+        return Text(row["status"].replace("_", " "), FAINT)
+    found = estimate(row["difference"], row["lower"], row["upper"], signed=row["scale"] != "statistic")
+    told = {"statistic": "statistic", "mean_rank": "ranks"}.get(row["scale"], found.interval)
+    return Text.assemble(found.value, (f" {told}".rstrip(), FAINT))

@@ -1,0 +1,141 @@
+"""Drift from a suite to its run folder: what is printed, what is written, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+SUITE = """\
+name: nightly
+data: {path: now.parquet}
+columns: {label: y}
+models: {m: p}
+metrics: [accuracy]
+slices: {site: site}
+drift:
+  reference: before.csv
+  columns: [age, site]
+  slices: site
+  gates:
+    - {name: ages, measure: psi, column: age, at_most: 0.2}
+    - {measure: null_share, column: age, at_most: 0.1}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    rows = range(200)
+    frame = pl.DataFrame(
+        {"y": [i % 2 for i in rows], "p": [i / 200 for i in rows], "age": [i % 50 for i in rows]}
+    )
+    frame = frame.with_columns(
+        site=pl.when(pl.col("y") == 1).then(pl.lit("north")).otherwise(pl.lit("south"))
+    )
+    frame.write_csv(tmp_path / "before.csv")
+    frame.with_columns(pl.col("age") + 20).write_parquet(tmp_path / "now.parquet")
+    file = tmp_path / "nightly.yaml"
+    file.write_text(SUITE)
+    return file
+
+
+def run_folder(suite: Path) -> Path:
+    home = suite.parent / "runs" / "nightly"
+    return home / str(json.loads((home / "latest.json").read_text())["folder"])
+
+
+def test_a_gate_on_drift_fails_the_run_and_stands_everywhere(invoke: Any, suite: Path) -> None:
+    outcome = invoke("run", str(suite))
+    assert outcome.code == 3
+    assert outcome.out.startswith("FAIL  nightly: 1 fail, 1 pass\n")
+    assert "Drift (200 reference rows, 200 rows now)" in outcome.out
+    folder = run_folder(suite)
+    said = json.loads((folder / "run.json").read_text())
+    assert (said["exit_code"], said["verdict"]) == (3, "fail")
+    table = pl.read_parquet(folder / "drift.parquet")
+    assert said["tables"]["drift"]["rows"] == table.height
+    gates = pl.read_parquet(folder / "gates.parquet")
+    assert dict(gates.select("gate", "verdict").iter_rows()) == {
+        "ages": "fail",
+        "drift: null_share of age <= 0.1": "pass",
+    }
+    psi = table.filter(column="age", measure="psi", slice_set="overall")["value"].item()
+    assert gates["observed"].to_list() == [psi, 0.0]
+    assert psi > 0.25
+    assert "Drift (200 reference rows" in invoke("report", str(folder)).out
+
+
+@pytest.mark.parametrize(
+    ("setting", "code", "verdict"),
+    [
+        ("drift.gates=[{measure: psi, column: age, at_most: 0.2, level: warn}]", 0, "pass"),
+        ("drift.gates=[{measure: psi, column: site, at_most: 0.2}]", 0, "pass"),
+        ("drift.gates=[{measure: ks_2samp, column: age, p_at_least: 0.01}]", 3, "fail"),
+        ("drift.gates=[{measure: mean, column: age, at_least: -1}]", 0, "pass"),
+        ("drift.gates=[{measure: mean, column: site, at_most: 1}]", 0, "inconclusive"),
+        ("drift.gates=[{measure: mean, column: site, at_most: 1, on_undefined: fail}]", 3, "fail"),
+        ("drift.gates=[]", 0, "none"),
+    ],
+)
+def test_exit_codes(invoke: Any, suite: Path, setting: str, code: int, verdict: str) -> None:
+    outcome = invoke("run", str(suite), "--set", setting, "--format", "json")
+    printed = json.loads(outcome.out)
+    assert (outcome.code, printed["verdict"]) == (code, verdict)
+    assert {row["column"] for row in printed["drift"]} == {"p", "y", "age", "site"}
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+@pytest.mark.parametrize(
+    ("setting", "code", "words"),
+    [
+        ("drift.columns=[age, aeg]", 4, "did you mean 'age'"),
+        ("drift.reference=absent.csv", 4, "absent.csv"),
+        ("drift.measures=[pis]", 2, "did you mean 'psi'"),
+        ("drift.where=agee > 1", 4, "column 'agee'"),
+        ("drift.where=age >", 2, "drift.where"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    invoke: Any, suite: Path, command: str, setting: str, code: int, words: str
+) -> None:
+    outcome = invoke(command, str(suite), "--set", setting)
+    assert outcome.code == code
+    assert words in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_what_is_wrong_has_its_line(invoke: Any, suite: Path) -> None:
+    suite.write_text(SUITE.replace("[age, site]", "[age, place]"))
+    outcome = invoke("validate", str(suite))
+    assert outcome.code == 4
+    assert "nightly.yaml:9" in outcome.err
+
+
+def test_an_earlier_run_is_no_reference_but_its_files_are(invoke: Any, suite: Path) -> None:
+    assert invoke("run", str(suite)).code == 3
+    suite.write_text(SUITE.replace("reference: before.csv", "run: runs/nightly"))
+    outcome = invoke("run", str(suite))
+    assert outcome.code == 4
+    assert "not how often its columns have which value" in outcome.err
+    assert "now.parquet" in outcome.err
+    suite.write_text(SUITE.replace("reference: before.csv", "run: runs/weekly"))
+    outcome = invoke("run", str(suite))
+    assert outcome.code == 4
+    assert "no such folder" in outcome.err
+
+
+def test_a_run_without_drift_has_an_empty_table(invoke: Any, suite: Path) -> None:
+    suite.write_text(SUITE.partition("drift:")[0])
+    outcome = invoke("run", str(suite))
+    assert outcome.code == 0
+    assert "Drift" not in outcome.out
+    assert pl.read_parquet(run_folder(suite) / "drift.parquet").is_empty()
+
+
+def test_explain_says_what_is_compared(invoke: Any, suite: Path) -> None:
+    outcome = invoke("explain", str(suite))
+    assert outcome.code == 0
+    assert "4 columns against the reference, overall and in 1 slice set" in " ".join(outcome.out.split())

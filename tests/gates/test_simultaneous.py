@@ -1,0 +1,176 @@
+"""Corrected gates against the definitions of the corrections and Student's t, row by row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from plmetrics.gates.simultaneous import share_left_out, widened
+
+CORRECTIONS = {"holm": "holm", "bonferroni": "bonferroni", "benjamini_hochberg": "fdr_bh"}
+LEVEL = 0.9
+SHARE = 0.05
+
+
+def judged(rows: list[dict[str, Any]], limit: float, correction: str, **keywords: Any) -> pl.DataFrame:
+    schema = dict.fromkeys(("observed", "lower", "upper", "std_error"), pl.Float64)
+    frame = pl.DataFrame(rows, schema=schema | {"blocks": pl.Int64, "method": pl.String})
+    given = {"bounds": (0.0, 1.0), "scale": "", "level": LEVEL} | keywords
+    return widened(frame, limit, correction, **given)
+
+
+def difference(value: float, error: float, blocks: int = 40) -> dict[str, Any]:
+    half = stats.t.ppf(1 - SHARE, blocks - 1) * error
+    return {"observed": value, "lower": value - half, "upper": value + half, "blocks": blocks, "method": "t"}
+
+
+def verdicts(frame: pl.DataFrame, limit: float) -> list[str]:
+    return [
+        "pass" if row["lower"] >= limit else "fail" if row["upper"] < limit else "inconclusive"
+        for row in frame.iter_rows(named=True)
+    ]
+
+
+@given(
+    values=st.lists(st.floats(-0.1, 0.1), min_size=1, max_size=25),
+    correction=st.sampled_from(sorted(CORRECTIONS)),
+    blocks=st.integers(2, 100),
+)
+def test_verdicts_are_those_of_adjusted_one_sided_p_values(
+    values: list[float], correction: str, blocks: int
+) -> None:
+    limit, error = -0.02, 0.015
+    frame = judged([difference(v, error, blocks) for v in values], limit, correction, scale="difference")
+    statistic = (np.array(values) - limit) / error
+    adjusted = {
+        side: multipletests(stats.t.sf(sign * statistic, blocks - 1), method=CORRECTIONS[correction])[1]
+        for side, sign in (("pass", 1), ("fail", -1))
+    }
+    expected = [
+        next((side for side, p in adjusted.items() if p[row] <= SHARE), "inconclusive")
+        for row in range(len(values))
+    ]
+    sure = [min(abs(p[row] - SHARE) for p in adjusted.values()) > 1e-9 for row in range(len(values))]
+    found = verdicts(frame, limit)
+    assert [one for one, clear in zip(found, sure, strict=True) if clear] == [
+        one for one, clear in zip(expected, sure, strict=True) if clear
+    ]
+    assert frame["family_size"].to_list() == [len(values)] * len(values)
+
+
+@pytest.mark.parametrize("correction", sorted(CORRECTIONS))
+@pytest.mark.parametrize("number", [1, 3, 20])
+def test_one_row_is_as_before_and_bonferroni_has_the_simultaneous_level(correction: str, number: int) -> None:
+    rows = [difference(0.01, 0.02, 12)] * number
+    frame = judged(rows, 0.0, correction, scale="difference")
+    half = stats.t.ppf(1 - SHARE / number, 11) * 0.02
+    if correction == "bonferroni" or number == 1:
+        assert frame["lower"].to_list() == pytest.approx([0.01 - half] * number)
+        assert frame["upper"].to_list() == pytest.approx([0.01 + half] * number)
+    else:
+        assert frame["lower"].min() >= 0.01 - half - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("correction", "expected"),
+    [
+        ("bonferroni", [0.0125] * 4),
+        ("holm", [0.05 / 4, 0.05 / 2, 0.05 / 3, 0.05 / 2]),
+        ("benjamini_hochberg", [0.0375, 0.05, 0.0375, 0.0375]),
+    ],
+)
+def test_what_p_values_are_held_to(correction: str, expected: list[float]) -> None:
+    p = np.array([0.001, 0.2, 0.016, 0.03])
+    assert share_left_out(p, correction, 0.05).tolist() == pytest.approx(expected)
+
+
+def naive_logit_t(value: float, error: float, blocks: int, share: float) -> tuple[float, float]:
+    centre = math.log(value / (1 - value))
+    half = (
+        stats.t.ppf(1 - share, blocks - 1) * error * math.sqrt(blocks / (blocks - 1)) / (value * (1 - value))
+    )
+    return tuple(1 / (1 + math.exp(-end)) for end in (centre - half, centre + half))  # type: ignore[return-value]
+
+
+def test_values_get_students_t_on_the_scale_of_the_metric() -> None:
+    rows = [
+        {"observed": v, "lower": 0.0, "upper": 1.0, "std_error": e, "blocks": b, "method": "percentile"}
+        for v, e, b in ((0.7, 0.05, 30), (0.9, 0.01, 1000), (0.02, 0.01, 2))
+    ]
+    frame = judged(rows, 0.6, "bonferroni")
+    for row, found in zip(rows, frame.iter_rows(named=True), strict=True):
+        ends = naive_logit_t(row["observed"], row["std_error"], row["blocks"], SHARE / 3)
+        assert (found["lower"], found["upper"]) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize("hits", [0, 17])
+def test_a_share_at_an_end_keeps_the_wilson_form(hits: int) -> None:
+    rows = 17
+    lower, upper = proportion_confint(hits, rows, alpha=1 - LEVEL, method="wilson")
+    row = {"observed": hits / rows, "lower": lower, "upper": upper, "std_error": 0.0, "blocks": 17}
+    frame = judged([row | {"method": "wilson"}] * 5, 0.5, "bonferroni")
+    expected = proportion_confint(hits, rows, alpha=(1 - LEVEL) / 5, method="wilson")
+    assert frame.select("lower", "upper").row(0) == pytest.approx(expected, abs=1e-12)
+
+
+def test_norms_are_stretched_and_stay_in_their_range() -> None:
+    row = {"observed": 0.05, "lower": 0.04, "upper": 0.08, "std_error": 0.01, "blocks": 99}
+    near = row | {"lower": 0.001}
+    frame = judged([row | {"method": "centred"}, near | {"method": "centred"}], 0.06, "bonferroni")
+    stretch = stats.norm.ppf(1 - SHARE / 2) / stats.norm.ppf(1 - SHARE)
+    assert frame["lower"].to_list() == pytest.approx([0.05 - 0.01 * stretch, 0.0])
+    assert frame["upper"].to_list() == pytest.approx([0.05 + 0.03 * stretch] * 2)
+
+
+@pytest.mark.parametrize(
+    ("scale", "forward", "backward"),
+    [("ratio", math.log, math.exp), ("relative_change", math.log1p, math.expm1)],
+)
+def test_ratios_are_widened_on_their_logarithm(scale: str, forward: Any, backward: Any) -> None:
+    value = 1.1 if scale == "ratio" else 0.1
+    half = 0.05 * stats.t.ppf(1 - SHARE, 24)
+    ends = [backward(forward(value) + sign * half) for sign in (-1, 1)]
+    row = {"observed": value, "lower": ends[0], "upper": ends[1], "blocks": 25, "method": "t"}
+    frame = judged([row] * 4, value - 0.2, "bonferroni", scale=scale)
+    wide = 0.05 * stats.t.ppf(1 - SHARE / 4, 24)
+    assert frame["lower"][0] == pytest.approx(backward(forward(value) - wide))
+    assert frame["upper"][0] == pytest.approx(backward(forward(value) + wide))
+
+
+@pytest.mark.parametrize("correction", sorted(CORRECTIONS))
+def test_what_has_no_interval_is_no_part_of_the_family(correction: str) -> None:
+    none = {"observed": 0.0, "lower": None, "upper": None, "std_error": None, "blocks": 1, "method": None}
+    undefined = none | {"observed": None}
+    frame = judged([none, difference(0.01, 0.02), undefined], 0.0, correction, scale="difference")
+    alone = judged([difference(0.01, 0.02)], 0.0, correction, scale="difference")
+    assert frame["lower"].to_list() == [None, alone["lower"].item(), None]
+    assert set(frame["family_size"]) == {1}
+    assert judged([none], 0.0, correction)["family_size"].item() == 0
+    assert judged([], 0.0, correction, scale="difference").height == 0
+
+
+@pytest.mark.parametrize("correction", sorted(CORRECTIONS))
+@pytest.mark.parametrize("limit", [-0.01, 0.0, 0.01])
+def test_equal_models_keep_their_interval_of_0(correction: str, limit: float) -> None:
+    equal = {"observed": 0.0, "lower": 0.0, "upper": 0.0, "std_error": 0.0, "blocks": 1, "method": "t"}
+    frame = judged([equal, difference(0.3, 0.01), equal], limit, correction, scale="difference")
+    assert frame.select("lower", "upper").rows()[::2] == [(0.0, 0.0)] * 2
+
+
+@pytest.mark.parametrize("limit", [-5.0, 0.0, 1.0, 7.0])
+def test_limits_at_or_beyond_the_range_are_no_accident(limit: float) -> None:
+    row = {"observed": 0.7, "lower": 0.6, "upper": 0.8, "std_error": 0.05, "blocks": 50, "method": "t"}
+    end = {"observed": 1.0, "lower": 0.9, "upper": 1.0, "std_error": 0.0, "blocks": 50, "method": "wilson"}
+    frame = judged([row, end, row], limit, "holm")
+    assert frame.select(pl.all_horizontal(pl.col("lower", "upper").is_between(0, 1)))["lower"].all()
+    assert (frame["lower"] <= frame["observed"]).all()
+    assert (frame["observed"] <= frame["upper"]).all()

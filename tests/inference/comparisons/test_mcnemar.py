@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import polars as pl
+import pytest
+from statsmodels.stats.contingency_tables import mcnemar as reference
+
+import plmetrics as plm
+
+COUNTS = [(0, 0), (0, 1), (1, 0), (3, 3), (5, 12), (25, 20), (20, 25), (0, 9), (400, 350)]
+
+
+def masses(n: int) -> list[float]:
+    return [comb(n, k) / 2**n for k in range(n + 1)]
+
+
+@pytest.mark.parametrize(("b", "c"), COUNTS)
+@pytest.mark.parametrize("alternative", ["two_sided", "greater"])
+def test_exact_p_is_the_binomial_tail(b: int, c: int, alternative: str) -> None:
+    mass = masses(b + c)
+    least = b if alternative == "greater" else max(b, c)
+    tail = sum(mass[least:])
+    expected = tail if alternative == "greater" else min(1.0, 2 * tail)
+    found = plm.tests.mcnemar_from_counts(b, c, alternative=alternative)
+    assert found.p_value == pytest.approx(1.0 if b + c == 0 else expected, rel=1e-10)
+    assert (found.statistic, found.estimate, found.status) == (b, None, "ok")
+
+
+@pytest.mark.parametrize(("b", "c"), [pair for pair in COUNTS if sum(pair)])
+@pytest.mark.parametrize("alternative", ["two_sided", "greater"])
+def test_mid_p_counts_half_of_what_was_seen(b: int, c: int, alternative: str) -> None:
+    mass = masses(b + c)
+    if alternative == "greater":
+        more, here = sum(mass[b + 1 :]), mass[b]
+    else:
+        away = abs(b - c)
+        more = sum(mass[k] for k in range(b + c + 1) if abs(2 * k - b - c) > away)
+        here = sum(mass[k] for k in range(b + c + 1) if abs(2 * k - b - c) == away)
+    found = plm.tests.mcnemar_from_counts(b, c, method="mid_p", alternative=alternative)
+    assert found.p_value == pytest.approx(more + here / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize(("b", "c"), [(5, 12), (25, 20), (0, 9), (400, 350)])
+def test_chi_squared_is_statsmodels(b: int, c: int) -> None:
+    expected = reference([[10, b], [c, 10]], exact=False, correction=True)
+    found = plm.tests.mcnemar_from_counts(b, c, method="chi2")
+    assert found.statistic == pytest.approx(expected.statistic)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    sided = plm.tests.mcnemar_from_counts(b, c, method="chi2", alternative="greater").p_value
+    if b > c:
+        assert sided == pytest.approx(expected.pvalue / 2)
+    else:
+        assert sided > 0.5
+
+
+def test_the_worked_example_of_the_handbook() -> None:
+    assert plm.tests.mcnemar_from_counts(25, 20, method="chi2").statistic == pytest.approx(0.356, abs=5e-4)
+
+
+@pytest.mark.parametrize("method", ["exact", "chi2", "mid_p"])
+@pytest.mark.parametrize("as_column", [list, np.asarray, pl.Series])
+def test_columns_of_any_kind_are_counted(method: str, as_column: type) -> None:
+    label, model, baseline = ["a", "b", "c", "a", "a"], ["a", "b", "a", "b", "a"], ["b", "a", "c", "b", "a"]
+    found = plm.tests.mcnemar(as_column(label), as_column(model), as_column(baseline), method=method)
+    assert (found.n, found.estimate) == (5, pytest.approx(1 / 5))
+    assert found.p_value == plm.tests.mcnemar_from_counts(2, 1, 5, method=method).p_value
+    same = plm.tests.mcnemar(label, model, model, method=method)
+    assert (same.estimate, same.p_value, same.status) == (0.0, 1.0, "ok")
+
+
+def test_a_large_table_has_no_rounding_of_p() -> None:
+    found = plm.tests.mcnemar_from_counts(5_020_000, 4_980_000)
+    assert found.p_value == pytest.approx(
+        2 * 0.5 * float(_normal_tail((40_000 - 1) / 10_000_000**0.5)), rel=1e-3
+    )
+
+
+def _normal_tail(z: float) -> float:
+    from math import erfc, sqrt
+
+    return erfc(z / sqrt(2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"b": -1, "c": 2}, "0 or more"),
+        ({"b": 3, "c": 2, "n": 4}, "at least b"),
+        ({"b": 1, "c": 2, "method": "exakt"}, "exact, chi2, mid_p"),
+        ({"b": 1, "c": 2, "alternative": "less"}, "two_sided, greater"),
+    ],
+)
+def test_wrong_arguments_are_said(arguments: dict, words: str) -> None:
+    with pytest.raises(plm.ConfigError, match=words):
+        plm.tests.mcnemar_from_counts(**arguments)
+
+
+def test_columns_must_belong_together() -> None:
+    with pytest.raises(plm.ConfigError, match="label 3, model 2, baseline 2"):
+        plm.tests.mcnemar([1, 0, 1], [1, 0], [1, 0])

@@ -1,0 +1,56 @@
+"""Positives of slices, counted row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+
+def table() -> pl.DataFrame:
+    rng = np.random.default_rng(2)
+    rows = 400
+    frame = pl.DataFrame(
+        {
+            "y": rng.integers(0, 2, rows),
+            "p": rng.random(rows),
+            "q": rng.random(rows),
+            "w": rng.integers(0, 4, rows) / 2,
+            "region": rng.choice(["n", "s", "e"], rows),
+            "tags": [[tag for tag in "ab" if rng.random() < 0.5] for _ in range(rows)],
+        }
+    )
+    return frame.with_columns(q=pl.when(pl.int_range(rows) % 3 > 0).then("q"))
+
+
+def holds(row: dict[str, Any], slice_set: str, text: str) -> bool:
+    value = text.partition("=")[2]
+    return text == "all" or (row["region"] == value if slice_set == "region" else value in row["tags"])
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("against", [None, "b"])
+def test_positives_are_those_of_each_model_and_slice(weight: str | None, against: str | None) -> None:
+    gate: dict[str, Any] = {"metric": "accuracy", "slices": "all", "min_positives": 10**6}
+    gate |= {"at_least": -1} if against is None else {"against": against, "at_least": -1}
+    result = plm.evaluate(
+        table(),
+        label="y",
+        models={"a": "p", "b": "q"},
+        metrics=["accuracy", "disparity(recall, by=region)"],
+        slices={"region": "region", "tags": "tags"},
+        weight=weight,
+        missing="drop_per_model",
+        gates=[gate, {"metric": "disparity(recall, by=region)", "at_most": 2, "min_positives": 10**6}],
+    )
+    rows = table().to_dicts()
+    assert set(result.gates["verdict"]) == {"skipped"}
+    for row in result.gates.iter_rows(named=True):
+        column = "q" if "b" in {row["model"], against if row["metric"] == "accuracy" else None} else "p"
+        own = [one for one in rows if one["y"] == 1 and one[column] is not None]
+        count = sum(one[weight] if weight else 1 for one in own if holds(one, row["slice_set"], row["slice"]))
+        assert f"{count:g} positives, at least 1000000 needed" in row["note"].split("; ")

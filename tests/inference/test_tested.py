@@ -1,0 +1,485 @@
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+import plmetrics as plm
+
+ROWS = 600
+MODELS = {"a": "a", "b": "b", "same": "a"}
+METRICS = ["roc_auc", "accuracy", "accuracy(threshold=0.3)", "brier", "log_loss"]
+
+
+def scored(seed: int = 0, rows: int = ROWS) -> pl.DataFrame:
+    random = np.random.default_rng(seed)
+    label = (random.random(rows) < 0.4).astype(int)
+    one, other = (1 / (1 + np.exp(-(label * pull - 0.5 + random.normal(size=rows)))) for pull in (1.0, 1.6))
+    return pl.DataFrame(
+        {
+            "y": label,
+            "a": one.round(2).clip(0.01, 0.99),
+            "b": other.round(2).clip(0.01, 0.99),
+            "group": random.choice(["x", "y", "z"], rows),
+            "fold": random.integers(0, 5, rows),
+            "day": random.integers(0, 30, rows),
+            "weight": random.integers(1, 4, rows),
+            "customer": random.integers(0, 50, rows),
+        }
+    )
+
+
+TABLE = scored()
+
+
+def compared(tests: list, table: pl.DataFrame = TABLE, **more: object) -> pl.DataFrame:
+    given = {"label": "y", "models": MODELS, "metrics": METRICS, "slices": ["group"]} | more
+    return plm.evaluate(table, **given, compare={"baseline": "a", "tests": tests}).comparisons
+
+
+def places(table: pl.DataFrame = TABLE) -> list[tuple[str, pl.DataFrame]]:
+    return [("all", table), *((f"group={key}", table.filter(pl.col("group") == key)) for key in "xyz")]
+
+
+def row(found: pl.DataFrame, test: str, metric: str, piece: str, model: str = "b") -> dict:
+    own = found.filter(test=test, metric=metric, slice=piece, model=model)
+    assert own.height == 1
+    return own.row(0, named=True)
+
+
+def losses(table: pl.DataFrame, model: str, metric: str) -> np.ndarray:
+    label, score = table["y"].to_numpy(), table[model].to_numpy()
+    if metric == "brier":
+        return (label - score) ** 2
+    return np.array([-np.log(p if y else 1 - p) for y, p in zip(label, score, strict=True)])
+
+
+@pytest.mark.parametrize(("metric", "threshold"), [("accuracy", 0.5), ("accuracy(threshold=0.3)", 0.3)])
+def test_mcnemar_counts_the_rows_that_one_model_gains(metric: str, threshold: float) -> None:
+    found = compared(["mcnemar"])
+    for piece, table in places():
+        right = {m: (table[m] >= threshold) == (table["y"] == 1) for m in ("a", "b")}
+        b, c = int((right["b"] & ~right["a"]).sum()), int((right["a"] & ~right["b"]).sum())
+        tail = sum(comb(b + c, k) for k in range(max(b, c), b + c + 1)) / 2 ** (b + c)
+        own = row(found, "mcnemar", metric, piece)
+        assert own["p_value"] == pytest.approx(min(1.0, 2 * tail))
+        assert own["difference"] == pytest.approx((b - c) / table.height)
+        assert (own["n"], own["status"], own["interval_status"]) == (table.height, "ok", "no_interval")
+
+
+def test_delong_is_that_of_the_rows_of_each_slice() -> None:
+    found = compared(["delong"])
+    for piece, table in places():
+        alone = plm.tests.delong(table["y"], table["b"], table["a"])
+        own = row(found, "delong", "roc_auc", piece)
+        areas = [roc_auc_score(table["y"], table[model]) for model in ("b", "a")]
+        assert own["difference"] == pytest.approx(areas[0] - areas[1])
+        assert own["p_value"] == pytest.approx(alone.p_value)
+        assert (own["lower"], own["upper"]) == (pytest.approx(alone.lower), pytest.approx(alone.upper))
+        assert (own["method"], own["interval_status"]) == ("delong", "ok")
+
+
+@pytest.mark.parametrize("metric", ["brier", "log_loss"])
+def test_losses_are_paired_row_by_row(metric: str) -> None:
+    found = compared(["paired_t", "wilcoxon", {"always_valid": {"mixture": 0.01}}])
+    for piece, table in places():
+        one, other = (losses(table, model, metric) for model in ("b", "a"))
+        expected = stats.ttest_rel(one, other)
+        own = row(found, "paired_t", metric, piece)
+        assert own["p_value"] == pytest.approx(expected.pvalue, rel=1e-8)
+        assert own["lower"] == pytest.approx(expected.confidence_interval().low)
+        apart = (one - other).round(14)
+        ranked = stats.wilcoxon(apart[apart != 0], method="asymptotic", correction=False)
+        own = row(found, "wilcoxon", metric, piece)
+        assert own["p_value"] == pytest.approx(ranked.pvalue, rel=0.02)
+        assert own["difference"] == pytest.approx((one - other).mean())
+        error = (one - other).std(ddof=1) / np.sqrt(table.height)
+        valid = plm.tests.always_valid(float((one - other).mean()), error, mixture=0.01)
+        assert row(found, "always_valid(mixture=0.01)", metric, piece)["p_value"] == pytest.approx(
+            valid.p_value
+        )
+
+
+@pytest.mark.parametrize("horizon", [1, 3])
+def test_losses_of_a_day_are_averaged_before_they_are_put_in_order(horizon: int) -> None:
+    test = {"diebold_mariano": {"time": "day", "horizon": horizon}}
+    found = compared([test], TABLE.sample(fraction=1.0, shuffle=True, seed=3))
+    text = f"diebold_mariano(time=day{', horizon=3' if horizon == 3 else ''})"
+    for piece, table in places():
+        moved = losses(table, "b", "brier") - losses(table, "a", "brier")
+        daily = [moved[(table["day"] == day).to_numpy()].mean() for day in table["day"].unique().sort()]
+        alone = plm.tests.diebold_mariano(daily, np.zeros(len(daily)), horizon=horizon)
+        own = row(found, text, "brier", piece)
+        assert own["p_value"] == pytest.approx(alone.p_value)
+        assert own["n"] == len(daily)
+
+
+TESTS = [
+    "mcnemar",
+    "delong",
+    "paired_t",
+    "wilcoxon",
+    "always_valid(mixture=0.01)",
+    "diebold_mariano(time=day)",
+]
+
+
+def test_models_that_say_the_same_do_not_differ() -> None:
+    found = compared(TESTS).filter(pl.col("model") == "same", pl.col("test").is_not_null())
+    assert set(found["test"]) == set(TESTS)
+    assert found["difference"].abs().max() == 0.0
+    assert found["p_value"].min() == 1.0
+    assert set(found["status"]) == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("role", "column", "status"), [("weight", "weight", "weighted"), ("unit", "customer", "clustered")]
+)
+def test_rows_that_do_not_count_alike_are_not_tested(role: str, column: str, status: str) -> None:
+    found = compared(TESTS, **{role: column}).filter(pl.col("test").is_not_null())
+    assert set(found["test"]) == set(TESTS)
+    assert set(found["status"]) == set(found["interval_status"]) == {status}
+    assert found["p_value"].null_count() == found["difference"].null_count() == found.height
+
+
+def test_rows_of_the_bootstrap_stay_and_every_test_has_its_own_family() -> None:
+    plain = compared([], uncertainty={"replicates": 50})
+    found = compared(["delong", "paired_t", "mcnemar"], uncertainty={"replicates": 50})
+    bootstrap = found.filter(test="paired_bootstrap")
+    assert bootstrap.equals(plain)
+    families = found.select("family", "test", "metric", "slice_set").unique()
+    assert families["family"].is_unique().all()
+    assert "roc_auc / group / delong" in families["family"]
+    own = found.filter(family="roc_auc / group / delong")
+    assert own["family_size"].to_list() == [6] * 6
+    smallest = own.sort("p_value").row(0, named=True)
+    assert smallest["p_adjusted"] == pytest.approx(min(1.0, 6 * smallest["p_value"]))
+
+
+def test_tests_stand_behind_the_bootstrap_of_their_place() -> None:
+    found = compared(["delong", "mcnemar(method=mid_p)"], slices=None, metrics=["roc_auc", "accuracy"])
+    assert found.select("model", "metric", "test").rows() == [
+        (model, metric, test)
+        for model in ("b", "same")
+        for metric, tests in (("roc_auc", "delong"), ("accuracy", "mcnemar(method=mid_p)"))
+        for test in (None, tests)
+    ]
+
+
+def test_every_pair_is_tested_where_all_are_compared() -> None:
+    result = plm.evaluate(
+        TABLE, label="y", models=MODELS, metrics=["roc_auc"], compare={"pairs": "all", "tests": ["delong"]}
+    )
+    tested = result.comparisons.filter(test="delong")
+    assert tested.select("model", "baseline").rows() == [("b", "a"), ("same", "a"), ("same", "b")]
+    assert tested["p_value"][0] == pytest.approx(tested["p_value"][2])
+
+
+def test_gates_judge_the_bootstrap_and_no_other_row() -> None:
+    gate = {"metric": "roc_auc", "model": "b", "against": "a", "at_least": 0.0}
+    given = {"label": "y", "models": MODELS, "metrics": ["roc_auc"], "gates": [gate]}
+    gates = plm.evaluate(TABLE, **given, compare={"baseline": "a", "tests": ["delong"]}).gates
+    assert gates["verdict"].to_list() == ["pass"]
+
+
+def test_models_are_compared_on_the_rows_that_count_for_both() -> None:
+    table = TABLE.with_columns(
+        pl.when(pl.col("day") == 0).then(None).otherwise("a").alias("a"),
+        pl.when(pl.col("day") == 1).then(None).otherwise("b").alias("b"),
+    )
+    both = TABLE.filter(pl.col("day") > 1)
+    found = compared(TESTS, table, missing="drop_per_model")
+    expected = compared(TESTS, both)
+    own, other = (
+        part.filter(pl.col("test").is_not_null(), model="b").select(
+            "test", "metric", "slice", "difference", "p_value", "n"
+        )
+        for part in (found, expected)
+    )
+    assert own.select("test", "metric", "slice", "n").equals(other.select("test", "metric", "slice", "n"))
+    for name in ("difference", "p_value"):
+        np.testing.assert_allclose(own[name].to_numpy(), other[name].to_numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_small_slices_are_listed_without_tests() -> None:
+    found = compared(["delong", "paired_t"], min_rows=205).filter(pl.col("test").is_not_null())
+    sizes = {piece: table.height for piece, table in places()}
+    for own in found.iter_rows(named=True):
+        few = own["slice"] != "all" and sizes[own["slice"]] < 205
+        assert (own["status"] == "too_few_rows") == few
+        assert (own["p_value"] is None) == few
+    assert 0 < (found["status"] == "too_few_rows").sum() < found.height
+
+
+def test_a_slice_of_one_class_has_no_areas_to_compare() -> None:
+    table = TABLE.filter((pl.col("group") != "x") | (pl.col("y") == 1))
+    own = row(compared(["delong"], table), "delong", "roc_auc", "group=x")
+    assert (own["status"], own["p_value"], own["difference"]) == ("no_negatives", None, None)
+
+
+def test_tests_of_classes_and_of_numbers() -> None:
+    random = np.random.default_rng(1)
+    classes = pl.DataFrame({"y": random.choice(list("abc"), 90)}).with_columns(
+        p=pl.Series(random.choice(list("abc"), 90)), q=pl.Series(random.choice(list("abc"), 90))
+    )
+    found = plm.evaluate(
+        classes,
+        task="multiclass",
+        label="y",
+        models={"p": {"prediction": "p"}, "q": {"prediction": "q"}},
+        metrics=["accuracy"],
+        compare={"baseline": "p", "tests": ["mcnemar"]},
+    ).comparisons
+    alone = plm.tests.mcnemar(classes["y"], classes["q"], classes["p"])
+    own = row(found, "mcnemar", "accuracy", "all", "q")
+    assert (own["p_value"], own["difference"]) == (
+        pytest.approx(alone.p_value),
+        pytest.approx(alone.estimate),
+    )
+    values = pl.DataFrame({name: random.normal(size=70) for name in ("y", "p", "q")})
+    found = plm.evaluate(
+        values,
+        task="regression",
+        label="y",
+        models={"p": "p", "q": "q"},
+        metrics=["mae", "rmse"],
+        compare={"baseline": "p", "tests": ["paired_t", "wilcoxon"]},
+    ).comparisons
+    one, other = ((values["y"] - values[name]).abs() for name in ("q", "p"))
+    assert row(found, "paired_t", "mae", "all", "q")["p_value"] == pytest.approx(
+        stats.ttest_rel(one, other).pvalue
+    )
+    assert row(found, "wilcoxon", "mae", "all", "q")["p_value"] == pytest.approx(
+        stats.wilcoxon(one, other, method="asymptotic", correction=False).pvalue
+    )
+    assert found.filter(pl.col("metric") == "rmse", pl.col("test").is_not_null()).is_empty()
+
+
+def test_queries_are_the_pairs_of_a_ranking() -> None:
+    random = np.random.default_rng(2)
+    table = pl.DataFrame(
+        {"query": np.repeat(np.arange(40), 6), "y": random.integers(0, 3, 240)}
+    ).with_columns(p=pl.Series(random.random(240)), q=pl.Series(random.random(240)))
+    given = {"task": "ranking", "label": "y", "query": "query", "metrics": ["ndcg"]}
+    models = {"p": "p", "q": "q"}
+    found = plm.evaluate(
+        table, **given, models=models, compare={"baseline": "p", "tests": ["paired_t", "wilcoxon"]}
+    )
+    values = {}
+    for model in models:
+        values[model] = [
+            plm.evaluate(own, **given, models={model: model}).metrics["value"].item()
+            for _, own in sorted(table.group_by("query"))
+        ]
+    kept = [(q, p) for q, p in zip(values["q"], values["p"], strict=True) if q is not None and p is not None]
+    one, other = map(np.array, zip(*kept, strict=True))
+    own = row(found.comparisons, "paired_t", "ndcg", "all", "q")
+    assert own["p_value"] == pytest.approx(stats.ttest_rel(one, other).pvalue)
+    assert own["n"] == len(kept)
+    assert row(found.comparisons, "wilcoxon", "ndcg", "all", "q")["p_value"] == pytest.approx(
+        plm.tests.wilcoxon(one, other).p_value, rel=1e-6
+    )
+
+
+def test_a_null_time_is_an_error_of_the_data() -> None:
+    table = TABLE.with_columns(pl.when(pl.col("day") > 2).then("day").alias("day"))
+    with pytest.raises(plm.DataError, match=r"'day' \(time of diebold_mariano\) is null in"):
+        compared(["diebold_mariano(time=day)"], table)
+    with pytest.raises(plm.DataError, match=r"'dya' \(time\) is not in the data"):
+        compared(["diebold_mariano(time=dya)"])
+
+
+def test_tests_are_left_out_where_the_rows_do_not_fit() -> None:
+    found = compared(["delong", "paired_t"], memory=2000)
+    assert set(found.filter(test="delong")["status"]) == {"rows_do_not_fit"}
+    assert set(found.filter(test="paired_t")["status"]) == {"ok"}
+
+
+def fold_values(metric: str, model: str, table: pl.DataFrame) -> list[float]:
+    parts = [table.filter(pl.col("fold") == fold) for fold in range(5)]
+    return [float(losses(part, model, metric).mean()) for part in parts]
+
+
+@pytest.mark.parametrize("piece", ["all", "group=y"])
+def test_folds_are_what_is_paired_where_there_are_folds(piece: str) -> None:
+    folded = {"fold": "fold", "cross_validation": {"slices": "group"}}
+    found = compared(["paired_t", "wilcoxon", "corrected_resampled_t", "five_by_two_cv_f"], **folded)
+    table = dict(places())[piece]
+    one, other = (fold_values("brier", model, table) for model in ("b", "a"))
+    own = row(found, "paired_t", "brier", piece)
+    assert own["p_value"] == pytest.approx(stats.ttest_rel(one, other).pvalue)
+    assert own["n"] == 5
+    ranked = stats.wilcoxon(one, other, method="exact")
+    assert row(found, "wilcoxon", "brier", piece)["p_value"] == pytest.approx(ranked.pvalue)
+    sizes = [table.filter(pl.col("fold") == fold).height for fold in range(5)]
+    ratio = np.mean([size / (sum(sizes) - size) for size in sizes])
+    alone = plm.tests.corrected_resampled_t(one, other, ratio=float(ratio))
+    own = row(found, "corrected_resampled_t", "brier", piece)
+    assert (own["p_value"], own["lower"]) == (pytest.approx(alone.p_value), pytest.approx(alone.lower))
+    assert row(found, "five_by_two_cv_f", "brier", piece)["status"] == "not_five_by_two"
+    fixed = compared([{"corrected_resampled_t": {"ratio": 0.25}}], **folded)
+    alone = plm.tests.corrected_resampled_t(one, other, ratio=0.25)
+    assert row(fixed, "corrected_resampled_t(ratio=0.25)", "brier", piece)["p_value"] == pytest.approx(
+        alone.p_value
+    )
+
+
+def test_weights_do_not_forbid_tests_of_folds() -> None:
+    found = compared(["paired_t"], fold="fold", weight="weight")
+    own = row(found, "paired_t", "brier", "all")
+    values = {}
+    for model in ("a", "b"):
+        parts = [TABLE.filter(pl.col("fold") == fold) for fold in range(5)]
+        values[model] = [np.average(losses(p, model, "brier"), weights=p["weight"]) for p in parts]
+    assert own["p_value"] == pytest.approx(stats.ttest_rel(values["b"], values["a"]).pvalue)
+
+
+def test_five_repeats_of_two_folds() -> None:
+    table = pl.concat(
+        TABLE.with_columns(pl.lit(repeat).alias("repeat"), pl.Series("half", halves))
+        for repeat, halves in enumerate(np.random.default_rng(4).integers(0, 2, (5, ROWS)))
+    )
+    found = compared(
+        ["five_by_two_cv_f"], table, fold="half", cross_validation={"repeat": "repeat"}, slices=None
+    )
+    scores = {
+        model: [
+            float(losses(table.filter(repeat=repeat, half=half), model, "brier").mean())
+            for repeat in range(5)
+            for half in range(2)
+        ]
+        for model in ("a", "b")
+    }
+    alone = plm.tests.five_by_two_cv_f(scores["b"], scores["a"])
+    own = row(found, "five_by_two_cv_f", "brier", "all")
+    assert (own["p_value"], own["n"]) == (pytest.approx(alone.p_value), 10)
+
+
+@pytest.mark.parametrize("metric", ["brier", "roc_auc"])
+def test_models_are_ranked_in_slices(metric: str) -> None:
+    tests = [{name: {"over": "group"}} for name in ("friedman", "iman_davenport", "nemenyi")]
+    models = {"a": "a", "b": "b", "c": "weight"}
+    table = TABLE.with_columns(weight=pl.Series(np.random.default_rng(5).random(ROWS)))
+    result = plm.evaluate(
+        table,
+        label="y",
+        models=models,
+        metrics=METRICS,
+        slices=["group"],
+        compare={"baseline": "a", "tests": tests},
+    )
+    held = result.metrics.filter(metric=metric, slice_set="group")
+    values = {model: held.filter(model=model)["value"].to_list() for model in models}
+    found = result.comparisons.filter(pl.col("contrast") == "models", pl.col("metric") == metric)
+    (own,) = found.filter(test="friedman(over=group)").rows(named=True)
+    expected = stats.friedmanchisquare(*values.values())
+    assert (own["difference"], own["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (own["model"], own["baseline"], own["scale"], own["slice_set"], own["slice"], own["n"]) == (
+        (None, None, "statistic", "group", "all", 3)
+    )
+    pairs = plm.tests.nemenyi(values, higher_is_better=metric == "roc_auc")
+    ranked = found.filter(test="nemenyi(over=group)")
+    np.testing.assert_allclose(ranked["difference"], pairs["difference"])
+    assert ranked.select("model", "baseline").equals(pairs.select("model", "baseline"))
+    assert set(ranked["scale"]) == {"mean_rank"}
+    assert all(note.startswith("critical difference of mean ranks: 1.91") for note in ranked["note"])
+
+
+def test_models_are_ranked_in_folds() -> None:
+    found = compared(["friedman", "nemenyi"], fold="fold", slices=None).filter(metric="brier")
+    values = [fold_values("brier", model, TABLE) for model in ("a", "b", "a")]
+    expected = stats.friedmanchisquare(*values)
+    (own,) = found.filter(test="friedman").rows(named=True)
+    assert (own["difference"], own["p_value"], own["n"]) == (
+        pytest.approx(expected.statistic),
+        pytest.approx(expected.pvalue),
+        5,
+    )
+    assert found.filter(test="nemenyi").height == 3
+
+
+def test_one_slice_ranks_nothing() -> None:
+    table = TABLE.with_columns(group=pl.lit("x"))
+    tests = [{name: {"over": "group"}} for name in ("friedman", "iman_davenport", "nemenyi")]
+    found = compared(tests, table).filter(pl.col("contrast") == "models")
+    assert set(found["status"]) == {"too_few_units"}
+    assert found["p_value"].null_count() == found["difference"].null_count() == found.height
+
+
+def test_folds_that_are_too_many_to_list_have_a_status() -> None:
+    table = TABLE.with_columns(fold=pl.int_range(ROWS) // 2)
+    own = row(
+        compared(["corrected_resampled_t"], table, fold="fold"), "corrected_resampled_t", "brier", "all"
+    )
+    assert (own["status"], own["p_value"]) == ("folds_not_listed", None)
+
+
+@pytest.mark.parametrize("scales", [["ratio"], ["difference", "relative_change"]])
+def test_tests_are_of_differences_whatever_the_bootstrap_compares(scales: list[str]) -> None:
+    compare = {"baseline": "a", "tests": ["delong"], "scales": scales}
+    found = plm.evaluate(TABLE, label="y", models=MODELS, metrics=["roc_auc"], compare=compare).comparisons
+    assert set(found.filter(test="delong")["scale"]) == {"difference"}
+    assert found.filter(model="b").select("scale", "test").rows() == [
+        *((scale, None) for scale in scales),
+        ("difference", "delong"),
+    ]
+
+
+def test_values_of_rows_by_sql_are_paired_where_they_are() -> None:
+    cost = {"name": "cost", "mean": "day * abs(label - score)", "where": "day > 10"}
+    found = compared(["paired_t", "wilcoxon"], metrics=[cost], slices=None)
+    held = TABLE.filter(pl.col("day") > 10)
+    one, other = (held["day"] * (held["y"] - held[model]).abs() for model in ("b", "a"))
+    own = row(found, "paired_t", "cost", "all")
+    assert own["p_value"] == pytest.approx(stats.ttest_rel(one, other).pvalue)
+    assert own["n"] == row(found, "wilcoxon", "cost", "all")["n"] == held.height
+
+
+def test_accuracies_at_thresholds_that_each_model_chose() -> None:
+    metrics = ["accuracy(threshold=max(f1))", "accuracy(threshold=at(precision=1))"]
+    result = plm.evaluate(
+        TABLE.with_columns(b=pl.col("b").reverse()),
+        label="y",
+        models=MODELS,
+        metrics=metrics,
+        compare={"baseline": "a", "tests": ["mcnemar"]},
+    )
+    cuts = dict(result.metrics.filter(metric=metrics[0]).select("model", "threshold").rows())
+    table = TABLE.with_columns(b=pl.col("b").reverse())
+    called = {model: (table[model] >= cuts[model]).cast(pl.Int64) for model in ("a", "b")}
+    alone = plm.tests.mcnemar(table["y"], called["b"], called["a"])
+    own = row(result.comparisons, "mcnemar", metrics[0], "all")
+    assert (own["p_value"], own["difference"]) == (
+        pytest.approx(alone.p_value),
+        pytest.approx(alone.estimate),
+    )
+    statuses = dict(result.metrics.filter(metric=metrics[1]).select("model", "status").rows())
+    expected = "ok" if statuses["a"] == statuses["b"] == "ok" else "unreachable"
+    assert row(result.comparisons, "mcnemar", metrics[1], "all")["status"] == expected
+
+
+def test_a_single_model_is_compared_with_nothing() -> None:
+    tests = ["delong", "mcnemar", "paired_t", {"friedman": {"over": "group"}}]
+    assert compared(tests, models={"a": "a"}).is_empty()
+
+
+def test_metrics_of_classes_stand_beside_tests() -> None:
+    random = np.random.default_rng(6)
+    table = pl.DataFrame({name: random.choice(list("abc"), 60) for name in ("y", "p", "q")})
+    found = plm.evaluate(
+        table,
+        task="multiclass",
+        label="y",
+        models={"p": {"prediction": "p"}, "q": {"prediction": "q"}},
+        metrics=["accuracy", "f1(average=none)"],
+        compare={"baseline": "p", "tests": ["mcnemar"]},
+    ).comparisons
+    assert found.select("metric", "class", "test").rows() == [
+        ("accuracy", None, None),
+        ("accuracy", None, "mcnemar"),
+        *(("f1(average=none)", name, None) for name in "abc"),
+    ]

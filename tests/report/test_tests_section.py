@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.report.summary import summarise
+from plmetrics.report.terminal import render
+
+TABLE = pl.DataFrame(
+    {
+        "y": [1, 0, 1, 0, 1, 0, 1, 0],
+        "a": [0.9, 0.2, 0.4, 0.3, 0.8, 0.6, 0.7, 0.1],
+        "b": [0.6, 0.7, 0.2, 0.9, 0.8, 0.1, 0.7, 0.3],
+        "part": ["u", "u", "u", "u", "v", "v", "v", "v"],
+    }
+)
+
+
+def shown(tests: list, width: int = 100) -> list[str]:
+    result = plm.evaluate(
+        TABLE,
+        label="y",
+        models={"a": "a", "b": "b"},
+        metrics=["roc_auc", "accuracy"],
+        slices=["part"],
+        compare={"baseline": "a", "tests": tests},
+    )
+    lines = render(summarise(result), width).splitlines()
+    assert all(len(line) <= width for line in lines)
+    starts = [place for place, line in enumerate(lines) if line.startswith("Tests")]
+    if not starts:
+        return []
+    end = next(place for place in range(starts[0], len(lines)) if not lines[place])
+    return lines[starts[0] : end]
+
+
+def test_a_line_a_test_of_all_rows_and_one_for_slices() -> None:
+    lines = shown(["delong", "mcnemar", {"friedman": {"over": "part"}}])
+    assert lines[0] == "Tests (p adjusted by holm)"
+    assert [line.split()[0] for line in lines[2:]] == [
+        "delong",
+        "mcnemar",
+        *["friedman(over=part)"] * 2,
+        "in",
+    ]
+    assert "b against a" in lines[2]
+    assert "statistic" in lines[4]
+    assert lines[-1].strip() == "in slices: 0 of 3 tests with p below 0.05"
+
+
+def test_no_section_without_tests() -> None:
+    assert shown([]) == []
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_narrow_terminals_cut_nothing(width: int) -> None:
+    text = " ".join(" ".join(shown(["delong"], width)).split())
+    assert "delong b against a roc_auc" in text

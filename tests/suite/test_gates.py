@@ -1,0 +1,164 @@
+"""What gates may ask for: margins, corrections, runs in a row, sizes of slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from plmetrics.core.errors import Problem
+
+METRICS = "metrics: [f1, roc_auc, selection_rate, log_loss]\nslices: {region: region}\n"
+INTERVALS = "uncertainty: true\n"
+
+
+def said(problems: tuple[Problem, ...]) -> list[str]:
+    return [f"{problem.where} {problem.message} | {problem.hint or ''}" for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("gate", "key", "words"),
+    [
+        (
+            "{metric: f1, at_least: 0.5, correction: holm}",
+            "correction",
+            ["widens intervals", "using: interval"],
+        ),
+        (
+            "{metric: f1, at_least: 0.5, correction: hlom, using: interval}",
+            "correction",
+            ["must be", "'hlom'"],
+        ),
+        ("{metric: f1, at_least: 0.5, consecutive: 0}", "consecutive", ["at least 1", "not 0"]),
+        ("{metric: f1, at_least: 0.5, consecutive: 1.5}", "consecutive", ["a whole number"]),
+        ("{metric: f1, at_least: 0.5, min_rows: 0}", "min_rows", ["at least 1"]),
+        ("{metric: f1, at_least: 0.5, min_rows: many}", "min_rows", ["a whole number", "'many'"]),
+        ("{metric: f1, at_least: 0.5, min_positives: -3}", "min_positives", ["at least 1", "-3"]),
+        (
+            "{metric: f1, at_least: 0.5, on_insufficient: warn}",
+            "on_insufficient",
+            ["no size is asked for", "add min_rows or min_positives"],
+        ),
+        (
+            "{metric: f1, at_least: 0.5, min_rows: 5, on_insufficient: stop}",
+            "on_insufficient",
+            ["must be skip, warn or fail"],
+        ),
+        ("{metric: f1, better_than: 0}", "better_than", ["needs against"]),
+        (
+            "{metric: selection_rate, against: a, better_than: 0}",
+            "better_than",
+            ["neither better higher nor lower"],
+        ),
+        ("{metric: f1, against: a, better_than: -0.1}", "better_than", ["must be at least 0", "-0.1"]),
+        (
+            "{metric: f1, against: a, no_worse_than: 2 percent}",
+            "no_worse_than",
+            ["or a percentage", "write 0.005"],
+        ),
+        ("{metric: f1, against: a, better_than: -2%}", "better_than", ["or a percentage", "'-2%'"]),
+        (
+            "{metric: f1, against: a, no_worse_than: 2%, scale: ratio}",
+            "scale",
+            ["in percent is a relative change", "leave scale out"],
+        ),
+        ("{metric: f1, against: 3, at_least: 1}", "against", ["is a model, {slice: ...}", "not 3"]),
+        ("{metric: f1, against: {}, at_least: 1}", "against", ["is a model, {slice: ...}"]),
+        ("{metric: f1, against: {slice: rest, run: true}, at_least: 1}", "against", ["is a model"]),
+        (
+            "{metric: f1, against: {run: true}, at_least: 1}",
+            "against",
+            ["needs the run", "compare: {run: FOLDER}"],
+        ),
+        (
+            "{metric: f1, slices: region, against: {slice: rest}, at_least: 1}",
+            "against",
+            ["'region' is not compared with the rest", "add compare: {slices: {region: rest}}"],
+        ),
+        (
+            "{metric: f1, against: {slice: region=n}, at_least: 1}",
+            "against",
+            ["'overall' is not compared with region=n", "name the slice set"],
+        ),
+        (
+            "{metric: f1, between: region, against: {slice: rest}, at_most: 1}",
+            "against",
+            ["put together from all slices"],
+        ),
+        ("{metric: f1, at_least: 1, scale: ratio}", "scale", ["scale: ratio needs against"]),
+        ("{metric: f1, against: a, at_least: 1, scale: ration}", "scale", ["must be", "'ration'"]),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_place(refuse: Any, gate: str, key: str, words: list[str]) -> None:
+    problems = refuse(f"{METRICS}{INTERVALS}gates:\n- {{metric: f1, at_least: 0.1}}\n- {gate}\n")
+    (problem,) = problems
+    assert problem.path == ("gates", 1, key)
+    assert problem.where is not None
+    assert problem.where.line == 9
+    assert all(word in said(problems)[0] for word in words), said(problems)
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        ("{metric: f1, against: a, no_worse_than: 0.1, better_than: 0.1}", ["one rule", "write two gates"]),
+        ("{metric: f1, against: a, no_worse_than: 1%, at_most: 0.1}", ["one rule"]),
+        ("{metric: f1, against: a, no_worse_than: 1%, consecutives: 2}", ["unknown key", "'consecutive'"]),
+    ],
+)
+def test_rules_that_contradict_each_other(refuse: Any, gate: str, words: list[str]) -> None:
+    problems = refuse(f"{METRICS}gates: [{gate}]\n")
+    assert all(word in said(problems)[0] for word in words), said(problems)
+
+
+def test_corrections_need_intervals(refuse: Any) -> None:
+    gate = "{metric: f1, at_least: 0.5, using: interval, correction: holm}"
+    (problem,) = refuse(f"{METRICS}gates: [{gate}]\n")
+    assert "using: interval needs uncertainty" in problem.message
+
+
+def test_opponents_are_read_as_mappings(refuse: Any) -> None:
+    (problem,) = refuse(f"{METRICS}gates: [{{metric: f1, at_least: 0, against: {{slcie: rest}}}}]\n")
+    assert (problem.path, problem.hint) == (("gates", 0, "against", "slcie"), "did you mean 'slice'?")
+
+
+COMPARED = "compare: {slices: {region: [rest, all]}, scales: [ratio]}\n"
+
+
+@pytest.mark.parametrize("other", ["rest", "all"])
+def test_slices_against_others(load: Any, other: str) -> None:
+    gate = f"{{metric: f1, slices: region, against: {{slice: {other}}}, scale: ratio, at_least: 0.9}}"
+    (found,) = load(f"{METRICS}{COMPARED}gates: [{gate}]\n").suite.gates
+    assert (found.rival, found.opponent.slice) == (None, other)
+
+
+def test_gates_against_slices_are_on_a_scale_that_is_compared(refuse: Any) -> None:
+    gate = "{metric: f1, slices: region, against: {slice: rest}, at_least: 0.9}"
+    (problem,) = refuse(f"{METRICS}{COMPARED}gates: [{gate}]\n")
+    assert problem.path == ("gates", 0, "scale")
+    assert problem.hint == "add it: compare: {scales: [ratio, difference]}"
+
+
+def test_only_binary_labels_have_positives(refuse: Any) -> None:
+    gate = "{metric: mae, at_most: 1, min_positives: 3}"
+    (problem,) = refuse(f"task: regression\nmetrics: [mae]\ngates: [{gate}]\n")
+    assert problem.path == ("gates", 0, "min_positives")
+    assert "of task 'binary', not of 'regression'" in problem.message
+    assert problem.hint == "use min_rows"
+
+
+@pytest.mark.parametrize(("margin", "share"), [("2%", 0.02), ("0.5 %", 0.005), ("100%", 1.0), ("0%", 0.0)])
+@pytest.mark.parametrize("key", ["no_worse_than", "better_than"])
+def test_margins_in_percent_are_relative_changes(load: Any, key: str, margin: str, share: float) -> None:
+    text = f"{METRICS}gates: [{{metric: log_loss, against: a, {key}: {margin}}}]\n"
+    (gate,) = load(text).suite.gates
+    assert (getattr(gate, key), gate.scale) == (pytest.approx(share), "relative_change")
+
+
+def test_all_of_it_at_once(load: Any) -> None:
+    gate = (
+        "{metric: roc_auc, against: a, better_than: 0.01, using: interval, slices: all, correction: bonferroni, "
+        "consecutive: 3, min_rows: 100, min_positives: 20, on_insufficient: warn}"
+    )
+    (found,) = load(f"{METRICS}{INTERVALS}gates: [{gate}]\n").suite.gates
+    assert (found.correction, found.consecutive, found.on_insufficient) == ("bonferroni", 3, "warn")
