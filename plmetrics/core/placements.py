@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plmetrics.core import ops
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,24 +55,3 @@ def _mean(placement: Any, rows: Any, size: Any) -> tuple[Any, Any]:
     away = held - ops.spread(mean, held)
     rest = np.maximum(size - 1.0, 0.0)
     return mean, ops.ratio(ops.total(rows * away * away), rest * size)
-
-
-def row_placements(score: Array, positive: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """The placement of each positive and of each negative, in the order of the rows; NaN without the other class.
-
-    >>> row_placements(np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False]))
-    (array([1.  , 0.75]), array([0.75, 1.  ]))
-    """
-    inside, outside = np.sort(score[positive]), np.sort(score[~positive])
-    below = _both_sides(outside, score[positive])
-    above = 1.0 - _both_sides(inside, score[~positive])
-    return below, above
-
-
-def _both_sides(others: Array, score: Array) -> Array:
-    """The share of the others that lie below each score, ties counting half."""
-    if len(others) == 0:
-        return np.full(len(score), np.nan)
-    left, right = np.searchsorted(others, score, side="left"), np.searchsorted(others, score, side="right")
-    share: Array = (left + right) / (2.0 * len(others))
-    return share

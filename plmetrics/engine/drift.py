@@ -29,7 +29,7 @@ from plmetrics.engine.windows import (
     drift_windows,
     in_reference,
 )
-from plmetrics.table.roles import WEIGHT
+from plmetrics.table.roles import WEIGHT, prediction_table
 from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:
@@ -161,10 +161,8 @@ def _require_rows(windows: Windows, facts: pl.DataFrame) -> None:
         msg = "nothing is left to compare with the reference: it holds every row that is evaluated"
         raise DataError(Problem(msg, path, "narrow drift's where, or name another table as reference"))
     if bad[0]:
-        from plmetrics.table.roles import prediction_table
-
         before = windows.reference
-        checks = prediction_table(before.raw, before.raw.collect_schema(), before.roles).checks
+        checks = prediction_table(before.raw, before.schema, before.roles).checks
         raise in_reference(bad_values(before, checks, rows[0]))
 
 

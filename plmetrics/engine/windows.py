@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -116,15 +117,13 @@ def check_drift_windows(request: Request) -> None:
         drift_windows(request, request.suite.models)
 
 
-class _located:  # noqa: N801 (used as a function)
-    """Say of a problem that it is one of the reference."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, PlmetricsError):
-            raise in_reference(error) from error
+@contextmanager
+def _located() -> Iterator[None]:
+    """Say of problems that they are the reference's."""
+    try:
+        yield
+    except PlmetricsError as error:
+        raise in_reference(error) from error
 
 
 def in_reference(error: PlmetricsError) -> PlmetricsError:
@@ -232,21 +231,21 @@ def drift_windows(request: Request, asked: Collection[str]) -> Windows:
     current = replace(request, sets=sets, roles=roles)
     source = request.source if reference is None else widened(reference, request.suite.data.long)
     where = _condition(request.suite, source.schema)
+    if not spec.label:
+        labelled = source.frame.with_columns(_any_label(request).alias(_NO_LABEL))
+        source = replace(source, frame=labelled, schema=labelled.collect_schema())
     raw = source.frame if where is None else source.frame.filter(where)
     if reference is None and where is not None:
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
     models = {name: model for name, model in roles.models.items() if name in asked and spec.scores}
     own = replace(roles, models=models, unit=None, unit_name=None, requirements=(), made={}, treatment=None)
+    own = replace(own, classes=())  # One that is gone by now is no mistake.
     if not spec.label:
-        raw, own = (
-            raw.with_columns(_any_label(request).alias(_NO_LABEL)),
-            replace(own, label=_NO_LABEL, positive=None),
-        )
+        own = replace(own, label=_NO_LABEL, positive=None)
     before = replace(request, source=source, raw=raw, roles=own, sets=sets, where=where)
     subjects = tuple(_subjects(current, models, spec, source.schema))
-    schemas = (_with_label(source.schema, before), request.schema)
     with _located():
-        frames = [_side(before, schemas[0], subjects, 0), _side(current, schemas[1], subjects, 1)]
+        frames = [_side(before, subjects, 0), _side(current, subjects, 1)]
     frames = _alike(frames, keys)
     return Windows(
         current, before, subjects, pl.concat(frames), keys, request.suite.columns.weight is not None
@@ -255,14 +254,7 @@ def drift_windows(request: Request, asked: Collection[str]) -> Windows:
 
 def _any_label(request: Request) -> pl.Expr:
     """A label for rows that need none."""
-    return pl.lit("".join(request.roles.classes[:1]) if request.roles.task == "multiclass" else 0.0)
-
-
-def _with_label(schema: pl.Schema, before: Request) -> pl.Schema:
-    if before.roles.label != _NO_LABEL:
-        return schema
-    text = before.roles.task == "multiclass"
-    return pl.Schema({**schema, _NO_LABEL: pl.String() if text else pl.Float64()})
+    return pl.lit("" if request.roles.task == "multiclass" else 0.0)
 
 
 def _subjects(
@@ -283,9 +275,9 @@ def _subjects(
         yield Subject("column", column, _kind(column, current.schema, there, path), path)
 
 
-def _side(request: Request, schema: pl.Schema, subjects: tuple[Subject, ...], window: int) -> pl.LazyFrame:
+def _side(request: Request, subjects: tuple[Subject, ...], window: int) -> pl.LazyFrame:
     """One window: a row for each of its rows that count."""
-    roles = request.roles
+    roles, schema = request.roles, request.schema
     raw = [subject.column for subject in subjects if _from_raw(subject, roles.task)]
     table = prediction_table(request.raw, schema, replace(roles, columns=tuple(dict.fromkeys(raw))))
     columns: dict[str, pl.Expr] = {WINDOW: pl.lit(window, dtype=pl.Int64)}

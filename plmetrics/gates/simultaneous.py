@@ -58,17 +58,18 @@ class Form:
 
     def tails(self, limit: float) -> tuple[Array, Array]:
         """One-sided p values of the tests that the truth is above the limit, and below it."""
-        away = self.centre - self.forward(np.full(self.centre.shape, limit))
-        error = np.where(away >= 0, self.below, self.above)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            away = self.centre - self.forward(np.full(self.centre.shape, limit))
+            error = np.where(away >= 0, self.below, self.above)
             statistic = np.where(away == 0, 0.0, away / error)
         return stdtr(self.freedom, -statistic), stdtr(self.freedom, statistic)
 
     def ends(self, beneath: Array, beyond: Array) -> tuple[Array, Array]:
         """Ends of intervals that leave out so much on either side."""
-        lower = self.centre + stdtrit(self.freedom, beneath) * self.below
-        upper = self.centre - stdtrit(self.freedom, beyond) * self.above
-        return self.backward(lower), self.backward(upper)
+        with np.errstate(over="ignore"):
+            lower = self.centre + stdtrit(self.freedom, beneath) * self.below
+            upper = self.centre - stdtrit(self.freedom, beyond) * self.above
+            return self.backward(lower), self.backward(upper)
 
 
 def widened(
@@ -96,7 +97,7 @@ def widened(
         level: of the intervals that are there.
 
     Returns:
-        The rows with other `lower` and `upper`, null where there is no interval or none can be widened, and
+        The rows with other `lower` and `upper`, null where there is no interval or no wider one with two ends, and
         `family_size`, the number of rows that were judged together.
     """
     forms = _contrasts(rows, scale, level) if scale else _values(rows, bounds, level)
@@ -114,6 +115,8 @@ def widened(
         parts = zip(held, *(np.split(side, cuts) for side in left_out), strict=True)
         ends = [form.ends(beneath, beyond) for form, beneath, beyond in parts]
         lower[index], upper[index] = (np.concatenate(side) for side in zip(*ends, strict=True))
+    endless = ~(np.isfinite(lower) & np.isfinite(upper))
+    lower[endless], upper[endless] = np.nan, np.nan
     return rows.with_columns(
         pl.Series("lower", np.clip(lower, *limits)).fill_nan(None),
         pl.Series("upper", np.clip(upper, *limits)).fill_nan(None),

@@ -38,7 +38,6 @@ class Candidate:
     model: str
     crossing: Crossing
     place: int
-    p: float
     rank: float
     searched: float
 
@@ -139,7 +138,7 @@ class _Tested:
     def candidates(self, chosen: NDArray[np.bool_]) -> Iterator[Candidate]:
         """Those that are chosen."""
         for index in np.flatnonzero(chosen):
-            said = (float(part[index]) for part in (self.p, self.rank, self.searched))
+            said = (float(part[index]) for part in (self.rank, self.searched))
             yield Candidate(self.model, self.crossing, int(self.place[index]), *said)
 
 

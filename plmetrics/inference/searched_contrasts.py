@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +31,7 @@ class Contrast:
 
     `worse` is the difference with the sign that makes a worse slice positive, and `p` how surprising so large a one
     is where the slice is no worse. `value`, `rest`, `worse` and `std_error` are NaN where undefined, `p` where there is
-    none. `rows` and `weight` are the slice's, `share` is its part of the weight of both.
+    none. `rows` are the slice's, `share` is its part of the weight of both.
     """
 
     value: Array
@@ -43,10 +43,6 @@ class Contrast:
     rows: Array
     share: Array
     status: NDArray[np.object_]
-
-    def take(self, index: NDArray[np.int64]) -> Contrast:
-        """Some of the slices."""
-        return Contrast(*(getattr(self, field.name)[index] for field in fields(self)))
 
     def half_width(self, level: float) -> Array:
         """Half of the width of a two-sided interval of the difference, NaN without one."""

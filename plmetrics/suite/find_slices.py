@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from plmetrics.catalogue.metric import Metric
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.findings import shown
 from plmetrics.suite.sections import Column, Correction, Level, NamedMetric, Strict
@@ -14,7 +15,6 @@ from plmetrics.suite.sections import Column, Correction, Level, NamedMetric, Str
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.findings import Findings
 
 _PATH = ("find_slices",)
@@ -78,7 +78,7 @@ def read_find_slices(
     if not isinstance(value, Mapping):
         found.add(f"find_slices must be a mapping, not {shown(value)}", _PATH, _FORM)
         return None
-    given = {
+    given: dict[str, Any] = {
         key: [item] if key in {"columns", "model"} and isinstance(item, str) else item
         for key, item in value.items()
     }
@@ -86,6 +86,8 @@ def read_find_slices(
         given["metric"] = metric(given["metric"], (*_PATH, "metric"))
         if given["metric"] is None:
             return None
+    if isinstance(given.get("metric"), Metric) and given["metric"].task != "ranking":
+        _metric(given["metric"], found.add)
     return found.model(FindSlices, given, _PATH)
 
 
@@ -100,11 +102,10 @@ def check_find_slices(fields: Mapping[str, Any], add: Callable[..., None]) -> No
     if fields["task"] == "ranking":
         add("find_slices searches rows, and a ranking has queries", _PATH, "leave it out for task 'ranking'")
     elif fields["task"]:
-        _metric(spec.metric, fields["task"], add)
         _models(spec, fields, add)
 
 
-def _metric(metric: Metric, task: str, add: Callable[..., None]) -> None:
+def _metric(metric: Metric, add: Callable[..., None]) -> None:
     """A metric whose difference between a slice and the rest can be taken, and says which side is worse."""
     why = None
     if metric.family != "sums" or metric.kind == "extreme":
@@ -116,7 +117,7 @@ def _metric(metric: Metric, task: str, add: Callable[..., None]) -> None:
     elif metric.direction not in {"higher", "lower"}:
         why = "is neither better higher nor lower"
     if why is not None:
-        hint = f"use a metric of sums, such as {_POSSIBLE.get(task, 'a loss of each row')}"
+        hint = f"use a metric of sums, such as {_POSSIBLE.get(metric.task, 'a loss of each row')}"
         add(f"find_slices cannot search by {metric.text}: it {why}", (*_PATH, "metric"), hint)
 
 

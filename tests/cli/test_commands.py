@@ -14,6 +14,10 @@ import pytest
 import plmetrics
 from plmetrics.catalogue import registry
 
+COMMANDS = (
+    *("run", "validate", "explain", "metrics", "diff", "report", "schema", "init", "suggest"),
+    *("split", "readout"),
+)
 HEAVY = {"numpy", "pandas", "polars", "pyarrow", "pydantic", "rich", "scipy", "sqlglot", "yaml"}
 
 
@@ -21,7 +25,7 @@ def test_help_lists_commands_and_exit_codes(invoke: Any) -> None:
     outcome = invoke("--help")
     assert outcome.code == 0
     commands = outcome.out[outcome.out.index("Commands") : outcome.out.index("Exit codes")]
-    names = ["run", "validate", "explain", "metrics", "diff", "report", "schema", "init", "suggest"]
+    names = list(COMMANDS)
     assert [line.split()[0] for line in commands.splitlines()[1:] if line.strip()] == names
     for words in (
         "Exit codes",
@@ -34,9 +38,7 @@ def test_help_lists_commands_and_exit_codes(invoke: Any) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "command", ["run", "validate", "explain", "metrics", "diff", "report", "schema", "init", "suggest"]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_help_of_a_command(invoke: Any, command: str, option: str) -> None:
     outcome = invoke(command, option)

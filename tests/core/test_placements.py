@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plmetrics.core.placements import placed, row_placements
+from plmetrics.core.placements import placed
 from plmetrics.core.segments import Segments
 
 rows = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=40)
@@ -31,8 +31,6 @@ def test_against_all_pairs(drawn: list[tuple[int, bool]]) -> None:
     score, positive = np.array([x for x, _ in drawn], float), np.array([y for _, y in drawn])
     positive[:2] = True, False
     expected = by_pairs(score, positive)
-    for found, wanted in zip(row_placements(score, positive), expected, strict=True):
-        assert found == pytest.approx(wanted)
     made = placed(*points(score, positive))
     assert made.area == pytest.approx(expected[0].mean())
     for variance, values in zip((made.positive_variance, made.negative_variance), expected, strict=True):
@@ -53,10 +51,3 @@ def test_segments_are_slices_of_their_own() -> None:
         assert made.positive_variance[place] == pytest.approx(alone.positive_variance)
         assert made.negative_variance[place] == pytest.approx(alone.negative_variance)
     assert np.isnan(made.area[1])
-
-
-@pytest.mark.parametrize("positive", [[True, True], [False, False]])
-def test_nothing_is_placed_without_the_other_class(positive: list[bool]) -> None:
-    found = row_placements(np.array([0.1, 0.9]), np.array(positive))
-    assert sorted(len(part) for part in found) == [0, 2]
-    assert all(np.isnan(part).all() for part in found)

@@ -226,6 +226,17 @@ def test_scores_and_label_may_be_left_out() -> None:
     assert row(table, "city", "psi")["value"] == pytest.approx(naive_psi(*counts))
 
 
+def test_a_class_that_is_gone_is_drift_not_a_mistake() -> None:
+    arguments = {"task": "multiclass", "label": "region", "models": {"m": {"prediction": "region"}}}
+    now = CURRENT.filter(pl.col("region") != "west")
+    table = found(now, arguments=arguments)
+    counts = both(*(side["region"].to_list() for side in (REFERENCE, now)), None)
+    said = table.filter(column="region", measure="psi")["value"].to_list()
+    assert said == pytest.approx([naive_psi(*counts)] * 2)
+    with pytest.raises(plm.DataError, match="in the reference: column 'region'"):
+        look(now, REFERENCE.with_columns(region=pl.lit(None, dtype=pl.String)), arguments=arguments)
+
+
 def test_reference_rows_of_the_same_table() -> None:
     together = pl.concat([REFERENCE.with_columns(month=8), CURRENT.with_columns(month=9)])
     apart = found(columns=["age"])
@@ -250,6 +261,8 @@ def test_bad_values_of_the_reference_are_dropped_or_refused() -> None:
     ) as caught:
         look(reference=bad)
     assert caught.value.problems[0].path == ("drift", "reference")
+    with pytest.raises(plm.DataError, match=r"20 of 500 values are null"):
+        look(reference=bad.drop("y"), label=False)
     models = {"m": "p", "k": "w"}
     apart = found(reference=bad, arguments={"missing": "drop_per_model", "models": models})
     assert row(apart, "p", "psi")["n_reference"] == 480

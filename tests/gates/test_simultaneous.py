@@ -146,6 +146,15 @@ def test_ratios_are_widened_on_their_logarithm(scale: str, forward: Any, backwar
     assert frame["upper"][0] == pytest.approx(backward(forward(value) + wide))
 
 
+@pytest.mark.parametrize(
+    ("scale", "limit"), [("relative_change", -1.0), ("relative_change", -9.0), ("ratio", 0.0)]
+)
+def test_ratios_that_could_be_anything_have_no_interval(scale: str, limit: float) -> None:
+    row = {"observed": 1.0, "lower": 1e-300, "upper": 1e300, "blocks": 3, "method": "t"}
+    frame = judged([row] * 9, limit, "bonferroni", scale=scale)
+    assert frame.select("lower", "upper").null_count().row(0) == (9, 9)
+
+
 @pytest.mark.parametrize("correction", sorted(CORRECTIONS))
 def test_what_has_no_interval_is_no_part_of_the_family(correction: str) -> None:
     none = {"observed": 0.0, "lower": None, "upper": None, "std_error": None, "blocks": 1, "method": None}

@@ -52,7 +52,6 @@ def test_where_nothing_is_left_there_is_no_difference() -> None:
 def test_shares_and_rows() -> None:
     found = compared(sums(10, np.arange(1.0 * BLOCKS)), sums(30, np.arange(1.0 * BLOCKS)))
     assert (found.rows[0], found.share[0]) == (10 * BLOCKS, 0.25)
-    assert found.take(np.array([0, 0])).rows.tolist() == [80, 80]
 
 
 def test_huge_and_tiny_values_do_not_warn() -> None:

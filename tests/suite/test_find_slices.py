@@ -54,6 +54,15 @@ def test_what_is_wrong_is_said(load: Callable[[str], Any], text: str, words: str
     assert words in str(caught.value)
 
 
+def test_all_that_is_wrong_is_said_at_once(load: Callable[[str], Any]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load("find_slices: {columns: a, metric: roc_auc, depht: 3}\n")
+    assert {problem.path for problem in caught.value.problems} == {
+        ("find_slices", "metric"),
+        ("find_slices", "depht"),
+    }
+
+
 @pytest.mark.parametrize(
     ("task", "models", "metric", "words"),
     [
