@@ -170,7 +170,8 @@ def _compare(definitions: Schema) -> Schema:
 
 def _one_of_or_list(several: Schema) -> Schema:
     """A list, or one of its items in its place."""
-    facts = {key: several.pop(key) for key in ("description", "default", "title") if key in several}
+    kept = ("description", "default", "title")
+    facts: Schema = {key: several.pop(key) for key in kept if key in several}
     return {**facts, **_one_of(several["items"], several)}
 
 

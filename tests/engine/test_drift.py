@@ -424,11 +424,14 @@ def test_rankings_are_compared_row_by_row() -> None:
     assert {"region=other"} < set(table["slice"])
 
 
-def test_plans_stream() -> None:
+@pytest.mark.parametrize("exact", [None, False])
+def test_plans_stream(monkeypatch: pytest.MonkeyPatch, exact: bool | None) -> None:
+    monkeypatch.setattr(engine_drift, "FINE_BINS", 64)
     suite = suite_from_arguments(
         label="y",
         models={"m": "p"},
         weight="w",
+        exact=exact,
         slices={"region": "region", "old": {"where": "age > 1"}},
         drift={"reference": "@frame", "columns": ["age", "city"], "slices": "all"},
     )

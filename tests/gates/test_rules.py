@@ -106,7 +106,8 @@ def gate(direction: str = "higher", **keywords: Any) -> Any:
     rest = {"using": "value", "on_undefined": "inconclusive", "ratio_at_least": None, "better_than": None}
     rest |= {"scale": "difference", "correction": "none", "consecutive": 1}
     subject = SimpleNamespace(text="m", direction=direction)
-    return SimpleNamespace(subject=subject, **(usual | rest | keywords))
+    given = usual | rest | keywords
+    return SimpleNamespace(subject=subject, rival=given["against"], opponent=None, **given)
 
 
 @pytest.mark.parametrize(("direction", "low", "high"), [("higher", -0.01, None), ("lower", None, 0.01)])

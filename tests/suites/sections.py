@@ -132,7 +132,7 @@ def _gates(draw: Any, suite: dict[str, Any]) -> None:
         gates += [
             about | {"against": {"slice": other}, "scale": scale} for other in others if other != "pairs"
         ]
-    suite["gates"] = gates
+    suite["gates"] = [gate | {"name": f"gate {place}"} for place, gate in enumerate(gates)]
 
 
 def _gate(draw: Any, suite: dict[str, Any]) -> dict[str, Any]:
