@@ -99,7 +99,7 @@ def _attributes(rng: np.random.Generator, rows: int, models: int) -> pl.DataFram
         values = pl.Series([f"{name}_{index:02d}" for index in range(number)])
         drawn = rng.choice(number, rows, p=np.arange(1, number + 1) / (number * (number + 1) / 2))
         texts[name] = values.gather(drawn.astype(np.uint32))
-    numbers = {name: rng.normal(size=rows) for name in NUMBERS}
+    numbers: dict[str, Any] = {name: rng.normal(size=rows) for name in NUMBERS}
     numbers["age"] = rng.integers(18, 90, rows)
     scores = _part(rng, rows, customers=10, models=models).drop("country", "device", "customer")
     return pl.DataFrame(texts | numbers).hstack(scores)

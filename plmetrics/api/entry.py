@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.api.beside import Beside, training_table
 from plmetrics.api.drifting import reference_table
 from plmetrics.api.earlier import earlier_run
 from plmetrics.api.gating import gate_history
-from plmetrics.api.stages import evaluate_suite, training_table
+from plmetrics.api.stages import evaluate_suite
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 
 if TYPE_CHECKING:
@@ -117,9 +118,12 @@ def evaluate(
     for local in ("data", "suite_from_arguments", "open_source"):
         arguments.pop(local)
     suite = suite_from_arguments(**arguments)
-    train, reference = training_table(suite, leakage), reference_table(suite, drift)
-    earlier = earlier_run(suite, compare)
-    return evaluate_suite(suite, open_source(data), train=train, reference=reference, earlier=earlier)
+    beside = Beside(
+        train=training_table(suite, leakage),
+        reference=reference_table(suite, drift),
+        earlier=earlier_run(suite, compare),
+    )
+    return evaluate_suite(suite, open_source(data), beside=beside)
 
 
 def run(
@@ -158,12 +162,15 @@ def run(
     with RunFolder.start(directory, loaded.suite.name) as folder:
         with located(loaded):
             source = open_source(loaded.suite.data.rows, loaded.folder)
-            train = training_table(loaded.suite, base=loaded.folder)
-            history, unread = gate_history(loaded.suite, directory / loaded.suite.name)
-            reference = reference_table(loaded.suite, base=loaded.folder)
             home = directory / loaded.suite.name
-            earlier = earlier_run(loaded.suite, base=loaded.folder, home=home)
-            result = evaluate_suite(loaded.suite, source, progress, train, history, reference, earlier)
+            history, unread = gate_history(loaded.suite, home)
+            beside = Beside(
+                train=training_table(loaded.suite, base=loaded.folder),
+                reference=reference_table(loaded.suite, base=loaded.folder),
+                earlier=earlier_run(loaded.suite, base=loaded.folder, home=home),
+                history=history,
+            )
+            result = evaluate_suite(loaded.suite, source, progress, beside)
             result.record["warnings"].extend(unread)
         if loaded.defaults:
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.api.beside import training_table
 from plmetrics.api.drifting import reference_table
 from plmetrics.api.entry import located
 from plmetrics.api.outcome import Result
-from plmetrics.api.stages import Stopwatch, training_table
+from plmetrics.api.stages import Stopwatch
 from plmetrics.core.errors import DataError
 
 if TYPE_CHECKING:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.api.beside import Beside
 from plmetrics.api.drifting import drifted
 from plmetrics.api.earlier import decomposed, noted, with_earlier
 from plmetrics.api.gating import judged
 from plmetrics.api.outcome import Result
 from plmetrics.api.searching import search_warnings, searched_slices
 from plmetrics.api.testing import tested
-from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.results import COMPARISONS_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
-    from plmetrics.api.earlier import Earlier
     from plmetrics.engine.leakage import Finding
+    from plmetrics.engine.passes import Aggregated
+    from plmetrics.engine.prepare import Prepared
+    from plmetrics.engine.repeated import RepeatedSums
+    from plmetrics.inference.analysis import Analysis
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
@@ -49,37 +50,8 @@ class Stopwatch:
             self.seconds[name] = round(time.perf_counter() - start, 4)
 
 
-def training_table(suite: Suite, leakage: Any = None, base: Path | None = None) -> Source | None:
-    """The training table that leakage is looked for in.
-
-    Args:
-        suite: its section leakage says which.
-        leakage: the mapping with the table itself, where that was handed over.
-        base: the folder that relative paths start from.
-
-    Raises:
-        DataError: as for the rows to evaluate; located at `leakage.train`.
-    """
-    from plmetrics.suite.leakage import FRAME
-    from plmetrics.table.source import open_source
-
-    if suite.leakage is None or suite.leakage.train is None:
-        return None
-    try:
-        return open_source(leakage["train"] if suite.leakage.train == FRAME else suite.leakage.train, base)
-    except PlmetricsError as error:
-        place = ("leakage", "train")
-        raise type(error)([replace(problem, path=place) for problem in error.problems]) from error
-
-
 def evaluate_suite(
-    suite: Suite,
-    source: Source,
-    progress: Progress | None = None,
-    train: Source | None = None,
-    history: pl.DataFrame | None = None,
-    reference: Source | None = None,
-    earlier: Earlier | None = None,
+    suite: Suite, source: Source, progress: Progress | None = None, beside: Beside | None = None
 ) -> Result:
     """Evaluate a checked suite on an open source.
 
@@ -87,10 +59,7 @@ def evaluate_suite(
         suite: what is asked.
         source: where the rows are.
         progress: called with the name of each stage as it begins.
-        train: the training table that leakage is looked for in.
-        history: the gates of earlier runs, for those that fail after some in a row.
-        reference: the table that drift is measured from.
-        earlier: the run that this one is compared with.
+        beside: what the run is held against beside its own rows.
 
     Raises:
         ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.
@@ -102,83 +71,101 @@ def evaluate_suite(
     from plmetrics.engine.prepare import prepare
     from plmetrics.engine.repeated import repeated_sums
     from plmetrics.engine.request import bind
-    from plmetrics.engine.rows import models_by_row, models_in_order, sliced_rests, sliced_sums
-    from plmetrics.engine.stream import models_on_grids
     from plmetrics.gates.leakage import leakage_gates, leakage_table, leakage_warnings
     from plmetrics.gates.verdicts import verdict
-    from plmetrics.inference.analysis import (
-        Analysis,
-        SetStates,
-        corrected,
-        resampling,
-        tables,
+    from plmetrics.inference.analysis import corrected
+
+    beside = beside or Beside()
+    watch = Stopwatch(progress)
+    with watch.stage("prepare"), reading(source):
+        bound = bind(suite, source, beside.train, beside.reference)
+        prepared = prepare(bound)
+        request, asked, suite = prepared.request, suite.models, prepared.request.suite
+    of_rows = bound if request.pairs_read is not None else request
+    found: list[Finding] = []
+    if suite.leakage is not None:
+        with watch.stage("leakage"), reading(source, beside.train):
+            found = leakage_found(of_rows)
+    with watch.stage("aggregate"), reading(source):
+        aggregated, repeated = aggregate(prepared), repeated_sums(prepared)
+    drift = drifted(of_rows, asked, watch)
+    with watch.stage("order"), reading(source):
+        analysis, ordered, curves = _estimated(prepared, aggregated)
+    with watch.stage("intervals"):
+        made, analysis = _inferred(analysis, ordered, repeated, beside)
+    with watch.stage("tests"), reading(source):
+        made["comparisons"] = tested(made["comparisons"], analysis, prepared, made["metrics"], made["folds"])
+        made["comparisons"] = corrected(analysis, made["comparisons"]).select(list(COMPARISONS_SCHEMA))
+    with watch.stage("search"), reading(source):
+        slices_found, searched = searched_slices(suite.model_copy(update={"models": asked}), source)
+    leakage = leakage_table(suite, found)
+    gates = pl.concat([made["gates"], leakage_gates(leakage), drift.gates])
+    record = _record(request, prepared, aggregated, watch) | searched
+    record["warnings"] += [*leakage_warnings(leakage), *search_warnings(record)]
+    made |= {"gates": gates, "curves": curves, "leakage": leakage, "drift": drift.table}
+    result = Result(
+        **made,
+        found_slices=slices_found,
+        verdict=verdict(gates),
+        suite=suite.model_copy(update={"models": asked}),
+        record=record,
     )
-    from plmetrics.inference.cross_validation.tables import cross_validated, without_folds
+    return noted(result, beside.earlier)
+
+
+def _estimated(prepared: Prepared, aggregated: Aggregated) -> tuple[Analysis, Any, pl.DataFrame]:
+    """What is to be estimated from which states, the ordered metrics, and the curves."""
+    from plmetrics.engine.rows import models_by_row, models_in_order, sliced_rests, sliced_sums
+    from plmetrics.engine.stream import models_on_grids
+    from plmetrics.inference.analysis import Analysis, SetStates, resampling
     from plmetrics.inference.estimates import Population
     from plmetrics.inference.ordering import ordered_stage, rank_stage, row_curves
 
-    watch = Stopwatch(progress)
-    with watch.stage("prepare"), reading(source):
-        bound = bind(suite, source, train, reference)
-        prepared = prepare(bound)
-        request, asked, suite = prepared.request, suite.models, prepared.request.suite
-    found: list[Finding] = []
-    if suite.leakage is not None:
-        with watch.stage("leakage"), reading(source, train):
-            found = leakage_found(bound if request.pairs_read is not None else request)
-    with watch.stage("aggregate"), reading(source):
-        aggregated, repeated = aggregate(prepared), repeated_sums(prepared)
-    drift = drifted(bound if request.pairs_read is not None else request, asked, watch)
-    with watch.stage("order"), reading(source):
-        sums = sliced_sums(prepared, aggregated)
-        rests = sliced_rests(prepared, aggregated)
-        sets = [SetStates(*states) for states in zip(prepared.slices, sums, rests, strict=True)]
-        independent = suite.columns.unit is None and suite.columns.weight is None
-        weights = resampling(suite, aggregated.units)
-        population = Population(prepared.populations(), independent, prepared.thresholds)
-        analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units)
-        scores = models_in_order if prepared.exact else models_on_grids
-        ordered, curves = ordered_stage(analysis, scores(prepared, aggregated), exact=prepared.exact)
-        if request.reads_pairs:
-            rows = list(models_by_row(prepared, aggregated))
-            ordered |= rank_stage(analysis, rows)
-            if request.draws_rows:
-                curves = row_curves(analysis, rows, request.roles.classes)
-    with watch.stage("intervals"):
-        folds, cross_validation = cross_validated(analysis, ordered, repeated)
-        analysis = without_folds(analysis)
-        metric_table, every_comparison = tables(analysis, ordered)
-        leakage = leakage_table(suite, found)
-        listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
-        every_comparison = with_earlier(every_comparison, suite, metric_table.filter(listed), earlier)
-        gates = judged(analysis, metric_table, every_comparison, history)
-        gates = pl.concat([gates, leakage_gates(leakage), drift.gates])
-        metric_table, comparisons = metric_table.filter(listed), every_comparison.filter(listed)
-        changes = decomposed(analysis, metric_table, earlier)
-    with watch.stage("tests"), reading(source):
-        comparisons = tested(comparisons, analysis, prepared, metric_table, folds)
-        comparisons = corrected(analysis, comparisons).select(list(COMPARISONS_SCHEMA))
-    suite = suite.model_copy(update={"models": asked})
-    with watch.stage("search"), reading(source):
-        slices_found, searched = searched_slices(suite, source)
-    record = _record(request, prepared, aggregated, watch) | searched
-    record["warnings"] += [*leakage_warnings(leakage), *search_warnings(record)]
-    result = Result(
-        metrics=metric_table,
-        comparisons=comparisons,
-        gates=gates,
-        curves=curves,
-        leakage=leakage,
-        drift=drift.table,
-        folds=folds,
-        cross_validation=cross_validation,
-        found_slices=slices_found,
-        decomposition=changes,
-        verdict=verdict(gates),
-        suite=suite,
-        record=record,
+    request = prepared.request
+    suite = request.suite
+    states = zip(
+        prepared.slices,
+        sliced_sums(prepared, aggregated),
+        sliced_rests(prepared, aggregated),
+        strict=True,
     )
-    return noted(result, earlier)
+    sets = [SetStates(*of_set) for of_set in states]
+    independent = suite.columns.unit is None and suite.columns.weight is None
+    population = Population(prepared.populations(), independent, prepared.thresholds)
+    weights = resampling(suite, aggregated.units)
+    analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units)
+    scores = models_in_order if prepared.exact else models_on_grids
+    ordered, curves = ordered_stage(analysis, scores(prepared, aggregated), exact=prepared.exact)
+    if request.reads_pairs:
+        rows = list(models_by_row(prepared, aggregated))
+        ordered |= rank_stage(analysis, rows)
+        if request.draws_rows:
+            curves = row_curves(analysis, rows, request.roles.classes)
+    return analysis, ordered, curves
+
+
+def _inferred(
+    analysis: Analysis, ordered: Any, repeated: Sequence[RepeatedSums], beside: Beside
+) -> tuple[dict[str, Any], Analysis]:
+    """The tables that follow from the estimates, comparisons not yet corrected; and what they are about."""
+    from plmetrics.inference.analysis import tables
+    from plmetrics.inference.cross_validation.tables import cross_validated, without_folds
+
+    folds, cross_validation = cross_validated(analysis, ordered, repeated)
+    analysis = without_folds(analysis)
+    suite = analysis.suite
+    metrics, comparisons = tables(analysis, ordered)
+    listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
+    comparisons = with_earlier(comparisons, suite, metrics.filter(listed), beside.earlier)
+    made = {
+        "metrics": metrics.filter(listed),
+        "comparisons": comparisons.filter(listed),
+        "gates": judged(analysis, metrics, comparisons, beside.history),
+        "folds": folds,
+        "cross_validation": cross_validation,
+        "decomposition": decomposed(analysis, metrics.filter(listed), beside.earlier),
+    }
+    return made, analysis
 
 
 def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> dict[str, Any]:

@@ -163,7 +163,11 @@ def _varying(request: Request, found: _Found) -> Iterator[Problem]:
         if owner.is_derived or key.column not in {own.column for own in owner.keys}:
             named[key.column] = (f"'{key.label}' (cross_validation)", "value", ("cross_validation",))
         else:
-            named[key.column] = (f"'{key.label}' of slice set '{owner.name}'", "value", ("slices", owner.name))
+            named[key.column] = (
+                f"'{key.label}' of slice set '{owner.name}'",
+                "value",
+                ("slices", owner.name),
+            )
     queries = found.frame[plain_column(_query(request))]
     for name, (what, word, path) in named.items():
         values = found.frame[name]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 _DECIMALS = 300
-SAMPLE_ROWS = 2_000_000
+SAMPLE_ROWS = 500_000
 """Above so many rows, bins come from every k-th unit."""
 
 

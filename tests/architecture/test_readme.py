@@ -27,8 +27,8 @@ from plmetrics.core.rowsql.functions import FUNCTION_NAMES
 from plmetrics.report.catalogue import markdown_text, undefined_statuses
 from plmetrics.report.summary import summarise
 from plmetrics.report.terminal import render
-from plmetrics.suite.problems import SUITE_KEYS
 from plmetrics.suite.gates import Gate
+from plmetrics.suite.problems import SUITE_KEYS
 from plmetrics.suite.sections import Compare, Curve, SliceSet, Uncertainty
 from plmetrics.suite.tasks import CurveName
 from plmetrics.table.source import ENDINGS

@@ -88,7 +88,10 @@ def found(problems: tuple[Problem, ...], line: int, *words: str) -> bool:
         ("slices: 3\n", ["slices must be a mapping"]),
         ("uncertainty: {replicates: 1}\n", ["replicates must be", "2", "not 1"]),
         ("uncertainty: {level: 2}\n", ["level must be less than 1"]),
-        ("uncertainty: {interval: tt}\n", ["interval must be auto, percentile, t, centred, basic, normal or bca"]),
+        (
+            "uncertainty: {interval: tt}\n",
+            ["interval must be auto, percentile, t, centred, basic, normal or bca"],
+        ),
         ("uncertainty: {seed: x}\n", ["seed must be"]),
         ("uncertainty: {blocks: 1.5}\n", ["blocks must be"]),
         ("uncertainty: 3\n", ["must be a mapping", "not 3"]),

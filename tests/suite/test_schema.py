@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from plmetrics.catalogue import registry
+from plmetrics.suite.gates import Gate
 from plmetrics.suite.model import Suite
 from plmetrics.suite.schema import json_schema
-from plmetrics.suite.gates import Gate
 from plmetrics.suite.sections import Columns, Compare, Curve, Data, ModelColumns, Output, Uncertainty
 
 SCHEMA = json_schema()
