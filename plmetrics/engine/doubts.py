@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from math import sqrt
+from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,5 +129,6 @@ def _label(prepared: Prepared, model: str, prefix: str, sums: Mapping[str, float
     if f"{model}|label_centred" in sums and weight:
         centred, squares = (sums[f"{model}|label_{part}"] / weight for part in ("centred", "centred_squared"))
         mean = centred + prepared.centres[model].get("label", 0.0)
-        figures["spread"] = spread(mean, sqrt(max(squares - centred**2, 0.0)))
+        if isfinite(squares):
+            figures["spread"] = spread(mean, sqrt(max(squares - centred * centred, 0.0)))
     return figures

@@ -37,6 +37,8 @@ Array = NDArray[np.float64]
 PARTS = ("within", "mix", "total")
 REST = "rest"
 _SLICES_AT_ONCE = 512
+_ROUNDING = 1e-12
+"""Shares that differ by less of their size are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +61,10 @@ def change_parts(before: Shares, after: Shares) -> tuple[Array, Array]:
     w0, w1 = before.share, after.share
     m0, m1 = (np.where(side.share != 0, side.value, 0.0) for side in (before, after))
     both = (w0 != 0) & (w1 != 0)
+    moved = w1 - w0
+    moved = np.where(np.abs(moved) <= _ROUNDING * np.maximum(np.abs(w0), np.abs(w1)), 0.0, moved)
     within = np.where(both, (w0 + w1) / 2 * (m1 - m0), 0.0)
-    return within, np.where(both, (w1 - w0) * (m0 + m1) / 2, w1 * m1 - w0 * m0)
+    return within, np.where(both, moved * (m0 + m1) / 2, w1 * m1 - w0 * m0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,8 @@ def left_out(suite: Suite) -> list[str]:
 def decompositions(analysis: Analysis) -> pl.DataFrame:
     """The table `decomposition` of every pair of models that is compared.
 
-    Intervals are those of `paired_difference` on replicates of each part; where a part is 0 in all of them, such as
-    the mix of models that share their weights, it is 0 for sure.
+    Intervals are those of `paired_difference` on replicates of each part. A mix that is 0 in all of them, as that of
+    models that share their weights, is 0 for sure; so are all parts of models that say the same of every row.
     """
     compare = analysis.suite.compare
     pairs = () if compare is None else compare.pairs_of(analysis.models)
@@ -157,7 +161,7 @@ class _Models:
             return
         parts, blocks, listed = self._parts(chunk)
         self._totals = _added(self._totals, parts)
-        self._made.append(self._judged(parts, blocks, listed))
+        self._made.append(self._judged(parts, blocks, listed, self._equal(chunk)))
         self._listed += (chunk.first + np.flatnonzero(listed)).tolist()
 
     def frame(self) -> pl.DataFrame:
@@ -166,7 +170,8 @@ class _Models:
             return self._rows(["all"] * 3, [[]] * 3, PARTS, self._nothing(3))
         mass = [self._mass(self._state(self._overall, model, "block")) for model in self._models]
         blocks = np.minimum(*(effective_blocks((each,)) for each in mass))
-        made = [*self._made, self._judged(self._totals, blocks, np.ones(1, dtype=np.bool_))]
+        one, equal = np.ones(1, dtype=np.bool_), self._equal(self._overall)
+        made = [*self._made, self._judged(self._totals, blocks, one, equal)]
         names = [self._texts[place] for place in self._listed for _ in PARTS]
         values = [self._values[place] for place in self._listed for _ in PARTS]
         parts = [*PARTS] * (len(self._listed) + 1)
@@ -179,6 +184,12 @@ class _Models:
         if axis == "replicate":
             return chunk.sums.replicates(own, model, prefix, self._nudges)
         return chunk.sums.totals(own, model, prefix)
+
+    def _equal(self, chunk: Chunk) -> NDArray[np.bool_]:
+        """Where both models say the same of every row."""
+        before, after = self._models
+        equal: NDArray[np.bool_] = chunk.sums.total(f"{after}|differs|{before}") == 0
+        return equal
 
     def _mass(self, state: View) -> Array:
         return np.asarray(self._subject.own.denominators(state)[0], dtype=np.float64)
@@ -221,8 +232,9 @@ class _Models:
         parts: Mapping[str, tuple[Array, Array | None]],
         blocks: NDArray[np.int64],
         listed: NDArray[np.bool_],
+        equal: NDArray[np.bool_],
     ) -> Difference:
-        """The parts of some slices, slice by slice, with intervals."""
+        """The parts of some slices, slice by slice, with intervals; `equal` is where both models say the same."""
         held = np.flatnonzero(listed)
         value = np.stack([parts[name][0][..., held] for name in PARTS], axis=-1).reshape(-1)
         drawn = [parts[name][1] for name in PARTS]
@@ -232,6 +244,9 @@ class _Models:
         if len(known) == len(PARTS):
             replicates = np.stack(known, axis=-1).reshape(len(known[0]), -1)
             sure = (value == 0) & ~(replicates != 0).any(axis=0)
+            sure &= np.repeat(equal[held], len(PARTS)) | (
+                np.arange(len(sure)) % len(PARTS) == PARTS.index("mix")
+            )
         absent = self._analysis.replication.refused(self._subject.metric)
         kind = self._kind or "bootstrap"
         ok, own = np.full(value.shape, "ok", dtype=object), np.repeat(blocks[held], 3)

@@ -55,14 +55,16 @@ class ModelSums:
     def total(self, column: str) -> Array:
         """`[slice]` sums of one column."""
         if column not in self._totals:
-            self._totals[column] = self._blocks[column].sum(axis=1)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._totals[column] = self._blocks[column].sum(axis=1)
         return self._totals[column]
 
     def _resample(self, column: str) -> Array:
         if not self._resampled:
             assert self._weights is not None
             names = [name for name in self._blocks if "|differs|" not in name]
-            product = self._weights @ np.concatenate([self._blocks[name] for name in names]).T
+            with np.errstate(over="ignore", invalid="ignore"):
+                product = self._weights @ np.concatenate([self._blocks[name] for name in names]).T
             self._resampled = dict(zip(names, np.split(product, len(names), axis=1), strict=True))
         return self._resampled[column]
 

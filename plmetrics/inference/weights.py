@@ -85,8 +85,9 @@ class Nudges:
 
     def of(self, states: NDArray[Any]) -> NDArray[np.float64]:
         """Replicates of states `[..., block]`: `[..., replicate]`."""
-        total = states.sum(axis=-1, dtype=np.float64, keepdims=True)
-        return np.concatenate([total + step * states for step in self.steps], axis=-1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = states.sum(axis=-1, dtype=np.float64, keepdims=True)
+            return np.concatenate([total + step * states for step in self.steps], axis=-1)
 
     def among(self, states: NDArray[np.float64], present: NDArray[np.int64]) -> NDArray[np.float64]:
         """Replicates `[replicate, ...]` of states `[block, ...]` of those blocks alone that have any."""

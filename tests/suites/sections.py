@@ -136,7 +136,8 @@ def _gates(draw: Any, suite: dict[str, Any]) -> None:
 
 
 def _gate(draw: Any, suite: dict[str, Any]) -> dict[str, Any]:
-    metric = draw(st.sampled_from(suite["metrics"]))
+    alone = [metric for metric in suite["metrics"] if isinstance(metric, str) or "over" not in metric]
+    metric = draw(st.sampled_from(alone))
     gate: dict[str, Any] = {"metric": metric if isinstance(metric, str) else metric["name"]}
     gate["slices"] = draw(st.sampled_from(["overall", "all", *suite["slices"]]))
     gate[draw(st.sampled_from(["at_least", "at_most"]))] = draw(st.sampled_from([0.0, 0.5, -0.1, 1.0]))
