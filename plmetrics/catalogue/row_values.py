@@ -27,7 +27,7 @@ def row_value(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
     A row where the number is null takes no part in the mean.
 
     >>> import plmetrics as plm
-    >>> row_value(plm.metric("brier_score")) is None, row_value(plm.metric("f1")) is None
+    >>> row_value(plm.metric("brier")) is None, row_value(plm.metric("f1")) is None
     (False, True)
     """
     if metric.family != "sums" or metric.interval_form != "t":

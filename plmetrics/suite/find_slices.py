@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _PATH = ("find_slices",)
 _FORM = "write find_slices: {columns: [region, device], metric: log_loss}"
 _POSSIBLE = {
-    "binary": "log_loss, brier_score, accuracy, precision, recall or f1",
-    "multiclass": "log_loss, brier_score or accuracy",
+    "binary": "log_loss, brier, accuracy, precision, recall or f1",
+    "multiclass": "log_loss, brier or accuracy",
     "regression": "mae, mse, rmse or a loss of each row",
     "quantile": "pinball_loss",
     "uplift": "a metric of sums over rows",

@@ -97,7 +97,7 @@ def found(problems: tuple[Problem, ...], line: int, *words: str) -> bool:
         ("uncertainty: 3\n", ["must be a mapping", "not 3"]),
         ("compare: c\n", ["'c' is not one of the models", "known: a, b"]),
         ("compare: {baseline: c}\n", ["'c' is not one of the models", "known: a, b"]),
-        ("compare: {correction: holm}\n", ["'baseline' is missing"]),
+        ("compare: {correction: holm}\n", ["compare does not say what is compared"]),
         ("compare: {baseline: a, correction: holmm}\n", ["correction must be holm, bonferroni"]),
         ("curves: [rok]\n", ["unknown curve 'rok'", "did you mean 'roc'?"]),
         ("curves: [{curve: funnel}]\n", ["unknown curve 'funnel'", "known: roc, roc_hull, pr"]),

@@ -44,11 +44,12 @@ class Partitions:
     def attach(self, frame: pl.LazyFrame, *more: pl.Series) -> pl.LazyFrame:
         """Add what is known of each file to rows that know theirs: partition columns, and `more`.
 
-        A column of the same name in the files gives way. The order of rows is lost.
+        A column of the same name in the files gives way. Rows stay in their order.
         """
         names = [] if self.native else self.schema.names()
         known = self.values.select(FILE_PATH, *names).with_columns(*more)
-        return frame.drop(names, strict=False).join(known.lazy(), on=FILE_PATH, how="left")
+        rows = frame.drop(names, strict=False)
+        return rows.join(known.lazy(), on=FILE_PATH, how="left", maintain_order="left")
 
 
 def find_partitions(files: Sequence[SourceFile], complaints: Complaints, *, native: bool) -> Partitions:
