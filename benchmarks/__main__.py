@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.environment import environment
+from benchmarks.growth import NAME as GROWTH
+from benchmarks.growth import TOP_ROWS, growth_section, measure_growth
 from benchmarks.markdown import section, write_section
 from benchmarks.measure import BenchmarkError, measure
 from benchmarks.profiling import profile
@@ -15,9 +17,9 @@ from benchmarks.scenarios import SCENARIOS
 from benchmarks.tables import tables
 
 if TYPE_CHECKING:
-    from benchmarks.scenarios import Scenario
     from benchmarks.tables import Tables
 
+KNOWN = (*SCENARIOS, GROWTH)
 README = Path(__file__).with_name("README.md")
 
 
@@ -25,9 +27,11 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     made.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"scenarios, all by default: {', '.join(SCENARIOS)}"
+        "names", nargs="*", metavar="NAME", help=f"scenarios, all by default: {', '.join(KNOWN)}"
     )
-    made.add_argument("--rows", type=positive, help="rows instead of the scenario's own number")
+    made.add_argument(
+        "--rows", type=positive, help="rows instead of the scenario's own number; of growth the most"
+    )
     made.add_argument(
         "--rounds", type=positive, default=3, help="processes of each contestant, in alternation [3]"
     )
@@ -48,8 +52,12 @@ def positive(text: str) -> int:
     return number
 
 
-def report(scenario: Scenario, made: Tables, options: argparse.Namespace) -> tuple[str, str]:
+def report(name: str, made: Tables, options: argparse.Namespace) -> tuple[str, str]:
     """The section's name and text."""
+    if name == GROWTH:
+        curves = measure_growth(made, options.rows or TOP_ROWS, options.rounds)
+        return name, growth_section(curves, options.rounds, environment())
+    scenario = SCENARIOS[name]
     rows = options.rows or scenario.rows
     if options.profile:
         return f"profile {scenario.name}", profile(scenario, made, rows, environment())
@@ -60,14 +68,16 @@ def main() -> int:
     """Measure the scenarios named, or all; 1 if one has no figures."""
     command = parser()
     options = command.parse_args()
-    unknown = set(options.names) - set(SCENARIOS)
+    unknown = set(options.names) - set(KNOWN)
     if unknown:
-        command.error(f"unknown scenario {', '.join(sorted(unknown))}; known: {', '.join(SCENARIOS)}")
+        command.error(f"unknown scenario {', '.join(sorted(unknown))}; known: {', '.join(KNOWN)}")
+    if options.profile and GROWTH in options.names:
+        command.error(f"{GROWTH} has curves and no profile; give it without --profile")
     failed = False
     with tables(options.cache, keep=options.keep) as made:
-        for name in options.names or (["flagship"] if options.profile else SCENARIOS):
+        for name in options.names or (["flagship"] if options.profile else KNOWN):
             try:
-                title, text = report(SCENARIOS[name], made, options)
+                title, text = report(name, made, options)
             except BenchmarkError as fault:
                 print(f"{fault}\n", file=sys.stderr, flush=True)
                 failed = True

@@ -23,6 +23,9 @@ DOCUMENTS = 100
 TEXTS = {"segment": 5, "country": 20, "city": 60, "device": 3}
 """Columns of texts of a table of attributes, with their numbers of values."""
 
+CELLS = (10, 30, 100, 300, 1000, 3000, 10_000)
+"""Numbers of values of the columns of a table of cells."""
+
 NUMBERS = ("age", "income", "tenure", "balance")
 
 
@@ -39,7 +42,9 @@ class Tables:
 
         scores: label, a score per model, country x device (60 cells), customer (one in ten rows); classes: the true
         class and the called one; attributes: label, a score per model, four texts and four numbers; queries: query,
-        document, relevance and a score that differs within each query.
+        document, relevance and a score that differs within each query; forecasts: a number as label, and a forecast of
+        it and of nine of its quantiles, with the cells and customers of scores; cells: scores with columns of 10 to
+        10,000 cells.
         """
         folder = self.folder / f"{kind}-{rows}-rows-{files}-files-{models}-models"
         self.used.add(folder)
@@ -77,8 +82,12 @@ def _write(folder: Path, rows: int, files: int, models: int, kind: str) -> None:
             part = _classes(rng, int(size))
         elif kind == "attributes":
             part = _attributes(rng, int(size), models=models)
+        elif kind == "cells":
+            part = _cells(rng, int(size), customers=max(rows // 10, 10), models=models)
         elif kind == "queries":
             part = _queries(rng, int(edges[index]), int(size))
+        elif kind == "forecasts":
+            part = _forecasts(rng, int(size), customers=max(rows // 10, 10))
         else:
             part = _part(rng, int(size), customers=max(rows // 10, 10), models=models)
         part.write_parquet(building / f"part-{index:03d}.parquet", row_group_size=ROW_GROUP)
@@ -120,6 +129,21 @@ def _queries(rng: np.random.Generator, first: int, rows: int) -> pl.DataFrame:
             "score": score.astype(np.float32).astype(np.float64),
         }
     )
+
+
+def _forecasts(rng: np.random.Generator, rows: int, customers: int) -> pl.DataFrame:
+    """Quantiles are those of the noise about the forecast, a little too close together."""
+    centre = rng.gamma(2.0, 50.0, rows)
+    spread = np.linspace(-1.2, 1.2, 9)
+    quantiles = {f"q{10 * (place + 1)}": centre + 20.0 * far for place, far in enumerate(spread)}
+    cells = _part(rng, rows, customers, models=0).drop("label")
+    held = {"label": centre + 20.0 * rng.normal(size=rows), "s0": centre} | quantiles
+    return pl.DataFrame(held).hstack(cells)
+
+
+def _cells(rng: np.random.Generator, rows: int, customers: int, models: int) -> pl.DataFrame:
+    cells = {f"cell_{number}": rng.integers(0, number, rows) for number in CELLS}
+    return pl.DataFrame(cells).hstack(_part(rng, rows, customers, models).drop("country", "device"))
 
 
 def _part(rng: np.random.Generator, rows: int, customers: int, models: int) -> pl.DataFrame:

@@ -12,7 +12,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plmetrics.api import Result, diff, evaluate, metric, metrics, readout, run, splits, suggest, validate
+    from plmetrics.api import (
+        Result,
+        State,
+        diff,
+        evaluate,
+        merge,
+        metric,
+        metrics,
+        readout,
+        run,
+        splits,
+        state,
+        suggest,
+        validate,
+    )
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.registry import register
     from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError
@@ -29,14 +43,17 @@ __all__ = [
     "Metric",
     "PlmetricsError",
     "Result",
+    "State",
     "diff",
     "evaluate",
+    "merge",
     "metric",
     "metrics",
     "readout",
     "register",
     "run",
     "splits",
+    "state",
     "suggest",
     "tests",
     "validate",
@@ -45,12 +62,15 @@ __all__ = [
 _HOMES = {
     "plmetrics.api": (
         "Result",
+        "State",
         "diff",
         "evaluate",
+        "merge",
         "metric",
         "metrics",
         "readout",
         "run",
+        "state",
         "suggest",
         "validate",
     ),

@@ -6,16 +6,29 @@ from typing import TYPE_CHECKING
 
 from benchmarks.contestants.classes import CONTESTANTS as CLASSES
 from benchmarks.contestants.duck import DUCKDB
+from benchmarks.contestants.growing import CONTESTANTS as GROWING
 from benchmarks.contestants.ours import OURS
 from benchmarks.contestants.rankings import CONTESTANTS as RANKINGS
 from benchmarks.contestants.rust import POLARS_DS, RAPIDSTATS
 from benchmarks.contestants.scikit import SCIKIT
 from benchmarks.contestants.searching import CONTESTANTS as SEARCHING
+from benchmarks.contestants.states import CONTESTANTS as STATES
 
 if TYPE_CHECKING:
     from benchmarks.contestants.contestant import Contestant
 
 CONTESTANTS: dict[str, Contestant] = {
     contestant.name: contestant
-    for contestant in (*OURS, *SCIKIT, *RAPIDSTATS, *POLARS_DS, *DUCKDB, *CLASSES, *RANKINGS, *SEARCHING)
+    for contestant in (
+        *OURS,
+        *SCIKIT,
+        *RAPIDSTATS,
+        *POLARS_DS,
+        *DUCKDB,
+        *CLASSES,
+        *RANKINGS,
+        *SEARCHING,
+        *STATES,
+        *GROWING,
+    )
 }

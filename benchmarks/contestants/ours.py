@@ -99,11 +99,29 @@ def flagship(name: str, *, exact: bool) -> Contestant:
     return Contestant(name, given, lambda folder: folder, work, checked, facts_of)
 
 
-def scan(folder: Path) -> pl.DataFrame:
-    """A bare streaming scan of the columns the sums scenario reads: something of each, nothing else."""
-    columns = [pl.col(name).sum() for name in ("label", "s0", "s1")]
-    text = [pl.col(name).str.len_bytes().sum() for name in ("country", "device")]
-    return pl.scan_parquet(folder).select(pl.len().alias("rows"), *columns, *text).collect(engine="streaming")
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A bare streaming scan of the label, the scores of some models and columns of text: a sum of each, no more."""
+
+    models: int
+    texts: tuple[str, ...] = ()
+
+    def __call__(self, folder: Path) -> pl.DataFrame:
+        """Scan the table in the folder."""
+        columns = [pl.col(name).sum() for name in ("label", *models(self.models))]
+        columns += [pl.col(name).str.len_bytes().sum() for name in self.texts]
+        return pl.scan_parquet(folder).select(pl.len().alias("rows"), *columns).collect(engine="streaming")
+
+
+def scan(name: str, of: Scan) -> Contestant:
+    """A bare scan as a contestant."""
+    return Contestant(
+        name,
+        "parquet; a sum of each column, nothing else",
+        load=lambda folder: folder,
+        work=of,
+        values=lambda frame: {"rows": (float(frame["rows"].item()), 0.0)},
+    )
 
 
 def bootstrap_values(result: Any) -> Values:
@@ -151,13 +169,11 @@ def imports(name: str, statement: str) -> Contestant:
 
 
 OURS = (
-    Contestant(
-        "scan",
-        "parquet; a sum of each column, nothing else",
-        load=lambda folder: folder,
-        work=scan,
-        values=lambda frame: {"rows": (float(frame["rows"].item()), 0.0)},
-    ),
+    scan("scan", Scan(2, ("country", "device"))),
+    scan("scan_scores", Scan(4)),
+    scan("scan_cells", Scan(4, ("country", "device"))),
+    ours("sums_overall", "4 models, 6 metrics", metrics=SUMS, models=models(4)),
+    ours("sums_by_cell", "4 models, 6 metrics, 61 slices", metrics=SUMS, models=models(4), slices=CELL),
     ours("sums", "2 models, 6 metrics, 61 slices", metrics=SUMS, models=models(2), slices=CELL),
     ours("cube", "2 models, 8 metrics, 84 slices", metrics=CUBE, models=models(2), slices=SLICES),
     ours("counts", "1 model, 6 metrics", metrics=COUNTS, models=models(1)),

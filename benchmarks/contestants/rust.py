@@ -35,14 +35,14 @@ def rapidstats_auc(loaded: Columns) -> Any:
     return metrics.roc_auc(*loaded)
 
 
-def rapidstats_interval(loaded: Columns) -> tuple[float, float, float]:
-    """Percentile interval of ROC AUC from 1000 resamples of rows, and the estimate itself.
+def rapidstats_tenth(loaded: Columns) -> tuple[float, float, float]:
+    """Percentile interval of ROC AUC from 100 resamples of rows, and the estimate itself.
 
     Left to itself it holds hundreds of resamples at once, 2 GB on 100,000 rows; in chunks it is faster as well.
     """
     from rapidstats import Bootstrap, metrics
 
-    lower, _, upper = Bootstrap(iterations=1000, seed=7, chunksize=16).roc_auc(*loaded)
+    lower, _, upper = Bootstrap(iterations=100, seed=7, chunksize=16).roc_auc(*loaded)
     return lower, metrics.roc_auc(*loaded), upper
 
 
@@ -129,10 +129,10 @@ def cube_values(frames: list[pl.DataFrame]) -> Values:
 
 
 def interval_values(found: tuple[float, float, float]) -> Values:
-    """Estimate and ends of its interval."""
+    """Estimate and ends of its interval, which 100 resamples tell to about a standard error."""
     lower, value, upper = found
-    key = "s0 roc_auc all"
-    return {key: (value, 0.0), f"{key} lower": (lower, 0.0), f"{key} upper": (upper, 0.0)}
+    key, slack = "s0 roc_auc all", (upper - lower) / 4
+    return {key: (value, 0.0), f"{key} lower": (lower, slack), f"{key} upper": (upper, slack)}
 
 
 RAPIDSTATS = (
@@ -153,10 +153,10 @@ RAPIDSTATS = (
         packages=("rapidstats",),
     ),
     Contestant(
-        "rapidstats_interval",
-        "label and score as NumPy arrays; `Bootstrap(1000, chunksize=16).roc_auc`, percentile interval",
+        "rapidstats_tenth",
+        "label and score as NumPy arrays; `Bootstrap(100, chunksize=16).roc_auc`, percentile interval",
         columns,
-        rapidstats_interval,
+        rapidstats_tenth,
         interval_values,
         packages=("rapidstats",),
     ),

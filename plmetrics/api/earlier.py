@@ -90,8 +90,10 @@ def decomposed(analysis: Analysis, metrics: pl.DataFrame, earlier: Earlier | Non
 
     found = [decompositions(analysis)]
     if earlier is not None:
-        sides = _sides(analysis.suite, metrics, earlier)
-        found.append(run_decompositions(analysis.suite, *sides, analysis.level))
+        now, before = _sides(analysis.suite, metrics, earlier)
+        if analysis.units is not None:
+            now = replace(now, units=int(analysis.units.sum()), groups=len(analysis.units))
+        found.append(run_decompositions(analysis.suite, now, before, analysis.level))
     return pl.concat(found)
 
 
@@ -100,7 +102,12 @@ def _sides(suite: Suite, metrics: pl.DataFrame, earlier: Earlier) -> tuple[Side,
     from plmetrics.inference.run_comparisons import Side
 
     before = earlier.result
-    return Side("", metrics, suite.uncertainty), Side(earlier.name, before.metrics, before.suite.uncertainty)
+    blocked = before.record.get("constants", {}).get("blocks") or {}
+    units = blocked.get("units") or 0
+    there = Side(
+        earlier.name, before.metrics, before.suite.uncertainty, units, blocked.get("modulus") or units
+    )
+    return Side("", metrics, suite.uncertainty), there
 
 
 def noted(result: Result, earlier: Earlier | None) -> Result:

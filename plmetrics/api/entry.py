@@ -52,6 +52,7 @@ def evaluate(
     find_slices: Any = None,
     curves: Sequence[Any] = (),
     exact: bool | None = None,
+    reproducible: bool = False,
     memory: int | str | None = None,
     seed: int = 0,
     name: str | None = None,
@@ -95,6 +96,8 @@ def evaluate(
         find_slices: a mapping such as {"columns": [...], "metric": "log_loss"}: a search for slices that are worse.
         curves: names of curves to return, or mappings with slice sets.
         exact: whether ordered metrics must be exact; by default while their sort fits into `memory`.
+        reproducible: whether sums of floats are to be the same to the last bit however rows are ordered, split into
+            files or spread over threads; takes longer.
         memory: memory budget in bytes, or text such as "4GB"; by default a share of the machine's.
         seed: seed of the resampling.
         name: name of the evaluation.

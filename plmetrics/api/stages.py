@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -15,6 +16,7 @@ from plmetrics.api.gating import judged
 from plmetrics.api.outcome import Result
 from plmetrics.api.searching import search_warnings, searched_slices
 from plmetrics.api.testing import tested
+from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.results import COMPARISONS_SCHEMA
 
 if TYPE_CHECKING:
@@ -89,11 +91,12 @@ def evaluate_suite(
     with watch.stage("aggregate"), reading(source):
         aggregated, repeated = aggregate(prepared), repeated_sums(prepared)
     drift = drifted(of_rows, asked, watch)
-    with watch.stage("order"), reading(source):
-        analysis, ordered, curves = _estimated(prepared, aggregated)
-    with watch.stage("intervals"):
-        made, analysis = _inferred(analysis, ordered, repeated, beside)
-    with watch.stage("tests"), reading(source):
+    alike = partial(exact_products, wanted=suite.reproducible)
+    with watch.stage("order"), reading(source), alike():
+        analysis, ordered, curves = estimated(prepared, aggregated)
+    with watch.stage("intervals"), alike():
+        made, analysis = inferred(analysis, ordered, repeated, beside)
+    with watch.stage("tests"), reading(source), alike():
         made["comparisons"] = tested(made["comparisons"], analysis, prepared, made["metrics"], made["folds"])
         made["comparisons"] = corrected(analysis, made["comparisons"]).select(list(COMPARISONS_SCHEMA))
     with watch.stage("search"), reading(source):
@@ -113,10 +116,15 @@ def evaluate_suite(
     return noted(result, beside.earlier)
 
 
-def _estimated(prepared: Prepared, aggregated: Aggregated) -> tuple[Analysis, Any, pl.DataFrame]:
-    """What is to be estimated from which states, the ordered metrics, and the curves."""
-    from plmetrics.engine.rows import models_by_row, models_in_order, sliced_rests, sliced_sums
-    from plmetrics.engine.stream import models_on_grids
+def estimated(
+    prepared: Prepared, aggregated: Aggregated, counted: Iterator[Any] | None = None
+) -> tuple[Analysis, Any, pl.DataFrame]:
+    """What is to be estimated from which states, the ordered metrics, and the curves.
+
+    `counted` are the models' scores where a state holds them; else they are read.
+    """
+    from plmetrics.engine.ranges import models_to_order
+    from plmetrics.engine.rows import models_by_row, sliced_rests, sliced_sums
     from plmetrics.inference.analysis import Analysis, SetStates, resampling
     from plmetrics.inference.estimates import Population
     from plmetrics.inference.ordering import ordered_stage, rank_stage, row_curves
@@ -134,8 +142,8 @@ def _estimated(prepared: Prepared, aggregated: Aggregated) -> tuple[Analysis, An
     population = Population(prepared.populations(), independent, prepared.thresholds)
     weights = resampling(suite, aggregated.units)
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units)
-    scores = models_in_order if prepared.exact else models_on_grids
-    ordered, curves = ordered_stage(analysis, scores(prepared, aggregated), exact=prepared.exact)
+    models = models_to_order(prepared, aggregated) if counted is None else counted
+    ordered, curves = ordered_stage(analysis, models, exact=prepared.exact)
     if request.reads_pairs:
         rows = list(models_by_row(prepared, aggregated))
         ordered |= rank_stage(analysis, rows)
@@ -144,7 +152,7 @@ def _estimated(prepared: Prepared, aggregated: Aggregated) -> tuple[Analysis, An
     return analysis, ordered, curves
 
 
-def _inferred(
+def inferred(
     analysis: Analysis, ordered: Any, repeated: Sequence[RepeatedSums], beside: Beside
 ) -> tuple[dict[str, Any], Analysis]:
     """The tables that follow from the estimates, comparisons not yet corrected; and what they are about."""

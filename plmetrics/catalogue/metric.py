@@ -273,6 +273,11 @@ class Metric:
         """The threshold at which the value was read, NaN where there is none; None for metrics without one."""
         return None
 
+    @property
+    def finds_threshold(self) -> bool:
+        """Whether `cut` says at which threshold the value was read."""
+        return type(self).cut is not Metric.cut
+
     def note(self, state: Any) -> Any:  # noqa: ARG002
         """What the note behind an undefined value counts, as (words, counts), or None."""
         return None

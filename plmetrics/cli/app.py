@@ -12,12 +12,14 @@ from plmetrics.cli.console import say, write_result
 from plmetrics.cli.diff import diff
 from plmetrics.cli.explain import explain
 from plmetrics.cli.init import init
+from plmetrics.cli.merge import merge
 from plmetrics.cli.metrics import metrics
 from plmetrics.cli.readout import readout
 from plmetrics.cli.report import report
 from plmetrics.cli.run import run
 from plmetrics.cli.schema import schema
 from plmetrics.cli.split import split
+from plmetrics.cli.state import state
 from plmetrics.cli.suggest import suggest
 from plmetrics.cli.validate import validate
 from plmetrics.runs.failure import INTERRUPTED
@@ -42,7 +44,21 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, validate, explain, metrics, diff, report, schema, init, suggest, split, readout):
+for command in (
+    run,
+    validate,
+    explain,
+    metrics,
+    diff,
+    report,
+    schema,
+    init,
+    suggest,
+    split,
+    readout,
+    state,
+    merge,
+):
     app.command()(command)
 
 

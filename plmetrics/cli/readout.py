@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from plmetrics.cli import readout_options as options
 from plmetrics.cli.console import say, wants_color, width, write_result
 from plmetrics.cli.guard import UsageError, guarded, usage
 from plmetrics.cli.options import Debug, Format
@@ -18,66 +16,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Missing(StrEnum):
-    """What happens to missing values."""
-
-    error = "error"
-    drop = "drop"
-
-
-class Correction(StrEnum):
-    """How p values are corrected for how many there are."""
-
-    holm = "holm"
-    bonferroni = "bonferroni"
-    benjamini_hochberg = "benjamini_hochberg"
-    none = "none"
-
-
 def readout(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of outcomes.")],
-    outcome: Annotated[
-        list[str], typer.Option(metavar="COLUMN", help="An outcome; may be given several times.")
-    ],
-    arm: Annotated[str, typer.Option(metavar="COLUMN", help="The column of arms.")],
-    control: Annotated[str, typer.Option(metavar="ARM", help="The arm that others are compared with.")],
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN", help="Slice by it, or by COLUMN,COLUMN together; may be given several times."
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="What was assigned to an arm, if not the row.")
-    ] = None,
-    level: Annotated[float, typer.Option(help="Two-sided level of intervals and tests.")] = 0.95,
-    power: Annotated[
-        float, typer.Option(help="The chance to find the effect that units are counted for.")
-    ] = 0.8,
-    mde: Annotated[
-        float | None,
-        typer.Option(metavar="EFFECT", help="The difference to find; the observed one, if not given."),
-    ] = None,
-    mixture: Annotated[
-        float | None,
-        typer.Option(
-            metavar="EFFECT", help="The scale of effects for p values that may be read at any time."
-        ),
-    ] = None,
-    share: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ARM=SHARE", help="The planned share of an arm; for all of them or for none."),
-    ] = None,
-    correction: Annotated[Correction, typer.Option(help="For how many tests there are.")] = Correction.holm,
-    missing: Annotated[
-        Missing, typer.Option(help="Refuse missing values, or leave them out.")
-    ] = Missing.error,
-    ranks: Annotated[
-        bool, typer.Option("--ranks/--no-ranks", help="Mann-Whitney tests, which count every value.")
-    ] = True,
-    form: Annotated[
-        Format, typer.Option("--format", help="text for people, json and csv for programs: all columns.")
-    ] = Format.text,
+    data: options.Table,
+    outcome: options.Outcome,
+    arm: options.Arm,
+    control: options.Control,
+    by: options.By = None,
+    unit: options.Unit = None,
+    level: options.Level = 0.95,
+    power: options.Power = 0.8,
+    mde: options.Effect = None,
+    mixture: options.Mixture = None,
+    share: options.Share = None,
+    correction: options.Corrected = options.Correction.holm,
+    missing: options.OnMissing = options.Missing.error,
+    ranks: options.Ranks = True,
+    form: options.Form = Format.text,
     debug: Debug = False,
 ) -> None:
     """Compare the arms of an experiment with its control.

@@ -48,12 +48,13 @@ def run(
 
         with Progress(sys.stderr, quiet=quiet) as progress:
             result = api.run(suite, output=output, set=overrides(settings), progress=progress)
-        write_result(_text(result, form, quiet=quiet))
-        _warn(result, form)
+        write_result(result_text(result, form, quiet=quiet))
+        warn(result, form)
         raise typer.Exit(verdict_exit_code(result.verdict))
 
 
-def _text(result: Result, form: Format, *, quiet: bool) -> str:
+def result_text(result: Result, form: Format, *, quiet: bool) -> str:
+    """A result as it is printed."""
     from plmetrics.report.export import to_csv, to_json
     from plmetrics.report.summary import summarise
     from plmetrics.report.terminal import render
@@ -67,7 +68,8 @@ def _text(result: Result, form: Format, *, quiet: bool) -> str:
     return render(summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet)
 
 
-def _warn(result: Result, form: Format) -> None:
+def warn(result: Result, form: Format) -> None:
+    """Say what is no error but probably not meant; gates, where they are not in the result."""
     from plmetrics.report.layout import printable
 
     for warning in result.record.get("warnings", ()):

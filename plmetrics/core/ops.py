@@ -1,7 +1,8 @@
 """The operators that metrics are written in.
 
 A metric's `finalise` is written once. Its inputs are NumPy arrays of any leading axes (slices, replicates),
-`Segments` (exact scores of many slices end to end) or Polars expressions; these functions hide which.
+`Segments` (exact scores of many slices end to end), `Pieces` (those of one long slice) or Polars expressions; these
+functions hide which.
 Operations "along the points" (`cumulative`, `total`, `largest`) run over the last axis, within each segment,
 or over the rows of a group.
 """
@@ -15,7 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.segments import Segments
+from plmetrics.core.pieces import Pieces
+from plmetrics.core.segments import Along, Segments
 
 Array = NDArray[np.float64]
 
@@ -24,7 +26,7 @@ def where(condition: Any, then: Any, otherwise: Any) -> Any:
     """`then` where the condition holds, else `otherwise`."""
     if isinstance(condition, pl.Expr):
         return pl.when(condition).then(then).otherwise(otherwise)
-    if isinstance(condition, Segments):
+    if isinstance(condition, Along):
         return condition.where(then, otherwise)
     return np.where(condition, then, otherwise)
 
@@ -35,6 +37,9 @@ def ratio(numerator: Any, denominator: Any, otherwise: float = float("nan")) -> 
     >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
     array([0.5, nan])
     """
+    pieces = next((part for part in (numerator, denominator) if isinstance(part, Pieces)), None)
+    if pieces is not None:
+        return pieces.mapped(ratio, numerator, denominator, otherwise)
     zero = denominator == 0
     if not isinstance(zero, pl.Expr) and not np.any(zero.values if isinstance(zero, Segments) else zero):
         return numerator / denominator
@@ -109,7 +114,7 @@ def cumulative(x: Any, *, descending: bool = False) -> Any:
     """
     if isinstance(x, pl.Expr):
         return x.cum_sum(reverse=descending)
-    if isinstance(x, Segments):
+    if isinstance(x, Along):
         return x.cumulative(descending=descending)
     if descending:
         return np.cumsum(x[..., ::-1], axis=-1)[..., ::-1]
@@ -122,7 +127,7 @@ def running_largest(x: Any, *, descending: bool = False) -> Any:
     >>> running_largest(np.array([1.0, 3.0, 2.0]))
     array([1., 3., 3.])
     """
-    if isinstance(x, Segments):
+    if isinstance(x, Along):
         return x.running_largest(descending=descending)
     if descending:
         return np.maximum.accumulate(x[..., ::-1], axis=-1)[..., ::-1]
@@ -135,7 +140,7 @@ def above(x: Any, top: float) -> Any:
     >>> above(np.array([1.0, 3.0, 2.0]), 0.0)
     array([3., 2., 0.])
     """
-    if isinstance(x, Segments):
+    if isinstance(x, Along):
         return x.above(top)
     return np.concatenate([x[..., 1:], np.full_like(x[..., :1], top)], axis=-1)
 
@@ -148,6 +153,9 @@ def isotonic(part: Any, whole: Any) -> Any:
     >>> isotonic(np.array([1.0, 0.0, 2.0]), np.array([1.0, 1.0, 2.0]))
     array([0.5, 0.5, 1. ])
     """
+    if isinstance(whole, Pieces):
+        parts, masses = part.whole(), whole.whole()
+        return whole.cut_alike(_pooled(parts, masses, np.zeros(masses.shape, dtype=np.int64)))
     if isinstance(whole, Segments):
         row = np.repeat(np.arange(len(whole.sizes)), whole.sizes)
         rows = np.broadcast_to(
@@ -181,20 +189,20 @@ def total(x: Any) -> Any:
     """Sum along the points."""
     if isinstance(x, pl.Expr):
         return x.sum()
-    return x.total() if isinstance(x, Segments) else np.sum(x, axis=-1)
+    return x.total() if isinstance(x, Along) else np.sum(x, axis=-1)
 
 
 def largest(x: Any) -> Any:
     """Largest value along the points; -inf where there is none, null in an expression."""
     if isinstance(x, pl.Expr):
         return x.max()
-    return x.largest() if isinstance(x, Segments) else np.max(x, axis=-1, initial=-np.inf)
+    return x.largest() if isinstance(x, Along) else np.max(x, axis=-1, initial=-np.inf)
 
 
 def spread(totals: Any, points: Any) -> Any:
     """Bring one value per slice to each of its points, so that the two can be combined."""
     if isinstance(points, pl.Expr):
         return totals
-    if isinstance(points, Segments):
+    if isinstance(points, Along):
         return points.spread(totals)
     return np.expand_dims(totals, -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -11,7 +12,41 @@ from numpy.typing import NDArray
 Values: TypeAlias = NDArray[Any]
 
 
-class Segments(np.lib.mixins.NDArrayOperatorsMixin):
+class Along(np.lib.mixins.NDArrayOperatorsMixin, ABC):
+    """Values along the points of one slice or of many, in a form that a metric's formula need not know."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def total(self) -> Values:
+        """Sum of each slice."""
+
+    @abstractmethod
+    def largest(self) -> Values:
+        """Largest value of each slice."""
+
+    @abstractmethod
+    def cumulative(self, *, descending: bool = False) -> Any:
+        """Running total within each slice."""
+
+    @abstractmethod
+    def running_largest(self, *, descending: bool = False) -> Any:
+        """Largest value so far within each slice."""
+
+    @abstractmethod
+    def above(self, top: float) -> Any:
+        """The value at the next point of the slice, `top` at its last."""
+
+    @abstractmethod
+    def spread(self, totals: Any) -> Any:
+        """One value per slice, for each of its points."""
+
+    @abstractmethod
+    def where(self, then: Any, otherwise: Any) -> Any:
+        """`then` where the values are true, else `otherwise`."""
+
+
+class Segments(Along):
     """An array whose last axis is cut into consecutive segments, one per slice.
 
     Arithmetic between segments of the same cut is element by element; `total`, `cumulative` and `largest`

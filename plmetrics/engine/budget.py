@@ -1,22 +1,64 @@
-"""The memory budget, and what it decides: whether ordered metrics sort the rows or count them on a grid."""
+"""The memory budget, and what it decides: whether ordered metrics sort the rows or count them on a grid.
+
+Rows are sorted in one of two ways. *Rows* holds them all, of every model. *Points* reads the scores of some models, or
+a range of the scores of one, sorts these, and keeps small counts: it serves what needs no more than these, of rows that
+count once each, and reads the files as often as memory asks for.
+"""
 
 from __future__ import annotations
 
+import math
 import os
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.states.scores import EXACT_REPLICATES
+from plmetrics.suite.compare import REST
 from plmetrics.suite.tasks import ROW_CURVES
 
 if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.request import Request
     from plmetrics.suite.model import Suite
+
+POINT_ROWS = 1_000_000
+"""Fewer rows are simply held: reading them again costs more than it brings."""
 
 _SHARE = 0.6
 _SCORE, _LABEL, _WEIGHT, _BLOCK, _CELL = 8, 1, 8, 8, 4
 _COPIES = 3.0
 """A sort and a regrouping hold a model's columns a few times over."""
+
+_JOINED, _DISTINCT = 1, 10
+"""Bytes a row that points keep in each slice set: joined between positives (about), or each score with its counts."""
+
+_NUMBER, _SORTED = 2, 3
+"""Bytes of a cell's number; and how often a model's scores are there while they are sorted: by cell, and two slices."""
+
+_MOST_RANGES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPlan:
+    """How the rows of ordered metrics are brought in order, and what that costs.
+
+    Attributes:
+        way: `rows`, `points` (see the module) or `grid`, which counts instead of sorting.
+        models: of how many models a pass holds scores at a time.
+        ranges: in how many ranges of its scores a model is read.
+        passes: how often the files are read for it, beyond the passes of a grid.
+        bytes: about how much memory it takes; of a grid, what it may take.
+    """
+
+    way: Literal["rows", "points", "grid"]
+    models: int
+    ranges: int
+    passes: int
+    bytes: int
 
 
 def memory_budget(request: Request) -> int:
@@ -24,6 +66,102 @@ def memory_budget(request: Request) -> int:
     if request.suite.memory is not None:
         return request.suite.memory
     return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
+    """How a bound suite would bring so many rows in order; `prepare` and `explain` ask the same.
+
+    Args:
+        request: the suite and its table.
+        rows: number of rows that are read.
+        cubes: number of groups of slice sets.
+
+    Raises:
+        ConfigError: rows must be sorted, and do not fit; or they cannot be, and a metric needs it.
+    """
+    exact = request.suite.exact
+    budget = memory_budget(request)
+    grid = OrderPlan("grid", len(request.models), 1, 0, budget // 2)
+    if exact is False:
+        _refuse_rows(request.suite)
+        return grid
+    held = OrderPlan("rows", len(request.models), 1, 0, sort_bytes(request, rows, cubes))
+    fits = held.bytes <= budget
+    enough = rows if fits else max(rows, POINT_ROWS)
+    if not (fits and _areas_alone(request)) and by_points(request, enough):
+        plan = _points_plan(request, rows, cubes, budget)
+        if plan is not None and (exact or plan.ranges == 1):
+            return plan
+    if fits:
+        return held
+    if exact and (request.scores or request.suite.curves):
+        raise _no_room(held.bytes, budget)
+    if exact is None:
+        _refuse_rows(request.suite)
+        return grid
+    return held
+
+
+def _no_room(needed: int, budget: int) -> ConfigError:
+    sizes = f"about {needed / 1e9:.1f} GB for the sorted rows, the memory budget is {budget / 1e9:.1f} GB"
+    hint = "leave exact out for values with a bound, or raise memory"
+    return ConfigError(Problem(f"exact: true needs {sizes}", ("exact",), hint))
+
+
+def by_points(request: Request, rows: int) -> bool:
+    """Whether points of the scores, and counts by block on a grid, are all that ordered metrics and curves read."""
+    suite = request.suite
+    if rows < POINT_ROWS or not request.orders_scores or request.values or request.reads_pairs:
+        return False
+    if request.roles.treatment is not None or request.roles.weight is not None:
+        return False
+    rests = suite.compare is not None and any(REST in named for named in suite.compare.slices.values())
+    return not (rests or _replicates_rows(suite, rows)) and all(map(_reads_points, request.scores))
+
+
+def _areas_alone(request: Request) -> bool:
+    """Whether sorted rows need not be kept: ROC areas are all that is read from them."""
+    if request.suite.uncertainty is not None or request.suite.curves or request.roles.weight is not None:
+        return False
+    return bool(request.scores) and all(metric.kind == "roc_area" for metric in request.scores)
+
+
+def _replicates_rows(suite: Suite, rows: int) -> bool:
+    uncertainty = suite.uncertainty
+    return uncertainty is not None and rows * uncertainty.replicates <= EXACT_REPLICATES
+
+
+def _reads_points(metric: Metric) -> bool:
+    binning = metric.binning()
+    return not metric.reads_scores and (binning is None or binning.strategy == "uniform")
+
+
+def reads_scores(request: Request) -> bool:
+    """Whether scores themselves are read, beyond their order: thresholds are, and curves."""
+    drawn = any(curve.curve != "reliability" for curve in request.suite.curves)
+    return drawn or any(metric.finds_threshold for metric in request.scores if metric.binning() is None)
+
+
+def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderPlan | None:
+    """As many models at a time as fit, or one in as few ranges as fit; None where even small ones do not."""
+    kept = rows * len(request.sets) * (_JOINED + (_DISTINCT if reads_scores(request) else 0))
+    room = budget // 2
+    number = len(request.models)
+    most = 1 if request.suite.data.missing == "drop_per_model" else number
+    for together in range(most, 0, -1):
+        needed = rows * _bytes_in_hand(together, cubes) + kept * together
+        if needed <= room:
+            return OrderPlan("points", together, 1, math.ceil(number / together), needed)
+    each = rows * _bytes_in_hand(1, cubes)
+    if room <= kept or each > (room - kept) * _MOST_RANGES:
+        return None
+    ranges = math.ceil(each / (room - kept))
+    return OrderPlan("points", 1, ranges, number * ranges, each // ranges + kept)
+
+
+def _bytes_in_hand(models: int, cubes: int) -> int:
+    """Bytes a row in a pass: the cells, the scores of models that wait for their turn, and those being sorted."""
+    return _NUMBER * cubes + _SCORE * (models - 1 + _SORTED)
 
 
 def sort_bytes(request: Request, rows: int, cubes: int) -> int:
@@ -38,24 +176,36 @@ def sort_bytes(request: Request, rows: int, cubes: int) -> int:
 
 
 def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
-    """Whether ordered metrics are exact in this run.
+    """Whether ordered metrics are exact in this run; see `order_plan`."""
+    return order_plan(request, rows, cubes).way != "grid"
+
+
+def holds_rows(request: Request, rows: int, cubes: int) -> bool:
+    """Whether the rows of a run, with all models' scores, can be held and sorted."""
+    return sort_bytes(request, rows, cubes) <= memory_budget(request)
+
+
+def refuse_to_hold(request: Request, rows: pl.LazyFrame, columns: int, what: str, *place: str | int) -> None:
+    """Refuse to hold rows for which the memory budget has no room; they are counted only where that is open.
+
+    Args:
+        request: the suite and its table.
+        rows: what is to be held.
+        columns: about how many numbers a row takes meanwhile, copies of a sort among them.
+        what: what holds the rows, as a message begins.
+        place: where in the suite it is asked for.
 
     Raises:
-        ConfigError: they must be, and do not fit; or they cannot be, and a metric needs it.
+        ConfigError: they do not fit.
     """
-    suite = request.suite
-    needed, budget = sort_bytes(request, rows, cubes), memory_budget(request)
-    fits = needed <= budget
-    if suite.exact is True and not fits and (request.scores or suite.curves):
-        sizes = f"about {needed / 1e9:.1f} GB for the sorted rows, the memory budget is {budget / 1e9:.1f} GB"
-        msg = f"exact: true needs {sizes}"
-        raise ConfigError(
-            Problem(msg, ("exact",), "leave exact out for values with a bound, or raise memory")
-        )
-    exact = fits if suite.exact is None else suite.exact
-    if not exact:
-        _refuse_rows(suite)
-    return exact
+    budget, most = memory_budget(request), request.source.rows
+    if most is not None and most * columns * _SCORE <= budget:
+        return
+    number = int(rows.select(pl.len()).collect().item())
+    if (needed := number * columns * _SCORE) > budget:
+        sizes = f"about {needed / 1e9:.1f} GB, the memory budget is {budget / 1e9:.1f} GB"
+        msg = f"{what} holds {number:,} rows in memory: {sizes}"
+        raise ConfigError(Problem(msg, place, "raise memory, or narrow the rows with data: {where: ...}"))
 
 
 def _refuse_rows(suite: Suite) -> None:

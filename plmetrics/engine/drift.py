@@ -171,6 +171,7 @@ class _Column:
     """How one column is counted: by value, or on bins between `edges`; `too_many` values become one.
 
     `scattered` values, most of which occur once, are not worth grouping: they are sorted later all the same.
+    `everywhere`: every row has one. Then there is nothing to filter, and the columns share one scan of each window.
     """
 
     number: int
@@ -178,11 +179,12 @@ class _Column:
     edges: NDArray[np.float64] | None = None
     too_many: bool = False
     scattered: bool = False
+    everywhere: bool = True
 
     def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
         """A plan a cube: one streaming pass that groups by cell, window and place."""
         value, weight = pl.col(f"{VALUE}{self.number}"), pl.col(WEIGHT)
-        present = frame.filter(pl.col(f"{PRESENT}{self.number}"))
+        present = frame if self.everywhere else frame.filter(pl.col(f"{PRESENT}{self.number}"))
         sums = [pl.len().cast(pl.Int64).alias("rows"), weight.sum().alias("weight")]
         if self.edges is not None:
             apart = value - self.centre
@@ -233,7 +235,11 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> li
             binned.append(number)
     edges = _edges(windows, facts, binned) if binned else {}
     columns |= {number: _Column(number, windows.subjects[number], edges[number]) for number in binned}
-    return [columns[number] for number in sorted(columns)]
+    apart = windows.request.roles.missing == "drop_per_model"
+    return [
+        replace(columns[number], everywhere=not apart or windows.subjects[number].model is None)
+        for number in sorted(columns)
+    ]
 
 
 def _edges(windows: Windows, facts: pl.DataFrame, numbers: Sequence[int]) -> dict[int, NDArray[np.float64]]:

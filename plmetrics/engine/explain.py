@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import re
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.advice import advice
-from plmetrics.engine.attributes import attribute_candidates
-from plmetrics.engine.budget import memory_budget, sort_bytes
-from plmetrics.engine.passes import BLOCK, needs_rows, rows_plan, sum_plans
+from plmetrics.engine.budget import memory_budget
+from plmetrics.engine.explain_memory import Sizes, foreseen, row_width
+from plmetrics.engine.explain_passes import Pass, passes
+from plmetrics.engine.passes import needs_rows
 from plmetrics.engine.prepare import prepare
-from plmetrics.engine.search import search_plan
-from plmetrics.engine.windows import compared_columns
-from plmetrics.states.coarse import coarse_number
-from plmetrics.states.scores import EXACT_REPLICATES
+from plmetrics.engine.streaming import fallbacks
 from plmetrics.suite.sections import BY_FOLD
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import polars as pl
+    from collections.abc import Callable, Mapping
 
     from plmetrics.engine.prepare import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.table.slices import Cube
 
-_IN_MEMORY = re.compile(r'fillcolor="0\.0 0\.3 1\.0"')
-_LABEL = re.compile(r'label="((?:[^"\\]|\\.)*)"')
-_NUMBER_BYTES = 8
-_CHANNELS = 2
+__all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "explain", "fallbacks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +51,7 @@ class SetSize:
 
 @dataclass(frozen=True, slots=True)
 class CubeSize:
-    """A group of slice sets that one grouping serves. `entries` is the most rows its state can have."""
+    """A group of slice sets that one grouping serves. `entries` is about how many rows its state will have."""
 
     sets: tuple[str, ...]
     keys: tuple[str, ...]
@@ -68,20 +61,12 @@ class CubeSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
-    """A stage that reads or holds rows. `fallbacks` are the parts of its plans that would not stream."""
-
-    stage: str
-    does: str
-    scans: str
-    plans: int = 0
-    aggregates: int = 0
-    fallbacks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a run would do. Without a look at the data, what stands in it is None or empty."""
+    """What a run would do. Without a look at the data, what stands in it is None or empty.
+
+    `memory` is about how many bytes the large things take, and `peak` of the stage that takes most, beside what
+    Python and Polars take at the start.
+    """
 
     name: str
     task: str
@@ -98,7 +83,8 @@ class Explanation:
     exact: bool | None
     cubes: tuple[CubeSize, ...]
     passes: tuple[Pass, ...]
-    memory: dict[str, int]
+    memory: Mapping[str, int]
+    peak: int | None
     budget: int
     advice: tuple[str, ...]
     intervals: tuple[str, ...] = ()
@@ -124,10 +110,16 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
     uncertainty = request.suite.uncertainty
     cubes = () if prepared is None else tuple(_cubes(prepared, blocks or 1))
     models = len(request.models) + len(request.suite.added)
+    source = _input(request)
+    memory = None
+    if prepared is not None:
+        rows = prepared.request.pairs_read or prepared.rows.read
+        width = row_width(request.schema, source.columns)
+        memory = foreseen(prepared, Sizes(rows, width, [cube.entries for cube in cubes], blocks or 1))
     return Explanation(
         name=request.suite.name,
         task=request.suite.task,
-        source=_input(request),
+        source=source,
         models=models,
         metrics=len(request.suite.metrics),
         sets=sets,
@@ -140,25 +132,12 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         comparisons=None if values is None else values * _compared(request),
         exact=prepared.exact if prepared is not None and needs_rows(prepared) else None,
         cubes=cubes,
-        passes=tuple(_passes(request, prepared)),
-        memory={} if prepared is None else _memory(prepared, cubes, blocks or 1),
+        passes=tuple(passes(request, prepared)),
+        memory={} if memory is None else dict(memory.parts),
+        peak=None if memory is None else memory.peak,
         budget=memory_budget(request),
         advice=tuple(advice(request, prepared, slices or 0, values or 0, blocks)),
     )
-
-
-def fallbacks(plan: pl.LazyFrame) -> list[str]:
-    """The parts of a plan that collect all their input before they go on, instead of streaming.
-
-    Polars marks them in the graph of the physical plan by their colour, and nowhere else.
-
-    >>> import polars as pl
-    >>> fallbacks(pl.LazyFrame({"x": [1.0]}).select(pl.col("x").sum()))
-    []
-    """
-    graph = plan.show_graph(engine="streaming", plan_stage="physical", raw_output=True) or ""
-    found = [line for line in graph.splitlines() if _IN_MEMORY.search(line)]
-    return [match[1].replace("\\n", " ") if (match := _LABEL.search(line)) else line for line in found]
 
 
 def _input(request: Request) -> Input:
@@ -265,135 +244,39 @@ def _cubes(prepared: Prepared, blocks: int) -> list[CubeSize]:
             keys=tuple(code.key.label for code in cube.codes),
             cells=cube.cells,
             blocks=blocks,
-            entries=min(cube.cells * blocks, prepared.rows.read),
+            entries=_entries(prepared, cube, blocks),
         )
         for cube in prepared.cubes
     ]
 
 
-def _passes(request: Request, prepared: Prepared | None) -> list[Pass]:
-    families = ", ".join(
-        f"{len(metrics)} {word} ({family})"
-        for family, metrics in (("sums", request.sums), ("scores", request.scores))
-        if metrics
-        for word in ["metric" if len(metrics) == 1 else "metrics"]
-    )
-    if prepared is None:
-        return [Pass("aggregate", families, "1")]
-    found = _looked_up(request)
-    several = {"thresholds", "calibrators", "the baseline"}
-    scans = "0" if not found else "1" if several.isdisjoint(found) else "2 or more"
-    passes = [Pass("prepare", ", ".join(found) or "nothing to find", scans)]
-    if prepared.request.pairs_read is not None:
-        passes.append(_rank(prepared))
-    if request.suite.leakage is not None:
-        passes.append(_leakage(request))
-    plans = [plan for group in sum_plans(prepared) for plan in group]
-    aggregates = sum(_aggregates(plan, prepared) for plan in plans)
-    stuck = [label for plan in plans for label in fallbacks(plan)]
-    passes.append(Pass("aggregate", families, "1", len(plans), aggregates, tuple(stuck)))
-    if request.suite.drift is not None:
-        passes.append(Pass("drift", compared_columns(request.suite), "2"))
-    if needs_rows(prepared):
-        plan = rows_plan(prepared)
-        passes.append(_order(prepared, tuple(fallbacks(plan))))
-    if request.suite.find_slices is not None and request.suite.data.long is None:
-        passes.append(_search(request))
-    return passes
+def _entries(prepared: Prepared, cube: Cube, blocks: int) -> int:
+    """How many rows the sums of a cube will have: one a row where each row is a block of its own."""
+    rows = prepared.rows.read
+    if prepared.blocks is not None and prepared.request.unit_rows and prepared.blocks.modulus is None:
+        return rows
+    return _expected(rows, _occurring(cube) * blocks)
 
 
-def _search(request: Request) -> Pass:
-    """The search for slices: one look at its columns, then the groupings that serve all crossings."""
-    plan = search_plan(request.suite, request.source)
-    groups = sum(map(plan.groups, plan.groupings))
-    does = (
-        f"up to {plan.slices:,} slices of {len(plan.columns)} columns, "
-        f"{len(plan.groupings)} groupings of {groups:,} cells and blocks"
-    )
-    return Pass("search", does, str(1 + len(plan.passes())), fallbacks=tuple(fallbacks(plan.rows())))
+def _occurring(cube: Cube) -> int:
+    """How many cells may have rows: the crossings that were found, times those of the keys that none of them has."""
+    number, covered = 1, set[str]()
+    for part in cube.sets:
+        columns = set(part.slice_set.columns)
+        if part.slice_set.is_predicate or part.slice_set.is_tagged or columns & covered:
+            continue
+        covered |= columns
+        number *= max(1, part.occurring.height)
+    for code in cube.codes:
+        if code.key.column not in covered:
+            number *= max(1, len(code.values))
+    return min(number, cube.cells)
 
 
-def _leakage(request: Request) -> Pass:
-    """Rows that were known before, and attributes that give the label away."""
-    spec, columns = request.suite.leakage, attribute_candidates(request)
-    assert spec is not None
-    asked = {
-        "keys": spec.keys,
-        "times": spec.time,
-        "duplicates": spec.duplicates,
-        f"{len(columns)} {'attribute' if len(columns) == 1 else 'attributes'}": columns,
-    }
-    does = ", ".join(name for name, wanted in asked.items() if wanted)
-    return Pass("leakage", does, "1" if not columns else "2 or more")
+def _expected(rows: int, places: int) -> int:
+    """How many of so many places have rows, if these fall into any of them.
 
-
-def _rank(prepared: Prepared) -> Pass:
-    """Rows of a ranking become queries."""
-    request = prepared.request
-    values = [
-        value for metric in request.sums if isinstance(metric, QueryMetric) for value in metric.query_values
-    ]
-    orders = len({value.ties for value in values} - {None})
-    sorts = len(request.models) * orders
-    return Pass("rank", f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model", "1")
-
-
-def _order(prepared: Prepared, stuck: tuple[str, ...]) -> Pass:
-    request = prepared.request
-    if prepared.exact:
-        orders = int(request.orders_scores) + len(request.values)
-        sorts = f"{len(request.models) * orders} sorts in memory, {orders} a model"
-        return Pass("order", sorts if orders else "rows for curves", "with aggregate", 1, 0, stuck)
-    blocks = "" if prepared.blocks is None else ", then by block in as many parts as memory asks for"
-    return Pass("order", f"counts on a grid: edges, fine bins{blocks}", "2 or more", 1, 0, stuck)
-
-
-def _looked_up(request: Request) -> list[str]:
-    named = [
-        part.name for part in request.sets if part.keys and not part.is_predicate and not part.is_derived
-    ]
-    named += ["folds"] if any(part.is_derived for part in request.sets) else []
-    found = [f"values of {', '.join(named)}"] if named else []
-    if request.suite.uncertainty is not None and not request.unit_rows:
-        found.append("units")
-    if request.source.rows is None or request.where is not None:
-        found.append("number of rows")
-    if any(metric.centres() for metric in request.sums):
-        found.append("centres")
-    if any(metric.chosen_threshold is not None for metric in request.leaves):
-        found.append("thresholds")
-    if request.suite.calibrate:
-        found.append("calibrators")
-    if request.suite.baseline:
-        found.append("the baseline")
-    return found
-
-
-def _aggregates(plan: pl.LazyFrame, prepared: Prepared) -> int:
-    keys = {BLOCK, *(name for cube in prepared.cubes for name in cube.columns)}
-    return sum(name not in keys for name in plan.collect_schema())
-
-
-def _memory(prepared: Prepared, cubes: Sequence[CubeSize], blocks: int) -> dict[str, int]:
-    """About how many bytes the large things of a run take."""
-    request = prepared.request
-    held: dict[str, int] = {}
-    groups = sum_plans(prepared)
-    columns = [sum(_aggregates(plan, prepared) for plan in group) for group in groups]
-    entries = [cube.entries for cube in cubes]
-    held["sums"] = sum(n * k * _NUMBER_BYTES for n, k in zip(entries, columns, strict=True))
-    uncertainty = request.suite.uncertainty
-    if uncertainty is not None and uncertainty.may_resample:
-        held["replicate weights"] = uncertainty.replicates * blocks * _NUMBER_BYTES
-    if needs_rows(prepared):
-        rows = prepared.rows.read
-        if prepared.exact:
-            held["sorted rows"] = sort_bytes(request, rows, len(cubes))
-        if uncertainty is not None and rows * uncertainty.replicates > EXACT_REPLICATES:
-            held["scores by block"] = min(_binned(prepared, blocks), memory_budget(request) // 2)
-    return held
-
-
-def _binned(prepared: Prepared, blocks: int) -> int:
-    sizes = [len(part) for part in prepared.slices]
-    return max(n * blocks * coarse_number(n) * _CHANNELS * _NUMBER_BYTES for n in sizes)
+    >>> _expected(10, 1_000_000), _expected(1_000_000, 10)
+    (10, 10)
+    """
+    return math.ceil(-places * math.expm1(-rows / places))

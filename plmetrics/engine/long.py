@@ -32,8 +32,11 @@ def widened(source: Source, long: Long | None) -> Source:
         return source
     _check(source, long)
     apart = [long.level] if long.model is None else [long.model, long.level]
-    _refuse_twins(source, long, apart)
-    found = source.frame.select(apart).drop_nulls().unique().sort(apart).head(MAX_COLUMNS + 1).collect()
+    forecasts = source.frame.drop_nulls(apart)
+    levels = forecasts.select(apart).unique().head(MAX_COLUMNS + 1)
+    twins, unordered = pl.collect_all([_twins(forecasts, [*long.by, *apart]), levels])
+    _refuse_twins(twins)
+    found = unordered.sort(apart)
     if found.height > MAX_COLUMNS:
         msg = f"column '{long.level}' (level) holds more than {MAX_COLUMNS:,} different levels"
         raise DataError(Problem(msg, (*_PATH, "level")))
@@ -65,14 +68,17 @@ def _check(source: Source, long: Long) -> None:
     collected.settle()
 
 
-def _refuse_twins(source: Source, long: Long, apart: list[str]) -> None:
-    key = [*long.by, *apart]
-    counts = source.frame.drop_nulls(apart).group_by(key).agg(pl.len().alias("@rows"))
-    twice = counts.filter(pl.col("@rows") > 1).sort(key, nulls_last=True).head(1).collect()
-    if twice.height:
-        row = twice.row(0, named=True)
-        place = ", ".join(f"{name}={_text(row[name])}" for name in key)
-        msg = f"a quantile of a forecast stands in {row['@rows']:,} rows: {place}"
+def _twins(forecasts: pl.LazyFrame, key: list[str]) -> pl.LazyFrame:
+    """The quantiles of forecasts that stand there several times; not only the first, which would be a scan more."""
+    return forecasts.group_by(key).agg(pl.len().alias("@rows")).filter(pl.col("@rows") > 1)
+
+
+def _refuse_twins(twins: pl.DataFrame) -> None:
+    if twins.height:
+        row = twins.sort(twins.columns[:-1], nulls_last=True).row(0, named=True)
+        rows = row.pop("@rows")
+        place = ", ".join(f"{name}={_text(value)}" for name, value in row.items())
+        msg = f"a quantile of a forecast stands in {rows:,} rows: {place}"
         raise DataError(Problem(msg, (*_PATH, "by"), "name all columns that tell forecasts apart"))
 
 

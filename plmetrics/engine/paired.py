@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ import polars as pl
 
 from plmetrics.catalogue.row_values import called_rightly, row_value
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.budget import holds_rows
+from plmetrics.states.sums import Total
 from plmetrics.suite.comparison_tests import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import LABEL, plain_column, valid_column
@@ -53,22 +56,22 @@ def pair_column(model: str, baseline: str, metric: Metric, part: str) -> str:
     return f"{model}|differs|{baseline}|{metric.text}|{part}"
 
 
-def pair_sums(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
+def pair_sums(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
     """The sums that tests read of each pair of models: rows that one of them gains, and moments of differences."""
     suite = prepared.request.suite
     names = {test.test for test in row_tests(suite)} & {"mcnemar", "paired_t", "always_valid"}
     if not names or dependence(suite) is not None or suite.compare is None:
         return []
-    out: list[pl.Expr] = []
+    out: list[Total] = []
     for model, baseline in suite.compare.pairs_of(prepared.request.models):
         both = _both_valid(prepared, model, baseline)
         for metric in metrics:
-            sums: dict[str, pl.Expr] = {}
+            sums: list[Total] = []
             if "mcnemar" in names:
-                sums |= _discordant(prepared, metric, (model, baseline), both)
+                sums += _discordant(prepared, metric, (model, baseline), both)
             if names - {"mcnemar"}:
-                sums |= _moments(prepared, metric, (model, baseline), both)
-            out += [part.alias(pair_column(model, baseline, metric, name)) for name, part in sums.items()]
+                sums += _moments(prepared, metric, (model, baseline), both)
+            out += {one.name: one for one in sums}.values()
     return out
 
 
@@ -80,30 +83,30 @@ def _both_valid(prepared: Prepared, model: str, baseline: str) -> pl.Expr | None
 
 def _discordant(
     prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl.Expr | None
-) -> dict[str, pl.Expr]:
+) -> list[Total]:
     right = called_rightly(metric)
     if right is None:
-        return {}
+        return []
     one, other = (right(prepared.row_of(model)) for model in pair)
     counted = {GAINED: one & ~other, LOST: other & ~one, BOTH: one | ~one}
-    return {
-        name: (part if both is None else part & both).sum().cast(pl.Int64) for name, part in counted.items()
-    }
+    return [
+        Total.count(pair_column(*pair, metric, name), part if both is None else part & both)
+        for name, part in counted.items()
+    ]
 
 
-def _moments(
-    prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl.Expr | None
-) -> dict[str, pl.Expr]:
+def _moments(prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl.Expr | None) -> list[Total]:
     value = row_value(metric)
     if value is None:
-        return {}
+        return []
     one, other = (value(prepared.row_of(model)) for model in pair)
     difference = one - other if both is None else pl.when(both).then(one - other)
-    return {
-        BOTH: difference.is_not_null().sum().cast(pl.Int64),
-        TOTAL: difference.sum(),
-        SQUARES: (difference**2).sum(),
-    }
+    column = partial(pair_column, *pair, metric)
+    return [
+        Total.count(column(BOTH), difference.is_not_null()),
+        Total(column(TOTAL), difference.sum(), difference),
+        Total(column(SQUARES), (difference**2).sum(), difference**2),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +150,24 @@ class PairedRows:
         return self.frame[plain_column(column)].rank("dense").cast(pl.Int64).to_numpy()
 
 
+def reads_paired_rows(prepared: Prepared) -> bool:
+    """Whether a test ranks rows, which are independent and not too many."""
+    suite = prepared.request.suite
+    ranks = any(test.test in OF_ROWS for test in row_tests(suite))
+    fits = holds_rows(prepared.request, prepared.rows.read, len(prepared.cubes))
+    return ranks and dependence(suite) is None and prepared.exact and fits
+
+
 def paired_rows(prepared: Prepared) -> PairedRows | None:
     """Bring the rows that tests rank; None where no test does, or rows are dependent or too many.
 
     Raises:
         DataError: a time is null.
     """
+    if not reads_paired_rows(prepared):
+        return None
     suite = prepared.request.suite
     tests = [test for test in row_tests(suite) if test.test in OF_ROWS]
-    if not tests or dependence(suite) is not None or not prepared.exact:
-        return None
     models = prepared.request.models
     columns: dict[str, pl.Expr] = {}
     if any(test.test == "delong" for test in tests):

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
+from plmetrics.core.exact_sums import exact_columns, fixed_sums
 from plmetrics.engine.paired import pair_sums
 from plmetrics.engine.request import INDEX
-from plmetrics.states.sums import SumsState, as_tuple
+from plmetrics.states.sums import SumsState, Total, as_tuple
 from plmetrics.table.checks import data_error, findings
 from plmetrics.table.predicted import part_column, score_column
 from plmetrics.table.roles import (
@@ -63,14 +64,35 @@ def aggregate(prepared: Prepared) -> Aggregated:
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
+    return aggregated(prepared, *summed(prepared))
+
+
+def summed(prepared: Prepared) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+    """Run the scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
+
+    Raises:
+        DataError: rows failed a check, and the suite says that is an error.
+    """
     plans = sum_plans(prepared)
     flat = [plan for group in plans for plan in group]
-    wanted = needs_rows(prepared) and prepared.exact
+    wanted = needs_rows(prepared) and prepared.exact and prepared.order.way == "rows"
     collected = pl.collect_all([*flat, rows_plan(prepared)] if wanted else flat)
     rows = collected.pop() if wanted else None
+    if rows is not None and prepared.request.suite.reproducible:
+        rows = rows.sort(rows.columns)
     parts = iter(collected)
     frames = [_side_by_side([next(parts) for _ in group]) for group in plans]
     refuse_bad(prepared, frames[0])
+    return frames, rows
+
+
+def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.DataFrame | None) -> Aggregated:
+    """What a scan brought, or what saved states hold of several, as the stages behind it read it.
+
+    Raises:
+        DataError: no rows are left.
+        PlmetricsError: rows in do not equal rows used and dropped: a bug.
+    """
     keys, units = _block_keys(prepared, frames[0])
     states = tuple(
         _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
@@ -160,10 +182,23 @@ def cell_column(index: int) -> str:
 
 
 def aggregates(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
-    """The sums and counts of some metrics, of every model."""
+    """The sums and counts of some metrics, of every model; beside those that are to be exact, whole numbers."""
+    held = totals(prepared, metrics)
+    exact = {name: power for name, power in prepared.exponents.items() if name not in prepared.inexact}
+    beside = [
+        part
+        for one in held
+        if one.value is not None and one.name in exact
+        for part in fixed_sums(one.name, one.value, exact[one.name])
+    ]
+    return [*(one.sum.alias(one.name) for one in held), *beside]
+
+
+def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
+    """The sums and counts of some metrics, of every model, by name."""
     request, weight = prepared.request, prepared.table.weight
     apart = request.suite.data.missing == "drop_per_model"
-    out: list[pl.Expr] = []
+    out: list[Total] = []
     for prefix, valid in (
         [(f"{model}|", pl.col(valid_column(model))) for model in request.models] if apart else [("", None)]
     ):
@@ -173,18 +208,18 @@ def aggregates(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
         rows = prepared.row_of(model)
         for atom in atoms(metrics).values():
             if weight is not None or atom.rest_of is None:
-                out.append(atom.aggregate(rows, weight, valid).alias(f"{model}|{atom.key}"))
+                out.append(atom.total(f"{model}|{atom.key}", rows, weight, valid))
     for model, baseline in request.pairs:
         differs = _differ(prepared, model, baseline)
         if apart:
             same_rows = pl.col(valid_column(model)) == pl.col(valid_column(baseline))
             differs = ~same_rows | (differs & pl.col(valid_column(model)))
-        out.append(differs.sum().cast(pl.Int64).alias(f"{model}|differs|{baseline}"))
+        out.append(Total.count(f"{model}|differs|{baseline}", differs))
     out += pair_sums(prepared, metrics)
     if apart:
-        out.append(pl.len().cast(pl.Int64).alias("rows"))
+        out.append(Total("rows", pl.len().cast(pl.Int64)))
     if request.suite.data.missing == "error":
-        out.append((~pl.col(VALID)).sum().cast(pl.Int64).alias("bad"))
+        out.append(Total.count("bad", ~pl.col(VALID)))
     return out
 
 
@@ -208,21 +243,22 @@ def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
     return {atom.key: atom for atom in (*own, *others)}
 
 
-def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binary: bool) -> list[pl.Expr]:
+def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binary: bool) -> list[Total]:
     every = pl.len() if valid is None else valid.sum()
-    out = [every.cast(pl.Int64).alias(f"{prefix}n")]
+    out = [Total(f"{prefix}n", every.cast(pl.Int64))]
     if weight is not None:
-        mass = weight if valid is None else pl.when(valid).then(weight).otherwise(0.0)
-        out.append(mass.sum().alias(f"{prefix}weight"))
+        out.append(Total.masses(f"{prefix}weight", weight, valid))
     if binary:
         members = [("positives", pl.col(LABEL) == 1)]
         if weight is not None:
             members.append(("negatives", pl.col(LABEL) == 0))
         for name, member in members:
             mask = member if valid is None else member & valid
-            counted = mask.sum().cast(pl.Int64)
-            total = counted if weight is None else pl.when(mask).then(weight).otherwise(0.0).sum()
-            out.append(total.alias(f"{prefix}{name}"))
+            out.append(
+                Total.count(f"{prefix}{name}", mask)
+                if weight is None
+                else Total.masses(f"{prefix}{name}", weight, mask)
+            )
     return out
 
 
@@ -290,14 +326,17 @@ def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np
     if BLOCK in frame.columns:
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
     held = summed_columns(prepared, summed_in(prepared, cube), frame.drop(*cube.columns, BLOCK, strict=False))
-    return SumsState(cell, block, held, len(keys))
+    state = SumsState(cell, block, held, len(keys))
+    return state.in_order() if prepared.request.suite.reproducible else state
 
 
 def summed_columns(
     prepared: Prepared, metrics: Sequence[Metric], frame: pl.DataFrame
 ) -> dict[str, NDArray[np.float64]]:
     """The columns of a state, from those that were aggregated: what follows from others is completed."""
-    held = {name: frame[name].cast(pl.Float64).to_numpy() for name in frame.columns}
+    held = {
+        name: column.cast(pl.Float64).to_numpy() for name, column in exact_columns(frame, prepared.exponents)
+    }
     _derive(held)
     _complete(prepared, metrics, held)
     return held

@@ -15,13 +15,15 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.baseline import with_baseline
-from plmetrics.engine.budget import sorts_in_memory
+from plmetrics.engine.budget import OrderPlan, order_plan, sorts_in_memory
 from plmetrics.engine.calibration import with_calibrators
+from plmetrics.engine.exponents import exact_means, with_exponents
 from plmetrics.engine.models import with_classes
 from plmetrics.engine.queries import by_query
 from plmetrics.engine.references import check_references
+from plmetrics.engine.saved.constants import pinned
 from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
-from plmetrics.engine.thresholds import choose_thresholds
+from plmetrics.engine.thresholds import Chosen, choose_thresholds
 from plmetrics.states.sums import Rows
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import (
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.request import Request
+    from plmetrics.engine.saved.constants import Constants
+    from plmetrics.engine.saved.grids import Grids
     from plmetrics.states.sums import RowValue
     from plmetrics.table.roles import PredictionTable
 
@@ -76,7 +80,7 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The constants of a run and the plans that use them."""
+    """The constants of a run and the plans that use them. `grids` are those of another run that it takes its from."""
 
     request: Request
     table: PredictionTable
@@ -89,6 +93,9 @@ class Prepared:
     exact: bool
     warnings: tuple[str, ...] = ()
     added: Mapping[str, Any] = field(default_factory=dict)
+    exponents: Mapping[str, int] = field(default_factory=dict)
+    inexact: frozenset[str] = frozenset()
+    grids: Grids | None = None
 
     def row_of(self, model: str) -> Rows:
         """The roles of a model's rows, with the constants that its metrics read."""
@@ -114,6 +121,7 @@ class Prepared:
             },
             "ordered_metrics": "exact" if self.exact else "binned",
             "blocks": blocks,
+            **({"exponents": dict(self.exponents)} if self.request.suite.reproducible else {}),
             **self.added,
         }
 
@@ -123,6 +131,15 @@ class Prepared:
             if not part.slice_set.is_derived:
                 out.setdefault(part.slice_set.name, []).extend(part.texts())
         return out
+
+    @property
+    def order(self) -> OrderPlan:
+        """How the rows of ordered metrics are brought in order."""
+        return order_plan(self.request, self.rows.read, len(self.cubes))
+
+    def number_of(self, slices: Slices) -> int:
+        """The number of the slice set that some slices are of."""
+        return next(i for i, part in enumerate(self.request.sets) if part is slices.slice_set)
 
     def cube_of(self, slices: Slices) -> int:
         """The number of the cube that serves a slice set."""
@@ -145,29 +162,21 @@ def rows_of(model: str, table: PredictionTable) -> Rows:
     )
 
 
-def prepare(request: Request) -> Prepared:
-    """Find the constants of a run.
+def prepare(request: Request, constants: Constants | None = None) -> Prepared:
+    """Find the constants of a run, or take them from another as far as states must share them.
 
     Raises:
         DataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
+    request = request if constants is None else pinned(request, constants)
     calibrated = with_calibrators(with_classes(request))
     based = with_baseline(calibrated.request)
     request = settled(by_query(based.request) if request.suite.task == "ranking" else based.request)
     table = prediction_table(request.raw, request.schema, request.roles)
-    plans: dict[str, pl.LazyFrame] = {}
-    if _needs_count(request):
-        plans["rows"] = _count_plan(request)
-    centred = {value.key: value for metric in request.sums for value in metric.centres()}
-    if centred:
-        plans["centres"] = _centre_plan(table, tuple(centred.values()))
-    plans |= slice_plans(request, table.frame)
-    if request.suite.uncertainty is not None and not request.unit_rows:
-        units = table.frame.select(pl.col(UNIT)).drop_nulls().unique()
-        modulus = request.suite.uncertainty.blocks if request.suite.uncertainty else 1
-        plans["units"] = units.head(OWN_BLOCK_LIMIT + 1)
-        plans["blocks"] = units.group_by(pl.col(UNIT) % modulus).agg(pl.len().cast(pl.Int64).alias("units"))
+    reproducible = request.suite.reproducible
+    centred = _centred_values(request)
+    plans = constant_plans(request, table, centres=not reproducible and constants is None)
     found = dict(zip(plans, pl.collect_all(list(plans.values())), strict=True)) if plans else {}
     rows = replace(_accounting(request, found.get("rows")), fitted=calibrated.left_out)
     sliced = found_slices(request, found)
@@ -176,9 +185,16 @@ def prepare(request: Request) -> Prepared:
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
     cubes = plan_cubes(sliced.slices, key_codes(request, sliced), count, MAX_CELLS)
     exact = sorts_in_memory(request, rows.read, len(cubes))
-    centres = _by_model(request, found.get("centres"))
-    chosen = choose_thresholds(request)
-    return Prepared(
+    means = _means(found.get("centres"))
+    if reproducible and constants is None:
+        means = exact_means(table, _centred(table, centred))
+    centres = _by_model(request, means)
+    if constants is None:
+        chosen = choose_thresholds(request)
+    else:
+        centres = {model: dict(constants.centres[model]) for model in request.models}
+        chosen = Chosen(constants.thresholds, ())
+    prepared = Prepared(
         request,
         table,
         sliced.slices,
@@ -190,7 +206,33 @@ def prepare(request: Request) -> Prepared:
         exact,
         (*calibrated.warnings, *chosen.warnings, *sliced.warnings),
         _added(calibrated.constants, based.constants),
+        grids=None if constants is None else constants.grids,
     )
+    return with_exponents(prepared, constants) if reproducible else prepared
+
+
+def constant_plans(
+    request: Request, table: PredictionTable, *, centres: bool = True
+) -> dict[str, pl.LazyFrame]:
+    """Plans that find constants, by name: they are collected together. `explain` looks at them."""
+    plans: dict[str, pl.LazyFrame] = {}
+    if _needs_count(request):
+        plans["rows"] = _count_plan(request, table)
+    centred = _centred_values(request)
+    if centred and centres:
+        plans["centres"] = _centre_plan(table, centred)
+    plans |= slice_plans(request, table.frame)
+    if request.suite.uncertainty is not None and not request.unit_rows:
+        units = table.frame.select(pl.col(UNIT)).unique()
+        modulus = request.suite.uncertainty.blocks
+        plans["units"] = units.head(OWN_BLOCK_LIMIT + 2)
+        plans["blocks"] = units.group_by(pl.col(UNIT) % modulus).agg(pl.len().cast(pl.Int64).alias("units"))
+    return plans
+
+
+def _centred_values(request: Request) -> tuple[RowValue, ...]:
+    """The numbers of a row whose means are looked up."""
+    return tuple({value.key: value for metric in request.sums for value in metric.centres()}.values())
 
 
 def _added(calibrators: Mapping[str, Any], baseline: Mapping[str, float]) -> dict[str, Any]:
@@ -200,20 +242,32 @@ def _added(calibrators: Mapping[str, Any], baseline: Mapping[str, float]) -> dic
 
 
 def _centre_plan(table: PredictionTable, values: tuple[RowValue, ...]) -> pl.LazyFrame:
-    means = []
-    for model in table.models:
-        for value in values:
-            number = value.build(rows_of(model, table))
-            means.append(number.filter(number.is_finite()).mean().alias(f"{model}|{value.key}"))
-    return table.frame.select(means)
+    numbers = _centred(table, values)
+    return table.frame.select(
+        number.filter(number.is_finite()).mean().alias(name) for name, number in numbers.items()
+    )
 
 
-def _by_model(request: Request, found: pl.DataFrame | None) -> dict[str, dict[str, float]]:
-    """Constants by model and key, from one row whose columns are named `model|key`."""
+def _centred(table: PredictionTable, values: tuple[RowValue, ...]) -> dict[str, pl.Expr]:
+    """The numbers of each row that moments are taken of, by `model|key`."""
+    return {
+        f"{model}|{value.key}": value.build(rows_of(model, table))
+        for model in table.models
+        for value in values
+    }
+
+
+def _means(found: pl.DataFrame | None) -> dict[str, float]:
+    means = {} if found is None else found.row(0, named=True)
+    return {name: float(value or 0.0) for name, value in means.items()}
+
+
+def _by_model(request: Request, found: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """Constants by model and key, of those that are named `model|key`."""
     held: dict[str, dict[str, float]] = {model: {} for model in request.models}
-    for name, value in ({} if found is None else found.row(0, named=True)).items():
+    for name, value in found.items():
         model, key = name.split("|", 1)
-        held[model][key] = float(value or 0.0)
+        held[model][key] = value
     return held
 
 
@@ -223,7 +277,10 @@ def _needs_count(request: Request) -> bool:
     return not plain or request.source.rows is None
 
 
-def _count_plan(request: Request) -> pl.LazyFrame:
+def _count_plan(request: Request, table: PredictionTable) -> pl.LazyFrame:
+    """How many rows were read, and left out; where none is, from the plan that the other constants come from."""
+    if request.suite.columns.weight is None and request.suite.data.missing == "error":
+        return table.frame.select(pl.len().cast(pl.Int64).alias("read"))
     frame = unchecked_table(request.raw, request.schema, request.roles)
     checks = prediction_table(request.raw, request.schema, request.roles).checks
     present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)
@@ -254,18 +311,21 @@ def _accounting(request: Request, counted: pl.DataFrame | None) -> Accounting:
     return Accounting(found["read"], found.get("zero_weight", 0), dropped)
 
 
+def units_of_rows(request: Request, rows: Accounting) -> int:
+    """How many units there are, where each row is one."""
+    left = rows.read - rows.zero_weight
+    return left - min(rows.dropped.values()) if request.suite.data.missing == "drop" else left
+
+
 def _blocks(request: Request, rows: Accounting, found: dict[str, pl.DataFrame]) -> Blocks | None:
     uncertainty = request.suite.uncertainty
     if uncertainty is None:
         return None
     if request.unit_rows:
-        left = rows.read - rows.zero_weight
-        if request.suite.data.missing == "drop":
-            left -= min(rows.dropped.values())
-        return Blocks(None if left <= OWN_BLOCK_LIMIT else uncertainty.blocks)
-    units = found["units"][UNIT]
+        return Blocks(None if units_of_rows(request, rows) <= OWN_BLOCK_LIMIT else uncertainty.blocks)
+    units = found["units"][UNIT].drop_nulls()
     if len(units) <= OWN_BLOCK_LIMIT:
         keys = units.sort().to_numpy()
         return Blocks(None, keys, np.ones(len(keys), dtype=np.int64))
-    counted = found["blocks"].sort(UNIT)
+    counted = found["blocks"].drop_nulls(UNIT).sort(UNIT)
     return Blocks(uncertainty.blocks, counted[UNIT].to_numpy(), counted["units"].to_numpy())

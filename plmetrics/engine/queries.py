@@ -14,6 +14,7 @@ import polars as pl
 
 from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.budget import refuse_to_hold
 from plmetrics.engine.passes import bad_values
 from plmetrics.engine.ranked import QueryRows, codes_of
 from plmetrics.states.queries import QUERY, query_column
@@ -59,11 +60,15 @@ def by_query(request: Request) -> Request:
     for model, of_key in values.items():
         for key, numbers in of_key.items():
             columns[query_column(model, key)] = _with_nulls(numbers)
-    return replace(_rebound(request, pl.DataFrame(columns)), pairs_read=found.read)
+    return replace(rebound(request, pl.DataFrame(columns)), pairs_read=found.read)
 
 
 def _with_nulls(values: Array) -> pl.Series:
     return pl.Series(values=values, nan_to_null=True)
+
+
+_RANKED = 6
+"""So many numbers a row takes beside its columns while a model's rows are put in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,7 @@ def _collected(request: Request) -> tuple[pl.DataFrame, int]:
         request.raw.select(pl.len()),
         _without_weight(request),
     ]
+    refuse_to_hold(request, request.raw, len(kept) + _RANKED, "ranking", "task")
     frame, rows, without = pl.collect_all(plans)
     read = rows.item()
     if VALID in frame.columns:
@@ -257,7 +263,7 @@ def _equal_models(values: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]
     return out
 
 
-def _rebound(request: Request, table: pl.DataFrame) -> Request:
+def rebound(request: Request, table: pl.DataFrame) -> Request:
     """The request on the table of queries, its columns named as the canonical table names them."""
     keys = {key.column: replace(key, expression=pl.col(key.column)) for key in request.roles.keys}
     roles = RoleColumns(

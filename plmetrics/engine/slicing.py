@@ -16,9 +16,10 @@ from plmetrics.table.slice_keys import OTHER, TAG_SEPARATOR, SliceKey, bin_index
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_values, without_excluded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.engine.request import Request
+    from plmetrics.table.roles import PredictionTable
 
 EXACT_ROWS = 50_000_000
 """Up to so many rows, quantile edges come from all of them; above, from every k-th row."""
@@ -32,12 +33,18 @@ COMBINATIONS = 100_000
 
 def settled(request: Request) -> Request:
     """The request with the edges of its quantile bins and the values of its tops in place of their numbers."""
-    waiting = [key for key in request.roles.keys if key.kind in {"quantiles", "top"}]
+    waiting = [key for key in request.roles.keys if key.waits]
     if not waiting:
         return request
     roles = replace(request.roles, unit=None, unit_name=None, keys=tuple(waiting), columns=())
     table = prediction_table(request.raw, request.schema, roles)
-    known = {key.column: _settle(key, request, table.frame, table.weight) for key in waiting}
+    held = _rows_held(request, table, waiting)
+    known: dict[str, SliceKey] = {}
+    for names in _together(held):
+        own = [key for key in waiting if key.column in names]
+        plans = [_settling(key, request, table, held[key.column]) for key in own]
+        for key, found in zip(own, pl.collect_all(plans), strict=True):
+            known[key.column] = _settle(key, request, found)
     sets = tuple(
         replace(part, keys=tuple(known.get(key.column, key) for key in part.keys)) for part in request.sets
     )
@@ -45,15 +52,70 @@ def settled(request: Request) -> Request:
     return replace(request, sets=sets, roles=replace(request.roles, keys=keys))
 
 
-def _settle(key: SliceKey, request: Request, frame: pl.LazyFrame, weight: pl.Expr | None) -> SliceKey:
-    dtype = request.schema[key.label]
+def settling_scans(request: Request, rows: int) -> int:
+    """How often the files are read to settle the keys of a bound request, of which so many rows are evaluated."""
+    waiting = [key for key in request.roles.keys if key.waits]
+    if not waiting:
+        return 0
+    held = {key.column: rows * int(key.kind == "quantiles") for key in waiting}
+    return int(_must_count(request, waiting)) + len(list(_together(held)))
+
+
+def _must_count(request: Request, keys: Sequence[SliceKey]) -> bool:
+    """Whether quantile edges may come from too many rows to hold them all."""
+    known = request.source.rows
+    return (known is None or known > EXACT_ROWS) and any(key.kind == "quantiles" for key in keys)
+
+
+def _rows_held(request: Request, table: PredictionTable, keys: Sequence[SliceKey]) -> dict[str, int]:
+    """By key at most how many rows its edges come from: counted only where there may be too many."""
+    known = request.source.rows
+    of_numbers = [key for key in keys if key.kind == "quantiles"]
+    if _must_count(request, keys):
+        counts = [pl.col(key.column).count().alias(key.column) for key in of_numbers]
+        counted = table.frame.select(counts).collect().row(0, named=True)
+    else:
+        counted = {key.column: known for key in of_numbers}
+    return {key.column: counted.get(key.column, 0) for key in keys}
+
+
+def _together(held: Mapping[str, int]) -> Iterator[list[str]]:
+    """Keys that one scan settles: as many as hold no more rows than a single one may."""
+    names: list[str] = []
+    rows = 0
+    for name, own in held.items():
+        rows += min(own, EXACT_ROWS)
+        if names and rows > EXACT_ROWS:
+            yield names
+            names, rows = [], min(own, EXACT_ROWS)
+        names.append(name)
+    yield names
+
+
+def _settling(key: SliceKey, request: Request, table: PredictionTable, rows: int) -> pl.LazyFrame:
+    """What a key is settled from: its values in order with their weights, or those with the most rows."""
+    if key.kind == "top":
+        return _ranked(table.frame, key, _excluded(key, request))
+    columns = [pl.col(key.column).alias("value")]
+    columns += [] if table.weight is None else [table.weight.alias("weight")]
+    step = 1 + (rows - 1) // EXACT_ROWS
+    if step == 1:
+        return table.frame.select(columns).sort("value")
+    chosen = table.frame.with_row_index("@row").filter(pl.col("@row") % step == 0)
+    return chosen.select(columns).sort("value")
+
+
+def _settle(key: SliceKey, request: Request, found: pl.DataFrame) -> SliceKey:
     if key.kind == "quantiles":
-        edges = _quantile_edges(frame, key, weight)
-        index = bin_index(key.expression, dtype, edges) if edges else _only_bin(key.expression)
+        edges = _quantile_edges(found, key)
+        index = (
+            bin_index(key.expression, request.schema[key.label], edges) if edges else only_bin(key.expression)
+        )
         return replace(key, kind="bins", expression=index, edges=edges)
-    values, excluded = _top_values(frame, key, _excluded(key, request))
+    values, excluded = _top_values(found, key, _excluded(key, request))
     number = top_index(key.expression, values, excluded)
-    return replace(key, expression=number, edges=tuple(plain_values(values)), excluded=excluded)
+    edges = tuple(plain_values(values))
+    return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
 
 
 def _excluded(key: SliceKey, request: Request) -> tuple[Any, ...]:
@@ -61,24 +123,21 @@ def _excluded(key: SliceKey, request: Request) -> tuple[Any, ...]:
     return next(part.exclude for part in request.sets if key in part.keys)
 
 
-def _only_bin(value: pl.Expr) -> pl.Expr:
+def only_bin(value: pl.Expr) -> pl.Expr:
+    """The one bin of a column without edges."""
     return pl.when(value.is_not_null()).then(pl.lit(0, dtype=pl.UInt32))
 
 
-def _quantile_edges(frame: pl.LazyFrame, key: SliceKey, weight: pl.Expr | None) -> tuple[Any, ...]:
+def _quantile_edges(found: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     """Averaged inverse of the weighted distribution at i / number, each once, without the smallest value."""
-    columns = [pl.col(key.column).alias("value"), (pl.lit(1.0) if weight is None else weight).alias("weight")]
-    held = frame.select(columns).filter(pl.col("value").is_not_null())
-    step = 1 + (held.select(pl.len()).collect().item() - 1) // EXACT_ROWS
-    if step > 1:
-        held = held.with_row_index("@row").filter(pl.col("@row") % step == 0).drop("@row")
-    rows = held.sort("value").collect()
+    rows = found.slice(found["value"].null_count())
     if rows.height == 0:
         return ()
     value = rows["value"]
     numbers = value.to_numpy().astype(np.float64)
+    weight = rows["weight"].to_numpy() if "weight" in rows.columns else np.ones(len(numbers))
     shares = np.arange(1, key.number) / key.number
-    edges = np.unique(averaged_inverse(numbers, rows["weight"].to_numpy(), shares))
+    edges = np.unique(averaged_inverse(numbers, weight, shares))
     whole = value.dtype.is_integer()
     return tuple(
         int(edge) if whole and edge == int(edge) else float(edge)
@@ -87,11 +146,15 @@ def _quantile_edges(frame: pl.LazyFrame, key: SliceKey, weight: pl.Expr | None) 
     )
 
 
-def _top_values(frame: pl.LazyFrame, key: SliceKey, exclude: tuple[Any, ...]) -> tuple[pl.Series, pl.Series]:
-    """The values with the most rows, the smaller first among equals; in result order, null last. And the excluded."""
+def _ranked(frame: pl.LazyFrame, key: SliceKey, exclude: tuple[Any, ...]) -> pl.LazyFrame:
+    """Values by their number of rows, the smaller first among equals."""
     counted = frame.group_by(key.column).agg(pl.len().alias("rows"))
     ranked = counted.sort(["rows", key.column], descending=[True, False], nulls_last=True)
-    found = ranked.head(OCCURRING + 1 if exclude else key.number + 1).select(key.column).collect()
+    return ranked.head(OCCURRING + 1 if exclude else key.number + 1).select(key.column)
+
+
+def _top_values(found: pl.DataFrame, key: SliceKey, exclude: tuple[Any, ...]) -> tuple[pl.Series, pl.Series]:
+    """The values with the most rows, in result order, null last. And the excluded."""
     left_out = found.clear()
     if exclude:
         if found.height > OCCURRING:
@@ -121,16 +184,50 @@ class FoundSlices:
 
 
 def slice_plans(request: Request, frame: pl.LazyFrame) -> dict[str, pl.LazyFrame]:
-    """Plans that find the values of slice columns, by name."""
+    """Plans that find the values of slice columns, by name; those of a wider set tell those of a narrower one."""
     plans = {}
+    covered = _covered(request.sets)
     for number, part in enumerate(request.sets):
-        if part.keys and not part.is_predicate:
+        if part.keys and not part.is_predicate and number not in covered:
             limit = OCCURRING if part.exclude else request.suite.max_slices
             limit = MOST_FOLDS if part.is_derived else limit
             limit = COMBINATIONS if part.is_tagged else limit
             columns = [key.column for key in part.keys]
             plans[f"slices|{number}"] = frame.select(columns).unique().head(limit + 1)
     return plans
+
+
+def _covered(sets: Sequence[SliceSet]) -> dict[int, int]:
+    """By number of a set that of another with all of its columns, which is refused unless all its values are found."""
+    columns = [frozenset(key.column for key in part.keys) for part in sets]
+    whole = [
+        number
+        for number, part in enumerate(sets)
+        if part.keys and not (part.is_predicate or part.is_derived or part.is_tagged)
+    ]
+    covered: dict[int, int] = {}
+    for number in whole:
+        wider = [
+            other
+            for other in whole
+            if other not in covered
+            and (columns[number] < columns[other] or (columns[number] == columns[other] and number > other))
+        ]
+        if wider:
+            covered[number] = wider[0]
+    return covered
+
+
+def _values_of(number: int, request: Request, found: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
+    """The values of a set's keys, as they were found or as those of a wider set tell them."""
+    covered = _covered(request.sets)
+    wider = number
+    while wider in covered:
+        wider = covered[wider]
+    here = found.get(f"slices|{wider}")
+    if here is None or wider == number:
+        return here
+    return here.select(key.column for key in request.sets[number].keys).unique()
 
 
 def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSlices:
@@ -143,7 +240,7 @@ def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSl
     values: dict[str, list[pl.Series]] = {}
     warnings: list[str] = []
     for number, part in enumerate(request.sets):
-        here = found.get(f"slices|{number}")
+        here = _values_of(number, request, found)
         if here is not None:
             if part.exclude and not part.is_tagged and here.height > OCCURRING:
                 raise _too_many(" x ".join(key.label for key in part.keys))

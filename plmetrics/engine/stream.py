@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
+from plmetrics.core.threads import each
 from plmetrics.engine.budget import memory_budget
-from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, needs_rows, rows_plan
-from plmetrics.engine.rows import block_numbers
+from plmetrics.engine.encoded import FINE_SHARE, STEP_ROWS, Encoder, Group
+from plmetrics.engine.passes import needs_rows
+from plmetrics.states.coarse import coarse_of_fine
 from plmetrics.states.grid import (
-    FINE_BINS,
     CoarseTally,
     FixedTally,
     Placed,
@@ -29,40 +29,26 @@ from plmetrics.states.grid import (
     rolled_up,
     shape,
 )
-from plmetrics.states.locate import Locator
-from plmetrics.states.scores import Binning, balanced_edges
+from plmetrics.states.scores import Binning
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import LABEL, WEIGHT, valid_column
-from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
+    import polars as pl
     from numpy.typing import NDArray
 
+    from plmetrics.engine.encoded import Encoded, Scored
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
-    from plmetrics.states.coarse import Array, Codes
+    from plmetrics.states.coarse import Array
     from plmetrics.states.grid import Bins
+    from plmetrics.states.locate import Locator
 
-    Scored = tuple[Array, Codes]
-
-SAMPLE_ROWS = 400_000
-BATCH_ROWS = 500_000
 RELIABILITY = Binning(15)
-_LEAST_BINS = 256
-_FINE_SHARE = 4
 _CELLS_PER_SLICE = 4
 _ROOM_IN_SINGLE = 1 << 24
 """Whole numbers up to this are exact in single precision."""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """What rows are counted by: the cells of a cube, or the slices of a set."""
-
-    cube: int
-    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +60,6 @@ class Part:
     bins: Bins
     first: int
     last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """A batch of rows as small whole numbers, those of a cell together.
-
-    `place` is, by model, twice the fine bin of a row plus one for a positive; `held` are a model's rows where it does
-    not have them all.
-    """
-
-    cells: dict[int, NDArray[Any]]
-    block: NDArray[Any] | None
-    weight: Array | None
-    place: dict[str, NDArray[Any]]
-    held: dict[str, NDArray[np.bool_]]
-
-    @property
-    def bytes(self) -> int:
-        """How much memory it takes."""
-        parts = [*self.cells.values(), *self.place.values(), *self.held.values(), self.block, self.weight]
-        return sum(part.nbytes for part in parts if part is not None)
 
 
 def models_on_grids(
@@ -116,15 +81,20 @@ class Passes:
         self._known = aggregated.block_keys
         self._exact_single = _exact_in_single(prepared, aggregated)
         self._room = memory_budget(prepared.request) // 2
-        self._locators = _locators(prepared, self._room)
-        self._lookups: dict[Group, Codes] = {}
+        self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
+        self._sliced: dict[tuple[Part, int], Array] = {}
         self._kept: list[Encoded] | None = []
         self._made: dict[Part, Tally] = {}
-        wanted = _wanted_bins(prepared)
+        wanted = wanted_bins(prepared)
         first = [part for kind in wanted if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in wanted if kind == "coarse" or not self._shared(kind)]
         self._whole = self._count_shared(first, keep=later == ["coarse"]) if wanted else {}
         self._parts = list(self._parts_on(later))
+
+    @property
+    def locators(self) -> Mapping[str, Locator]:
+        """What finds the fine bin of each model's scores."""
+        return self._encoder.locators
 
     def of_model(self, model: str) -> Callable[[int], SlicedGrid]:
         """The grids of one model by slice set."""
@@ -143,7 +113,7 @@ class Passes:
             slices = len(self._prepared.slices[index])
             fine = self._rolled(model, index, "fine")
             fine = np.zeros(0) if fine is None else fine[:, 0]
-            return SlicedGrid(self._locators[model].edges, slices, fine, parts, weighted)
+            return SlicedGrid(self._encoder.locators[model].edges, slices, fine, parts, weighted)
 
         return cut
 
@@ -151,14 +121,17 @@ class Passes:
         """The counts of a slice set from those of its group that the first pass made, if it did."""
         group = self._group(index)
         size = self._members(group)
-        tally = self._whole.get(Part(model, group, bins, 0, size))
-        if tally is None:
-            return None
-        slices = self._prepared.slices[index]
-        if group.index is not None:
-            return tally.counts
-        codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
-        return rolled_up(tally.counts, codes, len(slices))
+        part = Part(model, group, bins, 0, size)
+        tally = self._whole.get(part)
+        if tally is None or group.index is not None:
+            return None if tally is None else tally.counts
+        if any(of.model != model for of, _ in self._sliced):
+            self._sliced = {}
+        if (part, index) not in self._sliced:
+            slices = self._prepared.slices[index]
+            codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
+            self._sliced[part, index] = rolled_up(tally.counts, codes, len(slices))
+        return self._sliced[part, index]
 
     def _group(self, index: int) -> Group:
         """What the rows of a slice set are counted by: cells, where there are not many more of them than slices."""
@@ -179,7 +152,7 @@ class Passes:
         groups = {group: self._members(group) for group in map(self._group, indices)}
         models = self._prepared.request.models
         parts = [Part(model, group, bins, 0, size) for model in models for group, size in groups.items()]
-        if bins != "fine" and sum(map(self._bytes, parts)) > self._room // _FINE_SHARE:
+        if bins != "fine" and sum(map(self._bytes, parts)) > self._room // FINE_SHARE:
             return []
         return parts
 
@@ -187,11 +160,11 @@ class Passes:
         """The first pass: count the shared parts, and keep the rows as small numbers if they fit, without scores."""
         tallies = {part: self._tally(part, []) for part in parts}
         room = self._room // 2 if keep else 0
-        for frame in self._batches():
-            rows, scored = self._encoded(frame)
-            self._add(rows, tallies, scored)
-            if self._kept is not None and (room := room - rows.bytes) > 0:
-                self._kept.append(rows)
+        for frame in self._encoder.batches():
+            encoded = self._count_frame(frame, tallies)
+            room -= sum(rows.bytes for rows in encoded)
+            if self._kept is not None and room > 0:
+                self._kept += encoded
             else:
                 self._kept = None
         return tallies
@@ -217,96 +190,66 @@ class Passes:
         """Make some parts in one pass over the rows, or over what was kept of them; `spare` is memory to use again."""
         tallies = {part: self._tally(part, spare) for part in parts}
         if self._kept is not None:
-            for rows in self._kept:
-                self._add(rows, tallies)
+            kept = self._kept
+
+            def count(part: Part) -> None:
+                for rows in kept:
+                    self._add(rows, part.model, {part: tallies[part]})
+
+            each(count, parts)
         else:
-            for frame in self._batches(list(dict.fromkeys(part.model for part in parts))):
-                rows, scored = self._encoded(frame)
-                self._add(rows, tallies, scored)
+            for frame in self._encoder.batches(list(dict.fromkeys(part.model for part in parts))):
+                self._count_frame(frame, tallies)
         return tallies
 
-    def _batches(self, models: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The rows, a batch at a time, those of a cell together: their counts then lie together as well."""
-        frames = rows_plan(self._prepared, models).collect_batches(
-            chunk_size=BATCH_ROWS, maintain_order=False
-        )
-        cells = {
-            cube.cells: cell_column(number) for number, cube in enumerate(self._prepared.cubes) if cube.codes
-        }
-        for frame in frames:
-            yield frame.sort(cells[max(cells)]) if cells else frame
+    def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[Encoded]:
+        """Count a batch, a few rows at a time and models side by side; gives the rows as small numbers."""
+        pieces = [(piece, self._encoder.encoded(piece)) for piece in frame.iter_slices(STEP_ROWS)]
 
-    def _encoded(self, frame: pl.DataFrame) -> tuple[Encoded, dict[str, Scored]]:
-        """A batch as small whole numbers, of the models whose scores it has, and the scores with their keys."""
-        positive = frame[POSITIVE].to_numpy()
-        place, held, scored = {}, {}, {}
-        for model, locator in self._locators.items():
-            if score_column(model) in frame.columns:
-                score = frame[score_column(model)]
-                if valid_column(model) in frame.columns:
-                    held[model] = frame[valid_column(model)].to_numpy()
-                    score = score.fill_null(0.0).fill_nan(0.0)
-                scored[model] = score.to_numpy(), locator.keys(score.to_numpy())
-                place[model] = 2 * locator.of_keys(scored[model][1]) + positive
-        cells = {
-            number: _smallest(frame[cell_column(number)].to_numpy(), cube.cells)
-            for number, cube in enumerate(self._prepared.cubes)
-            if cube.codes
-        }
-        block = None
-        if BLOCK in frame.columns:
-            block = _smallest(block_numbers(frame[BLOCK].to_numpy(), self._known), len(self._known))
-        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
-        return Encoded(cells, block, weight, place, held), scored
+        def count(model: str) -> None:
+            for piece, rows in pieces:
+                self._add(rows, model, tallies, self._encoder.locate(piece, rows, model))
+
+        each(count, [model for model in self._encoder.locators if score_column(model) in frame.columns])
+        return [rows for _, rows in pieces]
 
     def _add(
-        self, rows: Encoded, tallies: dict[Part, Tally], scored: Mapping[str, Scored] | None = None
+        self, rows: Encoded, model: str, tallies: Mapping[Part, Tally], scored: Scored | None = None
     ) -> None:
-        """Count a batch; `scored` are the scores, which fixed bins need."""
-        codes: dict[Group, Codes] = {}
-        placed: dict[str, Placed] = {}
+        """Count a few rows of a model; `scored` are the scores, which fixed bins need."""
+        held = rows.held.get(model)
+        placed = Placed(rows.place[model], rows.weight, rows.block, *(scored or (None, None))).take(held)
         for part, tally in tallies.items():
-            if part.group not in codes:
-                codes[part.group] = self._codes(rows, part.group)
-            if part.model not in placed:
-                score = (None, None) if scored is None else scored[part.model]
-                every = Placed(rows.place[part.model], rows.weight, rows.block, *score)
-                placed[part.model] = every.take(rows.held.get(part.model))
-            held = rows.held.get(part.model)
-            code = codes[part.group]
-            tally.add(placed[part.model], code if held is None else code[held])
-
-    def _codes(self, rows: Encoded, group: Group) -> Codes:
-        """The member of its group that each row is in, -1 for none."""
-        cells = rows.cells.get(group.cube)
-        if cells is None:
-            return np.zeros(len(next(iter(rows.place.values()))), dtype=np.int64)
-        if group.index is None:
-            return cells.astype(np.int64)
-        cube, slices = self._prepared.cubes[group.cube], self._prepared.slices[group.index]
-        if cube.cells > LOOKUP_CELLS:
-            return cube.slice_codes(slices, cells.astype(np.int64))
-        if group not in self._lookups:
-            self._lookups[group] = cube.slice_codes(slices, np.arange(cube.cells))
-        return self._lookups[group].take(cells)
+            if part.model == model:
+                tally.add(placed, self._encoder.members_in(rows, part.group).take(held))
 
     def _tally(self, part: Part, spare: list[NDArray[Any]]) -> Tally:
         size = (part.last - part.first, self._blocks(part.bins), *self._shape(part))
         single = part.bins == "coarse" and self._exact_single
         counts = _zeros(size, np.float32 if single else np.float64, spare)
         if isinstance(part.bins, Binning):
-            bins = fixed_bins(part.bins, self._locators[part.model].keys)
+            bins = fixed_bins(part.bins, self._encoder.locators[part.model].keys)
             return FixedTally(part.first, counts, part.bins, bins)
         if part.bins == "fine":
             return Tally(part.first, counts)
+        return CoarseTally(part.first, counts, self._coarse(part))
+
+    def _coarse(self, part: Part) -> NDArray[np.uint16]:
+        """The coarse bin of each fine bin in the slices of a part."""
         assert part.group.index is not None
+        slices = self._prepared.slices[part.group.index]
+        if self._prepared.grids is not None:
+            grid = self._prepared.grids.models[part.model]
+            return grid.coarse(self._prepared.number_of(slices), slices)[part.first : part.last]
         fine = self._rolled(part.model, part.group.index, "fine")
         assert fine is not None
-        slices = len(self._prepared.slices[part.group.index])
-        return CoarseTally(part.first, counts, fine[part.first : part.last, 0], slices)
+        return coarse_of_fine(fine[part.first : part.last, 0], len(slices))
 
     def _shape(self, part: Part) -> tuple[int, int]:
-        return shape(part.bins, self._locators[part.model].edges, self._members(part.group))
+        if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
+            number = self._prepared.number_of(self._prepared.slices[part.group.index])
+            return self._prepared.grids.models[part.model].coarse_bins(number), 2
+        return shape(part.bins, self._encoder.locators[part.model].edges, self._members(part.group))
 
     def _blocks(self, bins: Bins) -> int:
         return 1 if bins == "fine" or self._prepared.blocks is None else len(self._known)
@@ -335,11 +278,6 @@ def _zeros(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDA
     return np.zeros(size, dtype=dtype)
 
 
-def _smallest(numbers: NDArray[Any], size: int) -> NDArray[Any]:
-    """Whole numbers below `size` in as few bytes as hold them."""
-    return numbers.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
-
-
 def _exact_in_single(prepared: Prepared, aggregated: Aggregated) -> bool:
     """Whether single precision counts the rows of every block exactly."""
     state = aggregated.sums[0]
@@ -349,7 +287,7 @@ def _exact_in_single(prepared: Prepared, aggregated: Aggregated) -> bool:
     return float(by_block.max(initial=0.0)) < _ROOM_IN_SINGLE
 
 
-def _wanted_bins(prepared: Prepared) -> list[Bins]:
+def wanted_bins(prepared: Prepared) -> list[Bins]:
     """The kinds of bins that metrics and curves read."""
     asked = [metric.binning() for metric in prepared.request.scores]
     drawn = [curve.curve for curve in prepared.request.suite.curves]
@@ -361,22 +299,3 @@ def _wanted_bins(prepared: Prepared) -> list[Bins]:
     binnings = [binning for binning in asked if binning is not None]
     binnings += [RELIABILITY] if "reliability" in drawn else []
     return [*wanted, *dict.fromkeys(binnings)]
-
-
-def _locators(prepared: Prepared, room: int) -> dict[str, Locator]:
-    """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
-    slices = sum(len(part) for part in prepared.slices) * len(prepared.request.models)
-    bins = max(_LEAST_BINS, min(FINE_BINS, room // (_FINE_SHARE * 16 * slices)))
-    step = max(1, prepared.rows.read // SAMPLE_ROWS)
-    scores = [score_column(model) for model in prepared.request.models]
-    chosen = prepared.table.frame.with_row_index("@row").filter(pl.col("@row") % step == 0)
-    sample = chosen.select(*scores, (pl.col(LABEL) == 1).alias(POSITIVE)).collect()
-    member = sample[POSITIVE].to_numpy()
-    found: dict[str, Locator] = {}
-    for model, column in zip(prepared.request.models, scores, strict=True):
-        values = sample[column].to_numpy()
-        sound = np.isfinite(values)
-        found[model] = Locator.near(
-            balanced_edges(values[sound], values[sound & member], bins), values[sound]
-        )
-    return found

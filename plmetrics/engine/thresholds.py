@@ -10,6 +10,7 @@ import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.budget import refuse_to_hold
 from plmetrics.states.scores import OrderedRows
 from plmetrics.states.sums import View
 from plmetrics.table.predicted import score_column
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _BINS = 10
 _CALIBRATED = 0.05
 _POSITIVE = "@positive"
+_NUMBERS_HELD = 9
+"""A row's score, class and weight, the same sorted, and the three counts of its score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,15 @@ def choose_thresholds(request: Request) -> Chosen:
     return Chosen(values, tuple(warnings))
 
 
+def threshold_scans(request: Request) -> int:
+    """How often `choose_thresholds` reads the files: a model's scores at a time, for the sake of memory."""
+    rules = [rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None]
+    conditions = {rule.select_on for rule in rules if rule.constant is None}
+    counted = 1 if request.source.rows is None else 0
+    by_model = len(conditions) * len(request.models) * (1 + counted)
+    return by_model + len(conditions - {None}) + int(any(rule.constant is not None for rule in rules))
+
+
 def _selection(request: Request, condition: str | None) -> PredictionTable:
     """The rows to choose on: those of the run, or those where a condition holds, whatever `where` says."""
     frame = request.raw if condition is None else request.source.frame.filter(compile_row(condition).expr)
@@ -80,6 +92,7 @@ def _candidates(table: PredictionTable, request: Request, model: str) -> View:
     weight = [pl.col(WEIGHT)] if table.weight is not None else []
     score = pl.col(score_column(model))
     columns = [score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound]
+    refuse_to_hold(request, frame, _NUMBERS_HELD, "choosing a threshold", "metrics")
     rows = frame.select(columns).sort("score").collect()
     if sound:
         _refuse_bad(rows, request)
@@ -151,23 +164,27 @@ def _uncalibrated(request: Request, rules: Mapping[str, ThresholdRule]) -> list[
     if all(rule.constant is None for rule in rules.values()):
         return []
     table = _selection(request, None)
+    bins = pl.collect_all([_distances(table, model) for model in request.models])
     out = []
-    for model in request.models:
-        score, label = pl.col(score_column(model)), pl.col(LABEL)
-        sound = table.frame.filter(score.is_between(0, 1) & label.is_between(0, 1))
-        gap = score - label
-        if table.weight is not None:
-            gap, mass = gap * table.weight, table.weight.sum()
-        else:
-            mass = pl.len().cast(pl.Float64)
-        place = (score * _BINS).floor().clip(0, _BINS - 1)
-        bins = sound.group_by(place).agg(
-            gap.sum().abs().alias("gap"), mass.alias("mass"), pl.len().alias("n")
-        )
-        found = bins.select(pl.col("gap").sum() / pl.col("mass").sum(), pl.col("n").sum()).collect()
-        error, rows = found.row(0)
-        if error is not None and error > max(_CALIBRATED, 0.64 * (_BINS / max(rows, 1)) ** 0.5):
+    for model, found in zip(request.models, bins, strict=True):
+        sound = found.drop_nulls()
+        gap, mass, rows = sound.select("gap", "mass", "n").sum().row(0)
+        error = gap / mass if rows else 0.0
+        if error > max(_CALIBRATED, 0.64 * (_BINS / max(rows, 1)) ** 0.5):
             text = "threshold=optimal(...) assumes calibrated scores, and those of model "
             text += f"'{model}' are off by {error:.3f} on average"
             out.append(f"{text}: recalibrate them, or use threshold=min(expected_cost(...))")
     return out
+
+
+def _distances(table: PredictionTable, model: str) -> pl.LazyFrame:
+    """By bin of a model's score, null for what is not sound: how far it is from the rate, the weight and the rows."""
+    score, label = pl.col(score_column(model)), pl.col(LABEL)
+    sound = score.is_between(0, 1) & label.is_between(0, 1)
+    place = pl.when(sound).then((score * _BINS).floor().clip(0, _BINS - 1))
+    gap, mass = score - label, pl.len().cast(pl.Float64)
+    if table.weight is not None:
+        gap, mass = gap * table.weight, table.weight.sum()
+    return table.frame.group_by(place.alias("place")).agg(
+        gap.sum().abs().alias("gap"), mass.alias("mass"), pl.len().alias("n")
+    )

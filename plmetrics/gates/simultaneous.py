@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtr, stdtrit
 
+from plmetrics.core.special import ndtri, stdtr, stdtrit
+from plmetrics.gates.shares import Shares, shares_of
 from plmetrics.inference.correction import adjust
 from plmetrics.inference.intervals.scale import IDENTITY, Scale, scale_of
 
@@ -80,13 +81,15 @@ def widened(
     bounds: tuple[float, float],
     scale: str,
     level: float,
+    kind: str = "other",
 ) -> pl.DataFrame:
     """The rows with intervals at the level that their p values are held to.
 
     Values get Student's t on the metric's scale, from `std_error` and `blocks` (form 5 of the resampling rules), and
-    contrasts on the contrast's scale, from their own t interval. Where there is no such spread the halves of the
-    interval that is there are stretched in proportion to the quantiles: of norm-type metrics (`centred`), and of shares
-    and areas at an end of their range, whose odds go with the square of the quantile (as Wilson's do).
+    contrasts on the contrast's scale, from their own t interval. Shares have exact binomial tests and intervals, of as
+    many units as stand behind them (see `plmetrics.gates.shares`). Where there is no such spread the halves of the
+    interval that is there are stretched in proportion to the quantiles: of norm-type metrics (`centred`), and of areas
+    at an end of their range, whose odds go with the square of the quantile (as Wilson's do).
 
     Args:
         rows: of one gate, with observed, lower, upper, std_error, blocks and method.
@@ -95,12 +98,19 @@ def widened(
         bounds: range of the metric.
         scale: of a contrast; empty for values.
         level: of the intervals that are there.
+        kind: of the metric: values of a `proportion` are shares.
 
     Returns:
         The rows with other `lower` and `upper`, null where there is no interval or no wider one with two ends, and
         `family_size`, the number of rows that were judged together.
     """
-    forms = _contrasts(rows, scale, level) if scale else _values(rows, bounds, level)
+    forms: list[Form | Shares]
+    if scale:
+        forms = [_contrasts(rows, scale, level)]
+    elif kind == "proportion":
+        forms = [shares_of(rows, level)]
+    else:
+        forms = [*_values(rows, bounds, level)]
     limits = _CONTRASTS[scale][1] if scale else bounds
     held = [form for form in forms if len(form.rows)]
     lower, upper = np.full(rows.height, np.nan), np.full(rows.height, np.nan)
@@ -154,7 +164,7 @@ def _freedom(blocks: Array) -> Array:
     return np.where(blocks >= 2, blocks - 1, np.inf)
 
 
-def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> list[Form]:
+def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> Form:
     """Contrasts have a t interval of their own, symmetric on their scale."""
     own = _CONTRASTS[scale][0]
     with np.errstate(divide="ignore"):
@@ -162,7 +172,7 @@ def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> list[Form]:
     freedom = _freedom(_column(rows, "blocks"))
     error = (upper - lower) / (-2 * stdtrit(freedom, (1 - level) / 2))
     index = np.flatnonzero(np.isfinite(value) & np.isfinite(error))
-    return [_on(own, index, value[index], error[index], freedom[index])]
+    return _on(own, index, value[index], error[index], freedom[index])
 
 
 def _on(scale: Scale, rows: Index, centre: Array, error: Array, freedom: Array) -> Form:

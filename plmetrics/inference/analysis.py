@@ -16,7 +16,7 @@ from plmetrics.inference.estimates import Chunk, Found, Population, chunks, esti
 from plmetrics.inference.intervals.forms import made
 from plmetrics.inference.replication import Replication
 from plmetrics.inference.slice_comparisons import SliceContrasts
-from plmetrics.inference.tables import TEST, WHOLE, correct, metric_columns, metrics_rows
+from plmetrics.inference.tables import TESTS, WHOLE, correct, metric_columns, metrics_rows
 from plmetrics.inference.weights import draw_weights
 
 if TYPE_CHECKING:
@@ -293,7 +293,9 @@ def corrected(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
         return comparisons.clear()
     asked = [f"{model}|{baseline}" for model, baseline in compare.pairs_of(analysis.models)]
     pair = pl.concat_str(["model", "baseline"], separator="|")
-    bootstrap = (pl.col("contrast") == "model") & (pl.col("test").fill_null(TEST) == TEST)
+    bootstrap = (pl.col("contrast") == "model") & pl.col("test").is_in(list(TESTS.values())).fill_null(
+        value=True
+    )
     own = comparisons.filter(~bootstrap | (pair.is_in(asked) & pl.col("scale").is_in(compare.scales)))
     return correct(own, compare.correction, compare.family)
 

@@ -15,7 +15,7 @@ from plmetrics.inference.comparisons.paired import (
     paired_ratio,
     stacked,
 )
-from plmetrics.inference.tables import comparison_columns, comparison_rows
+from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +24,17 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.analysis import Analysis, Part
-    from plmetrics.inference.estimate import Estimate
+    from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.estimates import Found
     from plmetrics.suite.model import Suite
 
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.int64]
 
+OTHER_ROWS = "the models are of different rows: some were dropped for one of them"
+"""The note on models that were compared where one has rows that the other lacks."""
+
+_NOTES = np.array([None, OTHER_ROWS], dtype=object)
 _AT_ONCE = 1 << 22
 """How many replicates are held against others at a time."""
 
@@ -108,7 +112,8 @@ class Contrasts:
             n = np.minimum(found[model].n, found[baseline].n)
             own = made.part(step * slices, (step + 1) * slices)
             order = self._analysis.pairs.index((model, baseline)) * len(self._scales)
-            columns = self._columns("model", scale, (model, baseline), place, own, n)
+            columns = self._columns("model", scale, (model, baseline), place, (own, n, _kind(sides.model)))
+            columns["note"] = _NOTES[((n > 0) & (found[model].n != found[baseline].n)).astype(np.int64)]
             where = (
                 order + self._scales.index(scale),
                 place.index,
@@ -145,7 +150,9 @@ class Contrasts:
                 )
                 made = self._made(own, scale, place.metric, None)
                 words = baselines if isinstance(baselines, str) else baselines[part]
-                columns = self._columns(contrast, scale, (model, words), place, made, own.n)
+                columns = self._columns(
+                    contrast, scale, (model, words), place, (made, own.n, _kind(own.model))
+                )
                 order = start * len(self._scales) + step
                 where = (order, place.index, self._numbers[place.metric.text], place.number)
                 self._rows.add_at(where, numbers[part], columns)
@@ -164,12 +171,20 @@ class Contrasts:
         return paired_ratio(sides.model, sides.baseline, logs, **given, relative=scale == "relative_change")
 
     def _columns(
-        self, contrast: str, scale: str, names: tuple[str, Any], place: Place, made: Difference, n: Any
+        self,
+        contrast: str,
+        scale: str,
+        names: tuple[str, Any],
+        place: Place,
+        found: tuple[Difference, Any, ReplicateKind | None],
     ) -> dict[str, Any]:
+        made, n, kind = found
         intervals = self._analysis.suite.uncertainty is not None
         about = {"contrast": contrast, "scale": scale, "model": names[0], "baseline": names[1]}
-        about |= {"metric": place.metric.text, "class": place.named}
-        return about | comparison_columns(made, n, intervals=intervals)
+        about |= {"metric": place.metric.text, "class": place.named, "note": ""}
+        return about | comparison_columns(
+            made, n, intervals=intervals, test="" if kind is None else TESTS[kind]
+        )
 
     def frame(self) -> pl.DataFrame:
         """All rows, in result order."""
@@ -187,6 +202,11 @@ def pairs_by_scale(suite: Suite, pairs: Sequence[tuple[str, str]]) -> dict[str, 
         own = {pair for pair in pairs if pair[1] == gate.rival and gate.model in {None, pair[0]}}
         asked[gate.scale] = asked.get(gate.scale, set()) | own
     return asked
+
+
+def _kind(estimate: Estimate) -> ReplicateKind | None:
+    """How the replicates were made that a comparison reads; None without any."""
+    return None if estimate.replicates is None else estimate.kind
 
 
 def sides_of(found: Found, other: Found, own: Codes, others: Codes, *, same: bool = False) -> Sides:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from plmetrics.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +43,37 @@ def adjust(p: Array, method: str) -> Array:
     ascending = defined[np.argsort(given[defined], kind="stable")]
     adjusted[ascending] = np.minimum(_METHODS[method](given[ascending]), 1.0)
     return adjusted
+
+
+def adjusted(p_values: Any, *, method: Correction = "holm") -> list[float | None]:
+    """P values of one family of tests, corrected for how many they are, in the order given.
+
+    Args:
+        p_values: from 0 to 1; None where there is none, which does not count as a test.
+        method: "holm" and "bonferroni" bound the chance of any false alarm, "benjamini_hochberg" the expected share of
+            false alarms among the alarms; "none" leaves the values as they are.
+
+    Raises:
+        ConfigError: a p value is not from 0 to 1, or there is no such correction.
+
+    Sources: as for `adjust`.
+
+    >>> import plmetrics as plm
+    >>> plm.tests.adjusted([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.06, 0.06]
+    """
+    if method not in _METHODS:
+        msg = f"method must be one of {', '.join(_METHODS)}, not {method!r}"
+        raise ConfigError(msg)
+    try:
+        given = np.asarray(p_values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = "p_values must be numbers"
+        raise ConfigError(msg) from error
+    if given.ndim != 1 or ((given < 0) | (given > 1)).any():
+        msg = "p_values must be one column of numbers from 0 to 1"
+        raise ConfigError(msg)
+    return [None if isnan(value) else value for value in adjust(given, method).tolist()]
 
 
 def _holm(p: Array) -> Array:

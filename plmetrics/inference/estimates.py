@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
 _SLICES_AT_ONCE = 512
+_DRAWN_AT_ONCE = 1 << 19
+"""So many replicates of slices, times the number of sums, are held at once: with more replicates, of fewer slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +61,16 @@ class Chunk:
 
 def chunk_of(sums: SlicedSums | RestSums, weights: ResamplingWeights | None, first: int, last: int) -> Chunk:
     """The slices from one up to another, whatever their number."""
-    drawn = None if weights is None else weights.counts.astype(np.float64)
-    return Chunk(first, last, ModelSums(sums.by_block(first, last), drawn))
+    return Chunk(first, last, ModelSums(sums.by_block(first, last), weights))
 
 
 def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chunk]:
     """Cut a slice set so that replicates of a chunk fit in memory."""
-    drawn = None if weights is None else weights.counts.astype(np.float64)
-    for first in range(0, sums.slices, _SLICES_AT_ONCE):
-        last = min(first + _SLICES_AT_ONCE, sums.slices)
-        yield Chunk(first, last, ModelSums(sums.by_block(first, last), drawn))
+    replicates = 1 if weights is None else len(weights.counts)
+    step = max(1, min(_SLICES_AT_ONCE, _DRAWN_AT_ONCE // max(1, replicates)))
+    for first in range(0, sums.slices, step):
+        last = min(first + step, sums.slices)
+        yield Chunk(first, last, ModelSums(sums.by_block(first, last), weights))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.special import chdtrc
 
+from plmetrics.core.special import chdtrc
 from plmetrics.inference.comparisons.arm_sums import (
     Moments,
     cohen_effects,

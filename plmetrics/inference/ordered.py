@@ -6,6 +6,8 @@ rows x replicates are few, replicates are exact as well.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +17,26 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.core import ops
 from plmetrics.core.placements import placed
+from plmetrics.core.threads import each
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.inference.quantiles import quantile_values
+from plmetrics.inference.rests import end_to_end
 from plmetrics.inference.weights import Nudges, dense_rows, replicated
+from plmetrics.states.points import SlicedPoints
 from plmetrics.states.scores import BIN_CHANNELS, CLASSES, EXACT_REPLICATES, resample
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.scores import Binning, SlicedScores
 
 Array = NDArray[np.float64]
+Replicated = tuple[Array, Array | None]
+"""Replicates `[replicate, slice]`, and their deviations where the metric is a norm."""
 
-_SLICES_AT_ONCE = 16
+_SLICES_AT_ONCE = 4
 _ROOM_IN_SINGLE = 1 << 30
 
 
@@ -70,9 +77,7 @@ def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
 def _by_points(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges | None, *, placements: bool
 ) -> dict[str, OrderedValues]:
-    point = score_view(sliced.point_state())
-    values = {metric.text: finalised(metric, point) for metric in metrics}
-    reasons = {metric.text: conditions(metric, point) for metric in metrics}
+    made = _point_values(metrics, sliced, placements=placements)
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     if weights is not None:
@@ -82,22 +87,56 @@ def _by_points(
                 drawn = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
                 replicates, deviations = replicates | drawn[0], deviations | drawn[1]
         else:
+            values = {text: found.value for text, found in made.items()}
             replicates, deviations = _coarse_replicates(metrics, sliced, weights, values)
-    bounds = {metric.text: _bound(metric, point) for metric in metrics} if sliced.binned else {}
-    thresholds = {metric.text: cut for metric in metrics if (cut := _cut(metric, point)) is not None}
+    return {
+        text: replace(found, replicates=replicates.get(text), deviations=deviations.get(text))
+        for text, found in made.items()
+    }
+
+
+def _point_values(
+    metrics: Sequence[Metric], sliced: SlicedScores, *, placements: bool
+) -> dict[str, OrderedValues]:
+    """Values alone: of all slices at once, or of a few at a time where there are points of so many."""
+    if not isinstance(sliced, SlicedPoints):
+        return _on_points(metrics, score_view(sliced.point_state()), sliced, placements=placements)
+    out: dict[str, OrderedValues] = {}
+    for scores in (False, True):
+        alike = [metric for metric in metrics if metric.finds_threshold == scores]
+        on_part = partial(_on_part, alike, sliced, joined=not scores, placements=placements)
+        parts = each(on_part, sliced.parts(scores=scores)) if alike else []
+        out |= {metric.text: end_to_end([part[metric.text] for part in parts]) for metric in alike}
+    return {metric.text: out[metric.text] for metric in metrics}
+
+
+def _on_part(
+    metrics: Sequence[Metric],
+    sliced: SlicedScores,
+    make: Callable[[], Mapping[str, Any]],
+    *,
+    joined: bool,
+    placements: bool,
+) -> dict[str, OrderedValues]:
+    return _on_points(metrics, score_view(make(), joined=joined), sliced, placements=placements)
+
+
+def _on_points(
+    metrics: Sequence[Metric], point: View, sliced: SlicedScores, *, placements: bool
+) -> dict[str, OrderedValues]:
     areas = any(metric.kind == "roc_area" for metric in metrics)
     varying = _placements(point) if placements and areas and not sliced.weighted else None
     return {
-        text: OrderedValues(
-            values[text],
-            reasons[text],
-            replicates.get(text),
-            deviations.get(text),
-            bounds.get(text),
-            thresholds.get(text),
+        metric.text: OrderedValues(
+            finalised(metric, point),
+            conditions(metric, point),
+            None,
+            None,
+            _bound(metric, point) if sliced.binned else None,
+            _cut(metric, point),
             varying,
         )
-        for text in values
+        for metric in metrics
     }
 
 
@@ -152,19 +191,38 @@ def _coarse_replicates(
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
     scores = sliced.coarse_scores() if any(metric.reads_scores for metric in metrics) else None
     for first, last, counts in sliced.block_counts(weights.shape[1]):
-        for low, high in _steps(first, last):
+
+        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[Replicated]:
+            low, high = step
             part = counts[low - first : high - first]
             beside = {} if scores is None else {"score": scores[low:high, None]}
-            coarse = _channel_view(part.sum(axis=1, dtype=np.float64)[:, None], sliced, beside)
-            drawn = _resampled(weights, part) if sliced.channels == CLASSES else replicated(weights, part)
-            replicate = _channel_view(drawn, sliced, beside)
-            for metric in metrics:
-                shift = values[metric.text][low:high, None] - finalised(metric, coarse)
-                shifted = defined(metric, replicate) + shift
-                found[metric.text].append(np.clip(shifted, *metric.range).T)
-                if metric.kind == "norm":
-                    moved[metric.text].append(metric.deviation(replicate, coarse).T)
+            coarse, replicate = _coarse_views(sliced, part, weights, beside)
+            return [
+                _on_coarse(metric, values[metric.text][low:high], coarse, replicate) for metric in metrics
+            ]
+
+        for made in each(of_few, list(_steps(first, last))):
+            for metric, (shifted, deviation) in zip(metrics, made, strict=True):
+                found[metric.text].append(shifted)
+                if deviation is not None:
+                    moved[metric.text].append(deviation)
     return _stacked(found, axis=1), _stacked(moved, axis=1)
+
+
+def _coarse_views(
+    sliced: SlicedScores, counts: Array, weights: Array | Nudges, beside: Mapping[str, Array]
+) -> tuple[View, View]:
+    """The coarse state of a few slices, and what replicates make of it."""
+    drawn = _resampled(weights, counts) if sliced.channels == CLASSES else replicated(weights, counts)
+    whole = counts.sum(axis=1, dtype=np.float64)[:, None]
+    return _channel_view(whole, sliced, beside), _channel_view(drawn, sliced, beside)
+
+
+def _on_coarse(metric: Metric, value: Array, coarse: View, replicate: View) -> Replicated:
+    """Replicates of a few slices, moved by what coarse bins cost the value, and their deviations if asked for."""
+    shift = value[:, None] - finalised(metric, coarse)
+    shifted = np.clip(defined(metric, replicate) + shift, *metric.range).T
+    return shifted, metric.deviation(replicate, coarse).T if metric.kind == "norm" else None
 
 
 def _resampled(weights: Array | Nudges, counts: Array) -> Array:
@@ -178,7 +236,7 @@ def _resampled(weights: Array | Nudges, counts: Array) -> Array:
     largest = float(np.max(counts, initial=0))
     if largest > 0 and not 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE:
         return resample(weights, counts)
-    return resample(weights.astype(np.float32), counts.astype(np.float32))
+    return resample(weights.astype(np.float32), counts.astype(np.float32, copy=False))
 
 
 def _by_bins(

@@ -86,10 +86,11 @@ def _values(
     """Ordered metrics of the slices of a set and of their rests, with each kind of replicates that they need."""
     out: OrderedByPlace = {}
     states = analysis.sets[sliced.index]
+    varying = analysis.suite.uncertainty is not None and values is ordered_values
     for kind, own in analysis.replication.by_kind(metrics).items():
         weights = analysis.replication.drawn(kind)
         here = weights if states.slices.slice_set.resampled else None
-        placements = {"placements": True} if kind is None and values is ordered_values else {}
+        placements = {"placements": True} if kind is None and varying else {}
         for text, found in values(own, sliced.rows, here, **placements).items():
             out[sliced.index, sliced.model, text, kind] = found
         if sliced.of_set is None:

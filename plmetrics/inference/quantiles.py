@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+_SLICES_AT_ONCE = 4
+"""Replicates of the bins of so many slices are held together."""
+
 
 def quantile_values(
     metrics: Sequence[Quantile], sliced: SlicedScores, weights: Array | None
@@ -76,17 +79,19 @@ def _coarse(
 ) -> dict[str, Array]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     distribution = _Distribution(state)
-    for first, last, counts in sliced.block_counts(weights.shape[1]):
-        mass = counts.sum(axis=-1, dtype=np.float64)
-        whole = mass.sum(axis=1)[:, None]
-        replicate = resample(weights, mass)
-        for metric in metrics:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                shares = metric.place(replicate, whole)
-            moved = distribution.values(np.arange(first, last)[:, None], shares)
-            here = distribution.values(np.arange(first, last), np.full(last - first, metric.level))
-            shifted = moved + (values[metric.text][first:last] - here)[:, None]
-            found[metric.text].append(np.clip(shifted, *metric.range).T)
+    for start, stop, counts in sliced.block_counts(weights.shape[1]):
+        for first in range(start, stop, _SLICES_AT_ONCE):
+            last = min(first + _SLICES_AT_ONCE, stop)
+            mass = counts[first - start : last - start].sum(axis=-1, dtype=np.float64)
+            whole = mass.sum(axis=1)[:, None]
+            replicate = resample(weights, mass)
+            for metric in metrics:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    shares = metric.place(replicate, whole)
+                moved = distribution.values(np.arange(first, last)[:, None], shares)
+                here = distribution.values(np.arange(first, last), np.full(last - first, metric.level))
+                shifted = moved + (values[metric.text][first:last] - here)[:, None]
+                found[metric.text].append(np.clip(shifted, *metric.range).T)
     return {text: np.concatenate(parts, axis=1) for text, parts in found.items()}
 
 

@@ -61,7 +61,10 @@ def rank_tests(
                 pl.lit(slice_set).alias("slice_set"),
                 pl.lit("all").alias("slice"),
                 pl.lit([]).alias("slice_values"),
-                pl.lit("no_interval").alias("interval_status"),
+                pl.when(pl.col("status") == OK)
+                .then(pl.lit("no_interval"))
+                .otherwise("status")
+                .alias("interval_status"),
                 pl.lit(blocks.height, dtype=pl.Int64).alias("n"),
             )
 

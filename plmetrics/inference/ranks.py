@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.exact_sums import product
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.inference.weights import Nudges
 from plmetrics.states.ranks import joint_blocks, joint_view, rank_view
@@ -49,7 +50,7 @@ def _replicates(
         if isinstance(weights, Nudges):
             joint[:, occupied] = weights.among(flat[:, occupied], present)
         else:
-            joint[:, occupied] = weights[:, present] @ flat[:, occupied]
+            joint[:, occupied] = product(weights[:, present], flat[:, occupied])
         replicate = joint_view(joint.reshape(len(weights), *counts.shape[1:]))
         whole = joint_view(counts.sum(axis=0)[None])
         for metric in metrics:

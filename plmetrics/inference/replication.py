@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from plmetrics.catalogue.metric import leaves
 from plmetrics.inference.intervals.methods import Chosen, Rows, methods_of
 from plmetrics.inference.weights import Nudges
@@ -14,6 +12,7 @@ from plmetrics.inference.weights import Nudges
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
@@ -111,7 +110,7 @@ class Replication:
     @cached_property
     def counts(self) -> NDArray[np.float64] | None:
         """How often each block is drawn in each replicate; None where nothing is resampled."""
-        return None if self._weights is None else self._weights.counts.astype(np.float64)
+        return None if self._weights is None else self._weights.matrix
 
     def by_kind(self, metrics: Iterable[Metric]) -> dict[ReplicateKind | None, Sequence[Metric]]:
         """The metrics that need each kind of replicates."""

@@ -30,11 +30,16 @@ NOT_IN_RUN = "not_in_run"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A run: what it is called, its table `metrics`, and how its intervals were made (None: it has none)."""
+    """A run: what it is called, its table `metrics`, and how its intervals were made (None: it has none).
+
+    `units` is how many units it has, and `groups` into how many blocks they fell; 0 where that is not known.
+    """
 
     name: str
     metrics: pl.DataFrame
     uncertainty: Uncertainty | None
+    units: int = 0
+    groups: int = 0
 
     @property
     def resampled(self) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
+from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.finalised import conditions, defined
 from plmetrics.inference.summed import COUNTS, ModelSums

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, METRICS_SCHEMA
+from plmetrics.core.results import COMPARISONS_SCHEMA, METRICS_SCHEMA, SLICE_VALUES
 from plmetrics.inference.correction import adjust
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.comparisons.paired import Difference
+    from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.estimates import Found
     from plmetrics.inference.intervals.ladder import Interval
     from plmetrics.table.slices import Slices
@@ -24,8 +26,10 @@ Batch = dict[str, Any]
 WHOLE = -1
 """The number, among a set's slices, of what is put together from all of them."""
 
-TEST = "paired_bootstrap"
-"""What the test of a contrast on shared replicates is called."""
+TESTS: Mapping[ReplicateKind, str] = MappingProxyType(
+    {"bootstrap": "paired_bootstrap", "jackknife": "paired_jackknife", "influence": "paired_delta"}
+)
+"""What the test of a comparison is called: by the replicates that say how its two sides vary together."""
 
 FEW_UNITS = 30
 """With fewer independent units than this a row's note says so."""
@@ -96,13 +100,14 @@ class Rows:
         """Names and values of the slices, gathered from one list of all."""
         names = [part.slice_set.name for part in self._slices]
         texts = [text for part in self._slices for text in ("all", *part.texts())]
-        pairs = [pair for part in self._slices for pair in ([], *part.pairs())]
+        whole = pl.Series([[]], dtype=SLICE_VALUES)
+        pairs = pl.concat([each for part in self._slices for each in (whole, part.pair_lists())])
         starts = np.concatenate(([0], np.cumsum([1 + len(part) for part in self._slices])))
         place = starts[sets] + numbers - WHOLE
         return {
             "slice_set": pl.Series(names, dtype=pl.String).gather(sets),
             "slice": pl.Series(texts, dtype=pl.String).gather(place),
-            "slice_values": pl.Series(pairs, dtype=self._schema["slice_values"]).gather(place),
+            "slice_values": pairs.gather(place),
         }
 
 
@@ -168,9 +173,7 @@ def _with_few_units(notes: Any, blocks: Any, interval: Interval) -> Any:
     return np.where(few, f"the interval rests on fewer than {FEW_UNITS} independent units", notes)
 
 
-def comparison_columns(
-    difference: Difference, n: Any, *, intervals: bool, test: str = TEST
-) -> dict[str, Any]:
+def comparison_columns(difference: Difference, n: Any, *, intervals: bool, test: str) -> dict[str, Any]:
     """The numbers of `comparisons` for one batch."""
     columns: dict[str, Any] = {
         "difference": difference.difference,
@@ -222,8 +225,8 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
 
 def _family() -> pl.Expr:
     """The label of a metric's family: what is compared as usual leaves no trace in it."""
-    usual = {"contrast": "model", "scale": "difference", "test": TEST}
-    parts = [pl.when(pl.col(name) != word).then(pl.col(name)) for name, word in usual.items()]
+    usual = {"contrast": ["model"], "scale": ["difference"], "test": list(TESTS.values())}
+    parts = [pl.when(~pl.col(name).is_in(words)).then(pl.col(name)) for name, words in usual.items()]
     return pl.concat_str([pl.col("metric"), pl.col("slice_set"), *parts], separator=" / ", ignore_nulls=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ _STRIDE = np.uint64(0x9E3779B97F4A7C15)
 _DRAWS_AT_ONCE = 1 << 17
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ResamplingWeights:
     """How often each block is drawn, and what one drawn unit stands for.
 
@@ -33,6 +34,16 @@ class ResamplingWeights:
 
     counts: NDArray[np.int32]
     scale: NDArray[np.float64]
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """W as a factor of products."""
+        return self.counts.astype(np.float64)
+
+    @cached_property
+    def single(self) -> NDArray[np.float32]:
+        """The same in single precision, for products whose terms and sums are whole numbers below 2^24."""
+        return self.counts.astype(np.float32)
 
     @property
     def scaled(self) -> NDArray[np.float64]:

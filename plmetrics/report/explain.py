@@ -27,7 +27,7 @@ from plmetrics.report.terminal import NARROWEST
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.engine.explain import Explanation
+    from plmetrics.engine.explain import Explanation, Pass
 
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _UNKNOWN = "?"
@@ -119,18 +119,18 @@ def _cubes(found: Explanation, width: int) -> list[Text]:
         for cube in found.cubes
     ]
     columns = [Column("grouped by"), *(Column(word, "right") for word in ("cells", "blocks", "entries"))]
-    remark = "one grouping serves several slice sets; entries: at most so many sums of each kind"
+    remark = "one grouping serves several slice sets; entries: about so many sums of each kind"
     return heading("Cubes", remark, width) + table_or_stack([*columns, Column("serves")], rows, width)
 
 
 def _passes(found: Explanation, width: int) -> list[Text]:
     rows = []
     for part in found.passes:
-        plans = f"{plural(part.plans, 'plan')}" if part.plans else ""
-        aggregates = plural(part.aggregates, "aggregate") if part.aggregates else ""
-        rows.append([Text(part.stage), Text(part.scans), Text(part.does), Text(plans), Text(aggregates)])
-    columns = [Column("stage"), Column("scans"), Column("does"), Column(""), Column("")]
-    lines = heading("Passes", width=width) + table_or_stack(columns, rows, width)
+        read = [_times(part), count(part.columns) if part.columns else "", _rows_of(part)]
+        rows.append([Text(part.stage), *map(Text, read), Text(_does(part))])
+    columns = [Column("stage"), *(Column(word, "right") for word in ("scans", "columns", "rows"))]
+    remark = "a scan reads the files once; +: or more, as what it finds and the memory budget ask for"
+    lines = heading("Passes", remark, width) + table_or_stack([*columns, Column("does")], rows, width)
     if not found.cubes:
         return lines
     stuck = list(dict.fromkeys(label for part in found.passes for label in part.fallbacks))
@@ -141,10 +141,29 @@ def _passes(found: Explanation, width: int) -> list[Text]:
     return lines
 
 
+def _times(part: Pass) -> str:
+    """How often a pass reads the files."""
+    return f"{count(part.scans)}{'+' if part.at_least else ''}"
+
+
+def _rows_of(part: Pass) -> str:
+    """How many rows a pass reads, all its scans together."""
+    return "" if part.rows is None or not part.scans else count(part.rows * part.scans)
+
+
+def _does(part: Pass) -> str:
+    """What a pass is for, and how many sums it makes."""
+    if not part.aggregates:
+        return part.does
+    plans = f" in {part.plans} plans" if part.plans > 1 else ""
+    return f"{part.does}: {plural(part.aggregates, 'aggregate')}{plans}"
+
+
 def _memory(found: Explanation, width: int) -> list[Text]:
-    if not found.memory:
+    if found.peak is None:
         return []
     said = [(what, f"about {size(held)}") for what, held in found.memory.items()]
+    said.append(("at the peak", f"about {size(found.peak)}, beside what Python and Polars take at the start"))
     said.append(("budget", size(found.budget)))
     if found.exact is not None:
         how = "exact: the sorted rows fit" if found.exact else "counted on a grid, with a bound"

@@ -8,12 +8,13 @@ bins that hold several distinct scores leave their order open.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from plmetrics.core.segments import Segments
-from plmetrics.states.coarse import Array, Codes, coarse_number, coarse_of_fine
+from plmetrics.states.coarse import Array, Codes, coarse_number
 from plmetrics.states.scores import CLASSES, Binning
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 FINE_BINS = 16_384
 Bins = Literal["fine", "coarse"] | Binning
+_LONG_RUN = 512
 
 
 def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
@@ -51,12 +53,51 @@ class Placed:
     score: Array | None = None
     key: Codes | None = None
 
-    def take(self, index: NDArray[Any] | None) -> Placed:
+    def take(self, index: NDArray[Any] | slice | None) -> Placed:
         """Some of the rows, all of them without an index."""
         if index is None:
             return self
-        parts = (self.weight, self.block, self.score, self.key)
-        return Placed(self.place[index], *(None if part is None else part[index] for part in parts))
+        weight, block = _some(self.weight, index), _some(self.block, index)
+        return Placed(self.place[index], weight, block, _some(self.score, index), _some(self.key, index))
+
+
+def _some(values: NDArray[Any] | None, index: NDArray[Any] | slice) -> NDArray[Any] | None:
+    return None if values is None else values[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The slice or cell of some rows, in runs of rows that share one: `code` of each run, -1 for none."""
+
+    code: NDArray[Any]
+    starts: NDArray[Any]
+    rows: int
+
+    @classmethod
+    def of(cls, code: NDArray[Any]) -> Members:
+        """From the code of each row."""
+        change = np.flatnonzero(code[1:] != code[:-1]) + 1
+        starts = np.concatenate(([0], change)) if len(code) else change
+        return cls(code[starts], starts.astype(np.min_scalar_type(len(code))), len(code))
+
+    def named(self, names: Codes) -> Members:
+        """Other codes: those that stand in `names` at the place of these."""
+        return Members(names.take(self.code), self.starts, self.rows)
+
+    def take(self, index: NDArray[Any] | None) -> Members:
+        """Of some of the rows, all of them without an index."""
+        return self if index is None else Members.of(self.each()[index])
+
+    def each(self) -> Codes:
+        """The code of each row."""
+        ends = np.append(self.starts[1:], self.rows)[: len(self.starts)].astype(np.int64)
+        return np.repeat(self.code.astype(np.int64), ends - self.starts)
+
+    def runs(self) -> Iterator[tuple[int, slice]]:
+        """The runs, each with its rows."""
+        starts = self.starts.tolist()
+        for code, (first, last) in zip(self.code.tolist(), pairwise([*starts, self.rows]), strict=False):
+            yield code, slice(first, last)
 
 
 class Tally:
@@ -66,44 +107,62 @@ class Tally:
         self.first = first
         self.counts = counts
 
-    def add(self, rows: Placed, code: Codes) -> None:
-        """Count some rows; `code` is the slice of each, -1 for none."""
+    def add(self, rows: Placed, members: Members) -> None:
+        """Count some rows: run by run where runs are long, for one slice at a time is fewer steps a row."""
+        if members.rows < _LONG_RUN * len(members.code):
+            self._add_mixed(rows, members.each() - self.first)
+            return
+        for code, run in members.runs():
+            if 0 <= code - self.first < len(self.counts):
+                self._add_run(rows.take(run), code - self.first)
+
+    def _add_run(self, rows: Placed, member: int) -> None:
+        """Count rows of one slice."""
+        _, blocks, bins, channels = self.counts.shape
+        place = self._place(rows, member)
+        if rows.block is None or blocks == 1:
+            key = place.astype(np.int64)
+        else:
+            key = np.multiply(rows.block, bins * channels, dtype=np.int64)
+            key += place
+        self._sum(self.counts[member].reshape(-1), key, rows)
+
+    def _add_mixed(self, rows: Placed, code: Codes) -> None:
+        """Count rows each of a slice of its own."""
         slices, blocks, bins, channels = self.counts.shape
-        part = code - self.first if self.first else code
-        held = None
-        if len(part) and (part.min() < 0 or part.max() >= slices):
-            held = np.flatnonzero((part >= 0) & (part < slices))
-            part, rows = part[held], rows.take(held)
-        key = part * blocks
+        held = np.flatnonzero((code >= 0) & (code < slices))
+        if len(held) < len(code):
+            code, rows = code[held], rows.take(held)
+        key = code * blocks
         if rows.block is not None and blocks > 1:
             key += rows.block
         key *= bins * channels
-        self._count(key, rows, part)
+        key += self._place(rows, code)
+        self._sum(self.counts.reshape(-1), key, rows)
 
-    def _count(self, key: Codes, rows: Placed, code: Codes) -> None:  # noqa: ARG002
-        """Count rows whose slice and block begin at `key`, on fine bins."""
-        key += rows.place
-        self._sum(key, rows.weight)
+    def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:  # noqa: ARG002
+        """Where each row counts among the bins of its slice and block; `code` is its slice, or that of all."""
+        return rows.place
 
-    def _sum(self, key: Codes, mass: Array | None) -> None:
-        flat = self.counts.reshape(-1)
-        np.add.at(flat, key, flat.dtype.type(1) if mass is None else mass)
+    def _sum(self, flat: NDArray[Any], key: Codes, rows: Placed) -> None:
+        """Add what the rows weigh at their keys."""
+        np.add.at(flat, key, flat.dtype.type(1) if rows.weight is None else rows.weight)
 
 
 class CoarseTally(Tally):
     """Counts on coarse bins, made of fine ones by a table for each slice."""
 
-    def __init__(self, first: int, counts: NDArray[Any], fine: Array, slices: int) -> None:
+    def __init__(self, first: int, counts: NDArray[Any], coarse: NDArray[np.uint16]) -> None:
         super().__init__(first, counts)
-        coarse = coarse_of_fine(fine, slices)
-        self._fine = 2 * coarse.shape[1]
-        self._places = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(-1)
+        self._places = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(len(coarse), -1)
 
-    def _count(self, key: Codes, rows: Placed, code: Codes) -> None:
-        place = code * self._fine
-        place += rows.place
-        key += self._places.take(place)
-        self._sum(key, rows.weight)
+    def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:
+        if isinstance(code, int):
+            table, place = self._places[code], rows.place
+        else:
+            table, place = self._places.reshape(-1), code * self._places.shape[1] + rows.place
+        found: NDArray[Any] = table.take(place)
+        return found
 
 
 class FixedTally(Tally):
@@ -114,19 +173,22 @@ class FixedTally(Tally):
         self._binning = binning
         self._bins = bins
 
-    def _count(self, key: Codes, rows: Placed, code: Codes) -> None:  # noqa: ARG002
+    def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:  # noqa: ARG002
+        assert rows.score is not None
+        assert rows.key is not None
+        return self._bins.bins(rows.score, rows.key) * self._binning.channels
+
+    def _sum(self, flat: NDArray[Any], key: Codes, rows: Placed) -> None:
         score, weight = rows.score, rows.weight
         assert score is not None
-        assert rows.key is not None
-        key += self._bins.bins(score, rows.key) * self._binning.channels
-        positive = rows.place & 1
-        self._sum(key, weight)
+        positive = (rows.place & 1).astype(np.bool_)
         members = np.flatnonzero(positive)
-        self._sum(key[members] + 1, None if weight is None else weight[members])
-        self._sum(key + 2, score if weight is None else score * weight)
+        np.add.at(flat, key, 1.0 if weight is None else weight)
+        np.add.at(flat, key[members] + 1, 1.0 if weight is None else weight[members])
+        np.add.at(flat, key + 2, score if weight is None else score * weight)
         if self._binning.distances:
             distance = (score - positive) ** 2
-            self._sum(key + 3, distance if weight is None else distance * weight)
+            np.add.at(flat, key + 3, distance if weight is None else distance * weight)
 
 
 def fixed_bins(binning: Binning, keys: Keys) -> FixedBins:

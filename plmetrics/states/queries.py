@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+
+from plmetrics.core.special import gammaln
 
 if TYPE_CHECKING:
     from collections.abc import Callable

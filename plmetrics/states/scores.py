@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
+from plmetrics.core.exact_sums import product
 from plmetrics.core.segments import Segments
 from plmetrics.states.coarse import Array, Codes, coarse_bins, coarse_edges, coarse_number
 
@@ -358,8 +359,8 @@ def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
 
 def resample(weights: Array, counts: Array) -> Array:
     """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
-    product: Array = np.matmul(weights, counts.reshape(*counts.shape[:2], -1))
-    return product.reshape(counts.shape[0], len(weights), *counts.shape[2:])
+    drawn: Array = product(weights, counts.reshape(*counts.shape[:2], -1))
+    return drawn.reshape(counts.shape[0], len(weights), *counts.shape[2:])
 
 
 def _reduce(values: NDArray[Any], starts: Codes) -> Array:

@@ -85,12 +85,37 @@ class RowValue:
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """A column of a state by name: its aggregation, and of a sum of floats what a row adds to it.
+
+    `most` is how far from 0 a row's value may be, weight aside; None where that is to be found in the rows.
+    """
+
+    name: str
+    sum: pl.Expr
+    value: pl.Expr | None = None
+    most: float | None = None
+
+    @classmethod
+    def count(cls, name: str, mask: pl.Expr) -> Total:
+        """How many rows there are where something holds."""
+        return cls(name, mask.sum().cast(pl.Int64))
+
+    @classmethod
+    def masses(cls, name: str, weight: pl.Expr, mask: pl.Expr | None) -> Total:
+        """The weight of the rows where something holds."""
+        value = weight if mask is None else pl.when(mask).then(weight).otherwise(0.0)
+        return cls(name, value.sum(), value, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Atom:
     """One sum over rows: `key` is its identity, `build` the row expression.
 
     A Boolean row expression (`counts=True`) is counted, or its weights summed; a Float64 one is summed times
     weight. With `weighted=False` a Boolean one is counted also under weights: rows of weight above 0. `rest_of`
     names a total and the atom that, without weights, this one completes it with: whole counts need no second sum.
+    No row's value is further from 0 than `most`, weight aside, where that is known of any row that passes the checks.
 
     >>> rows = Rows(pl.col("y"), pl.col("p"), pl.col("y") == 1)
     >>> frame = pl.DataFrame({"y": [1.0, 0.0, 1.0], "p": [0.9, 0.2, 0.4], "w": [1.0, 1.0, 2.0]})
@@ -104,6 +129,14 @@ class Atom:
     counts: bool = False
     weighted: bool = True
     rest_of: tuple[str, Atom] | None = None
+    most: float | None = None
+
+    def total(self, name: str, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> Total:
+        """The column of this atom in a state."""
+        if self.counts and (weight is None or not self.weighted):
+            return Total(name, self.aggregate(rows, weight, valid))
+        value = self.of_row(rows, weight, valid)
+        return Total(name, value.sum(), value, 1.0 if self.counts else self.most)
 
     def aggregate(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
         """The aggregation of this atom over the rows where `valid` holds."""
@@ -186,6 +219,12 @@ class SumsState:
         keys, place = np.unique(cell * self.blocks + block, return_inverse=True)
         added = {name: _summed(place, column, len(keys)) for name, column in columns.items()}
         return SumsState(keys // self.blocks, keys % self.blocks, added, self.blocks)
+
+    def in_order(self) -> SumsState:
+        """The same entries, ascending by cell and block: what is added in their order is then added alike."""
+        order = np.lexsort((self.block, self.cell))
+        columns = {name: column[order] for name, column in self.columns.items()}
+        return SumsState(self.cell[order], self.block[order], columns, self.blocks)
 
     def roll_up(self, codes: Codes, slices: int) -> SlicedSums:
         """Add the cells of each slice. `codes` is the slice of each entry, -1 for none."""

@@ -42,7 +42,7 @@ def suite_from_arguments(*, seed: int = 0, **arguments: Any) -> Any:
     raw: dict[str, Any] = {
         "columns": _given(arguments, _ROLES),
         "data": _given(arguments, _DATA),
-        **_given(arguments, (*_SUITE, "exact", "memory", "name")),
+        **_given(arguments, (*_SUITE, "exact", "reproducible", "memory", "name")),
     }
     if arguments.get("leakage") is not None:
         raw["leakage"] = with_frame(arguments["leakage"])

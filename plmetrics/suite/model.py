@@ -89,6 +89,10 @@ class Suite(Strict):
         default=None,
         description="Whether ordered metrics must be exact; by default while they fit into memory.",
     )
+    reproducible: bool = Field(
+        default=False,
+        description="Whether sums of floats are to be the same to the last bit in any order of the rows.",
+    )
     memory: Annotated[int, Field(gt=0)] | None = Field(
         default=None, description="Memory budget in bytes, or as 4GB."
     )
@@ -166,6 +170,8 @@ def canonical(suite: Suite) -> dict[str, Any]:
     out leave no trace. The order of keys has no meaning: hash it with sorted keys.
     """
     content: dict[str, Any] = suite.model_dump(mode="json", exclude=_COSMETIC)
+    if not suite.reproducible:
+        del content["reproducible"]
     for key in ("metrics", "gates", "curves"):
         content[key] = sorted(content[key], key=lambda item: json.dumps(item, sort_keys=True))
     return content

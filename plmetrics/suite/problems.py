@@ -37,6 +37,7 @@ SUITE_KEYS = tuple(key for key in Suite.model_fields if key != "metric_slices")
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
     {"data": Data, "columns": Columns, "uncertainty": Uncertainty, "compare": Compare, "output": Output}
 )
+_SCALARS = ("positive", "min_rows", "max_slices", "exact", "reproducible")
 _READERS: Mapping[str, Callable[[Any, Findings], Any]] = MappingProxyType(
     {
         "leakage": read_leakage,
@@ -105,7 +106,7 @@ def suite_from_mapping(
     fields["find_slices"] = read_find_slices(raw.get("find_slices"), found, reader.read)
     fields["output"] = found.model(Output, _section(raw, "output"), ("output",))
     fields["classes"] = _classes(raw.get("classes"), found)
-    for key in ("positive", "min_rows", "max_slices", "exact"):
+    for key in _SCALARS:
         if key in raw:
             fields[key] = raw[key]
     data = raw.get("data")
@@ -152,7 +153,7 @@ def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _scalars(fields: Mapping[str, Any], found: Findings) -> None:
     """Top-level numbers and flags are checked also when a section is wrong."""
-    for key in ("positive", "min_rows", "max_slices", "exact"):
+    for key in _SCALARS:
         if fields.get(key) is not None:
             try:
                 Suite.__pydantic_validator__.validate_assignment(Suite.model_construct(), key, fields[key])

@@ -27,7 +27,8 @@ class SliceKey:
 
     `edges` are those of bins, and for `top` the values that have a slice of their own. Of `quantiles` and `top` only
     their `number` is known until the data has been looked at; `excluded` are values that a top leaves out, which are
-    numbered behind the rest. The value of `tags` is all tags of a row in one text.
+    numbered behind the rest, and `values` those that have a slice as the column holds them. The value of `tags` is all
+    tags of a row in one text.
     """
 
     column: str
@@ -37,6 +38,12 @@ class SliceKey:
     edges: tuple[Any, ...] = ()
     number: int = 0
     excluded: pl.Series | None = None
+    values: pl.Series | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether its edges, or the values of a top, are still to be found in the data."""
+        return self.kind == "quantiles" or (self.kind == "top" and self.values is None)
 
     def text(self, value: Any) -> str:
         """The value as it stands in results."""

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.results import SLICE_VALUES
 from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, place_in, value_text
 
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ class Slices:
             return ["all"]
         if self.slice_set.is_predicate:
             return [f"{self.slice_set.name}={self._predicate}"]
-        return [", ".join(f"{part['column']}={part['value']}" for part in row) for row in self.pairs()]
+        named = [
+            [f"{key.label}={text}" for text in own]
+            for key, own in zip(self.slice_set.keys, self._texts_by_key(), strict=True)
+        ]
+        return [", ".join(row) for row in zip(*named, strict=True)]
 
     @property
     def _predicate(self) -> str:
@@ -108,11 +113,26 @@ class Slices:
         if self.slice_set.is_predicate:
             return [[{"column": self.slice_set.name, "value": self._predicate}]]
         return [
-            [
-                {"column": key.label, "value": key.text(value)}
-                for key, value in zip(self.slice_set.keys, row, strict=True)
-            ]
-            for row in zip(*map(plain_values, self.values), strict=True)
+            [{"column": key.label, "value": text} for key, text in zip(self.slice_set.keys, row, strict=True)]
+            for row in zip(*self._texts_by_key(), strict=True)
+        ]
+
+    def pair_lists(self) -> pl.Series:
+        """The same as a column: lists of structs."""
+        if not self.slice_set.keys or self.slice_set.is_predicate:
+            return pl.Series(self.pairs(), dtype=SLICE_VALUES)
+        texts = pl.DataFrame({str(place): own for place, own in enumerate(self._texts_by_key())})
+        structs = [
+            pl.struct(pl.lit(key.label).alias("column"), pl.col(str(place)).cast(pl.String).alias("value"))
+            for place, key in enumerate(self.slice_set.keys)
+        ]
+        return texts.select(pl.concat_list(structs)).to_series().cast(SLICE_VALUES)
+
+    def _texts_by_key(self) -> list[list[str]]:
+        """The value of each key as it stands in results, of every slice."""
+        return [
+            [key.text(value) for value in plain_values(column)]
+            for key, column in zip(self.slice_set.keys, self.values, strict=True)
         ]
 
 

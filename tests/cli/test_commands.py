@@ -16,7 +16,7 @@ from plmetrics.catalogue import registry
 
 COMMANDS = (
     *("run", "validate", "explain", "metrics", "diff", "report", "schema", "init", "suggest"),
-    *("split", "readout"),
+    *("split", "readout", "state", "merge"),
 )
 HEAVY = {"numpy", "pandas", "polars", "pyarrow", "pydantic", "rich", "scipy", "sqlglot", "yaml"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.engine.explain import Explanation, explain, fallbacks
+from plmetrics.engine.explain_memory import Foreseen, Sizes, foreseen
+from plmetrics.engine.passes import aggregate
+from plmetrics.engine.prepare import prepare
 from plmetrics.engine.request import bind
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.source import open_source
@@ -91,6 +95,62 @@ def test_passes(metrics: list[str], stages: int) -> None:
     assert [part.stage for part in found.passes] == ["prepare", "aggregate", "order"][:stages]
     assert found.passes[1].plans == len(found.cubes)
     assert ("sorted rows" in found.memory) == (stages == 3)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"unit": "u"},
+        {"uncertainty": None},
+        {"uncertainty": {"replicates": 20, "blocks": 7}, "unit": "h"},
+        {"slices": {"g": "g", "u": {"column": "u", "bins": [10, 30]}}, "uncertainty": None},
+        {"slices": {"gh": ["g", "h"], "h": {"column": "h", "top": 1}}, "unit": "u"},
+    ],
+)
+def test_entries_are_about_those_of_the_sums(changes: dict[str, Any]) -> None:
+    asked = suite_from_arguments(**{**ASKED, **changes})
+    request = bind(asked, open_source(table()))
+    held = [len(state.cell) for state in aggregate(prepare(request)).sums]
+    told = [cube.entries for cube in explain(request).cubes]
+    assert len(told) == len(held)
+    assert all(made / 2 <= said <= made * 2 for said, made in zip(told, held, strict=True)), (told, held)
+
+
+def foretold(rows: int, *, blocks: int = 50, **changes: Any) -> Foreseen:
+    """The memory of a run that was prepared on few rows, as if it had others."""
+    prepared = prepare(bind(suite_from_arguments(**{**ASKED, **changes}), open_source(table())))
+    counted = replace(prepared, rows=replace(prepared.rows, read=rows))
+    entries = [min(cube.cells * blocks, rows) for cube in prepared.cubes]
+    return foreseen(counted, Sizes(rows, 40, entries, blocks))
+
+
+def test_memory_of_sums_does_not_grow_with_rows() -> None:
+    few, many = (foretold(rows, metrics=["recall"]) for rows in (10_000_000, 1_000_000_000))
+    assert (few.parts, few.peak) == (many.parts, many.peak)
+    assert "sorted rows" not in few.parts
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"metrics": ["roc_auc"], "weight": "w"}, "sorted rows"),
+        ({"metrics": ["roc_auc"]}, "points of scores"),
+        ({"metrics": ["recall(threshold=max(f1))"]}, "rows that thresholds are chosen on"),
+        ({"compare": {"baseline": "one", "tests": ["delong"]}, "weight": None}, "rows that tests rank"),
+    ],
+)
+def test_memory_of_rows_that_are_held_grows_with_them(changes: dict[str, Any], part: str) -> None:
+    few, more = (foretold(rows, **changes) for rows in (4_000_000, 8_000_000))
+    assert more.parts[part] == pytest.approx(2 * few.parts[part], rel=1e-6)
+    assert few.peak < more.peak
+
+
+def test_memory_of_counts_by_block_grows_with_blocks() -> None:
+    few, more = (foretold(4_000_000, blocks=blocks, exact=False) for blocks in (100, 200))
+    assert more.parts["scores by block"] == 2 * few.parts["scores by block"]
+    assert more.parts["replicates"] > few.parts["replicates"]
+    assert few.parts["scores on a grid"] == more.parts["scores on a grid"]
 
 
 def test_aggregates_grow_with_models_and_metrics() -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import plmetrics as plm
 from plmetrics.inference.correction import adjust
 
 METHODS = ("holm", "bonferroni", "benjamini_hochberg", "none")
@@ -76,3 +79,22 @@ def test_nothing_to_adjust(method: str) -> None:
 def test_an_unknown_correction_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"sidak.*holm, bonferroni"):
         adjust(np.array([0.5]), "sidak")
+
+
+def test_as_a_function_of_plain_values() -> None:
+    assert plm.tests.adjusted([0.01, None, 0.04], method="bonferroni") == [0.02, None, 0.08]
+    assert plm.tests.adjusted([]) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "method", "words"),
+    [
+        ([0.1], "sidak", "method must be"),
+        ([1.2], "holm", "0 to 1"),
+        (["a"], "holm", "must be numbers"),
+        (0.5, "holm", "one column"),
+    ],
+)
+def test_what_is_no_p_value_or_correction(values: Any, method: Any, words: str) -> None:
+    with pytest.raises(plm.ConfigError, match=words):
+        plm.tests.adjusted(values, method=method)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import plmetrics as plm
 from plmetrics.inference.decomposition import Shares, change_parts
+from plmetrics.inference.run_comparisons import Side
+from plmetrics.inference.run_decomposition import independent_units
 
 SIDES = st.lists(st.tuples(st.floats(0, 10), st.floats(-5, 5)), min_size=4, max_size=4).filter(
     lambda side: sum(mass for mass, _ in side) > 0.1
@@ -153,12 +155,65 @@ def test_of_two_runs(intervals: Any) -> None:
     refused = parts(after, metric="precision", model="a", contrast="run")
     assert [(row["status"], row["value"]) for row in refused.values()] == [("unknown_shares", None)]
     if intervals is not None:
-        error = (w0 + w1) / 2 * np.hypot(
-            *(run["region=s"]["std_error"] * np.sqrt(run["region=s"]["blocks"] / (run["region=s"]["blocks"] - 1))
-              for run in (old, new))
-        )  # fmt: skip
+        sides = [run["region=s"] for run in (old, new)]
+        grown = [run["std_error"] * np.sqrt(run["blocks"] / (run["blocks"] - 1)) for run in sides]
+        of_values = [(w0 + w1) / 2 * error for error in grown]
+        of_shares = [(m1 - m0) / 2 * np.sqrt(w * (1 - w) / 400) for w in (w0, w1)]
+        error = np.linalg.norm([*of_values, *of_shares])
         assert found["region=s", "within"]["std_error"] == pytest.approx(error)
         total, contrast = found["all", "total"], after.comparisons.filter(
             contrast="run", model="a", metric="log_loss", slice_set="overall"
         ).row(0, named=True)  # fmt: skip
         assert (total["lower"], total["upper"]) == pytest.approx((contrast["lower"], contrast["upper"]))
+
+
+@pytest.mark.parametrize(("unit", "rows_of_a_unit"), [(None, 1), ("unit", 4)])
+def test_two_runs_of_one_population_differ_by_chance(unit: str | None, rows_of_a_unit: int) -> None:
+    """Shares of slices differ by chance, too: what they are said to make of it must know that."""
+    draw = np.random.default_rng(3)
+
+    def drawn() -> pl.DataFrame:
+        region = draw.choice(["n", "s"], 200)
+        label = (draw.uniform(size=200) < np.where(region == "n", 0.1, 0.6)).astype(int)
+        one = pl.DataFrame({"label": label, "a": 0.0, "region": region, "unit": np.arange(200)})
+        return pl.concat([one] * rows_of_a_unit)
+
+    facts: dict[str, Any] = {"models": "a", "metrics": ["accuracy"], "unit": unit}
+    facts["uncertainty"] = {"method": "auto"}
+    made = []
+    for _ in range(25):
+        before = evaluated(drawn(), **facts)
+        after = evaluated(drawn(), compare={"run": before, "decompose": "region"}, **facts)
+        made.append(parts(after, contrast="run"))
+    for place in (("all", "within"), ("all", "mix"), ("all", "total"), ("region=s", "mix")):
+        found = [one[place] for one in made]
+        spread = np.std([row["value"] for row in found], ddof=1)
+        assert np.mean([row["std_error"] for row in found]) == pytest.approx(spread, rel=0.35)
+        assert sum(row["lower"] > 0 or row["upper"] < 0 for row in found) <= 4
+        assert {row["note"] for row in found} == {"independent samples"}
+
+
+@pytest.mark.parametrize(
+    ("units", "groups", "blocks", "alike", "expected"),
+    [
+        (0, 0, 500, False, np.inf),
+        (900, 900, 700, False, 700),
+        (900, 900, 900, True, 900),
+        (10**6, 1000, 998, True, 10**6),
+        (10**6, 1000, 1000, False, 10**6),
+        (5000, 1000, 900, False, 5000),
+    ],
+)
+def test_units_behind_shares(units: int, groups: int, blocks: int, alike: bool, expected: float) -> None:
+    side = Side("", pl.DataFrame(), None, units=units, groups=groups)
+    assert independent_units(side, blocks, alike=alike) == expected
+
+
+def test_units_behind_shares_of_weighted_rows() -> None:
+    """What blocks say of 50,000 weighted units is what the weights say."""
+    draw = np.random.default_rng(4)
+    weight, block = draw.exponential(size=50_000), draw.integers(0, 1000, 50_000)
+    sums = np.bincount(block, weights=weight)
+    blocks = int(sums.sum() ** 2 / (sums**2).sum())
+    found = independent_units(Side("", pl.DataFrame(), None, units=50_000, groups=1000), blocks, alike=False)
+    assert found == pytest.approx(weight.sum() ** 2 / (weight**2).sum(), rel=0.15)

@@ -160,6 +160,24 @@ def test_rows_of_the_bootstrap_stay_and_every_test_has_its_own_family() -> None:
     assert smallest["p_adjusted"] == pytest.approx(min(1.0, 6 * smallest["p_value"]))
 
 
+@pytest.mark.parametrize(
+    ("method", "smooth", "other"),
+    [
+        ("bootstrap", "paired_bootstrap", "paired_bootstrap"),
+        ("auto", "paired_delta", "paired_bootstrap"),
+        ("analytic", "paired_delta", None),
+        ("jackknife", "paired_jackknife", None),
+    ],
+)
+def test_rows_say_which_replicates_their_test_reads(method: str, smooth: str, other: str | None) -> None:
+    asked = {"metrics": ["roc_auc", "accuracy", "ks"], "uncertainty": {"method": method, "replicates": 50}}
+    found = compared(["delong"], **asked)
+    tests = {metric: set(own["test"]) for (metric,), own in found.group_by("metric")}
+    assert tests == {"roc_auc": {smooth, "delong"}, "accuracy": {smooth}, "ks": {other}}
+    families = found.filter(pl.col("test") != "delong", slice_set="overall", metric="roc_auc")["family"]
+    assert set(families) == {"roc_auc / overall"}
+
+
 def test_tests_stand_behind_the_bootstrap_of_their_place() -> None:
     found = compared(["delong", "mcnemar(method=mid_p)"], slices=None, metrics=["roc_auc", "accuracy"])
     assert found.select("model", "metric", "test").rows() == [
@@ -406,7 +424,7 @@ def test_one_slice_ranks_nothing() -> None:
     table = TABLE.with_columns(group=pl.lit("x"))
     tests = [{name: {"over": "group"}} for name in ("friedman", "iman_davenport", "nemenyi")]
     found = compared(tests, table).filter(pl.col("contrast") == "models")
-    assert set(found["status"]) == {"too_few_units"}
+    assert set(found["status"]) == set(found["interval_status"]) == {"too_few_units"}
     assert found["p_value"].null_count() == found["difference"].null_count() == found.height
 
 

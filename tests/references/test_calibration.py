@@ -360,8 +360,8 @@ def test_standard_errors_are_the_spread_of_fresh_samples(text):
 
 @pytest.mark.parametrize("text", ["corp_discrimination", "corp_discrimination(score=log_loss)"])
 def test_discrimination_on_a_grid_is_within_its_bound(monkeypatch, text):
-    monkeypatch.setattr("plmetrics.engine.stream.FINE_BINS", 16)
-    monkeypatch.setattr("plmetrics.engine.stream._LEAST_BINS", 16)
+    monkeypatch.setattr("plmetrics.engine.encoded.FINE_BINS", 16)
+    monkeypatch.setattr("plmetrics.engine.encoded._LEAST_BINS", 16)
     frame = table(12, rows=400)
     near, true = (evaluated(frame, [text], exact=exact, slices={"g": "g"}) for exact in (False, True))
     assert ((true["value"] >= near["value"]) & (true["value"] <= near["value"] + near["bound"])).all()

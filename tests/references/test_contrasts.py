@@ -287,3 +287,14 @@ def test_chunks_of_slices_leave_no_trace(asked: str, monkeypatch: pytest.MonkeyP
     cut = evaluated(table(), **keywords)
     pl.testing.assert_frame_equal(whole.comparisons, cut.comparisons, rel_tol=1e-9, abs_tol=1e-12)
     pl.testing.assert_frame_equal(whole.decomposition, cut.decomposition, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_models_of_different_rows_are_named_as_such() -> None:
+    frame = table().with_columns(part=pl.when(pl.col("region").fill_null("") != "north").then("b"))
+    asked = {"models": {"a": "a", "part": "part"}, "slices": {"region": "region"}, "metrics": ["brier"]}
+    compare = {"baseline": "a", "slices": {"region": "all"}}
+    found = evaluated(frame, missing="drop_per_model", compare=compare, **asked).comparisons
+    noted = found.filter(pl.col("note").is_not_null())
+    assert noted.select("contrast", "slice").rows() == [("model", "all")]
+    assert "different rows" in noted["note"][0]
+    assert found.filter(slice="region=south").height == 3

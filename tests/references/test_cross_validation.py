@@ -258,6 +258,9 @@ def test_bias_variance_and_noise_are_what_the_definitions_say() -> None:
         found = dict(result.cross_validation.filter(slice=name).select("kind", "value").iter_rows())
         expected = {kind: np.average(values, weights=weight[rows]) for kind, values in parts.items()}
         assert found == pytest.approx(expected)
+    noted = result.cross_validation.filter(pl.col("note").is_not_null())
+    assert set(noted["kind"]) == {"expected_loss"}
+    assert "on average" in noted["note"][0]
 
 
 def test_without_the_truth_noise_is_part_of_the_bias() -> None:

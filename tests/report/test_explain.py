@@ -22,8 +22,12 @@ FOUND = Explanation(
     comparisons=0,
     exact=True,
     cubes=(CubeSize(("region", "overall"), ("region",), 5, 900, 900),),
-    passes=(Pass("prepare", "values of region", "1"), Pass("aggregate", "2 metrics (sums)", "1", 1, 7)),
+    passes=(
+        Pass("prepare", "values of region", 1, columns=1, rows=1000),
+        Pass("aggregate", "2 metrics (sums)", 2, at_least=True, columns=3, rows=1000, plans=1, aggregates=7),
+    ),
     memory={"sums": 50_400},
+    peak=70_000_000,
     budget=10**9,
     advice=("min_rows is not set",),
 )
@@ -39,7 +43,9 @@ def test_all_that_is_known_is_said() -> None:
         "1,000 in the files, 900 to evaluate",
         "3 of 9: y, p\\x1b,",
         "every plan streams",
+        "2+        3  2,000  2 metrics (sums): 7 aggregates",
         "about 50.4 kB",
+        "about 70.0 MB, beside what Python",
         "1.0 GB",
         "Worth a thought",
     ):
@@ -52,7 +58,7 @@ def test_lines_fit(width: int) -> None:
 
 
 def test_what_does_not_stream_is_named() -> None:
-    stuck = Pass("aggregate", "2 metrics (sums)", "1", 1, 7, ("in-memory-map SELECT x",))
+    stuck = Pass("aggregate", "2 metrics (sums)", 1, fallbacks=("in-memory-map SELECT x",))
     found = Explanation(**{name: getattr(FOUND, name) for name in FOUND.__slots__} | {"passes": (stuck,)})
     assert not found.streams
     assert "does not stream: in-memory-map SELECT x" in explain_text(found)

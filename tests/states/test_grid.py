@@ -10,7 +10,17 @@ from references.samples import FAST, KEYS, assert_same, sample
 import plmetrics as plm
 from plmetrics.core.segments import Segments
 from plmetrics.inference.ordered import ordered_values, score_view
-from plmetrics.states.grid import FixedTally, Placed, SlicedGrid, Tally, fixed_bins, rolled_up, shape
+from plmetrics.states.grid import (
+    CoarseTally,
+    FixedTally,
+    Members,
+    Placed,
+    SlicedGrid,
+    Tally,
+    fixed_bins,
+    rolled_up,
+    shape,
+)
 from plmetrics.states.locate import Locator
 from plmetrics.states.scores import Binning, OrderedRows, balanced_edges
 
@@ -48,7 +58,7 @@ def on_grid(locator, score, positive, weight, code, pieces=1):
     tally = Tally(0, np.zeros((SLICES, 1, *shape("fine", edges, SLICES))))
     for part in np.array_split(np.arange(len(score)), pieces):
         mass = None if weight is None else weight[part]
-        tally.add(placed(locator, score[part], positive[part], mass), code[part])
+        tally.add(placed(locator, score[part], positive[part], mass), Members.of(code[part]))
     return SlicedGrid(edges, SLICES, tally.counts[:, 0], lambda _: iter(()), weight is not None)
 
 
@@ -112,15 +122,45 @@ def test_tallies_add_up_over_batches_and_slices():
 
     for bins in ("fine", Binning(4), Binning(4, distances=True)):
         whole = tally(bins, 0, SLICES)
-        whole.add(placed(locator, score, positive, weight, block), code)
+        whole.add(placed(locator, score, positive, weight, block), Members.of(code))
         held = code >= 0
         assert whole.counts[..., 0].sum() == weight[held if bins != "fine" else held & ~positive].sum()
         parts = [tally(bins, first, 1) for first in range(SLICES)]
         for part in np.array_split(np.arange(300), 7):
             batch = placed(locator, score[part], positive[part], weight[part], block[part])
             for each in parts:
-                each.add(batch, code[part])
+                each.add(batch, Members.of(code[part]))
         np.testing.assert_allclose(np.concatenate([each.counts for each in parts]), whole.counts, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["fine", "coarse", "fixed"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_one_slice_in_a_row_count_as_mixed_ones_do(kind, weighted):
+    random = np.random.default_rng(8)
+    score, positive = random.integers(0, 40, 6000) / 40.0, random.random(6000) < 0.3
+    code, block = random.integers(-1, SLICES, 6000), random.integers(0, 5, 6000).astype(np.uint16)
+    weight = random.random(6000) if weighted else None
+    locator = Locator.near(balanced_edges(score, score[positive], 64), score)
+    binning = Binning(7, distances=True)
+
+    def counted(order):
+        bins = binning if kind == "fixed" else "fine"
+        made = np.zeros((SLICES, 5, *shape(bins, locator.edges, SLICES)))
+        tally = Tally(0, made)
+        if kind == "fixed":
+            tally = FixedTally(0, made, binning, fixed_bins(binning, locator.keys))
+        if kind == "coarse":
+            coarse = (np.arange(locator.bins) // np.array([[1], [2], [3]])).astype(np.uint16)
+            tally = CoarseTally(0, made, coarse)
+        mass = None if weight is None else weight[order]
+        chosen = placed(locator, score[order], positive[order], mass, block[order])
+        tally.add(chosen, Members.of(code[order]))
+        return tally.counts
+
+    assert len(Members.of(np.sort(code)).code) == SLICES + 1
+    ordered = counted(np.argsort(code, kind="stable"))
+    np.testing.assert_allclose(ordered, counted(np.arange(6000)), rtol=1e-12, atol=1e-12)
+    assert ordered.sum() > 0
 
 
 def test_slices_are_sums_of_cells():
@@ -151,8 +191,8 @@ def evaluated(table, **arguments):
 )
 def test_exact_false_is_within_the_bounds_it_reports(table, bins):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plmetrics.engine.stream.FINE_BINS", bins)
-        patch.setattr("plmetrics.engine.stream._LEAST_BINS", bins)
+        patch.setattr("plmetrics.engine.encoded.FINE_BINS", bins)
+        patch.setattr("plmetrics.engine.encoded._LEAST_BINS", bins)
         near = evaluated(table, exact=False).metrics
     true = evaluated(table).metrics
     assert_same(near, true, [*KEYS, "status", "n", "weight"])
@@ -176,7 +216,7 @@ def test_counts_made_in_many_passes_are_those_of_one(monkeypatch, room, missing)
     monkeypatch.setattr("plmetrics.engine.rows.EXACT_REPLICATES", 0)
     wanted = evaluated(table, **settings)
     monkeypatch.setattr("plmetrics.engine.stream.memory_budget", lambda request: 2 * room)
-    monkeypatch.setattr("plmetrics.engine.stream.BATCH_ROWS", 64)
+    monkeypatch.setattr("plmetrics.engine.encoded.BATCH_ROWS", 64)
     found = evaluated(table, exact=False, **settings)
     assert_same(found.metrics, wanted.metrics)
     assert_same(found.comparisons, wanted.comparisons, wanted.comparisons.columns)

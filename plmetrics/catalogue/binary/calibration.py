@@ -179,4 +179,4 @@ class CalibrationRatio(Metric):
         return (state.positives,)
 
 
-_SCORE = Atom("score", lambda rows: rows.score)
+_SCORE = Atom("score", lambda rows: rows.score, most=1.0)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import polars as pl
 
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.metric import Metric, parameter
@@ -16,6 +15,8 @@ from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
 
     from plmetrics.catalogue.metric import Direction
     from plmetrics.states.sums import Rows
@@ -42,24 +43,24 @@ def log_loss_atom(clip: float) -> Atom:
     def row(rows: Rows) -> pl.Expr:
         return -_given(rows).clip(clip, 1.0 - clip).log()
 
-    return Atom(f"log_loss(clip={number_text(clip)})", row)
+    return Atom(f"log_loss(clip={number_text(clip)})", row, most=-log(clip))
 
 
 def _given(rows: Rows) -> pl.Expr:
-    """The probability given to what happened."""
-    return pl.when(rows.positive).then(rows.score).otherwise(1.0 - rows.score)
+    """The probability given to what happened: |1 - y - p| to the last bit, at less cost than a choice of two."""
+    return (1.0 - rows.label - rows.score).abs()
 
 
 def _brier(rows: Rows) -> pl.Expr:
-    return pl.when(rows.positive).then(rows.score - 1.0).otherwise(rows.score) ** 2
+    return rows.error**2
 
 
 def _spherical(rows: Rows) -> pl.Expr:
     return _given(rows) / (rows.score**2 + (1.0 - rows.score) ** 2).sqrt()
 
 
-BRIER = Atom("brier", _brier)
-_SPHERICAL = Atom("spherical", _spherical)
+BRIER = Atom("brier", _brier, most=1.0)
+_SPHERICAL = Atom("spherical", _spherical, most=1.0)
 
 
 class MeanScore(Metric):

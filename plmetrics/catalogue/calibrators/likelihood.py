@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
+
+from plmetrics.core.special import expit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

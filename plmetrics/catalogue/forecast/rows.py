@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
+from plmetrics.core.special import ndtri
 from plmetrics.states.sums import Atom
 from plmetrics.table.predicted import levels_of, quantile_part
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -71,7 +72,10 @@ def clip_parameter() -> Any:
 
 
 def _log_loss_atom(clip: float) -> Atom:
-    return Atom(f"log_loss(clip={number_text(clip)})", lambda rows: -given(rows).clip(clip, 1.0 - clip).log())
+    def row(rows: Rows) -> pl.Expr:
+        return -given(rows).clip(clip, 1.0 - clip).log()
+
+    return Atom(f"log_loss(clip={number_text(clip)})", row, most=-log(clip))
 
 
 def _squares(rows: Rows) -> pl.Expr:
@@ -81,7 +85,7 @@ def _squares(rows: Rows) -> pl.Expr:
     return total
 
 
-_SQUARES = Atom("squared_distance", _squares)
+_SQUARES = Atom("squared_distance", _squares, most=2.0)
 
 
 @register
@@ -271,7 +275,7 @@ class TopKAccuracy(_MeanScore):
     k: int = parameter(doc="how many classes count", check=lambda value: value >= 1, domain="at least 1")
 
     def _atom(self) -> Atom:
-        return Atom(f"top_k|{self.k}", lambda rows: _credit(rows, self.k))
+        return Atom(f"top_k|{self.k}", lambda rows: _credit(rows, self.k), most=1.0)
 
 
 def _credit(rows: Rows, k: int) -> pl.Expr:

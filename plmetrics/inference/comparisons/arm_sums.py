@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import nctdtr, ndtr, ndtri, stdtr, stdtrit
 
+from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtr, stdtrit
 from plmetrics.inference.comparisons.outcome import NO_VARIANCE, TOO_FEW, Array, Tested, statuses, where
 
 _ROUNDING = 1e-12

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.comparisons.orders import order_within, run_starts
 from plmetrics.inference.comparisons.outcome import (
     NO_VARIANCE,

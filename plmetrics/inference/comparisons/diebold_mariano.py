@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.comparisons.outcome import (
     NO_VARIANCE,
     TOO_FEW,

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.special import chdtrc, fdtrc
+from plmetrics.inference.comparisons.orders import rounded
 from plmetrics.inference.comparisons.outcome import (
     NO_VARIANCE,
     Array,
@@ -41,7 +42,7 @@ class Ranked:
 
 
 def ranked(models: Mapping[str, Any], *, higher_is_better: bool = True) -> Ranked:
-    """Rank the models in each block; equal values share the middle rank.
+    """Rank the models in each block; values that are equal, to about ten digits, share the middle rank.
 
     Raises:
         ConfigError: there are fewer than two models, or their values do not belong together.
@@ -51,7 +52,7 @@ def ranked(models: Mapping[str, Any], *, higher_is_better: bool = True) -> Ranke
         raise ConfigError(msg)
     columns = {name: numbers(values, name) for name, values in models.items()}
     same_length(*columns.items())
-    values = np.column_stack(list(columns.values()))
+    values = rounded(np.column_stack(list(columns.values())))
     blocks, k = values.shape
     code = np.repeat(np.arange(blocks), k)
     ranks, ties = middle_ranks((-values if higher_is_better else values).ravel(), code, blocks)

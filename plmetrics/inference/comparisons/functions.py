@@ -11,6 +11,7 @@ from plmetrics.inference.comparisons.arms import (
 )
 from plmetrics.inference.comparisons.delong import AreaCovariance, delong, delong_covariance
 from plmetrics.inference.comparisons.diebold_mariano import diebold_mariano
+from plmetrics.inference.comparisons.distances import jensen_shannon, psi, wasserstein
 from plmetrics.inference.comparisons.friedman import friedman, iman_davenport, nemenyi
 from plmetrics.inference.comparisons.mcnemar import mcnemar, mcnemar_from_counts
 from plmetrics.inference.comparisons.outcome import TestResult
@@ -25,10 +26,12 @@ from plmetrics.inference.comparisons.power import (
 from plmetrics.inference.comparisons.samples import chi2_2samp, ks_2samp
 from plmetrics.inference.comparisons.sequential import always_valid
 from plmetrics.inference.comparisons.wilcoxon import wilcoxon
+from plmetrics.inference.correction import adjusted
 
 __all__ = [
     "AreaCovariance",
     "TestResult",
+    "adjusted",
     "always_valid",
     "chi2_2samp",
     "cohen_d",
@@ -39,6 +42,7 @@ __all__ = [
     "five_by_two_cv_f",
     "friedman",
     "iman_davenport",
+    "jensen_shannon",
     "ks_2samp",
     "lift",
     "mann_whitney",
@@ -48,11 +52,13 @@ __all__ = [
     "paired_t",
     "power_means",
     "power_proportions",
+    "psi",
     "qini_permutation",
     "required_n_means",
     "required_n_proportions",
     "two_proportion_z",
     "two_proportion_z_from_counts",
+    "wasserstein",
     "welch_t",
     "welch_t_from_moments",
     "wilcoxon",

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import betainc, betaln, chdtrc, ndtr
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.special import betainc, betaln, chdtrc, ndtr
 from plmetrics.inference.comparisons.outcome import Tested, one_of, same_length, statuses, where
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from plmetrics.inference.comparisons.outcome import Array, TestResult
 
 METHODS = ("exact", "chi2", "mid_p")
@@ -28,7 +30,7 @@ def mcnemar(
 
     Args:
         label: the true class of each row, of any type.
-        model: the class that the model gives.
+        model: the class that the model gives; scores must be cut at a threshold first.
         baseline: the class that the baseline gives.
         method: "exact", "chi2" (with continuity correction), or "mid_p" (counts half of the probability of b itself).
         alternative: "greater" asks whether the model is better, not whether the two differ.
@@ -38,7 +40,7 @@ def mcnemar(
         discordant row p is 1.
 
     Raises:
-        ConfigError: the columns differ in length, or an option is unknown.
+        ConfigError: the columns differ in length, one holds scores in place of classes, or an option is unknown.
 
     Sources: McNemar (1947), Psychometrika 12(2); Edwards (1948) for the correction; Fagerland, Lydersen and Laake
     (2013), BMC Medical Research Methodology 13, for mid-p.
@@ -50,9 +52,18 @@ def mcnemar(
     """
     truth, one, other = (np.asarray(values) for values in (label, model, baseline))
     same_length(("label", truth), ("model", one), ("baseline", other))
+    for name, values in (("model", one), ("baseline", other)):
+        if _has_fractions(values) and not _has_fractions(truth):
+            msg = f"{name} must hold classes as label does, not scores: cut them at a threshold, such as score >= 0.5"
+            raise ConfigError(msg)
     right, rival = one == truth, other == truth
     gained, lost = int((right & ~rival).sum()), int((rival & ~right).sum())
     return mcnemar_from_counts(gained, lost, len(truth), method=method, alternative=alternative)
+
+
+def _has_fractions(values: NDArray[Any]) -> bool:
+    """Whether some value is a number that is not whole."""
+    return values.dtype.kind == "f" and bool((np.isfinite(values) & (values != np.floor(values))).any())
 
 
 def mcnemar_from_counts(

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
 
+_BITS = 33
+"""Of the 53 of a number."""
+
 
 def order_within(values: Array, code: Codes | None = None) -> Codes:
     """The places of rows ascending by value, within slices where `code` numbers them.
@@ -41,3 +44,14 @@ def run_starts(*ordered: NDArray[np.generic]) -> Codes:
     for column in ordered[1:]:
         changes |= column[1:] != column[:-1]
     return np.concatenate(([0], np.flatnonzero(changes) + 1))
+
+
+def rounded(values: Array) -> Array:
+    """The values to about ten digits: what differs in its last bits alone was the same before it was computed.
+
+    >>> rounded(np.array([0.3 - 0.2, 0.4 - 0.3])).tolist() == rounded(np.array([0.1, 0.1])).tolist()
+    True
+    """
+    mantissa, exponent = np.frexp(values)
+    whole: Array = np.ldexp(np.rint(np.ldexp(mantissa, _BITS)), exponent - _BITS)
+    return whole

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
+from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import spread, standard_error
 

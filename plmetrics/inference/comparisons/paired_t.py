@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import fdtrc, stdtr, stdtrit
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.special import fdtrc, stdtr, stdtrit
 from plmetrics.inference.comparisons.outcome import (
     NO_VARIANCE,
     TOO_FEW,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc
 
 from plmetrics.core.errors import ConfigError
+from plmetrics.core.special import chdtrc
 from plmetrics.inference.comparisons.outcome import Array, TestResult, numbers, one_of, same_length
 from plmetrics.inference.two_samples import ks_p_value
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
-from plmetrics.inference.comparisons.orders import order_within, run_starts
+from plmetrics.core.special import ndtr
+from plmetrics.inference.comparisons.orders import order_within, rounded, run_starts
 from plmetrics.inference.comparisons.outcome import Array, Tested, paired, statuses
 
 if TYPE_CHECKING:
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 Codes = NDArray[np.int64]
 
 EXACT_UP_TO = 50
+_NOTHING = 1e-13
+"""A difference of this part of the largest is one of rounding."""
 
 
 def wilcoxon(model: Any, baseline: Any) -> TestResult:
     """Whether paired differences lie around 0, by the ranks of their sizes.
 
     Differences of 0 are dropped. The p value is exact for up to 50 others without ties, else from the normal
-    distribution, corrected for ties and without correction for continuity.
+    distribution, corrected for ties and without correction for continuity. Differences that agree to ten digits are
+    ties, so that rounding in their last bits decides nothing.
 
     Args:
         model: the model's value in each place, such as the loss of a row or the score of a fold.
@@ -54,9 +57,12 @@ def wilcoxon_tests(differences: Array, code: Codes | None = None, slices: int = 
     """Signed-rank tests in S slices, `code` being the slice of each difference."""
     place = np.zeros(len(differences), dtype=np.int64) if code is None else code
     rows = np.bincount(place, minlength=slices)
-    some = differences != 0
+    sizes = rounded(np.abs(differences))
+    largest = np.zeros(slices)
+    np.maximum.at(largest, place, sizes)
+    some = sizes > _NOTHING * largest[place]
     values, place = differences[some], place[some]
-    rank, ties = middle_ranks(np.abs(values), place, slices)
+    rank, ties = middle_ranks(sizes[some], place, slices)
     n = np.bincount(place, minlength=slices)
     up = np.bincount(place, weights=np.where(values > 0, rank, 0.0), minlength=slices)
     smaller = np.minimum(up, n * (n + 1) / 2.0 - up)

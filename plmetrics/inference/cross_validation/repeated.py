@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA
-from plmetrics.engine.repeated import BIAS
+from plmetrics.engine.repeated import BIAS, LOSS, NOISE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.repeated import RepeatedSums
 
 _METRICS = {"binary": "brier", "regression": "mse"}
+_CROSS = "bias_squared + variance + noise on average: chance leaves a rest in these rows"
 _UNKNOWN = "noise is part of it: the label without noise is not known (truth)"
 
 
@@ -58,7 +59,8 @@ def _rows(part: RepeatedSums, task: str, kind: str, order: int) -> pl.DataFrame:
     size = len(part.n)
     held = part.weight > 0
     value = np.divide(part.sums[kind], part.weight, out=np.full(size, np.nan), where=held)
-    note = _UNKNOWN if kind == BIAS and "noise" not in part.sums else None
+    known = NOISE in part.sums
+    note = {BIAS: None if known else _UNKNOWN, LOSS: _CROSS if known else None}.get(kind)
     return pl.DataFrame(
         {
             "slice": part.slices.texts(),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.core.special import ndtri, stdtrit
 from plmetrics.inference.curves.thinning import thin
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
+from plmetrics.core.special import ndtr, ndtri
 from plmetrics.inference.intervals.percentile import quantiles
 
 Array = NDArray[np.float64]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri
+
+from plmetrics.core.special import chdtri
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtri, stdtrit
+
+from plmetrics.core.special import expit, logit, ndtri, stdtrit
 
 Array = NDArray[np.float64]
 Parts = tuple[Array, Array]

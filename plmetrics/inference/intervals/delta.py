@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+
+from plmetrics.core.special import stdtrit
 
 if TYPE_CHECKING:
     from plmetrics.inference.intervals.scale import Scale

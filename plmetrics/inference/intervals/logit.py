@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtri
-from scipy.special import logit as log_odds
+
+from plmetrics.core.special import expit, ndtri
+from plmetrics.core.special import logit as log_odds
 
 Array = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from plmetrics.core import ops
+from plmetrics.core.special import expit, logit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

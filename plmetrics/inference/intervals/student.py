@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
+from plmetrics.core.special import stdtrit
 from plmetrics.inference.intervals.spread import block_factor, standard_deviation
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+
+from plmetrics.core.special import ndtri
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.inference.run_comparisons import TEST as RUN_TEST
-from plmetrics.inference.tables import TEST
+from plmetrics.inference.tables import TESTS
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -39,7 +39,7 @@ def differences(summary: Summary, width: int) -> list[Text]:
 
     The baseline is another model, or an earlier run.
     """
-    known = pl.col("test").is_null() | pl.col("test").is_in([TEST, RUN_TEST])
+    known = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), RUN_TEST])
     frame = summary.comparisons.filter(pl.col("contrast").is_in(["model", "run"]), known)
     keys = ("contrast", "model", "baseline", "scale")
     parts = frame.partition_by(keys, maintain_order=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.inference.tables import TEST
+from plmetrics.inference.tables import TESTS
 from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
 from plmetrics.report.numbers import count, estimate, p_value, plural
 from plmetrics.report.sections.overall import metric_label
@@ -30,7 +30,9 @@ _COLUMNS = [
 
 def tests(summary: Summary, width: int) -> list[Text]:
     """A line a test of all rows or of all models together, and one for those of slices."""
-    frame = summary.comparisons.filter(pl.col("test") != TEST, pl.col("contrast") != "run")
+    frame = summary.comparisons.filter(
+        ~pl.col("test").is_in(list(TESTS.values())), pl.col("contrast") != "run"
+    )
     if frame.is_empty():
         return []
     together = (pl.col("slice_set") == "overall") | (pl.col("contrast") == "models")

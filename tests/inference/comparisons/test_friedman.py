@@ -92,3 +92,11 @@ def test_two_models_differ_by_a_normal_quantile() -> None:
     assert found["p_value"][0] == pytest.approx(2 * stats.norm.sf(z), rel=1e-6)
     with pytest.raises(plm.ConfigError, match="no blocks"):
         plm.tests.nemenyi({"a": [], "b": []})
+
+
+def test_values_that_differ_in_their_last_bits_alone_are_ties() -> None:
+    models = {"a": [0.1 + 0.2, 0.5, 0.7], "b": [0.3, 0.4, 0.9], "c": [0.2, 0.1, 0.8]}
+    assert models["a"][0] != models["b"][0]
+    found = plm.tests.friedman(models)
+    exact = plm.tests.friedman({"a": [3, 5, 7], "b": [3, 4, 9], "c": [2, 1, 8]})
+    assert (found.statistic, found.p_value) == (exact.statistic, exact.p_value)

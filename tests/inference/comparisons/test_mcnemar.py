@@ -100,3 +100,11 @@ def test_wrong_arguments_are_said(arguments: dict, words: str) -> None:
 def test_columns_must_belong_together() -> None:
     with pytest.raises(plm.ConfigError, match="label 3, model 2, baseline 2"):
         plm.tests.mcnemar([1, 0, 1], [1, 0], [1, 0])
+
+
+@pytest.mark.parametrize("columns", [([0.9, 0.2], [1, 0]), ([1, 0], [0.9, 0.0])])
+def test_scores_are_no_classes(columns: tuple[list, list]) -> None:
+    with pytest.raises(plm.ConfigError, match="not scores"):
+        plm.tests.mcnemar([1, 0], *columns)
+    assert plm.tests.mcnemar([1.0, 0.0], [1.0, 1.0], [0, 0]).n == 2
+    assert plm.tests.mcnemar([0.5, 1.5], [0.5, 1.5], [0.5, 0.5]).estimate == 0.5

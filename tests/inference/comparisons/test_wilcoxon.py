@@ -70,6 +70,18 @@ def test_slices_are_tested_as_if_each_were_alone() -> None:
             assert (found.p_value[index], found.statistic[index]) == (alone.p_value, alone.statistic)
 
 
+@pytest.mark.parametrize("unit", [0.1, 1e-6, 1e9 / 7])
+def test_rounding_in_the_last_bits_makes_no_difference(unit: float) -> None:
+    one, other = np.array([3, 4, 5, 1, 2, 9, 3]), np.array([2, 3, 6, 3, 1, 7, 3])
+    whole = plm.tests.wilcoxon(one, other)
+    found = plm.tests.wilcoxon(one * unit, other * unit)
+    assert (found.statistic, found.p_value, found.n) == (whole.statistic, whole.p_value, 6)
+    squares = [(0.3, 0.7), (0.1, 0.4), (0.2, 0.9)]  # (1 - 0.7)^2 is 0.3^2, but for its last bit
+    losses = np.array([[one**2, (1 - other) ** 2] for one, other in squares])
+    assert losses[0, 0] != losses[0, 1]
+    assert plm.tests.wilcoxon(losses[:, 0], losses[:, 1]).n == 2
+
+
 def test_middle_ranks_are_those_of_scipy() -> None:
     values = np.random.default_rng(3).integers(0, 5, 60).astype(float)
     code = np.repeat([0, 2], 30)

@@ -1,0 +1,159 @@
+"""Results from states: what one run over all their rows would give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.api.beside import Beside
+from plmetrics.api.gating import gate_history
+from plmetrics.api.outcome import Result
+from plmetrics.api.stages import Stopwatch, estimated, inferred
+from plmetrics.api.states import State, differences, stored_state, suite_of
+from plmetrics.api.testing import tested
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.exact_sums import exact_products
+from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES
+from plmetrics.core.threads import each
+from plmetrics.runs.states import state_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.api.stages import Progress
+    from plmetrics.engine.saved.merging import Stored
+    from plmetrics.engine.saved.revived import Revived
+    from plmetrics.states.saved import Head, Saved
+    from plmetrics.suite.model import Suite
+
+
+def merge(
+    *states: State | str | Path,
+    output: str | Path | None = None,
+    state: str | Path | None = None,
+    allow_overlap: bool = False,
+    progress: Progress | None = None,
+) -> Result:
+    """Make the results of all rows that some states are of, as one run over them would.
+
+    Args:
+        states: states, their files, or folders of such files.
+        output: a folder for the run folder; none is written if not given.
+        state: a file that ends in `.state`, or a folder: the merged state is written there, to be merged in its turn.
+        allow_overlap: whether a file or state may be there twice; its rows then count twice.
+        progress: called with the name of each stage as it begins.
+
+    Returns:
+        The result; `record` names the states.
+
+    Raises:
+        ConfigError: the states are of different suites or were made with different constants.
+        DataError: a state is absent, damaged or of another version, or two share rows.
+        EnvironmentFault: something cannot be written.
+    """
+    from plmetrics.engine.saved.adding import check_alike, check_apart
+    from plmetrics.engine.saved.capture import resamples_totals
+    from plmetrics.engine.saved.merging import merged
+    from plmetrics.runs.states import write_state
+
+    watch = Stopwatch(progress)
+    with watch.stage("read"):
+        stored = each(stored_state, list(_each(states)))
+        if not stored:
+            raise ConfigError(
+                Problem("there are no states to merge", hint="name state files, or a folder of them")
+            )
+        check_alike(stored, lambda one, other: differences(suite_of(one), suite_of(other)))
+        check_apart(stored, allow_overlap=allow_overlap)
+        suite = suite_of(stored[0].head)
+    with watch.stage("merge"):
+        whole = merged(stored, totals=resamples_totals(suite))
+    if state is not None:
+        with watch.stage("write"):
+            write_state(Path(state), whole.head, whole.table)
+    return _published(suite, whole, stored, watch, None if output is None else Path(output))
+
+
+def _each(states: Sequence[State | str | Path]) -> Iterator[State | str | Path]:
+    """The states, with the files in folders."""
+    for one in states:
+        if isinstance(one, State):
+            yield one
+        else:
+            yield from state_files([Path(one)])
+
+
+def _published(
+    suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwatch, output: Path | None
+) -> Result:
+    """The result, in a run folder where one is asked for."""
+    from plmetrics.runs.folder import RunFolder
+
+    if output is None:
+        return _result(suite, whole, stored, watch, Beside())
+    with RunFolder.start(output, suite.name) as folder:
+        history, unread = gate_history(suite, output / suite.name)
+        result = _result(suite, whole, stored, watch, Beside(history=history))
+        result.record["warnings"].extend(unread)
+        record = folder.publish(result)
+    return replace(result, folder=folder.path, record=record)
+
+
+def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwatch, beside: Beside) -> Result:
+    from plmetrics.engine.saved.revived import revived
+    from plmetrics.gates.verdicts import verdict
+    from plmetrics.inference.analysis import corrected
+
+    alike = partial(exact_products, wanted=suite.reproducible)
+    with watch.stage("intervals"), alike():
+        run = revived(suite, whole)
+        analysis, ordered, curves = estimated(run.prepared, run.aggregated, run.scores)
+        made, analysis = inferred(analysis, ordered, [], beside)
+    with watch.stage("tests"), alike():
+        compared = tested(made["comparisons"], analysis, run.prepared, made["metrics"], made["folds"])
+        made["comparisons"] = corrected(analysis, compared).select(list(COMPARISONS_SCHEMA))
+    empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in made}
+    return Result(
+        **{**empty, **made, "curves": curves},
+        verdict=verdict(made["gates"]),
+        suite=run.prepared.request.suite,
+        record=_record(run, whole.head, stored, watch),
+    )
+
+
+def _record(run: Revived, head: Head, stored: Sequence[Stored], watch: Stopwatch) -> dict[str, Any]:
+    from plmetrics.engine.doubts import known
+    from plmetrics.suite.advice import misleading
+    from plmetrics.suite.contradictions import contradictions
+
+    prepared, sums = run.prepared, run.aggregated
+    suite = prepared.request.suite
+    pairs = head.rows["pairs_read"]
+    return {
+        "constants": prepared.constants(int(sums.units.sum())),
+        "files": [{key: file[key] for key in ("path", "bytes", "rows")} for file in head.files],
+        "states": [
+            {"path": state.place, "content": state.content, "rows": state.head.rows["read"]}
+            for state in stored
+        ],
+        "rows": {
+            "read": prepared.rows.read,
+            "zero_weight": prepared.rows.zero_weight,
+            "used": sums.used,
+            "dropped": dict(prepared.rows.dropped),
+            **({} if pairs is None else {"pairs_read": pairs}),
+        },
+        "timings": dict(watch.seconds),
+        "warnings": list(
+            dict.fromkeys(
+                [
+                    *head.warnings,
+                    *prepared.warnings,
+                    *contradictions(suite),
+                    *misleading(suite, known(prepared, sums)),
+                ]
+            )
+        ),
+    }

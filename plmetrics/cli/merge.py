@@ -1,0 +1,67 @@
+"""`plmetrics merge`: results from states, without the rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from typing import Annotated
+
+import typer
+
+from plmetrics.cli.guard import guarded
+from plmetrics.cli.options import Debug, Format
+from plmetrics.cli.progress import Progress
+
+
+def merge(
+    states: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="STATES...", help="State files, or folders of them.", readable=False, show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", readable=False, help="Write a run folder there; none if not given."),
+    ] = None,
+    merged: Annotated[
+        Path | None,
+        typer.Option(
+            "--states",
+            metavar="FILE",
+            readable=False,
+            help="Write the merged state, too: months merge once, and then as one state.",
+        ),
+    ] = None,
+    allow_overlap: Annotated[
+        bool,
+        typer.Option("--allow-overlap", help="Take states that share a file; its rows then count twice."),
+    ] = False,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
+    ] = Format.text,
+    debug: Debug = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
+    ] = False,
+) -> None:
+    """Print the results of all rows that states are of.
+
+    They are those that one run over the rows would give.
+
+    States must be of one suite and have the same constants; states that share a file or a query are refused.
+    """
+    with guarded(debug=debug):
+        from plmetrics import api
+        from plmetrics.cli.console import write_result
+        from plmetrics.cli.run import result_text, warn
+        from plmetrics.runs.failure import verdict_exit_code
+
+        with Progress(sys.stderr, quiet=quiet) as progress:
+            result = api.merge(
+                *states, output=output, state=merged, allow_overlap=allow_overlap, progress=progress
+            )
+        write_result(result_text(result, form, quiet=quiet))
+        warn(result, form)
+        raise typer.Exit(verdict_exit_code(result.verdict))

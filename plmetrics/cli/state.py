@@ -1,0 +1,54 @@
+"""`plmetrics state`: write the state of a run, which merges with those of other rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from typing import Annotated
+
+import typer
+
+from plmetrics.cli.console import say, shown_path, write_result
+from plmetrics.cli.guard import guarded
+from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.progress import Progress
+
+
+def state(
+    suite: SuiteFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|DIR",
+            readable=False,
+            help="The file, which ends in .state, or a folder; the folder 'states' beside the suite if not given.",
+        ),
+    ] = None,
+    settings: Settings = None,
+    constants: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STATE",
+            readable=False,
+            help="Take the constants of an earlier state: edges of quantiles, centres, thresholds, the grid of scores.",
+        ),
+    ] = None,
+    debug: Debug = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Write the state of a run, which merges with others.
+
+    A state holds sums and counts. Write one a day, and any days merge into the results of one run over all their
+    rows. States add where their constants are equal, so give later ones the constants of an earlier one that many rows
+    stand behind. Metrics of scores are counted on a grid and have a bound; what needs the rows is refused by name.
+    """
+    with guarded(debug=debug):
+        from plmetrics import api
+        from plmetrics.report.layout import printable
+
+        with Progress(sys.stderr, quiet=quiet) as progress:
+            made = api.state(suite, output, set=overrides(settings), constants=constants, progress=progress)
+        assert made.path is not None
+        write_result(f"{shown_path(made.path)}\n")
+        for warning in made.warnings:
+            say(printable(f"warning: {warning}"))

@@ -1,0 +1,157 @@
+"""Sums of floats that come out the same in any order, to the last bit.
+
+Beside the ordinary sum of a column, which is off in the last bits by the order of its rows, stand two of whole numbers.
+No value is further from 0 than 2^e. Its multiples of 2^(e - 58) are added in 64 bits, modulo 2^64, and what is left of
+it in multiples of 2^(e - 88). Whole numbers add to the same in any order, and wrapping loses nothing: of all numbers
+with that remainder one alone lies near the ordinary sum, and that is the total. It is off by less than 2^(e - 88) a
+value. Where that is more than 2^-40 of the total, all values there are so small beside the largest of the run that the
+ordinary sum is the better one, and is taken: such totals are right, but not the same in any order.
+
+Of n values that are added one after another the ordinary sum is near enough up to n = 2^29, and as it is made, from
+sums of parts, far beyond; what is left has room for 2^33 values. All three columns add, so states do.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+FIXED, LEFT = "@fixed|", "@left|"
+"""What stands before the name of a column for those of its whole numbers, and of what is left."""
+
+HEADROOM = 4
+"""By how much a value's exponent may exceed that of its column: 64 bits have room for it."""
+
+_BITS = 58
+_STEP = 4
+_LEAST, _GREATEST = -960, 1080
+_WRAP = 2.0**64
+_NEAR = 2.0**-6
+_FINER = 2.0**30
+_SHARP = 2.0**40
+_GREATEST_SUM = 2.0**900
+
+
+def exponent_of(most: float) -> int:
+    """The exponent e of a column none of whose values is further from 0 than `most`: a multiple of 4.
+
+    >>> exponent_of(1.0), exponent_of(17.0), exponent_of(0.0)
+    (0, 8, -960)
+    """
+    if not most > 0.0:
+        return _LEAST
+    fraction, exponent = math.frexp(most)
+    exponent -= fraction == 0.5
+    return min(max(_STEP * -(-exponent // _STEP), _LEAST), _GREATEST)
+
+
+def fixed_sums(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
+    """The aggregations that stand beside the ordinary sum of a column."""
+    scaled = value.cast(pl.Float64) * pl.lit(2.0 ** (_BITS - exponent))
+    whole = scaled.cast(pl.Int64, wrap_numerical=True)
+    left = ((scaled - whole.cast(pl.Float64)) * pl.lit(_FINER)).cast(pl.Int64, wrap_numerical=True)
+    return [whole.sum().alias(f"{FIXED}{name}"), left.sum().alias(f"{LEFT}{name}")]
+
+
+def exact_total(ordinary: Array, fixed: Whole, left: Whole, exponent: int, rows: NDArray[Any]) -> Array:
+    """Totals from ordinary sums, those of whole numbers and of what is left of values, and numbers of values.
+
+    Where the first two contradict each other, the ordinary sum is the total: it overflowed, or a value was further
+    from 0 than 2^exponent, as one of a later table may be.
+
+    >>> exact_total(np.array([2.9999999999]), np.array([3 << 58]), np.array([0]), 0, np.array([4]))
+    array([3.])
+    """
+    unit = 2.0 ** (exponent - _BITS)
+    finest = unit / _FINER * rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        remainder = fixed.astype(np.float64)
+        wraps = np.rint((ordinary / unit - remainder) / _WRAP)
+        total: Array = (wraps * _WRAP + (remainder + left / _FINER)) * unit
+        near = np.abs(total - ordinary) <= _NEAR * 2.0**exponent
+        vague = (np.abs(total) < finest * _SHARP) & (np.abs(total - ordinary) <= finest)
+    return np.where(near & ~vague, total, ordinary)
+
+
+def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator[tuple[str, pl.Series]]:
+    """The columns of a frame of sums; those that have whole numbers beside them as exact totals.
+
+    The numbers of rows are in its column `n` or `rows`.
+    """
+    counted = next((name for name in ("rows", "n") if name in frame.columns), None)
+    for column in frame:
+        name = column.name
+        if name.startswith((FIXED, LEFT)):
+            continue
+        if counted is not None and f"{FIXED}{name}" in frame.columns:
+            fixed, left, rows = (
+                frame[key].to_numpy() for key in (f"{FIXED}{name}", f"{LEFT}{name}", counted)
+            )
+            total = exact_total(column.to_numpy(), fixed, left, exponents[name], rows)
+            yield name, pl.Series(name, total)
+        else:
+            yield name, column
+
+
+_products: ContextVar[bool] = ContextVar("exact_products", default=False)
+
+
+@contextmanager
+def exact_products(*, wanted: bool) -> Iterator[None]:
+    """Within it, `product` gives the same on any number of threads."""
+    token = _products.set(wanted)
+    try:
+        yield
+    finally:
+        _products.reset(token)
+
+
+def product(weights: NDArray[Any], states: NDArray[Any]) -> NDArray[Any]:
+    """Matrix product of whole numbers and sums, `[r, k] x [..., k, m]`.
+
+    A library may add the terms of a product in an order that depends on the number of threads. Where that must not
+    show, states are cut into two parts of so few digits that no order rounds the sums of either. What is left of them
+    counts only in sums that are very small beside the largest state.
+    """
+    if not _products.get():
+        found: NDArray[Any] = np.matmul(weights, states)
+        return found
+    weights, states = weights.astype(np.float64, copy=False), states.astype(np.float64, copy=False)
+    most = np.abs(states).max(axis=-2, keepdims=True, initial=0.0)
+    if not (most < _GREATEST_SUM).all():
+        plain: Array = np.matmul(weights, states)
+        return plain
+    drawn = float(np.abs(weights).sum(axis=1).max(initial=1.0))
+    room = math.ceil(math.log2(drawn)) + 2
+    exponent = np.frexp(most)[1] + room
+    high = _rounded(states, exponent)
+    left = states - high
+    total: Array = np.matmul(weights, high)
+    if not left.any():
+        return total
+    low = _rounded(left, exponent + (room - 53))
+    total += np.matmul(weights, low)
+    rest = left - low
+    if rest.any():
+        vague = np.abs(total) < np.ldexp(drawn * _SHARP, exponent + (room - 106))
+        total = np.where(vague, total + np.matmul(weights, rest), total)
+    return total
+
+
+def _rounded(values: Array, exponent: NDArray[Any]) -> Array:
+    """Values as multiples of 2^(exponent - 53), ties to even."""
+    near = np.ldexp(1.5, exponent - 1)
+    rounded: Array = (values + near) - near
+    return rounded

@@ -1,0 +1,185 @@
+"""Values of one long slice in pieces: the form of an array whose points are looked at a few at a time.
+
+Nothing is computed before a total is asked for. Then a piece goes through all of a formula while it is in the
+processor's cache, and no intermediate result is ever as long as the slice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.core.segments import Along, Values
+from plmetrics.core.threads import each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Memo = dict[int, Values]
+    Make = Callable[[int, Memo], Values]
+
+_ALONE = 4
+"""Up to so many pieces, threads cost more than they bring."""
+
+
+class Pieces(Along):
+    """Values along the points of one slice, as a function that makes those of a piece.
+
+    Arithmetic between values of the same cut is element by element, and waits; `total` and `largest` are arrays with
+    one entry. Values from one piece to the next (running totals) take up what the pieces before come to, which is
+    found once. `one` is the value that all points share, None where each has its own.
+
+    >>> x = Pieces.of([np.array([1.0, 2.0]), np.array([3.0])])
+    >>> (x * x.cumulative()).total()
+    array([25.])
+    """
+
+    __slots__ = ("_counts", "_found", "_make", "_peak", "count", "one")
+
+    def __init__(
+        self,
+        count: int,
+        make: Make,
+        *,
+        one: Values | None = None,
+        peak: int | None = None,
+        counts: bool = False,
+    ) -> None:
+        self.count = count
+        self.one = one
+        self._make = make
+        self._peak = peak
+        self._counts = counts
+        self._found: dict[Any, Any] = {}
+
+    @classmethod
+    def of(cls, parts: Sequence[Values], *, counts: bool = False) -> Pieces:
+        """Values that are there, in whatever numbers hold them; `counts` are nowhere negative."""
+        held = [part for part in parts if len(part)]
+        return cls(
+            len(held),
+            lambda number, memo: held[number].astype(np.float64),  # noqa: ARG005
+            counts=counts,
+        )
+
+    def piece(self, number: int, memo: Memo) -> Values:
+        """The values of a piece; what was made of it before, for this or another part of a formula, is in `memo`."""
+        if id(self) not in memo:
+            memo[id(self)] = self._make(number, memo)
+        return memo[id(self)]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        """An element-wise operator, when its result is asked for."""
+        if method != "__call__" or keywords:
+            return NotImplemented
+        return self.mapped(ufunc, *inputs)
+
+    def mapped(self, function: Callable[..., Values], *inputs: Any) -> Pieces:
+        """An element-wise function of values of this cut, and of values that all points share."""
+        held = [part.one if isinstance(part, Pieces) and part.one is not None else part for part in inputs]
+        if not any(isinstance(part, Pieces) for part in held):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                return self.spread(function(*held))
+
+        def make(number: int, memo: Memo) -> Values:
+            return function(
+                *(part.piece(number, memo) if isinstance(part, Pieces) else part for part in held)
+            )
+
+        return Pieces(self.count, make)
+
+    def total(self) -> Values:
+        """Sum of all points."""
+        found: Values = self._sums().sum(keepdims=True)
+        return found
+
+    def largest(self) -> Values:
+        """Largest value, -inf without points."""
+        if self._peak is not None and self.count:
+            found: Values = self.piece(self._peak, {}).max(keepdims=True)
+        else:
+            found = self._summary(np.max).max(keepdims=True, initial=-np.inf)
+        return found
+
+    def cumulative(self, *, descending: bool = False) -> Pieces:
+        """Running total."""
+        if ("cumulative", descending) not in self._found:
+            peak = (0 if descending else self.count - 1) if self._counts else None
+            made = self._running(np.add, self._sums(), 0.0, peak, descending=descending)
+            self._found["cumulative", descending] = made
+        running: Pieces = self._found["cumulative", descending]
+        return running
+
+    def running_largest(self, *, descending: bool = False) -> Pieces:
+        """Largest value so far."""
+        return self._running(np.maximum, self._summary(np.max), -np.inf, None, descending=descending)
+
+    def above(self, top: float) -> Pieces:
+        """The value at the next point, `top` at the last."""
+        following = np.append(self._summary(lambda values: values[0])[1:], top)
+
+        def make(number: int, memo: Memo) -> Values:
+            return np.append(self.piece(number, memo)[1:], following[number])
+
+        return Pieces(self.count, make)
+
+    def spread(self, totals: Any) -> Pieces:
+        """The one value, which all points share."""
+        one = np.asarray(totals).reshape(-1)
+
+        def make(number: int, memo: Memo) -> Values:
+            return np.broadcast_to(one, self.piece(number, memo).shape)
+
+        return Pieces(self.count, make, one=one)
+
+    def where(self, then: Any, otherwise: Any) -> Pieces:
+        """`then` where the values are true, else `otherwise`."""
+        return self.mapped(np.where, self, then, otherwise)
+
+    def whole(self) -> Values:
+        """All values at once."""
+        return np.concatenate([np.zeros(0), *self._each(lambda values: values)])
+
+    def cut_alike(self, values: Values) -> Pieces:
+        """An array of all points in the same pieces."""
+        ends = np.cumsum(self._summary(len)).astype(np.int64)
+        return Pieces.of(np.split(values, ends[:-1]))
+
+    def _running(
+        self, ufunc: np.ufunc, summary: Values, start: float, peak: int | None, *, descending: bool
+    ) -> Pieces:
+        """What comes of a piece's own values and of all before it; `peak` is the piece with the largest value."""
+        ordered = summary[::-1] if descending else summary
+        before = np.append(start, ufunc.accumulate(ordered))[:-1]
+        before = before[::-1] if descending else before
+
+        def make(number: int, memo: Memo) -> Values:
+            values = self.piece(number, memo)
+            running = ufunc.accumulate(values[::-1] if descending else values)
+            ufunc(running, before[number], out=running)
+            return running[::-1] if descending else running
+
+        return Pieces(self.count, make, peak=peak)
+
+    def _sums(self) -> Values:
+        """The sum of each piece."""
+        if "sums" not in self._found:
+            self._found["sums"] = self._summary(np.sum)
+        sums: Values = self._found["sums"]
+        return sums
+
+    def _summary(self, function: Callable[[Values], Any]) -> Values:
+        """A number for each piece."""
+        return np.array(self._each(function), dtype=np.float64)
+
+    def _each(self, function: Callable[[Values], Any]) -> list[Any]:
+        """What a function finds in each piece."""
+
+        def found(number: int) -> Any:
+            return function(self.piece(number, {}))
+
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            if self.count <= _ALONE:
+                return [found(number) for number in range(self.count)]
+            return each(found, range(self.count))

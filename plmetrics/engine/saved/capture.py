@@ -1,0 +1,280 @@
+"""A state of a run: its sums as they were added, its scores as they were counted, and what they were made with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.passes import BLOCK as ROW_BLOCK
+from plmetrics.engine.passes import needs_rows
+from plmetrics.engine.prepare import units_of_rows
+from plmetrics.engine.request import unit_column
+from plmetrics.engine.saved.constants import said_of
+from plmetrics.engine.saved.grids import Cuts, Grids, ModelGrid, cuts_of, usual_cuts
+from plmetrics.engine.stream import Passes, wanted_bins
+from plmetrics.states.saved import (
+    BLOCK,
+    BLOCKS,
+    CELL,
+    PLACES,
+    SUMS,
+    Builder,
+    Head,
+    Part,
+    frame_text,
+)
+from plmetrics.states.scores import Binning
+from plmetrics.table.roles import UNIT
+from plmetrics.table.units import unit_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.passes import Aggregated
+    from plmetrics.engine.prepare import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.states.coarse import Array
+    from plmetrics.states.grid import Bins, SlicedGrid
+    from plmetrics.suite.model import Suite
+
+BAD = "bad"
+_WHOLE = np.zeros(1, dtype=np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a state holds of a run, before it knows of names and files: the head's fields, and the table."""
+
+    fields: Mapping[str, Any]
+    table: pl.DataFrame
+
+    def head(self, **beside: Any) -> Head:
+        """The head, with what only others know."""
+        return Head(**self.fields, **beside)
+
+
+def capture(
+    bound: Request, prepared: Prepared, frames: Sequence[pl.DataFrame], aggregated: Aggregated
+) -> Captured:
+    """Take the state of a run.
+
+    Args:
+        bound: the request before anything was looked up.
+        prepared: with the run's constants.
+        frames: the sums of each cube by the values of its keys, see `passes.summed`.
+        aggregated: the same as estimates read it.
+    """
+    builder = Builder()
+    _sums(builder, prepared, frames)
+    _slices(builder, prepared)
+    grids = prepared.grids
+    if needs_rows(prepared):
+        grids = _scores(builder, prepared, aggregated)
+        grids.write(builder)
+    hashed = _units(builder, prepared, aggregated)
+    if prepared.request.suite.task == "ranking":
+        queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
+        builder.add(Part("queries"), queries)
+    rows, uncertainty = prepared.rows, bound.suite.uncertainty
+    schema = prepared.request.schema if prepared.request.pairs_read is not None else None
+    fields = {
+        "schema": frame_text(pl.DataFrame(schema=bound.schema)),
+        "queries_schema": "" if schema is None else frame_text(pl.DataFrame(schema=schema)),
+        "constants": said_of(prepared, _settled_keys(bound, prepared), grids),
+        "parts": tuple(builder.parts),
+        "layout": builder.layout(),
+        "rows": {
+            "read": rows.read,
+            "zero_weight": rows.zero_weight,
+            "dropped": dict(rows.dropped),
+            "pairs_read": prepared.request.pairs_read,
+            "units": units_of_rows(prepared.request, rows),
+        },
+        "sets": tuple(tuple(part.columns) for part in prepared.request.sets),
+        "blocks": None if uncertainty is None else uncertainty.blocks,
+        "modulus": None if prepared.blocks is None else prepared.blocks.modulus,
+        "hashed": hashed,
+        "typed": _typed(bound),
+        "text_units": _text_units(bound),
+        "by_row": prepared.blocks is not None and bound.unit_rows,
+    }
+    return Captured(fields, builder.table())
+
+
+def _typed(bound: Request) -> tuple[str, ...]:
+    """The columns that must be of one type in states that add: units, and those of slices."""
+    labels = [key.label for key in bound.roles.keys if key.kind != "predicate"]
+    units = [name for name in (unit_column(bound.suite),) if name is not None]
+    return tuple(dict.fromkeys(name for name in (*labels, *units) if name in bound.schema))
+
+
+def _text_units(bound: Request) -> bool:
+    """Whether units are named by hashes of texts."""
+    name = unit_column(bound.suite)
+    if name is None:
+        return False
+    dtype = bound.schema[name]
+    return not (dtype.is_integer() or dtype.is_temporal() or dtype == pl.Boolean)
+
+
+def _settled_keys(bound: Request, prepared: Prepared) -> dict[str, Any]:
+    """The keys that waited for edges or values, as they are now."""
+    waiting = {key.column for key in bound.roles.keys if key.waits}
+    return {key.column: key for key in prepared.request.roles.keys if key.column in waiting}
+
+
+def _sums(builder: Builder, prepared: Prepared, frames: Sequence[pl.DataFrame]) -> None:
+    """The cells of each cube, and their sums."""
+    held = [sorted({prepared.number_of(part) for part in cube.sets}) for cube in prepared.cubes]
+    absent = [n for n in range(len(prepared.request.sets)) if not any(n in numbers for numbers in held)]
+    for index, (cube, frame) in enumerate(zip(prepared.cubes, frames, strict=True)):
+        keys, sets = list(cube.columns), tuple(held[index])
+        if index == 0 and absent:
+            frame, more = _with_absent(prepared, frame, absent)  # noqa: PLW2901
+            keys, sets = [*keys, *more], tuple(sorted([*sets, *absent]))
+        cells = frame.select(keys).unique().sort(keys, nulls_last=True) if keys else pl.DataFrame(height=1)
+        cells = cells.with_row_index(CELL)
+        builder.add(Part("cells", sets), cells)
+        sums = frame.drop(BAD, strict=False).rename({ROW_BLOCK: BLOCK}, strict=False)
+        if keys:
+            sums = sums.join(cells, on=keys, how="left", nulls_equal=True).drop(keys)
+        else:
+            sums = sums.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
+        order = [name for name in (CELL, BLOCK) if name in sums.columns]
+        builder.add(Part("sums", sets), sums.select(*order, pl.exclude(order)).sort(order))
+
+
+def _with_absent(
+    prepared: Prepared, frame: pl.DataFrame, absent: Sequence[int]
+) -> tuple[pl.DataFrame, list[str]]:
+    """The sums with the keys of sets that no row is in, such as of tags where no row has one: null everywhere."""
+    more = [key.column for number in absent for key in prepared.request.sets[number].keys]
+    more = [name for name in dict.fromkeys(more) if name not in frame.columns]
+    types = prepared.table.frame.collect_schema()
+    return frame.with_columns(pl.lit(None, dtype=types[name]).alias(name) for name in more), more
+
+
+def _slices(builder: Builder, prepared: Prepared) -> None:
+    """The slices of each set, those of one tag after those of another."""
+    for number, part in enumerate(prepared.request.sets):
+        own = [slices.values for slices in prepared.slices if slices.slice_set is part]
+        if own:
+            builder.add(Part("slices", (number,)), pl.concat(own).with_row_index(CELL))
+
+
+def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Grids:
+    """The counts of scores, and the grids they were counted on."""
+    passes = Passes(prepared, aggregated)
+    wanted = wanted_bins(prepared)
+    grids: dict[str, ModelGrid] = {}
+    for model in prepared.request.models:
+        cut = passes.of_model(model)
+        cuts: dict[int, list[Cuts]] = {}
+        rows: dict[tuple[int, str], list[pl.DataFrame]] = {}
+        sizes: dict[tuple[int, str], tuple[int, int]] = {}
+        usual = np.zeros(0, dtype=np.int64)
+        offset: dict[int, int] = {}
+        for index, slices in enumerate(prepared.slices):
+            number, sliced = prepared.number_of(slices), cut(index)
+            first = offset.get(number, 0)
+            offset[number] = first + len(slices)
+            if index == 0 and "coarse" in wanted:
+                usual = usual_cuts(sliced.fine)
+            if "coarse" in wanted:
+                cuts.setdefault(number, []).append(_cuts(sliced, slices.values))
+            for bins in wanted:
+                key = number, bins_text(bins)
+                for low, counts in _counts(sliced, bins):
+                    keys = _WHOLE if bins == "fine" or prepared.blocks is None else aggregated.block_keys
+                    rows.setdefault(key, []).append(as_lists(counts, keys, first + low))
+                    sizes[key] = counts.shape[2], counts.shape[3]
+        for (number, text), parts in rows.items():
+            part = Part("scores", (number,), model, text, sizes[number, text])
+            builder.add(part, pl.concat(parts))
+        locator = passes.locators[model]
+        held = {
+            number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
+        }
+        known = prepared.grids.models[model] if prepared.grids is not None else None
+        grids[model] = known or ModelGrid(locator.keys, locator.edges, held, usual)
+    return Grids(grids)
+
+
+def _together(parts: Sequence[Cuts]) -> Cuts:
+    return Cuts(pl.concat([part.values for part in parts]), np.concatenate([part.places for part in parts]))
+
+
+def _cuts(sliced: SlicedGrid, values: pl.DataFrame) -> Cuts:
+    """The cuts of the slices that have rows."""
+    held = sliced.fine.sum(axis=(1, 2)) > 0
+    if not values.width:
+        return Cuts(values, cuts_of(sliced.fine, sliced.slices))
+    return Cuts(values.filter(pl.Series(held)), cuts_of(sliced.fine, sliced.slices)[held])
+
+
+def _counts(sliced: SlicedGrid, bins: Bins) -> Iterator[tuple[int, Array]]:
+    """Counts `[slice, block, bin, channel]` of some slices from a first one on; fine ones are of all blocks."""
+    if bins == "fine":
+        yield 0, sliced.fine[:, None]
+        return
+    for first, _, counts in sliced.parts(bins):
+        yield first, counts
+
+
+def bins_text(bins: Bins) -> str:
+    """What a kind of bins is called in a state."""
+    if isinstance(bins, Binning):
+        return f"{bins.strategy} {bins.bins}{' distances' if bins.distances else ''}"
+    return bins
+
+
+def as_lists(counts: Array, block_keys: NDArray[np.uint64], first: int) -> pl.DataFrame:
+    """The counts of each slice that are not 0, as lists of blocks, places and numbers."""
+    _, blocks, bins, channels = counts.shape
+    flat = counts.reshape(-1)
+    found = np.flatnonzero(flat)
+    code, place = np.divmod(found, bins * channels)
+    cell, block = np.divmod(code, blocks)
+    long = pl.DataFrame(
+        {
+            CELL: (cell + first).astype(np.uint32),
+            BLOCKS: block_keys[block],
+            PLACES: place.astype(np.uint32),
+            SUMS: flat[found].astype(np.float64),
+        }
+    )
+    return long.group_by(CELL, maintain_order=True).agg(BLOCKS, PLACES, SUMS)
+
+
+def _units(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> bool:
+    """The units of each block, or their hashes; whether it is the latter. Rows are counted anyway."""
+    if prepared.blocks is None or prepared.request.unit_rows:
+        return False
+    hashed = prepared.blocks.modulus is None
+    keys, units = aggregated.block_keys, aggregated.units
+    if not hashed and resamples_totals(prepared.request.suite):
+        found = prepared.table.frame.select(pl.col(UNIT).drop_nulls().unique().sort()).collect()
+        keys, hashed = found[UNIT].to_numpy(), True
+        units = np.ones(len(keys), dtype=np.int64)
+    lists = {BLOCKS: [keys], SUMS: [units.astype(np.float64)]}
+    frame = pl.DataFrame(lists, schema={BLOCKS: pl.List(pl.UInt64), SUMS: pl.List(pl.Float64)})
+    builder.add(Part("units"), frame)
+    return hashed
+
+
+def resamples_totals(suite: Suite) -> bool:
+    """Whether replicates need to know how many different units there are: those of totals do."""
+    return any(metric.additive for metric in suite.needed("overall", *suite.slices))
+
+
+def query_hashes(bound: Request) -> Any:
+    """The hashes of all queries of a ranking, ascending."""
+    name = bound.suite.columns.query
+    assert name is not None
+    hashed = unit_hash(pl.col(name), bound.schema[name]).drop_nulls().unique().sort()
+    return bound.raw.select(hashed.alias(UNIT)).collect()[UNIT].to_numpy()

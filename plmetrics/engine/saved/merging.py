@@ -1,0 +1,254 @@
+"""States merged into one: their tables end to end, with cells and slices numbered alike, and one grouped sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.engine.saved.counts import Wanted, added
+from plmetrics.engine.saved.units import blocks_of
+from plmetrics.states.saved import (
+    BLOCK,
+    CELL,
+    PART,
+    Builder,
+    Part,
+    Saved,
+)
+from plmetrics.table.slices import order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from plmetrics.engine.saved.units import MergedBlocks
+    from plmetrics.states.saved import Head
+
+_NEW = "@new"
+_SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A state whose table was not read: its head, where the table is, what people call it, and its content's hash."""
+
+    head: Head
+    table: Path | pl.DataFrame
+    place: str
+    content: str
+
+
+@dataclass(slots=True)
+class Alike:
+    """States whose parts, cells and slices have the same numbers; `first` holds what these mean, of one of them.
+
+    `cells` and `slices` are, by number of a part, the new number of each old one.
+    """
+
+    first: Saved
+    states: list[Stored] = field(default_factory=list)
+    moved: dict[int, pl.DataFrame] = field(default_factory=dict)
+
+    @property
+    def head(self) -> Head:
+        """The head of the first."""
+        return self.first.head
+
+    def rows(self) -> pl.LazyFrame:
+        """The tables of all, end to end."""
+        return tables(self.states)
+
+    def rows_of(self, states: Sequence[Stored]) -> pl.LazyFrame:
+        """The tables of some of them."""
+        return tables(states)
+
+    def cells_of(self, index: int) -> int:
+        """The number of the part with the cells of a slice set."""
+        return next(n for n, part in self.head.numbers("cells").items() if index in part.sets)
+
+
+def tables(states: Sequence[Stored]) -> pl.LazyFrame:
+    """The tables of states, end to end."""
+    files = [state.table for state in states if not isinstance(state.table, pl.DataFrame)]
+    frames = [state.table.lazy() for state in states if isinstance(state.table, pl.DataFrame)]
+    scans = [pl.scan_parquet(files, glob=False)] if files else []
+    return pl.concat([*scans, *frames]) if len(scans) + len(frames) > 1 else [*scans, *frames][0]
+
+
+def read(state: Stored, *kinds: str) -> Saved:
+    """A state with the rows of some kinds of parts."""
+    numbers = state.head.numbers(*kinds)
+    names = dict.fromkeys([PART, *(name for part in numbers.values() for name in part.columns)])
+    rows = tables([state]).filter(pl.col(PART).is_in(list(numbers))).select(list(names))
+    return Saved(state.head, rows.collect(), state.place)
+
+
+def merged(states: Sequence[Stored], *, totals: bool) -> Saved:
+    """One state of several that add.
+
+    Args:
+        states: at least one, of which `adding.check` found nothing against it.
+        totals: whether replicates need to know how many different units there are.
+    """
+    alike = by_layout(states)
+    blocks = blocks_of(alike, totals=totals)
+    builder = Builder()
+    groups = list(_groups([group.head for group in alike]))
+    for sets in groups:
+        _cells(builder, sets, alike)
+    for number in range(len(alike[0].head.sets)):
+        _slices(builder, number, alike)
+    _sums(builder, groups, alike, blocks)
+    _scores(builder, alike, blocks)
+    _constants(builder, alike[0].first)
+    blocks.write(builder)
+    return Saved(_head(states, builder, blocks), builder.table(), "the merged states")
+
+
+def by_layout(states: Sequence[Stored]) -> list[Alike]:
+    """The states, those that are numbered alike together."""
+    found: dict[str, Alike] = {}
+    for state in states:
+        if state.head.layout not in found:
+            found[state.head.layout] = Alike(read(state, *_SMALL))
+        found[state.head.layout].states.append(state)
+    return list(found.values())
+
+
+def _groups(heads: Sequence[Head]) -> Iterator[tuple[int, ...]]:
+    """The slice sets whose sums lie together in every state."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for index in range(len(heads[0].sets)):
+        homes = tuple(
+            next(n for n, part in head.numbers("cells").items() if index in part.sets) for head in heads
+        )
+        found.setdefault(homes, []).append(index)
+    yield from map(tuple, found.values())
+
+
+def _cells(builder: Builder, sets: tuple[int, ...], alike: Sequence[Alike]) -> None:
+    """The cells of all states, and the new number of each old one."""
+    columns = list(dict.fromkeys(name for index in sets for name in alike[0].head.sets[index]))
+    own = [group.first.of(group.cells_of(sets[0])) for group in alike]
+    _renumbered(builder, Part("cells", sets), columns, [frame.select(CELL, *columns) for frame in own], alike)
+
+
+def _slices(builder: Builder, number: int, alike: Sequence[Alike]) -> None:
+    """The slices of a set in all states, and the new number of each old one."""
+    part = Part("slices", (number,))
+    own = []
+    for group in alike:
+        place = group.head.number(*part.name[:2])
+        own.append(None if place is None else group.first.of(place))
+    held = [frame for frame in own if frame is not None]
+    if held:
+        columns = [name for name in held[0].columns if name != CELL]
+        _renumbered(builder, part, columns, own, alike)
+
+
+def _renumbered(
+    builder: Builder,
+    part: Part,
+    columns: list[str],
+    own: Sequence[pl.DataFrame | None],
+    alike: Sequence[Alike],
+) -> None:
+    """Add what the cells or slices of some states are, each once and in order, and note their new numbers."""
+    place = len(builder.parts)
+    if columns:
+        every = order(pl.concat([frame.select(columns) for frame in own if frame is not None]).unique())
+    else:
+        every = pl.DataFrame(height=1)
+    every = every.with_row_index(CELL)
+    builder.add(part, every)
+    for group, frame in zip(alike, own, strict=True):
+        if frame is not None and columns:
+            new = every.rename({CELL: _NEW})
+            moved = frame.join(new, on=columns, how="left", nulls_equal=True).select(CELL, _NEW)
+        elif frame is not None:
+            moved = frame.select(CELL, pl.lit(0, dtype=pl.UInt32).alias(_NEW))
+        else:
+            continue
+        group.moved[place] = moved.with_columns(pl.col(CELL, _NEW).cast(pl.UInt32))
+
+
+def _moving(frame: pl.LazyFrame, moved: pl.DataFrame) -> pl.LazyFrame:
+    """Rows with the new numbers of their cells."""
+    if moved.select((pl.col(CELL) == pl.col(_NEW)).all()).item():
+        return frame
+    return frame.join(moved.lazy(), on=CELL).with_columns(pl.col(_NEW).alias(CELL)).drop(_NEW)
+
+
+def _sums(
+    builder: Builder, groups: Sequence[tuple[int, ...]], alike: Sequence[Alike], blocks: MergedBlocks
+) -> None:
+    """The sums of each cell and block in all states."""
+    plans = []
+    for place, sets in enumerate(groups):
+        parts = []
+        for group in alike:
+            known = group.head.parts[group.cells_of(sets[0])]
+            number = group.head.number("sums", known.sets)
+            assert number is not None
+            parts.append((group, number, group.head.parts[number].columns))
+        names = [name for name in parts[0][2] if all(name in columns for _, _, columns in parts)]
+        frames = [
+            _moving(group.rows().filter(pl.col(PART) == number).select(names), group.moved[place])
+            for group, number, _ in parts
+        ]
+        keys = [name for name in (CELL, BLOCK) if name in names]
+        rows = pl.concat([frame.select(names) for frame in frames]) if len(frames) > 1 else frames[0]
+        if BLOCK in keys:
+            rows = rows.with_columns(blocks.folded(BLOCK))
+        plans.append(rows.group_by(keys).agg(pl.exclude(keys).sum()).sort(keys))
+    for sets, frame in zip(groups, pl.collect_all(plans), strict=True):
+        builder.add(Part("sums", sets), frame)
+
+
+def _scores(builder: Builder, alike: Sequence[Alike], blocks: MergedBlocks) -> None:
+    """The counts of each slice, block and place in all states."""
+    found = {part.name: part for group in alike for part in group.head.numbers("scores").values()}
+    slices = {part.sets[0]: n for n, part in enumerate(builder.parts) if part.kind == "slices"}
+    wanted = []
+    for part in found.values():
+        place = slices[part.sets[0]]
+        wanted.append(Wanted(part, builder.frames[place].height, place))
+    for one, rows in zip(wanted, added(wanted, alike, blocks) if wanted else (), strict=True):
+        builder.add(one.part, rows)
+
+
+def _constants(builder: Builder, first: Saved) -> None:
+    """What is the same in all states."""
+    for number, part in first.head.numbers("edges", "usual", "cuts").items():
+        builder.add(part, first.of(number))
+
+
+def _head(states: Sequence[Stored], builder: Builder, blocks: MergedBlocks) -> Head:
+    heads = [state.head for state in states]
+    held = [state.head.states or (state.content,) for state in states]
+    return replace(
+        heads[0],
+        parts=tuple(builder.parts),
+        layout=builder.layout(),
+        rows=_rows([head.rows for head in heads]),
+        files=tuple(file for head in heads for file in head.files),
+        modulus=blocks.modulus,
+        hashed=blocks.hashed,
+        states=tuple(content for own in held for content in own if content),
+        warnings=tuple(dict.fromkeys(word for head in heads for word in head.warnings)),
+    )
+
+
+def _rows(counted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The rows of all states."""
+    dropped = {model: sum(rows["dropped"][model] for rows in counted) for model in counted[0]["dropped"]}
+    pairs = [rows["pairs_read"] for rows in counted if rows["pairs_read"] is not None]
+    return {
+        "read": sum(rows["read"] for rows in counted),
+        "units": sum(rows["units"] for rows in counted),
+        "zero_weight": sum(rows["zero_weight"] for rows in counted),
+        "dropped": dropped,
+        "pairs_read": sum(pairs) if pairs else None,
+    }

@@ -1,0 +1,100 @@
+"""Shares that are judged together: exact binomial tests and intervals of as many units as stand behind each share.
+
+Far out in the tails, where corrected tests read, neither Student's t nor Wilson's form is near its level for shares of
+fewer than some hundred rows. Where rows count alike, the number of rows behind a share is that of its Wilson interval.
+Else it is the number that would give its standard error, less what Student's quantiles add for few blocks.
+
+Source: Korn and Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
+estimated from survey data, Survey Methodology 24(2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core.special import betainc, betaincinv, ndtri, stdtrit
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+WILSON = "wilson"
+_WHOLE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Some rows whose values are shares: `hits` of `size` units, which need not be whole numbers."""
+
+    rows: Index
+    hits: Array
+    size: Array
+
+    def tails(self, limit: float) -> tuple[Array, Array]:
+        """One-sided p values of the tests that the truth is above the limit, and below it."""
+        some, others = self.hits > 0, self.size > self.hits
+        above = betainc(np.where(some, self.hits, 1.0), self.size - self.hits + 1, limit)
+        below = betainc(np.where(others, self.size - self.hits, 1.0), self.hits + 1, 1 - limit)
+        return np.where(some, above, 1.0), np.where(others, below, 1.0)
+
+    def ends(self, beneath: Array, beyond: Array) -> tuple[Array, Array]:
+        """Ends of intervals that leave out so much on either side: those of Clopper and Pearson."""
+        some, others = self.hits > 0, self.size > self.hits
+        lower = betaincinv(np.where(some, self.hits, 1.0), self.size - self.hits + 1, beneath)
+        upper = 1 - betaincinv(np.where(others, self.size - self.hits, 1.0), self.hits + 1, beyond)
+        return np.where(some, lower, 0.0), np.where(others, upper, 1.0)
+
+
+def shares_of(rows: pl.DataFrame, level: float) -> Shares:
+    """The rows that are judged as shares: those with an interval, and a spread or Wilson's form.
+
+    >>> import polars as pl
+    >>> from plmetrics.inference.intervals.wilson import wilson
+    >>> lower, upper = wilson(np.array([0.75]), np.array([200.0]), 0.95)
+    >>> known = {"observed": 0.75, "lower": lower, "upper": upper, "std_error": 0.03}
+    >>> found = shares_of(pl.DataFrame(known | {"blocks": 200, "method": "wilson"}), 0.95)
+    >>> found.hits.tolist(), found.size.tolist()
+    ([150.0], [200.0])
+    """
+    value, lower, upper, error, blocks = (
+        rows[name].cast(float).fill_null(np.nan).to_numpy()
+        for name in ("observed", "lower", "upper", "std_error", "blocks")
+    )
+    closed = (rows["method"] == WILSON).fill_null(value=False).to_numpy()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.where(
+            closed, _of_wilson(value, lower, upper, level), _of_error(value, error, blocks, level)
+        )
+    known = np.isfinite(lower) & np.isfinite(upper) & np.isfinite(size) & (size > 0)
+    index = np.flatnonzero(known & (closed | ((value > 0) & (value < 1))))
+    size = np.where(np.abs(size - np.rint(size)) < _WHOLE * size, np.rint(size), size)[index]
+    hits = value[index] * size
+    return Shares(index, np.where(np.abs(hits - np.rint(hits)) < _WHOLE, np.rint(hits), hits), size)
+
+
+def _of_wilson(value: Array, lower: Array, upper: Array, level: float) -> Array:
+    """The rows behind a Wilson interval of a share: with k = z^2 / n its width solves a quadratic equation in k."""
+    square = (upper - lower) ** 2
+    a, b, c = (square - 1) / 4, square / 2 - value * (1 - value), square / 4
+    k = (-b - np.sqrt(np.maximum(b * b - 4 * a * c, 0.0))) / (2 * a)
+    found: Array = ndtri((1 + level) / 2) ** 2 / k
+    return found
+
+
+def _of_error(value: Array, error: Array, blocks: Array, level: float) -> Array:
+    """The rows that would give a share this standard error, less what few blocks cost.
+
+    The error is that of replicates, too small by the root of 1 - 1 / blocks.
+    """
+    freedom = np.maximum(blocks - 1, 1.0)
+    size = value * (1 - value) / error**2 * freedom / (freedom + 1)
+    quantile = (1 + level) / 2
+    cost = stdtrit(np.maximum(size - 1, 1.0), quantile) / stdtrit(freedom, quantile)
+    found: Array = size * np.minimum(cost, 1.0) ** 2
+    return found

@@ -1,0 +1,204 @@
+"""One suite on the same rows gives the same tables, to the last bit: in any order, files, threads, or parts merged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+from hypothesis import Phase, assume, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from suites.drawn import suites
+
+import plmetrics as plm
+from plmetrics.api.stages import evaluate_suite
+from plmetrics.suite.problems import suite_from_mapping
+from plmetrics.table.source import open_source
+
+TABLES = ("metrics", "comparisons", "gates", "curves", "folds", "cross_validation", "decomposition")
+ROWS = 1_200
+BOTH = {"reproducible": True, "slices": {"region": "region", "big": {"where": "size > 3"}}}
+BOTH |= {"uncertainty": {"replicates": 20}, "compare": "one"}
+OF_LABEL = {"binary": "y", "regression": "amount", "multiclass": "kind", "uplift": "y"}
+SUITES: dict[str, dict[str, Any]] = {
+    "binary": {"metrics": ["log_loss", "brier", "f1", {"name": "cost", "mean": "(score - label) * amount"}]},
+    "weighted": {"weight": "w", "metrics": ["log_loss", "precision", "brier_skill"]},
+    "regression": {"task": "regression", "metrics": ["rmse", "mae", "r2", "pearson", "mean_error"]},
+    "tested": {
+        "unit": None,
+        "uncertainty": None,
+        "compare": {"baseline": "one", "tests": ["paired_t"]},
+        "metrics": ["brier"],
+    },
+    "areas": {
+        "exact": True,
+        "weight": "w",
+        "metrics": ["roc_auc", "ks", "ece"],
+        "curves": ["pr", "reliability"],
+    },
+    "counted": {"exact": False, "metrics": ["roc_auc", "average_precision", "brier"], "curves": ["roc"]},
+    "classes": {"task": "multiclass", "weight": "w", "metrics": ["log_loss", "mcc", "roc_auc"]},
+    "effects": {"task": "uplift", "treatment": "arm", "weight": "w", "metrics": ["ate", "qini"]},
+}
+MODELS: dict[str, Any] = {
+    "regression": {"one": "guess", "other": "p"},
+    "multiclass": {name: {"proba": {k: f"{name}_{k}" for k in "abc"}} for name in ("one", "other")},
+}
+STATES = ("binary", "weighted", "regression", "counted")
+
+
+def asked(name: str) -> dict[str, Any]:
+    """The keyword arguments of a suite."""
+    own = {**BOTH, "unit": "unit", **SUITES[name]}
+    task = own.get("task", "binary")
+    return {**own, "label": OF_LABEL[task], "models": MODELS.get(task, {"one": "p", "other": "q"})}
+
+
+def table(rows: int = ROWS) -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    shares = {name: rng.dirichlet([1.0, 2.0, 3.0], rows) for name in ("one", "other")}
+    amount = np.exp(rng.normal(size=rows) * 2) * 1e3 - 500
+    return pl.DataFrame(
+        {
+            "unit": rng.integers(0, 700, rows),
+            "region": rng.choice(["north", "south", "east"], rows),
+            "size": rng.integers(0, 9, rows),
+            "y": rng.integers(0, 2, rows),
+            "p": rng.random(rows),
+            "q": np.round(rng.random(rows), 2),
+            "w": rng.gamma(2.0, 1.3, rows),
+            "amount": amount,
+            "guess": amount + rng.standard_cauchy(rows) * 100,
+            "kind": rng.choice(["a", "b", "c"], rows),
+            "arm": rng.integers(0, 2, rows),
+            **{f"{name}_{k}": held[:, i] for name, held in shares.items() for i, k in enumerate("abc")},
+        }
+    )
+
+
+def print_of(result: plm.Result) -> str:
+    """A hash of all that the tables of a result say."""
+    texts = [getattr(result, name).write_ndjson() for name in TABLES]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()
+
+
+def layouts(folder: Path) -> dict[str, str]:
+    """The same rows in 1, 7 and 40 files, and in another order."""
+    whole = table()
+    made: dict[str, str] = {}
+    shuffled = whole.sample(fraction=1.0, shuffle=True, seed=3)
+    for name, rows, numbers in (("plain", whole, (1, 7)), ("shuffled", shuffled, (40,))):
+        for files in numbers:
+            place = folder / f"{name}-{files}"
+            place.mkdir()
+            cuts = np.unique(np.r_[0, np.linspace(0, 1, files) ** 2 * ROWS, ROWS].astype(int))
+            for number, (first, last) in enumerate(pairwise(cuts)):
+                rows[int(first) : int(last)].write_parquet(place / f"{number:02}.parquet")
+            made[place.name] = str(place / "*.parquet")
+    return made
+
+
+def main() -> None:
+    """The prints of every suite on every layout, as a process of its own finds them."""
+    found = {
+        name: {
+            layout: print_of(plm.evaluate(path, **asked(name)))
+            for layout, path in json.loads(sys.argv[1]).items()
+        }
+        for name in SUITES
+    }
+    sys.stdout.write(json.dumps(found))
+
+
+@pytest.fixture(scope="module")
+def prints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """All prints of each suite: on 1 and 2 threads, in 1, 7 and 40 files, in two orders."""
+    given_layouts = json.dumps(layouts(tmp_path_factory.mktemp("layouts")))
+    found: dict[str, set[str]] = {name: set() for name in SUITES}
+    for threads in ("1", "2"):
+        names = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+        here = {"PYTHONPATH": os.pathsep.join(sys.path), **dict.fromkeys(names, threads)}
+        ran = subprocess.run(
+            [sys.executable, __file__, given_layouts],
+            env={**os.environ, **here},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        for name, by_layout in json.loads(ran.stdout).items():
+            found[name] |= set(by_layout.values())
+    return found
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_order_files_and_threads_change_no_bit(name: str, prints: dict[str, set[str]]) -> None:
+    assert len(prints[name]) == 1
+
+
+@pytest.mark.parametrize("name", ["binary", "weighted", "regression", "areas"])
+def test_without_it_bits_change(name: str) -> None:
+    rows = table()
+    orders = [rows, *(rows.sample(fraction=1.0, shuffle=True, seed=seed) for seed in range(3))]
+    found = {print_of(plm.evaluate(order, **{**asked(name), "reproducible": False})) for order in orders}
+    assert len(found) > 1
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_merged_states_are_the_whole_to_the_last_bit(name: str, tmp_path: Path) -> None:
+    arguments = asked(name)
+    roles = {key: arguments.pop(key) for key in ("label", "unit", "weight") if arguments.get(key)}
+    suite = {"name": "x", "data": {"path": str(tmp_path / "whole.parquet")}, "columns": roles, **arguments}
+    file = tmp_path / "x.yaml"
+    file.write_text(yaml.safe_dump(suite))
+    rows = table()
+    rows.write_parquet(tmp_path / "whole.parquet")
+    whole = plm.state(file, tmp_path / "whole.state")
+    states, parts = [], 3
+    owner = np.random.default_rng(parts).integers(0, parts, ROWS)
+    for part in range(parts):
+        rows.filter(pl.Series(owner == part)).write_parquet(tmp_path / f"{part}.parquet")
+        path = {"data.path": str(tmp_path / f"{part}.parquet")}
+        states.append(plm.state(file, tmp_path / f"{part}.state", set=path, constants=whole))
+    merged = print_of(plm.merge(*states))
+    plm.merge(*states[1:], state=tmp_path / "rest.state")
+    assert merged == print_of(plm.merge(tmp_path / "rest.state", states[0]))
+    assert merged == print_of(plm.merge(whole))
+    assert merged == print_of(plm.run(file, output=tmp_path / "runs"))
+
+
+def tables_of(suite: dict[str, Any], rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The result tables of a suite as a mapping."""
+    result = evaluate_suite(suite_from_mapping(suite), open_source(rows))
+    return {name: getattr(result, name) for name in TABLES}
+
+
+@settings(phases=(Phase.explicit, Phase.generate))
+@given(made=suites(), seed=st.integers(0, 1 << 20))
+def test_random_suites_in_another_order(made: tuple[dict[str, Any], pl.DataFrame], seed: int) -> None:
+    suite, rows = made
+    suite["data"] = {}
+    assume("unit" in suite["columns"] or "query" in suite["columns"] or "uncertainty" not in suite)
+    assume(suite.get("exact") is not False)
+    shuffled = rows.sample(fraction=1.0, shuffle=True, seed=seed)
+    one, other = (tables_of({**suite, "reproducible": True}, order) for order in (rows, shuffled))
+    plain = tables_of(suite, rows)
+    for name in TABLES:
+        assert_frame_equal(one[name], other[name], check_exact=True)
+        near, apart = (tables[name].drop("note", strict=False) for tables in (one, plain))
+        cancelled = 1e-12 if name == "metrics" else 1e-7
+        assert_frame_equal(near, apart, rel_tol=1e-9, abs_tol=cancelled)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,326 @@
+"""States of parts of a table, merged, give what one run over all of it gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from suites.drawn import suites
+
+import plmetrics as plm
+from plmetrics.catalogue.metric import Facts
+from plmetrics.engine.saved import counts
+from plmetrics.runs.fingerprint import fingerprint
+from plmetrics.runs.states import read_head, write_state
+from plmetrics.suite.problems import suite_from_mapping
+from plmetrics.suite.written import written
+
+TABLES = ("metrics", "comparisons", "gates", "curves", "decomposition")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("states")
+
+
+def suite_file(folder: Path, suite: dict[str, Any]) -> Path:
+    import yaml
+
+    file = folder / "suite.yaml"
+    file.write_text(yaml.safe_dump(suite, sort_keys=False))
+    return file
+
+
+def carried(suite: dict[str, Any]) -> bool:
+    """Whether a state carries all of a suite."""
+    from plmetrics.engine.saved.carried import countable
+
+    try:
+        asked = suite_from_mapping(suite)
+        countable(asked.settled(Facts(("a", "b", "c"))))
+    except plm.ConfigError:
+        return False
+    return True
+
+
+def assert_same(merged: plm.Result, whole: plm.Result) -> None:
+    """The tables of two results, values to 1e-12 and intervals to 1e-9; statuses, counts and order exactly."""
+    for name in TABLES:
+        assert_frame_equal(getattr(merged, name), getattr(whole, name), rel_tol=1e-9, abs_tol=1e-12)
+    columns = [column for column in ("value", "weight", "bound") if column in whole.metrics]
+    assert_frame_equal(
+        merged.metrics.select(columns), whole.metrics.select(columns), rel_tol=1e-11, abs_tol=1e-12
+    )
+    assert merged.verdict == whole.verdict
+    for key in ("read", "zero_weight", "used", "dropped"):
+        assert merged.record["rows"][key] == whole.record["rows"][key]
+
+
+def written_parts(folder: Path, table: pl.DataFrame, owner: np.ndarray, parts: int) -> list[Path]:
+    """The rows of a table in a file for each part; the names tell rows apart in the whole table, too."""
+    for old in (folder / "parts").glob("*.parquet"):
+        old.unlink()
+    (folder / "parts").mkdir(exist_ok=True)
+    files = []
+    for part in range(parts):
+        rows = table.filter(pl.Series(owner == part))
+        if rows.height:
+            files.append(folder / "parts" / f"part-{part:02d}.parquet")
+            rows.write_parquet(files[-1])
+    return files
+
+
+def states_of(file: Path, files: list[Path], folder: Path) -> list[plm.State]:
+    """The states of some files, with the constants of all of them together."""
+    whole = plm.state(file, folder / "whole.state", set={"data.path": "parts/*.parquet"})
+    return [
+        plm.state(file, folder / f"{part.stem}.state", set={"data.path": str(part)}, constants=whole)
+        for part in files
+    ]
+
+
+@settings(max_examples=max(8, settings.default.max_examples // 2))
+@given(made=suites(), parts=st.integers(1, 12), seed=st.integers(0, 1 << 20))
+def test_parts_give_what_the_whole_gives(
+    made: tuple[dict[str, Any], pl.DataFrame], parts: int, seed: int, folder: Path
+) -> None:
+    suite, table = made
+    if suite["task"] in {"regression", "quantile", "uplift"}:  # a million beside 1.5 leaves r2 few digits
+        table = table.with_columns(pl.col("y").replace(1e6, 3.0))
+    suite = {**suite, "data": {"path": "parts/*.parquet"}}
+    suite["exact"] = False
+    assume(carried(suite))
+    key = table["unit"].to_numpy() if suite["task"] == "ranking" else np.arange(table.height)
+    owner = np.random.default_rng(seed).integers(0, parts, key.max() + 1)[key]
+    files = written_parts(folder, table, owner, parts)
+    with_weight = [
+        f for f in files if "weight" not in suite["columns"] or (pl.read_parquet(f)["w"] > 0).any()
+    ]
+    file = suite_file(folder, suite)
+    whole = plm.run(file, output=folder / "runs")
+    if len(with_weight) < len(files):
+        for empty in set(files) - set(with_weight):
+            empty.unlink()
+        whole = plm.run(file, output=folder / "runs")
+    assert_same(plm.merge(*states_of(file, with_weight, folder)), whole)
+
+
+CUSTOMERS: dict[str, Any] = {
+    "name": "risk",
+    "data": {"path": "parts/*.parquet"},
+    "columns": {"label": "y", "unit": "customer"},
+    "models": {"one": "p", "two": "q"},
+    "metrics": ["roc_auc", "average_precision", "brier", "recall", "tp", "ece"],
+    "slices": {"region": "region", "size": {"column": "size", "quantiles": 3}},
+    "uncertainty": {"replicates": 50},
+    "compare": {"baseline": "one"},
+    "exact": False,
+}
+
+
+def customers(rows: int, units: int, seed: int = 1) -> pl.DataFrame:
+    """A table of customers that have several rows, all over it."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(rows) < 0.3
+    return pl.DataFrame(
+        {
+            "y": positive.astype(np.int8),
+            "p": np.round(1 / (1 + np.exp(0.5 - positive - rng.normal(size=rows))), 3),
+            "q": 1 / (1 + np.exp(0.5 - positive - rng.normal(size=rows))),
+            "customer": rng.integers(0, units, rows),
+            "region": pl.Series(["north", "south", None]).gather(rng.integers(0, 3, rows)),
+            "size": rng.integers(0, 100, rows),
+        }
+    )
+
+
+@pytest.mark.parametrize("unit", ["customer", None])
+@pytest.mark.parametrize(("rows", "units"), [(3000, 900), (9000, 6000)])
+def test_few_units_and_many_add(folder: Path, rows: int, units: int, unit: str | None) -> None:
+    """Blocks of their own stay while units are few, and fold where all parts together have many."""
+    table = customers(rows, units)
+    owner = np.searchsorted([100, 150, rows // 2], np.arange(rows), side="right")
+    files = written_parts(folder, table, owner, 4)
+    file = suite_file(folder, {**CUSTOMERS, "columns": {"label": "y", "unit": unit}})
+    merged = plm.merge(*states_of(file, files, folder))
+    assert_same(merged, plm.run(file, output=folder / "runs"))
+
+
+def test_months_merge_as_their_days_do(folder: Path) -> None:
+    table = customers(6000, 3000)
+    files = written_parts(folder, table, np.arange(6000) // 1000, 6)
+    file = suite_file(folder, CUSTOMERS)
+    days = states_of(file, files, folder)
+    months = [folder / "first.state", folder / "second.state"]
+    plm.merge(*days[:2], state=months[0])
+    plm.merge(*days[2:], state=months[1])
+    assert_same(plm.merge(*months), plm.merge(*days))
+    with pytest.raises(plm.DataError, match=r"first\.state and .*part-01\.state hold the same state"):
+        plm.merge(months[0], days[1])
+
+
+def test_arrays_and_grouped_sums_add_alike(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = written_parts(folder, customers(6000, 3000), np.arange(6000) // 2000, 3)
+    days = states_of(suite_file(folder, CUSTOMERS), files, folder)
+    monkeypatch.setattr(counts, "_FEW", 1 << 40)
+    dense = plm.merge(*days)
+    monkeypatch.setattr(counts, "MOST_BYTES", 0)
+    assert_same(plm.merge(*days), dense)
+
+
+def test_a_later_day_may_have_other_slices(folder: Path) -> None:
+    suite = {"label": "y", "models": "p", "metrics": ["brier", "recall"], "slices": ["region"]}
+    days = [
+        pl.DataFrame({"y": [1, 0, 1], "p": [0.9, 0.2, 0.4], "region": ["north", "north", "south"]}),
+        pl.DataFrame({"y": [1, 0, 0], "p": [0.7, 0.6, 0.1], "region": ["east", "north", None]}),
+    ]
+    merged = plm.merge(*(plm.state(day, **suite) for day in days))
+    assert_same(merged, plm.evaluate(pl.concat(days), **suite))
+    assert merged.metrics["slice"].unique(maintain_order=True).to_list() == [
+        "all",
+        "region=east",
+        "region=north",
+        "region=south",
+        "region=null",
+    ]
+
+
+def test_the_same_rows_give_the_same_file(folder: Path) -> None:
+    files = written_parts(folder, customers(500, 200), np.zeros(500, dtype=np.int64), 1)
+    file = suite_file(folder, CUSTOMERS)
+    where = {"data.path": str(files[0])}
+    first, second = (plm.state(file, folder / name, set=where) for name in ("a.state", "b.state"))
+    assert first.content == second.content
+    assert (folder / "a.state").read_bytes() == (folder / "b.state").read_bytes()
+    with pytest.raises(plm.DataError, match="hold the same state"):
+        plm.merge(first, second)
+    twice = plm.merge(first, second, allow_overlap=True)
+    assert twice.metrics["n"][0] == 1000
+
+
+@pytest.fixture
+def two_days(folder: Path) -> tuple[Path, list[Path]]:
+    """A suite of sums, and the states of two days."""
+    files = written_parts(folder, customers(300, 100), np.arange(300) // 150, 2)
+    file = suite_file(folder, {**CUSTOMERS, "metrics": ["brier"], "slices": {"region": "region"}})
+    out = [folder / f"{part.stem}.state" for part in files]
+    for part, path in zip(files, out, strict=True):
+        plm.state(file, path, set={"data.path": str(part)})
+    return file, out
+
+
+@pytest.mark.parametrize("place", [8, 200, -500, -300])
+def test_a_damaged_state_is_refused(two_days: tuple[Path, list[Path]], place: int) -> None:
+    _, (first, second) = two_days
+    content = bytearray(second.read_bytes())
+    content[place] ^= 1
+    second.write_bytes(content)
+    with pytest.raises(plm.DataError, match=rf"{second.name} is damaged"):
+        plm.merge(first, second)
+
+
+@pytest.mark.parametrize("size", [0, 3, 100, -1])
+def test_a_truncated_state_is_refused(two_days: tuple[Path, list[Path]], size: int) -> None:
+    _, (first, second) = two_days
+    second.write_bytes(second.read_bytes()[:size])
+    with pytest.raises(plm.DataError, match=rf"{second.name} is truncated"):
+        plm.merge(first, second)
+
+
+def test_what_is_no_state_is_refused(two_days: tuple[Path, list[Path]], folder: Path) -> None:
+    _, (first, _) = two_days
+    pl.DataFrame({"a": [1]}).write_parquet(folder / "table.parquet")
+    with pytest.raises(plm.DataError, match="is a parquet file, but no state"):
+        plm.merge(first, folder / "table.parquet")
+    with pytest.raises(plm.DataError, match="no such file"):
+        plm.merge(first, folder / "nowhere.state")
+
+
+def test_another_format_is_refused(two_days: tuple[Path, list[Path]]) -> None:
+    _, (first, second) = two_days
+    head, _ = read_head(second)
+    table = pl.read_parquet(second)
+    write_state(second, dataclasses.replace(head, format=99), table)
+    with pytest.raises(plm.DataError, match="is of format 99"):
+        plm.merge(first, second)
+
+
+def test_states_of_other_suites_are_refused(two_days: tuple[Path, list[Path]]) -> None:
+    file, (first, second) = two_days
+    where = {"data.path": str(file.parent / "parts" / "part-01.parquet")}
+    plm.state(file, second, set={**where, "uncertainty.replicates": 60, "min_rows": 5})
+    with pytest.raises(plm.ConfigError, match=r"different suites: .* min_rows, uncertainty.replicates"):
+        plm.merge(first, second)
+
+
+def test_other_constants_are_refused(two_days: tuple[Path, list[Path]]) -> None:
+    file, states = two_days
+    metrics = {
+        "metrics": ["brier", "recall(threshold=max(f1))"],
+        "slices": {"size": CUSTOMERS["slices"]["size"]},
+    }
+    for number, state in enumerate(states):
+        where = file.parent / "parts" / f"part-0{number}.parquet"
+        plm.state(file, state, set={"data.path": str(where), **metrics})
+    with pytest.raises(plm.ConfigError) as raised:
+        plm.merge(*states)
+    text = str(raised.value)
+    assert "the threshold of max(f1) for model 'one' is" in text
+    assert "the quantile edges of column 'size' are" in text
+    assert "--constants" in text
+
+
+def test_a_file_in_two_states_is_refused(two_days: tuple[Path, list[Path]]) -> None:
+    file, (first, second) = two_days
+    plm.state(file, second, set={"data.path": "parts/*.parquet"})
+    with pytest.raises(plm.DataError, match=r"part-00.parquet was read for .*part-00.state and for"):
+        plm.merge(first, second)
+
+
+def test_a_query_in_two_states_is_refused() -> None:
+    def day(queries: list[int]) -> plm.State:
+        rows = pl.DataFrame({"q": queries, "y": [1, 0] * 2, "p": [0.1, 0.2, 0.3, 0.4]})
+        return plm.state(
+            rows, task="ranking", label="y", models="p", query="q", metrics=["mrr"], name="search"
+        )
+
+    merged = plm.merge(day([1, 1, 2, 2]), day([3, 3, 4, 4]))
+    assert merged.metrics["n"].to_list() == [4]
+    with pytest.raises(plm.DataError, match="1 query has rows in more than one state"):
+        plm.merge(day([1, 1, 2, 2]), day([2, 2, 4, 4]))
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"metrics": ["ece(bins=5, strategy=quantile)"]}, "needs the rows in order"),
+        ({"exact": True}, "exact: true needs the rows"),
+        ({"find_slices": {"columns": ["region"], "metric": "brier"}}, "find_slices searches the rows"),
+        ({"calibrate": {"method": "platt", "fit_on": "size > 50"}}, "calibrate fits on rows"),
+        ({"baseline": True}, "baseline is made from all rows"),
+        ({"fold": "size"}, "folds belong to one run"),
+        (
+            {"metrics": ["roc_auc"], "compare": {"baseline": "one", "tests": ["delong"]}},
+            "delong needs the rows",
+        ),
+        ({"uncertainty": True}, "rows without a file have no names"),
+    ],
+)
+def test_what_needs_the_rows_is_refused(asked: dict[str, Any], named: str) -> None:
+    models = {"one": "p", "two": "q"}
+    with pytest.raises(plm.ConfigError, match=named):
+        plm.state(customers(50, 20), **{"label": "y", "models": models, "metrics": ["brier"], **asked})
+
+
+@given(made=suites())
+def test_a_suite_is_written_as_it_was_read(made: tuple[dict[str, Any], pl.DataFrame]) -> None:
+    suite = suite_from_mapping(made[0])
+    assert fingerprint(suite_from_mapping(json.loads(json.dumps(written(suite))))) == fingerprint(suite)

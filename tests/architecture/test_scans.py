@@ -1,0 +1,108 @@
+"""How often runs read their files, and that nothing they do falls back: told by `explain`, and watched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from architecture.watching import Collection, watched
+from hypothesis import given, settings
+from suites.sections import with_sections
+
+import plmetrics as plm
+from plmetrics import api
+from plmetrics.core.errors import DataError
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+STAGES = {
+    "request": "prepare",
+    "passes": "aggregate",
+    "repeated": "aggregate",
+    "stream": "order",
+    "ranges": "order",
+    "rows": "order",
+    "paired": "tests",
+    "windows": "drift",
+}
+"""The stages of modules that are not called like one."""
+
+SCANS = {
+    "slices": {"prepare": 2, "aggregate": 1},
+    "binary": {"prepare": 4, "aggregate": 1},
+    "custom": {"prepare": 1, "aggregate": 1},
+    "drift": {"prepare": 1, "aggregate": 1, "drift": 4},
+    "forecast": {"prepare": 4, "aggregate": 1},
+    "find_slices": {"aggregate": 1, "search": 2},
+    "ranking": {"prepare": 2},
+    "trec": {},
+}
+"""How often a stage reads the files at most: more is a scan that was not shared."""
+
+
+def by_stage(made: list[Collection]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for each in made:
+        found[STAGES.get(each.where, each.where)] += each.scans
+    return found
+
+
+def ran(suite: Path, output: Path) -> list[Collection]:
+    few = {"uncertainty.replicates": 10} if "uncertainty:" in suite.read_text() else {}
+    with watched() as made:
+        plm.run(suite, output=output, set=few)
+    return list(made)
+
+
+def agrees(suite: Path, made: list[Collection]) -> None:
+    """Whether `explain` tells what was seen; a ranking's queries are made while it is prepared."""
+    told: Counter[str] = Counter()
+    more = set()
+    for part in api.explain(suite).passes:
+        stage = "prepare" if part.stage == "rank" else part.stage
+        told[stage] += part.scans
+        more |= {stage} if part.at_least else set()
+    seen = by_stage(made)
+    for stage in {*told, *seen}:
+        assert seen[stage] == told[stage] or (stage in more and seen[stage] > told[stage]), (told, seen)
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_scans_of_a_suite(tmp_path: Path, name: str) -> None:
+    suite = CONFIGS / f"{name}.yaml"
+    made = ran(suite, tmp_path)
+    assert dict(by_stage(made)) == SCANS[name]
+    assert not [each for each in made if each.stuck]
+    agrees(suite, made)
+
+
+@settings(max_examples=max(4, settings.default.max_examples // 10))
+@given(made=with_sections())
+def test_scans_of_any_suite(
+    made: tuple[dict[str, Any], pl.DataFrame], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    suite, table = made
+    folder = tmp_path_factory.mktemp("scans")
+    table.write_parquet(folder / "table.parquet")
+    file = folder / "suite.yaml"
+    file.write_text(yaml.safe_dump(suite, sort_keys=False))
+    try:
+        collected = ran(file, folder / "runs")
+    except DataError:
+        return
+    assert not [each for each in collected if each.stuck]
+    agrees(file, collected)
+
+
+def test_a_scan_that_is_not_shared_is_seen(tmp_path: Path) -> None:
+    pl.DataFrame({"x": [1.0, 2.0]}).write_parquet(tmp_path / "x.parquet")
+    rows = pl.scan_parquet(tmp_path / "x.parquet")
+    with watched() as made:
+        pl.collect_all([rows.filter(pl.col("x") > 1.5), rows.filter(pl.col("x") < 1.5)])
+        rows.select(pl.col("x").median()).collect()
+        pl.DataFrame({"x": [2.0, 1.0]}).sort("x")
+    assert [each.scans for each in made] == [2, 1]
+    assert [bool(each.stuck) for each in made] == [False, True]

@@ -1,0 +1,124 @@
+"""Shares in corrected gates against binomial probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+import plmetrics as plm
+from plmetrics.gates.shares import shares_of
+from plmetrics.gates.simultaneous import widened
+
+LEVEL, SHARE = 0.9, 0.05
+
+
+def of_rows(hits: Any, rows: Any, method: str = "wilson", blocks: Any = None) -> pl.DataFrame:
+    hits = np.asarray(hits, dtype=float)
+    rows = np.zeros_like(hits) + rows
+    lower, upper = proportion_confint(hits, rows, alpha=1 - LEVEL, method="wilson")
+    value = hits / rows
+    known = {"observed": value, "lower": lower, "upper": upper, "method": method}
+    error = np.sqrt(value * (1 - value) / rows)
+    return pl.DataFrame(known | {"std_error": error, "blocks": rows if blocks is None else blocks})
+
+
+def judged(rows: pl.DataFrame, limit: float, correction: str = "bonferroni") -> pl.DataFrame:
+    return widened(rows, limit, correction, bounds=(0.0, 1.0), scale="", level=LEVEL, kind="proportion").sort(
+        "observed"
+    )
+
+
+@pytest.mark.parametrize("rows", [2, 17, 300, 123_456])
+def test_a_wilson_interval_says_how_many_rows_it_is_of(rows: int) -> None:
+    hits = np.unique([0, 1, rows // 2, rows // 3, rows - 1, rows])
+    found = shares_of(of_rows(hits, rows), LEVEL)
+    np.testing.assert_array_equal(found.size, rows)
+    np.testing.assert_array_equal(found.hits, hits)
+
+
+@pytest.mark.parametrize("number", [1, 5, 20])
+def test_ends_are_those_of_clopper_and_pearson(number: int) -> None:
+    hits = np.arange(number)
+    found = judged(of_rows(hits, 30), 0.5)
+    expected = proportion_confint(hits, 30, alpha=(1 - LEVEL) / number, method="beta")
+    assert found["lower"].to_list() == pytest.approx(expected[0])
+    assert found["upper"].to_list() == pytest.approx(expected[1])
+    assert set(found["family_size"]) == {number}
+
+
+@pytest.mark.parametrize("method", ["wilson", "percentile"])
+@pytest.mark.parametrize("rows", [12, 30, 80])
+@pytest.mark.parametrize("truth", [0.5, 0.8, 0.95])
+def test_no_share_is_judged_wrongly_more_often_than_it_may_be(rows: int, truth: float, method: str) -> None:
+    hits = np.arange(rows + 1)
+    table = of_rows(hits, rows, method).with_columns(
+        method=pl.when(pl.col("observed").is_in([0.0, 1.0])).then(pl.lit("wilson")).otherwise("method")
+    )
+    found = judged(table, truth)
+    chance = stats.binom.pmf(hits, rows, truth)
+    each = SHARE / (rows + 1)
+    assert chance[(found["lower"] > truth).to_numpy()].sum() <= each
+    assert chance[(found["upper"] < truth).to_numpy()].sum() <= each
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "benjamini_hochberg"])
+def test_p_values_and_intervals_agree(correction: str) -> None:
+    random = np.random.default_rng(2)
+    rows = random.integers(5, 90, 20)
+    hits = random.binomial(rows, 0.7)
+    table = of_rows(hits, rows)
+    found = widened(table, 0.55, correction, bounds=(0.0, 1.0), scale="", level=LEVEL, kind="proportion")
+    p = [stats.binomtest(int(k), int(n), 0.55, "greater").pvalue for k, n in zip(hits, rows, strict=True)]
+    passed = np.array(plm.tests.adjusted(p, method=correction), dtype=float) <= SHARE
+    np.testing.assert_array_equal((found["lower"] >= 0.55).to_numpy(), passed)
+    assert passed.any()
+
+
+def test_few_clusters_make_a_share_less_sure() -> None:
+    rows = of_rows([70, 70, 70], 100, "t", blocks=[100, 12, 3])
+    size = shares_of(rows, LEVEL).size
+    assert size[0] == pytest.approx(99)
+    assert size[0] > size[1] > size[2]
+    wider = rows.with_columns(std_error=2 * pl.col("std_error"))
+    assert shares_of(wider, LEVEL).size[0] == pytest.approx(99 / 4, rel=0.05)
+
+
+def test_what_has_no_interval_or_no_spread_is_not_judged() -> None:
+    rows = of_rows([5, 6, 0], 10, "percentile").with_columns(
+        lower=pl.when(pl.col("observed") == 0.5).then(None).otherwise("lower")
+    )
+    assert shares_of(rows, LEVEL).rows.tolist() == [1]
+    assert (
+        widened(rows, 0.5, "holm", bounds=(0.0, 1.0), scale="", level=LEVEL, kind="proportion")[
+            "lower"
+        ].null_count()
+        == 2
+    )
+
+
+@pytest.mark.parametrize("method", ["auto", "bootstrap", "jackknife"])
+def test_gates_of_a_suite(method: str) -> None:
+    label = np.tile([1, 1, 1, 0], 90)
+    frame = pl.DataFrame({"y": 1, "p": label.astype(float), "g": np.repeat(np.arange(9), 40)})
+    gate = {
+        "metric": "accuracy",
+        "at_least": 0.6,
+        "slices": "g",
+        "using": "interval",
+        "correction": "bonferroni",
+    }
+    asked = {
+        "metrics": ["accuracy"],
+        "slices": {"g": "g"},
+        "uncertainty": {"method": method, "replicates": 400},
+    }
+    found = plm.evaluate(frame, label="y", models="p", gates=[gate], **asked).gates
+    expected = proportion_confint(30, 40, alpha=0.05 / 9, method="beta")
+    slack = 1e-9 if method == "auto" else 0.03
+    assert found["lower"].to_list() == pytest.approx([expected[0]] * 9, abs=slack)
+    assert found["upper"].to_list() == pytest.approx([expected[1]] * 9, abs=slack)

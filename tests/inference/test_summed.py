@@ -1,0 +1,65 @@
+"""Replicates of sums: counts go through single precision only where nothing of them can be lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plmetrics.inference.estimates import chunks
+from plmetrics.inference.summed import _drawn, _exact_in_single
+from plmetrics.inference.weights import draw_weights
+from plmetrics.states.sums import SlicedSums
+
+BLOCKS = 40
+WEIGHTS = draw_weights(np.ones(BLOCKS, dtype=np.int64), 300, seed=3)
+RNG = np.random.default_rng(4)
+COLUMNS = {
+    "n": RNG.integers(0, 400_000, (5, BLOCKS)).astype(np.float64),
+    "hits": RNG.integers(0, 3, (5, BLOCKS)).astype(np.float64),
+    "none": np.zeros((5, BLOCKS)),
+    "large": RNG.integers(1 << 40, 1 << 44, (5, BLOCKS)).astype(np.float64),
+    "losses": RNG.random((5, BLOCKS)),
+    "signed": RNG.integers(-3, 3, (5, BLOCKS)).astype(np.float64),
+}
+
+
+def test_replicates_are_sums_of_the_drawn_blocks():
+    drawn = _drawn(WEIGHTS, COLUMNS)
+    assert set(drawn) == set(COLUMNS)
+    for name, column in COLUMNS.items():
+        expected = np.array([(row * column).sum(axis=1) for row in WEIGHTS.counts.astype(np.float64)])
+        if name == "losses":
+            assert drawn[name] == pytest.approx(expected, rel=1e-14)
+        else:
+            assert np.array_equal(drawn[name], expected), name
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [
+        (0.0, True),
+        (float((1 << 24) // BLOCKS), True),
+        (float((1 << 24) // BLOCKS + 1), False),
+        (0.5, False),
+        (-1.0, False),
+        (np.inf, False),
+        (np.nan, False),
+    ],
+)
+def test_single_precision_is_for_whole_numbers_whose_sums_it_holds(value, exact):
+    column = np.zeros((2, BLOCKS))
+    column[1, 7] = value
+    assert _exact_in_single(column) is exact
+
+
+@pytest.mark.parametrize(("replicates", "widest"), [(10, 512), (1000, 512), (1 << 17, 4)])
+def test_more_replicates_are_of_fewer_slices_at_once(replicates, widest):
+    slices = 600
+    sums = SlicedSums(
+        np.arange(slices), np.zeros(slices, dtype=np.int64), {"n": np.arange(slices) + 1.0}, slices, 1
+    )
+    weights = draw_weights(np.ones(1, dtype=np.int64), replicates, seed=0)
+    cut = list(chunks(sums, weights))
+    assert [chunk.first for chunk in cut] == list(range(0, slices, widest))
+    assert cut[-1].last == slices
+    assert np.concatenate([chunk.sums.total("n") for chunk in cut]).tolist() == list(range(1, slices + 1))
