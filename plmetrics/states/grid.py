@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from plmetrics.states.locate import FixedBins, Keys
 
-FINE_BINS = 16_384
+FINE_BINS = 20_000
 Bins = Literal["fine", "coarse"] | Binning
 _LONG_RUN = 512
 
