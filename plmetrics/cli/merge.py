@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Format
+from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat
 from plmetrics.cli.progress import Progress
+from plmetrics.cli.run import show_and_exit
 
 
 def merge(
@@ -37,14 +38,9 @@ def merge(
         bool,
         typer.Option("--allow-overlap", help="Take states that share a file; its rows then count twice."),
     ] = False,
-    form: Annotated[
-        Format,
-        typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
-    ] = Format.text,
+    form: ResultFormat = Format.text,
     debug: Debug = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
-    ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print the results of all rows that states are of.
 
@@ -54,14 +50,9 @@ def merge(
     """
     with guarded(debug=debug):
         from plmetrics import api
-        from plmetrics.cli.console import write_result
-        from plmetrics.cli.run import result_text, warn
-        from plmetrics.runs.failure import verdict_exit_code
 
         with Progress(sys.stderr, quiet=quiet) as progress:
             result = api.merge(
                 *states, output=output, state=merged, allow_overlap=allow_overlap, progress=progress
             )
-        write_result(result_text(result, form, quiet=quiet))
-        warn(result, form)
-        raise typer.Exit(verdict_exit_code(result.verdict))
+        show_and_exit(result, form, quiet=quiet)

@@ -49,6 +49,15 @@ class Format(StrEnum):
     csv = "csv"
 
 
+ResultFormat: TypeAlias = Annotated[
+    Format,
+    typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
+]
+Quiet: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
+]
+
+
 def overrides(settings: Sequence[str] | None) -> dict[str, str]:
     """Keys and texts of `--set`, the last one of a key in force.
 

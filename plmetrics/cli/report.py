@@ -9,7 +9,7 @@ import typer
 
 from plmetrics.cli.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Format, RunPath
+from plmetrics.cli.options import Debug, Format, ResultFormat, RunPath
 
 if TYPE_CHECKING:
     from plmetrics.runs.reading import StoredResult
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 def report(
     run: RunPath,
-    form: Annotated[
-        Format,
-        typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
-    ] = Format.text,
+    form: ResultFormat = Format.text,
     debug: Debug = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates.")] = False,
 ) -> None:

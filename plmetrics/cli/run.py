@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from plmetrics.cli.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Format, Settings, SuiteFile, overrides
+from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat, Settings, SuiteFile, overrides
 from plmetrics.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -29,14 +29,9 @@ def run(
         ),
     ] = None,
     settings: Settings = None,
-    form: Annotated[
-        Format,
-        typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
-    ] = Format.text,
+    form: ResultFormat = Format.text,
     debug: Debug = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
-    ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Evaluate a suite, write its run folder and print the result.
 
@@ -44,13 +39,19 @@ def run(
     """
     with guarded(debug=debug):
         from plmetrics import api
-        from plmetrics.runs.failure import verdict_exit_code
 
         with Progress(sys.stderr, quiet=quiet) as progress:
             result = api.run(suite, output=output, set=overrides(settings), progress=progress)
-        write_result(result_text(result, form, quiet=quiet))
-        warn(result, form)
-        raise typer.Exit(verdict_exit_code(result.verdict))
+        show_and_exit(result, form, quiet=quiet)
+
+
+def show_and_exit(result: Result, form: Format, *, quiet: bool) -> NoReturn:
+    """Print a result and its warnings, and end with the exit code of its verdict."""
+    from plmetrics.runs.failure import verdict_exit_code
+
+    write_result(result_text(result, form, quiet=quiet))
+    warn(result, form)
+    raise typer.Exit(verdict_exit_code(result.verdict))
 
 
 def result_text(result: Result, form: Format, *, quiet: bool) -> str:

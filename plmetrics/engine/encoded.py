@@ -16,6 +16,7 @@ from plmetrics.states.locate import Locator
 from plmetrics.states.scores import balanced_edges
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import LABEL, UNIT, WEIGHT, valid_column
+from plmetrics.table.sampling import every_kth
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _chosen(prepared: Prepared, step: int) -> pl.LazyFrame:
     """Every k-th row; where the order of rows must not show, about as many by a hash of unit and scores."""
     frame = prepared.table.frame
     if not prepared.request.suite.reproducible:
-        return frame.with_row_index("@row").filter(pl.col("@row") % step == 0)
+        return every_kth(frame, step)
     names = [score_column(model) for model in prepared.request.models]
     words = [(pl.col(name) + 0.0).fill_null(0.0).reinterpret(dtype=pl.UInt64) for name in names]
     if UNIT in frame.collect_schema().names():

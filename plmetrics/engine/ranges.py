@@ -23,6 +23,7 @@ from plmetrics.engine.stream import models_on_grids
 from plmetrics.states.points import ByCell, SetPoints, SlicedPoints, add_range
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import valid_column
+from plmetrics.table.sampling import every_kth
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ def _ranges(prepared: Prepared, model: str, number: int) -> Iterator[Limits]:
         return
     column = score_column(model)
     step = max(1, prepared.rows.read // SAMPLE_ROWS)
-    rows = prepared.table.frame.with_row_index("@row").filter(pl.col("@row") % step == 0)
+    rows = every_kth(prepared.table.frame, step)
     sample = rows.select(column).filter(pl.col(column).is_finite()).collect()[column].sort().to_numpy()
     places = len(sample) * np.arange(1, number) // number
     edges = np.unique(sample[places]) if len(sample) else sample

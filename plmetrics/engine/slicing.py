@@ -12,6 +12,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.folds import MOST_FOLDS, check_folds, fold_warnings
 from plmetrics.table.roles import prediction_table
+from plmetrics.table.sampling import every_kth
 from plmetrics.table.slice_keys import OTHER, TAG_SEPARATOR, SliceKey, bin_index, top_index, value_text
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_values, without_excluded
 
@@ -101,8 +102,7 @@ def _settling(key: SliceKey, request: Request, table: PredictionTable, rows: int
     step = 1 + (rows - 1) // EXACT_ROWS
     if step == 1:
         return table.frame.select(columns).sort("value")
-    chosen = table.frame.with_row_index("@row").filter(pl.col("@row") % step == 0)
-    return chosen.select(columns).sort("value")
+    return every_kth(table.frame, step).select(columns).sort("value")
 
 
 def _settle(key: SliceKey, request: Request, found: pl.DataFrame) -> SliceKey:

@@ -6,8 +6,6 @@ from the rows as they came.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from plmetrics.core.threads import each, processors
 from plmetrics.states.coarse import Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores import (
     CLASSES,
@@ -190,11 +189,10 @@ def _coarse_place(edges: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArra
 
 def _in_threads(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDArray[Any]) -> NDArray[Number]:
     """An element-wise function over an array, in pieces where it is long."""
-    pieces = min(os.cpu_count() or 1, len(values) // _ROWS_A_THREAD)
+    pieces = min(processors(), len(values) // _ROWS_A_THREAD)
     if pieces <= 1:
         return function(values)
-    with ThreadPoolExecutor() as pool:
-        return np.concatenate(list(pool.map(function, np.array_split(values, pieces))))
+    return np.concatenate(each(function, np.array_split(values, pieces)))
 
 
 def _kept(values: NDArray[Number], keep: NDArray[np.bool_] | None) -> NDArray[Number]:
