@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     Scored = tuple[Array, Codes]
 
 SAMPLE_ROWS = 400_000
-BATCH_ROWS = 4_000_000
+BATCH_ROWS = 2_000_000
 STEP_ROWS = 1 << 18
 FINE_SHARE = 4
 _LEAST_BINS = 256
-_PLACES = 1 << 20
+_ROOM_IN_32_BITS = 1 << 32
 _BATCH_COPIES = 8
 """A batch is there while the next ones are read, sorted, and as small numbers, with what these are made from."""
 
@@ -87,15 +87,22 @@ class Encoder:
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
         size = min(BATCH_ROWS, max(STEP_ROWS, fit))
         frames = plan.collect_batches(chunk_size=size, maintain_order=False)
+        together = self._together()
+        for frame in frames:
+            yield frame if together is None else frame.sort(together)
+
+    def _together(self) -> pl.Expr | None:
+        """A number by cell, then by block: in as few bytes as hold it, for it is sorted by."""
         cells = {
             cube.cells: cell_column(number) for number, cube in enumerate(self._prepared.cubes) if cube.codes
         }
-        place = pl.col(cells[max(cells)]).cast(pl.UInt64) * _PLACES if cells else pl.lit(0, dtype=pl.UInt64)
-        if self._prepared.blocks is not None:
-            place += pl.col(BLOCK).cast(pl.UInt64) % _PLACES
-        together = bool(cells) or self._prepared.blocks is not None
-        for frame in frames:
-            yield frame.sort(place) if together else frame
+        blocks = 1 if self._prepared.blocks is None else max(1, len(self._known))
+        finest = max(cells, default=1)
+        if finest * blocks <= 1:
+            return None
+        dtype = pl.UInt32 if finest * blocks <= _ROOM_IN_32_BITS else pl.UInt64
+        block = pl.lit(0, dtype=dtype) if blocks == 1 else (pl.col(BLOCK) % blocks).cast(dtype)
+        return pl.col(cells[finest]).cast(dtype) * blocks + block if cells else block
 
     def encoded(self, frame: pl.DataFrame) -> Encoded:
         """A few rows as small whole numbers, without their scores."""
