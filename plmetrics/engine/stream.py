@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.core.threads import each
-from plmetrics.engine.budget import memory_budget
+from plmetrics.engine.budget import counting_room
 from plmetrics.engine.encoded import FINE_SHARE, STEP_ROWS, Encoder, Group
 from plmetrics.engine.passes import needs_rows
 from plmetrics.states.coarse import coarse_of_fine
@@ -80,7 +80,7 @@ class Passes:
         self._prepared = prepared
         self._known = aggregated.block_keys
         self._exact_single = _exact_in_single(prepared, aggregated)
-        self._room = memory_budget(prepared.request) // 2
+        self._room = counting_room(prepared.request)
         self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
         self._sliced: dict[tuple[Part, int], Array] = {}
         self._kept: list[Encoded] | None = []
@@ -158,7 +158,7 @@ class Passes:
 
     def _count_shared(self, parts: list[Part], *, keep: bool) -> dict[Part, Tally]:
         """The first pass: count the shared parts, and keep the rows as small numbers if they fit, without scores."""
-        tallies = {part: self._tally(part, []) for part in parts}
+        tallies = {part: self._tally(part, [], None) for part in parts}
         room = self._room // 2 if keep else 0
         for frame in self._encoder.batches():
             encoded = self._count_frame(frame, tallies)
@@ -167,6 +167,7 @@ class Passes:
                 self._kept += encoded
             else:
                 self._kept = None
+        each(Tally.finish, list(tallies.values()))
         return tallies
 
     def _counts(self, part: Part) -> Array:
@@ -181,25 +182,33 @@ class Passes:
                 if room < 0 and together:
                     break
                 together.append(other)
-            spare = [tally.counts for tally in self._made.values()]
-            self._made = {}
-            self._made = self._count(together, spare)
+            self._made = self._count(together, self._spare(together))
         return self._made[part].counts
+
+    def _spare(self, parts: list[Part]) -> list[NDArray[Any]]:
+        """The memory of the last pass as far as these parts can use it; the rest is let go."""
+        sizes = set(map(self._size, parts))
+        spare = [tally.counts for tally in self._made.values() if tally.counts.shape in sizes]
+        self._made = {}
+        return spare
 
     def _count(self, parts: list[Part], spare: list[NDArray[Any]]) -> dict[Part, Tally]:
         """Make some parts in one pass over the rows, or over what was kept of them; `spare` is memory to use again."""
-        tallies = {part: self._tally(part, spare) for part in parts}
+        coarse = self._coarse_of([part for part in parts if part.bins == "coarse"])
+        tallies = {part: self._tally(part, spare, coarse.get(part)) for part in parts}
         if self._kept is not None:
             kept = self._kept
 
             def count(part: Part) -> None:
                 for rows in kept:
                     self._add(rows, part.model, {part: tallies[part]})
+                tallies[part].finish()
 
             each(count, parts)
         else:
             for frame in self._encoder.batches(list(dict.fromkeys(part.model for part in parts))):
                 self._count_frame(frame, tallies)
+            each(Tally.finish, list(tallies.values()))
         return tallies
 
     def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[Encoded]:
@@ -223,27 +232,33 @@ class Passes:
             if part.model == model:
                 tally.add(placed, self._encoder.members_in(rows, part.group).take(held))
 
-    def _tally(self, part: Part, spare: list[NDArray[Any]]) -> Tally:
-        size = (part.last - part.first, self._blocks(part.bins), *self._shape(part))
+    def _tally(self, part: Part, spare: list[NDArray[Any]], coarse: NDArray[np.uint16] | None) -> Tally:
+        size = self._size(part)
         single = part.bins == "coarse" and self._exact_single
         counts = _zeros(size, np.float32 if single else np.float64, spare)
         if isinstance(part.bins, Binning):
             bins = fixed_bins(part.bins, self._encoder.locators[part.model].keys)
             return FixedTally(part.first, counts, part.bins, bins)
-        if part.bins == "fine":
-            return Tally(part.first, counts)
-        return CoarseTally(part.first, counts, self._coarse(part))
+        return Tally(part.first, counts) if coarse is None else CoarseTally(part.first, counts, coarse)
 
-    def _coarse(self, part: Part) -> NDArray[np.uint16]:
-        """The coarse bin of each fine bin in the slices of a part."""
-        assert part.group.index is not None
-        slices = self._prepared.slices[part.group.index]
-        if self._prepared.grids is not None:
-            grid = self._prepared.grids.models[part.model]
-            return grid.coarse(self._prepared.number_of(slices), slices)[part.first : part.last]
-        fine = self._rolled(part.model, part.group.index, "fine")
-        assert fine is not None
-        return coarse_of_fine(fine[part.first : part.last, 0], len(slices))
+    def _coarse_of(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
+        """The coarse bin of each fine bin in the slices of some parts."""
+        whole = [
+            None if self._prepared.grids else self._rolled(part.model, part.group.index, "fine")
+            for part in parts
+        ]
+
+        def coarse(number: int) -> NDArray[np.uint16]:
+            part, fine = parts[number], whole[number]
+            assert part.group.index is not None
+            slices = self._prepared.slices[part.group.index]
+            if self._prepared.grids is not None:
+                grid = self._prepared.grids.models[part.model]
+                return grid.coarse(self._prepared.number_of(slices), slices)[part.first : part.last]
+            assert fine is not None
+            return coarse_of_fine(fine[part.first : part.last, 0], len(slices))
+
+        return dict(zip(parts, each(coarse, range(len(parts))), strict=True))
 
     def _shape(self, part: Part) -> tuple[int, int]:
         if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
@@ -251,12 +266,15 @@ class Passes:
             return self._prepared.grids.models[part.model].coarse_bins(number), 2
         return shape(part.bins, self._encoder.locators[part.model].edges, self._members(part.group))
 
+    def _size(self, part: Part) -> tuple[int, ...]:
+        return (part.last - part.first, self._blocks(part.bins), *self._shape(part))
+
     def _blocks(self, bins: Bins) -> int:
         return 1 if bins == "fine" or self._prepared.blocks is None else len(self._known)
 
     def _bytes(self, part: Part) -> int:
         """How much memory a part takes."""
-        return (part.last - part.first) * self._blocks(part.bins) * math.prod(self._shape(part)) * 8
+        return math.prod(self._size(part)) * 8
 
     def _parts_on(self, wanted: list[Bins]) -> Iterator[Part]:
         """The parts of later passes in the order of their use."""

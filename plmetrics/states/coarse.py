@@ -66,7 +66,7 @@ def coarse_of_fine(fine: Array, slices: int) -> NDArray[np.uint16]:
         slices: number of slices in the whole set.
     """
     by_rows, by_positives, near_top = _parts(slices)
-    rows, (above, total) = _above(fine.sum(axis=-1)), _above(fine[..., 1])
+    rows, (above, total) = _above(fine[..., 0] + fine[..., 1]), _above(fine[..., 1])
     from_top = _place(*rows, by_rows) + _place(above, total, by_positives)
     from_top += _place(np.log1p(above), np.log1p(total), near_top)
     return (coarse_number(slices) - 1 - from_top).astype(np.uint16)
@@ -99,5 +99,5 @@ def _above(mass: Array) -> tuple[Array, Array]:
 
 def _place(above: Array, total: Array, parts: int) -> Codes:
     share = np.divide(above, total, out=np.zeros_like(above), where=total > 0)
-    place: Codes = np.clip(np.floor(parts * share), 0, parts - 1).astype(np.int64)
-    return place
+    share *= parts
+    return np.minimum(share.astype(np.int64), parts - 1)

@@ -7,6 +7,7 @@ bins that hold several distinct scores leave their order open.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 FINE_BINS = 20_000
 Bins = Literal["fine", "coarse"] | Binning
 _LONG_RUN = 512
+_DENSE_SHARE = 0.5
+_ROOM_IN_32_BITS = 1 << 32
 
 
 def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
@@ -101,11 +104,18 @@ class Members:
 
 
 class Tally:
-    """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on."""
+    """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
+
+    Keys of rows wait until there are as many of them as counts: then they are counted by one pass over both, which lets
+    other threads run. `finish` counts what still waits.
+    """
 
     def __init__(self, first: int, counts: NDArray[Any]) -> None:
         self.first = first
         self.counts = counts
+        self._waiting: dict[int, list[NDArray[Any]]] = {}
+        self._size = math.prod(counts.shape[1:])
+        self._key = np.uint32 if self._size <= _ROOM_IN_32_BITS else np.int64
 
     def add(self, rows: Placed, members: Members) -> None:
         """Count some rows: run by run where runs are long, for one slice at a time is fewer steps a row."""
@@ -116,16 +126,35 @@ class Tally:
             if 0 <= code - self.first < len(self.counts):
                 self._add_run(rows.take(run), code - self.first)
 
+    def finish(self) -> None:
+        """Count what still waits."""
+        for member in list(self._waiting):
+            self._count_waiting(member)
+
     def _add_run(self, rows: Placed, member: int) -> None:
         """Count rows of one slice."""
         _, blocks, bins, channels = self.counts.shape
         place = self._place(rows, member)
         if rows.block is None or blocks == 1:
-            key = place.astype(np.int64)
+            key = place.astype(self._key)
         else:
-            key = np.multiply(rows.block, bins * channels, dtype=np.int64)
+            key = np.multiply(rows.block, bins * channels, dtype=self._key)
             key += place
-        self._sum(self.counts[member].reshape(-1), key, rows)
+        self._sum_run(member, key, rows)
+
+    def _sum_run(self, member: int, key: NDArray[Any], rows: Placed) -> None:
+        """Add what rows of one slice weigh at their keys, now or later."""
+        if rows.weight is not None:
+            self._sum(self.counts[member].reshape(-1), key, rows)
+            return
+        waiting = self._waiting.setdefault(member, [])
+        waiting.append(key)
+        if sum(map(len, waiting)) >= self._size:
+            self._count_waiting(member)
+
+    def _count_waiting(self, member: int) -> None:
+        key = np.concatenate(self._waiting.pop(member), dtype=np.int64)
+        add_at(self.counts[member].reshape(-1), key, None)
 
     def _add_mixed(self, rows: Placed, code: Codes) -> None:
         """Count rows each of a slice of its own."""
@@ -144,9 +173,17 @@ class Tally:
         """Where each row counts among the bins of its slice and block; `code` is its slice, or that of all."""
         return rows.place
 
-    def _sum(self, flat: NDArray[Any], key: Codes, rows: Placed) -> None:
+    def _sum(self, flat: NDArray[Any], key: NDArray[Any], rows: Placed) -> None:
         """Add what the rows weigh at their keys."""
-        np.add.at(flat, key, flat.dtype.type(1) if rows.weight is None else rows.weight)
+        add_at(flat, key, rows.weight)
+
+
+def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
+    """Add weights, or ones, at some keys: by a pass over all of `flat` where keys are many, for that is faster."""
+    if len(key) < _DENSE_SHARE * len(flat):
+        np.add.at(flat, key, flat.dtype.type(1) if weight is None else weight)
+    else:
+        np.add(flat, np.bincount(key, weight, len(flat)), out=flat, casting="unsafe")
 
 
 class CoarseTally(Tally):
@@ -176,19 +213,22 @@ class FixedTally(Tally):
     def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None
         assert rows.key is not None
-        return self._bins.bins(rows.score, rows.key) * self._binning.channels
+        return np.multiply(self._bins.bins(rows.score, rows.key), self._binning.channels, dtype=np.uint32)
 
-    def _sum(self, flat: NDArray[Any], key: Codes, rows: Placed) -> None:
+    def _sum_run(self, member: int, key: NDArray[Any], rows: Placed) -> None:
+        self._sum(self.counts[member].reshape(-1), key, rows)
+
+    def _sum(self, flat: NDArray[Any], key: NDArray[Any], rows: Placed) -> None:
         score, weight = rows.score, rows.weight
         assert score is not None
         positive = (rows.place & 1).astype(np.bool_)
         members = np.flatnonzero(positive)
-        np.add.at(flat, key, 1.0 if weight is None else weight)
-        np.add.at(flat, key[members] + 1, 1.0 if weight is None else weight[members])
-        np.add.at(flat, key + 2, score if weight is None else score * weight)
+        add_at(flat, key, weight)
+        add_at(flat, key[members] + 1, None if weight is None else weight[members])
+        add_at(flat, key + 2, score if weight is None else score * weight)
         if self._binning.distances:
             distance = (score - positive) ** 2
-            np.add.at(flat, key + 3, distance if weight is None else distance * weight)
+            add_at(flat, key + 3, distance if weight is None else distance * weight)
 
 
 def fixed_bins(binning: Binning, keys: Keys) -> FixedBins:

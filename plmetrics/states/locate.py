@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEYS = 1 << 20
 """So many keys, about, tell scores apart: a table of them stays in the processor's cache."""
 
-_AMBIGUOUS = -1
+_AMBIGUOUS = np.iinfo(np.uint16).max
 _LOWEST = 0.0005
 """The share of the lowest scores that may share a key, so that a few zeros do not cost the others their bits."""
 
@@ -99,19 +99,19 @@ class FixedBins:
     """Bins with given edges: the bin of a score is the number of edges below it."""
 
     edges: Array
-    table: NDArray[np.int16]
+    table: NDArray[np.uint16]
 
     @classmethod
     def at(cls, edges: Array, keys: Keys) -> FixedBins:
         """Only scores that share a key with an edge are compared with the edges themselves."""
         crossed = keys(edges)
-        table = np.searchsorted(crossed, np.arange(keys.size)).astype(np.int16)
+        table = np.searchsorted(crossed, np.arange(keys.size)).astype(np.uint16)
         table[crossed] = _AMBIGUOUS
         return cls(edges, table)
 
-    def bins(self, score: Array, key: Codes) -> Codes:
+    def bins(self, score: Array, key: Codes) -> NDArray[np.uint16]:
         """The bin of each score."""
-        found = self.table.take(key).astype(np.int64)
+        found = self.table.take(key)
         open_ = np.flatnonzero(found == _AMBIGUOUS)
         found[open_] = np.searchsorted(self.edges, score[open_])
         return found
