@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,9 +27,61 @@ def each(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Resu
     workers = min(processors(), len(items))
     if workers <= 1:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(workers) as pool:
+    with _one_thread_a_product, ThreadPoolExecutor(workers) as pool:
         started = [pool.submit(copy_context().run, function, item) for item in items]
         return [future.result() for future in started]
+
+
+def ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    """The results of a function for some items, in their order, the next one computed while one is used.
+
+    >>> list(ahead(abs, [-1, 2]))
+    [1, 2]
+    """
+    if processors() <= 1 or len(items) <= 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(copy_context().run, function, items[0])
+        for item in items[1:]:
+            found = waiting.result()
+            waiting = pool.submit(copy_context().run, function, item)
+            yield found
+        yield waiting.result()
+
+
+class _OneThreadAProduct:
+    """Within it matrix products take one thread each: several that take all of them wait for each other.
+
+    The number of threads belongs to the process: the last of those that are within puts it back.
+    """
+
+    def __init__(self) -> None:
+        self._changing = Lock()
+        self._within = 0
+        self._limited: Any = None
+
+    def __enter__(self) -> None:
+        with self._changing:
+            self._within += 1
+            if self._within == 1:
+                self._limited = _libraries().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self._changing:
+            self._within -= 1
+            if self._within == 0:
+                self._limited.restore_original_limits()
+
+
+_one_thread_a_product = _OneThreadAProduct()
+
+
+@cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def processors() -> int:
