@@ -100,7 +100,9 @@ def _point_values(
 ) -> dict[str, OrderedValues]:
     """Values alone: of all slices at once, or of a few at a time where there are points of so many."""
     if not isinstance(sliced, SlicedPoints):
-        return _on_points(metrics, score_view(sliced.point_state()), sliced, placements=placements)
+        view = score_view(sliced.point_state())
+        made = each(lambda metric: _on_points([metric], view, sliced, placements=placements), metrics)
+        return {text: values for of_metric in made for text, values in of_metric.items()}
     out: dict[str, OrderedValues] = {}
     for scores in (False, True):
         alike = [metric for metric in metrics if metric.finds_threshold == scores]
@@ -244,13 +246,18 @@ def _by_bins(
 ) -> dict[str, OrderedValues]:
     found: dict[str, list[OrderedValues]] = {metric.text: [] for metric in metrics}
     for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
-        for low, high in _steps(first, last):
-            part = counts[low - first : high - first]
+
+        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[OrderedValues]:
+            part = counts[step[0] - first : step[1] - first]
             whole = part.sum(axis=1)
             replicate = None if weights is None else bin_view(replicated(weights, part))
-            for metric in metrics:
-                drawn = None if metric.kind == "extreme" else replicate
-                found[metric.text].append(_on_bins(metric, whole, drawn))
+            return [
+                _on_bins(metric, whole, None if metric.kind == "extreme" else replicate) for metric in metrics
+            ]
+
+        for made in each(of_few, list(_steps(first, last))):
+            for metric, values in zip(metrics, made, strict=True):
+                found[metric.text].append(values)
     return {text: _end_to_end(parts) for text, parts in found.items()}
 
 
