@@ -134,6 +134,17 @@ SCENARIOS = {
             (Aim("auc_interval", "rapidstats_tenth", 1 / 20),),
         ),
         Scenario(
+            "delong",
+            "DeLong's test of all 6 pairs of 4 models, and DeLong's interval of each model's ROC AUC",
+            1_000_000,
+            ("mlstatkit_pairs", "confidenceinterval_areas", "delong_tests", "delong_intervals"),
+            (
+                Aim("delong_tests", "mlstatkit_pairs", 1 / 20),
+                Aim("delong_intervals", "confidenceinterval_areas", None),
+            ),
+            models=4,
+        ),
+        Scenario(
             "flagship",
             "4 models, 84 slices, 12 metrics, 1000 replicates by customer (4,032 estimates and 3,024 paired "
             "differences, all with intervals), against one `roc_auc_score` of one model without slices",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from benchmarks.contestants.areas import CONTESTANTS as AREAS
 from benchmarks.contestants.classes import CONTESTANTS as CLASSES
 from benchmarks.contestants.duck import DUCKDB
 from benchmarks.contestants.growing import CONTESTANTS as GROWING
@@ -21,6 +22,7 @@ CONTESTANTS: dict[str, Contestant] = {
     contestant.name: contestant
     for contestant in (
         *OURS,
+        *AREAS,
         *SCIKIT,
         *RAPIDSTATS,
         *POLARS_DS,

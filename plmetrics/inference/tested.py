@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from itertools import product
+from functools import cached_property, partial
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 
 from plmetrics.catalogue.row_values import called_rightly, row_value
 from plmetrics.core.results import COMPARISONS_SCHEMA
+from plmetrics.core.threads import each
 from plmetrics.engine.paired import (
     BOTH,
     GAINED,
@@ -127,8 +128,8 @@ def _of_rows(analysis: Analysis, rows: PairedRows | None) -> Iterator[pl.DataFra
     for index in range(len(analysis.sets)):
         here = _InSet(analysis, rows, index)
         for metric, test in product(analysis.suite.listed(here.name), row_tests(analysis.suite)):
-            for pair in compare.pairs_of(analysis.models) if _is_of(test, metric) else ():
-                tested = here.tested(metric, test, pair)
+            pairs = compare.pairs_of(analysis.models) if _is_of(test, metric) else []
+            for pair, tested in zip(pairs, here.of_pairs(metric, test, pairs), strict=True):
                 columns = tested_columns(test.text, _FORMS.get(test.test), tested)
                 yield _named(columns, pair, metric, here.name, here.texts)
 
@@ -191,8 +192,18 @@ class _InSet:
         assert self._rows is not None
         return self._rows.slices(self._index)
 
-    def tested(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
-        """A test of a pair of models in all slices of the set."""
+    def of_pairs(
+        self, metric: Metric, test: ComparisonTest, pairs: Sequence[tuple[str, str]]
+    ) -> list[Tested]:
+        """A test of pairs of models in all slices of the set, several pairs at a time."""
+        independent = dependence(self._analysis.suite) is None
+        if test.test == "delong" and self._rows is not None and independent and not self._apart:
+            missing = [model for model in dict.fromkeys(chain(*pairs)) if model not in self._placed]
+            self._placed |= dict(zip(missing, each(self._placements, missing), strict=True))
+        return each(partial(self._tested, metric, test), pairs)
+
+    def _tested(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
+        """A test of a pair of models."""
         reason = self._reason(metric, test, pair)
         if reason is not None:
             return _refused(self._sums.slices, reason)
@@ -229,21 +240,29 @@ class _InSet:
         error = np.where(n > 1, spread / np.sqrt(np.maximum(n, 1)), np.nan)
         return always_valid_tests(n, mean, error, mixture=test.mixture, level=self._analysis.level)
 
+    @property
+    def _apart(self) -> bool:
+        """Whether a model has rows of its own, so that its placements differ from pair to pair."""
+        return self._analysis.suite.data.missing == "drop_per_model"
+
     def _delong(self, pair: tuple[str, str]) -> Tested:
         assert self._rows is not None
-        keep = self._rows.valid(*pair) & (self._code >= 0)
+        keep = self._kept(*pair)
         positive, code = self._rows.positive()[keep], self._code[keep]
-        one, other = (self._placements(model, keep, positive, code) for model in pair)
+        one, other = (self._placements(model, keep) if self._apart else self._placed[model] for model in pair)
         return delong_tests(one, other, positive, code, self._sums.slices, level=self._analysis.level)
 
-    def _placements(self, model: str, keep: Any, positive: Any, code: Codes) -> Array:
-        """The placements of a model's rows: the same in every pair, unless rows are dropped per model."""
+    def _kept(self, model: str, baseline: str) -> Any:
+        """The rows of two models that are in a slice: an index, that copies nothing where it is all of them."""
         assert self._rows is not None
-        if self._analysis.suite.data.missing == "drop_per_model":
-            return placements(self._rows.scores(model)[keep], positive, code)
-        if model not in self._placed:
-            self._placed[model] = placements(self._rows.scores(model)[keep], positive, code)
-        return self._placed[model]
+        keep = self._rows.valid(model, baseline) & (self._code >= 0)
+        return slice(None) if keep.all() else keep
+
+    def _placements(self, model: str, keep: Any = None) -> Array:
+        """The placements of a model's rows, among those that are kept."""
+        assert self._rows is not None
+        keep = self._kept(model, model) if keep is None else keep
+        return placements(self._rows.scores(model)[keep], self._rows.positive()[keep], self._code[keep])
 
     def _of_differences(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
         assert self._rows is not None

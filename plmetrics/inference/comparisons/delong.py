@@ -125,12 +125,13 @@ def placements(score: Array, positive: Flags, code: Codes | None = None) -> Arra
 
     That of a row in a slice without rows of the other class means nothing.
     """
+    code = code if code is not None and code.any() else None
     order = order_within(score, code)
     truth, own = positive[order], None if code is None else code[order]
     starts = run_starts(score[order]) if own is None else run_starts(score[order], own)
     sizes = np.diff(starts, append=len(order))
     ups = np.diff(np.cumsum(truth)[starts + sizes - 1], prepend=0)
-    place = np.zeros(len(starts), dtype=np.int64) if own is None else own[starts]
+    place = None if own is None else own[starts]
     below = _below(sizes - ups, place)
     above = 1.0 - _below(ups, place)
     out = np.empty(len(order))
@@ -138,8 +139,11 @@ def placements(score: Array, positive: Flags, code: Codes | None = None) -> Arra
     return out
 
 
-def _below(rows: Codes, code: Codes) -> Array:
+def _below(rows: Codes, code: Codes | None) -> Array:
     """For each run of equal scores the share of its slice's rows of a class that lie below it."""
+    if code is None:
+        alone: Array = (np.cumsum(rows) - rows / 2.0) / max(float(rows.sum()), 1.0)
+        return alone
     whole = np.bincount(code, weights=rows)
     offset = np.concatenate(([0.0], np.cumsum(whole)))[code]
     share: Array = (np.cumsum(rows) - offset - rows / 2.0) / np.maximum(whole, 1.0)[code]
