@@ -48,7 +48,7 @@ def _lines(name: str, found: dict[str, Any], by_function: dict[str, float]) -> l
     return [
         f"**{name}**, {found['seconds']:.2f} s: {stages}. The three largest costs: {largest}.",
         "",
-        "| function, with what it calls in other packages | s under the profiler | share |",
+        "| function, with what it calls in other packages | processor seconds on one processor | share |",
         "|---|---:|---:|",
         *(
             f"| `{function}` | {spent:.2f} | {spent / total:.0%} |"
