@@ -110,7 +110,7 @@ def _nested(row: dict[str, Any]) -> str:
 
 def _optimism(row: dict[str, Any]) -> str:
     shown = estimate(row["value"], status=row["status"], signed=True)
-    return f"{_whose(row)}: inner folds say {shown} of what they chose, against outer folds"
+    return f"selection optimism of {_whose(row)} (best of the inner folds less the outer folds): {shown}"
 
 
 def _gap(row: dict[str, Any]) -> str:
