@@ -48,7 +48,7 @@ def test_folds() -> None:
     [
         (
             {"inner": "inner"},
-            ["nested accuracy:", "chosen by accuracy of inner folds: p in 3", "against outer folds"],
+            ["nested accuracy:", "chosen by accuracy of inner folds: p in 3", "selection optimism of"],
         ),
         ({"split": "split"}, ["p accuracy: training rows less others", "high variance"]),
         ({"split": "split", "train_size": "size"}, ["train, at 10", "valid, at 20", "improving"]),
