@@ -93,6 +93,7 @@ def measured(suite: Path, small: Path) -> dict[str, Any]:
         "peak": peak,
         "parts": parts,
         "told": (told.peak or 0) / MEGA,
+        "warnings": result.record["warnings"],
         "rows": result.record["rows"]["used"],
     }
 
@@ -103,11 +104,12 @@ def _resident(name: str) -> float:
     return int(next(line for line in lines if line.startswith(name)).split()[1]) * 1024 / MEGA
 
 
-def _suites(shape: Shape, folders: Sequence[Path], place: Path) -> list[Path]:
+def _suites(shape: Shape, folders: Sequence[Path], place: Path, memory: str | None) -> list[Path]:
     """The suite on its table, and on a small one."""
     made = []
     for name, folder in zip(("large", "small"), folders, strict=True):
         suite = {"name": name, "data": {"path": str(folder.resolve())}} | shape.suite
+        suite |= {} if memory is None else {"memory": memory}
         made.append(place / f"{name}.yaml")
         made[-1].write_text(yaml.safe_dump(suite), encoding="utf-8")
     return made
@@ -120,6 +122,7 @@ def main() -> int:
     command.add_argument("--rows", type=int, default=4_000_000)
     command.add_argument("--files", type=int, default=4)
     command.add_argument("--cache", type=Path, help="folder for the tables, which are kept there")
+    command.add_argument("--memory", help="the budget of the suites, such as 1GB: libraries are part of it")
     command.add_argument("--run", nargs=2, type=Path, help=argparse.SUPPRESS)
     options = command.parse_args()
     if options.run:
@@ -134,7 +137,7 @@ def main() -> int:
             ]
             place = made.folder / f"suites-{name}"
             place.mkdir(exist_ok=True)
-            suites = _suites(shape, folders, place)
+            suites = _suites(shape, folders, place, options.memory)
             words = [sys.executable, "-m", "benchmarks.memory", "--run", *map(str, suites)]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.returncode:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from plmetrics.api.drifting import Counted
     from plmetrics.api.earlier import Earlier
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 class Beside:
     """Tables and results beside the rows, each None where the suite does not ask for it.
 
-    `train` is looked through for leakage, `reference` is what drift is measured from, `earlier` the run that this one
-    is compared with, and `history` the gates of earlier runs, for those that fail after some in a row.
+    `train` is looked through for leakage, `reference` is what drift is measured from, `counted` likewise where it is no
+    table, `earlier` the run that this one is compared with, and `history` the gates of earlier runs, for those that
+    fail after some in a row.
     """
 
     train: Source | None = None
     reference: Source | None = None
+    counted: Counted | None = None
     earlier: Earlier | None = None
     history: pl.DataFrame | None = None
 

@@ -10,20 +10,30 @@ from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.core.results import DRIFT_SCHEMA, GATES_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import polars as pl
 
+    from plmetrics.api.outcome import Result
     from plmetrics.api.stages import Stopwatch
+    from plmetrics.api.states import State
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.drift import DriftCounts
+    from plmetrics.engine.drift_summary import Summary
     from plmetrics.engine.request import Request
+    from plmetrics.engine.saved.merging import Stored
+    from plmetrics.runs.reading import StoredRun
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
+FIRST = (
+    "there is no earlier run of this suite yet that drift can be measured from: none keeps what it counted"
+)
 _NAMED = 3
 
 
 def reference_table(suite: Suite, drift: Any = None, base: Path | None = None) -> Source | None:
-    """The table whose rows are the reference of the section `drift`; None where they are in the table itself.
+    """The table whose rows are the reference of the section `drift`; None where there is none.
 
     Args:
         suite: its section drift says which.
@@ -31,68 +41,218 @@ def reference_table(suite: Suite, drift: Any = None, base: Path | None = None) -
         base: the folder that relative paths start from.
 
     Raises:
-        DataError: as for the rows to evaluate; located at `drift.reference`. Or the reference is an earlier run.
+        DataError: as for the rows to evaluate; located at `drift.reference`.
     """
     from plmetrics.suite.leakage import FRAME
     from plmetrics.table.source import open_source
 
     spec = suite.drift
-    if spec is None:
-        return None
-    if spec.run is not None:
-        raise _no_rows(Path(spec.run) if base is None else base / spec.run)
-    if spec.reference is None:
+    if spec is None or spec.reference is None:
         return None
     try:
         return open_source(drift["reference"] if spec.reference == FRAME else spec.reference, base)
     except PlmetricsError as error:
-        place = ("drift", "reference")
-        raise type(error)([replace(problem, path=place) for problem in error.problems]) from error
+        raise _located(error, ("drift", "reference")) from error
 
 
-def _no_rows(folder: Path) -> DataError:
-    """A run folder has results, not the values of its columns: say where these are."""
-    from plmetrics.runs.reading import read_run
+def _located(error: PlmetricsError, path: SuitePath) -> PlmetricsError:
+    """The same error, at a place of the suite."""
+    return type(error)([replace(problem, path=path) for problem in error.problems])
 
-    place = ("drift", "run")
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A reference of counts in place of rows: the states that add to it, and where the suite names them.
+
+    There are no states before the first run of a suite whose own runs are the reference.
+    """
+
+    states: tuple[Stored, ...]
+    path: SuitePath
+
+
+def reference_counts(
+    suite: Suite, drift: Any = None, base: Path | None = None, home: Path | None = None
+) -> Counted | None:
+    """The counts that are the reference of the section `drift`; None where it is a table.
+
+    Args:
+        suite: its section drift says which.
+        drift: the mapping with states or a result, where these were handed over.
+        base: the folder that relative paths start from.
+        home: the folder of the suite's own runs.
+
+    Raises:
+        DataError: a file is no state, or a folder no run that keeps what drift counts.
+    """
+    from plmetrics.suite.leakage import FRAME
+
+    spec = suite.drift
+    if spec is None or not spec.is_counted:
+        return None
+    path = ("drift", "state" if spec.state is not None else "run")
     try:
-        run = read_run(folder)
+        if spec.state is not None:
+            given = drift["state"] if spec.state == FRAME else spec.state
+            return Counted(_stored(given if isinstance(given, (list, tuple)) else [given], base), path)
+        given = drift["run"] if spec.run == FRAME else spec.run
+        return Counted(_of_run(given, base, home), path)
+    except PlmetricsError as error:
+        raise _located(error, path) from error
+
+
+def _stored(given: Sequence[Any], base: Path | None) -> tuple[Stored, ...]:
+    """States, with the files in folders; one that is there twice would count twice."""
+    from plmetrics.api.states import State, stored_state
+    from plmetrics.engine.saved.adding import check_once
+    from plmetrics.runs.states import state_files
+
+    out: list[Stored] = []
+    for one in given:
+        if isinstance(one, State):
+            out.append(stored_state(one))
+        else:
+            named = Path(one) if base is None else base / one
+            out += [stored_state(file) for file in state_files([named])]
+    try:
+        check_once(out)
     except DataError as error:
-        return DataError([replace(problem, path=place) for problem in error.problems])
+        raise type(error)([replace(problem, hint="name each once") for problem in error.problems]) from error
+    return tuple(out)
+
+
+def _of_run(given: Any, base: Path | None, home: Path | None) -> tuple[Stored, ...]:
+    """What an earlier run keeps; nothing before the first run of the suite itself."""
+    from plmetrics.api.states import stored_state
+    from plmetrics.runs.earlier import earlier_results
+    from plmetrics.runs.folder import RECORD
+    from plmetrics.runs.reading import read_run
+    from plmetrics.runs.states import DRIFT_STATE
+
+    if not isinstance(given, (str, Path)):
+        if getattr(given, "drift_state", None) is None:
+            msg = "the result holds no counts for drift: it had no drift.state or drift.run"
+            raise DataError(Problem(msg, hint="compare with a state: drift.state"))
+        return (stored_state(given.drift_state),)
+    path = Path(given) if base is None else base / given
+    own = home is not None and path.resolve() == home.resolve()
+    held = [] if (path / RECORD).is_file() else earlier_results(path, 1)[0]
+    if not held and own:
+        return ()
+    run = read_run(held[0].folder if held else path)
+    kept = run.folder / DRIFT_STATE
+    if kept.is_file():
+        return (stored_state(kept),)
+    if own:
+        return ()
+    raise DataError(_keeps_none(run))
+
+
+def _keeps_none(run: StoredRun) -> Problem:
+    """A run has the results of drift, not what was counted of its rows: say what has."""
     files = [str(file["path"]) for file in run.record.get("files", ())]
     named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
-    hint = f"name the rows it read: reference: [{named}]" if files else "name its rows by reference"
-    msg = f"the run {run.run_id} holds results, but not how often its columns have which value"
-    return DataError(Problem(msg, place, hint))
+    rows = f"name the rows it read by reference: [{named}]" if files else "name its rows by reference"
+    msg = f"the run {run.run_id} keeps no counts for drift: only runs with drift.run or drift.state do"
+    made = "write a state of its rows (plmetrics state SUITE --output before.state) for drift: {state: before.state}"
+    return Problem(msg, hint=f"{made}; or {rows}")
+
+
+def check_counts(bound: Request, models: Iterable[str], reference: Counted | None) -> None:
+    """Check that counts of a reference hold what a suite compares, without a look at its rows.
+
+    Raises:
+        DataError: they lack columns or slices, or hold them with another meaning; all is named.
+    """
+    if reference is None or not reference.states:
+        return
+    from plmetrics.engine.drift_against import on_slices_of
+    from plmetrics.engine.drift_said import Said
+    from plmetrics.engine.saved.drift import check_reference, said_of
+    from plmetrics.engine.windows import current_window
+
+    held = said_of(reference.states, reference.path)
+    request = on_slices_of(bound, bound, held[0])
+    wanted = Said.of(current_window(request, frozenset(models)))
+    check_reference(reference.states, wanted, reference.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Drifted:
-    """The table `drift`, and the gates on it."""
+    """The table `drift`, the gates on it, and what was counted of the rows where the reference are counts, too."""
 
     table: pl.DataFrame
     gates: pl.DataFrame
+    counted: Summary | None = None
+    warnings: tuple[str, ...] = ()
 
 
-def drifted(request: Request, models: Iterable[str], watch: Stopwatch) -> Drifted:
+def drifted(
+    request: Request, bound: Request, models: Iterable[str], watch: Stopwatch, reference: Counted | None
+) -> Drifted:
     """The drift of a prepared request, without rows where the suite does not ask for it.
 
     Args:
         request: what is evaluated, with rows as they are in the data: not the queries made from them.
+        bound: the same before anything was looked up.
         models: the models of the suite, without those that a run adds.
         watch: told of the stage.
+        reference: the counts of the reference, where it is no table.
 
     Raises:
-        DataError: a window has no rows, or the reference has bad values.
+        DataError: a window has no rows, or the reference has bad values or lacks what is compared.
     """
-    if request.suite.drift is None:
+    suite = request.suite
+    if suite.drift is None:
         return Drifted(DRIFT_SCHEMA.to_frame(), GATES_SCHEMA.to_frame())
     from plmetrics.engine.drift import drift_counted
     from plmetrics.engine.faults import reading
     from plmetrics.gates.drift import drift_gates
     from plmetrics.inference.drift import drift_table
 
+    asked, counted = frozenset(models), None
     with watch.stage("drift"), reading(request.source, request.reference):
-        counts = drift_counted(request, frozenset(models))
-    table = drift_table(request.suite, counts)
-    return Drifted(table, drift_gates(request.suite, table))
+        if reference is None:
+            counts: DriftCounts | None = drift_counted(request, asked)
+        else:
+            counts, counted = _against(request, bound, asked, reference)
+    table = drift_table(suite, counts)
+    warnings = (FIRST,) if counts is None else ()
+    return Drifted(table, drift_gates(suite, table), counted, warnings)
+
+
+def _against(
+    request: Request, bound: Request, asked: frozenset[str], reference: Counted
+) -> tuple[DriftCounts | None, Summary]:
+    """Both windows, counted alike; None where there is no reference yet."""
+    from plmetrics.engine.drift_against import drift_against, on_slices_of
+    from plmetrics.engine.drift_summary import summarised
+    from plmetrics.engine.saved.drift import check_reference, reference_of, said_of
+    from plmetrics.engine.saved.merging import by_layout
+
+    if not reference.states:
+        return None, summarised(request, asked)
+    check_counts(bound, asked, reference)
+    request = on_slices_of(request, bound, said_of(reference.states, reference.path)[0])
+    current = summarised(request, asked)
+    check_reference(reference.states, current.said, reference.path)
+    before = reference_of(by_layout(reference.states), current.said)
+    return drift_against(request, asked, before, current, reference.path), current
+
+
+def files_kept(result: Result) -> dict[str, bytes]:
+    """By name the files of a run folder that hold what was counted."""
+    from plmetrics.runs.states import DRIFT_STATE, state_bytes
+
+    state = result.drift_state
+    return {} if state is None else {DRIFT_STATE: state_bytes(state.head, state.table)[0]}
+
+
+def kept(bound: Request, drift: Drifted) -> State | None:
+    """What was counted of the rows as a state of its own, for later runs to be measured from."""
+    if drift.counted is None:
+        return None
+    from plmetrics.api.states import drift_state
+    from plmetrics.engine.saved.capture import capture_drift
+
+    return drift_state(bound, capture_drift(bound, drift.counted))

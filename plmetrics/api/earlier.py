@@ -14,6 +14,7 @@ from plmetrics.core.results import DECOMPOSITION_SCHEMA
 if TYPE_CHECKING:
     from plmetrics.api.outcome import Result
     from plmetrics.inference.analysis import Analysis
+    from plmetrics.inference.kept import Kept
     from plmetrics.inference.run_comparisons import Side
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
@@ -68,19 +69,25 @@ def earlier_run(
 
 
 def with_earlier(
-    comparisons: pl.DataFrame, suite: Suite, metrics: pl.DataFrame, earlier: Earlier | None
+    comparisons: pl.DataFrame,
+    suite: Suite,
+    metrics: pl.DataFrame,
+    kept: Kept | None,
+    earlier: Earlier | None,
 ) -> pl.DataFrame:
-    """The comparisons, and those of the table `metrics` with that of the earlier run."""
+    """The comparisons, and those with the earlier run: of the table `metrics`, and of the replicates."""
     if earlier is None or suite.compare is None:
         return comparisons
     from plmetrics.inference.run_comparisons import run_comparisons
 
     level = 0.95 if suite.uncertainty is None else suite.uncertainty.level
-    found = run_comparisons(*_sides(suite, metrics, earlier), suite.compare.scales, level)
+    found = run_comparisons(*_sides(suite, metrics, kept, earlier), suite.compare.scales, level)
     return pl.concat([comparisons, found], how="diagonal")
 
 
-def decomposed(analysis: Analysis, metrics: pl.DataFrame, earlier: Earlier | None) -> pl.DataFrame:
+def decomposed(
+    analysis: Analysis, metrics: pl.DataFrame, kept: Kept | None, earlier: Earlier | None
+) -> pl.DataFrame:
     """The table `decomposition`: of models, and of the runs."""
     compare = analysis.suite.compare
     if compare is None or not compare.decompose:
@@ -90,14 +97,14 @@ def decomposed(analysis: Analysis, metrics: pl.DataFrame, earlier: Earlier | Non
 
     found = [decompositions(analysis)]
     if earlier is not None:
-        now, before = _sides(analysis.suite, metrics, earlier)
+        now, before = _sides(analysis.suite, metrics, kept, earlier)
         if analysis.units is not None:
             now = replace(now, units=int(analysis.units.sum()), groups=len(analysis.units))
         found.append(run_decompositions(analysis.suite, now, before, analysis.level))
     return pl.concat(found)
 
 
-def _sides(suite: Suite, metrics: pl.DataFrame, earlier: Earlier) -> tuple[Side, Side]:
+def _sides(suite: Suite, metrics: pl.DataFrame, kept: Kept | None, earlier: Earlier) -> tuple[Side, Side]:
     """This run and the earlier one."""
     from plmetrics.inference.run_comparisons import Side
 
@@ -105,9 +112,14 @@ def _sides(suite: Suite, metrics: pl.DataFrame, earlier: Earlier) -> tuple[Side,
     blocked = before.record.get("constants", {}).get("blocks") or {}
     units = blocked.get("units") or 0
     there = Side(
-        earlier.name, before.metrics, before.suite.uncertainty, units, blocked.get("modulus") or units
+        earlier.name,
+        before.metrics,
+        before.suite.uncertainty,
+        units,
+        blocked.get("modulus") or units,
+        before.kept,
     )
-    return Side("", metrics, suite.uncertainty), there
+    return Side("", metrics, suite.uncertainty, kept=kept), there
 
 
 def noted(result: Result, earlier: Earlier | None) -> Result:

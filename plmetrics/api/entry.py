@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.api.beside import Beside, training_table
-from plmetrics.api.drifting import reference_table
+from plmetrics.api.drifting import files_kept, reference_counts, reference_table
 from plmetrics.api.earlier import earlier_run
 from plmetrics.api.gating import gate_history
 from plmetrics.api.stages import evaluate_suite
@@ -92,7 +92,8 @@ def evaluate(
         leakage: a mapping of checks, such as {"train": path or frame, "keys": ["id"], "time": column, "duplicates":
             True, "attributes": True}: what goes beyond its limit is a failed gate.
         cross_validation: a mapping that says how the folds of `fold` are to be read; see the suite's section.
-        drift: a mapping such as {"reference": path or frame, "columns": [...]}: how columns moved from a window.
+        drift: a mapping such as {"reference": path or frame, "columns": [...]}: how columns moved from a window; that
+            may also be {"state": a state or its file} or {"run": folder or result}.
         find_slices: a mapping such as {"columns": [...], "metric": "log_loss"}: a search for slices that are worse.
         curves: names of curves to return, or mappings with slice sets.
         exact: whether ordered metrics must be exact; by default while their sort fits into `memory`.
@@ -124,6 +125,7 @@ def evaluate(
     beside = Beside(
         train=training_table(suite, leakage),
         reference=reference_table(suite, drift),
+        counted=reference_counts(suite, drift),
         earlier=earlier_run(suite, compare),
     )
     return evaluate_suite(suite, open_source(data), beside=beside)
@@ -170,6 +172,7 @@ def run(
             beside = Beside(
                 train=training_table(loaded.suite, base=loaded.folder),
                 reference=reference_table(loaded.suite, base=loaded.folder),
+                counted=reference_counts(loaded.suite, base=loaded.folder, home=home),
                 earlier=earlier_run(loaded.suite, base=loaded.folder, home=home),
                 history=history,
             )
@@ -177,7 +180,7 @@ def run(
             result.record["warnings"].extend(unread)
         if loaded.defaults:
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
-        record = folder.publish(result)
+        record = folder.publish(result, files_kept(result))
     return replace(result, folder=folder.path, record=record)
 
 

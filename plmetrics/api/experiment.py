@@ -34,6 +34,7 @@ def readout(
     correction: Literal["holm", "bonferroni", "benjamini_hochberg", "none"] = "holm",
     missing: Literal["error", "drop"] = "error",
     ranks: bool = True,
+    reproducible: bool = False,
 ) -> pl.DataFrame:
     """Compare the arms of an experiment with its control, for every outcome and slice.
 
@@ -58,6 +59,8 @@ def readout(
         correction: how `p_adjusted` counts the tests of all outcomes, arms and slices of one slice set.
         missing: drop leaves out a row without an arm or unit, and for each outcome the rows without it.
         ranks: False leaves out `mann_whitney_p` and `superiority`, which count every value of an outcome.
+        reproducible: whether the table is to be the same to the last bit however rows are ordered, split into files
+            and spread over threads; it reads the table about eight times.
 
     Returns:
         A row per outcome, slice and arm: sizes, means, `difference` (arm minus control) with interval, p values,
@@ -99,7 +102,7 @@ def readout(
         _by_outcome(mixture, outcomes, "mixture"),
         clustered=unit is not None,
     )
-    asked = Experiment(outcomes, arm, control, _slice_sets(by), unit, missing, ranks)
+    asked = Experiment(outcomes, arm, control, _slice_sets(by), unit, missing, ranks, reproducible)
     source = open_source(data)
     with reading(source):
         measured = measure(source, asked)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.api.beside import training_table
-from plmetrics.api.drifting import reference_table
+from plmetrics.api.drifting import check_counts, reference_counts, reference_table
 from plmetrics.api.entry import located
 from plmetrics.api.outcome import Result
 from plmetrics.api.stages import Stopwatch
@@ -58,11 +58,13 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validate
     from plmetrics.table.source import open_source
 
     loaded = load_suite(Path(path), set or {})
-    output_directory(loaded)
+    directory = output_directory(loaded)
     with located(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder)
         train = training_table(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, train, reference_table(loaded.suite, base=loaded.folder))
+        counted = reference_counts(loaded.suite, base=loaded.folder, home=directory / loaded.suite.name)
+        check_counts(request, loaded.suite.models, counted)
     return Validated(request.suite, request.schema, tuple(doubts_of_sample(request)))
 
 
@@ -92,9 +94,11 @@ def explain(
 def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:
     """What changed from one run to another: every value, with the interval of its difference, and every gate.
 
-    Runs are taken as independent samples. With intervals in both, a value moved beyond its interval if 0 is outside
-    d - sqrt((b - b1)^2 + (a2 - a)^2) to d + sqrt((b2 - b)^2 + (a - a1)^2), d = b - a; without, it changed if it
-    differs by more than 1e-9 of its size. Rows that are new or gone and statuses and verdicts that differ are changes.
+    A value moved beyond its interval if 0 is outside the interval of the difference. Where both runs are of the same
+    units and kept their replicates (`uncertainty.keep`), that is the interval of a paired comparison. Else they are
+    taken as independent samples, and it goes from d - sqrt((b - b1)^2 + (a2 - a)^2) to d + sqrt((b2 - b)^2 +
+    (a - a1)^2), d = b - a. Without intervals a value changed if it differs by more than 1e-9 of its size. Rows that are
+    new or gone and statuses and verdicts that differ are changes.
 
     Args:
         before: a run folder, its run.json, the folder of a suite's runs (then the latest), or a result.

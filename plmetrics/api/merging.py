@@ -17,7 +17,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES
 from plmetrics.core.threads import each
-from plmetrics.runs.states import state_files
+from plmetrics.runs.states import state_files, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from plmetrics.engine.saved.revived import Revived
     from plmetrics.states.saved import Head, Saved
     from plmetrics.suite.model import Suite
+
+
+_NO_DRIFT = (
+    "drift is not measured here, nor are its gates judged: a merged state (--states FILE) keeps the counts, and is a "
+    "reference for runs with drift: {state: FILE}"
+)
 
 
 def merge(
@@ -55,28 +61,32 @@ def merge(
     """
     from plmetrics.engine.saved.adding import check_alike, check_apart
     from plmetrics.engine.saved.capture import resamples_totals
+    from plmetrics.engine.saved.drift import check_whole
     from plmetrics.engine.saved.merging import merged
     from plmetrics.runs.states import write_state
 
     watch = Stopwatch(progress)
-    with watch.stage("read"):
-        stored = each(stored_state, list(_each(states)))
-        if not stored:
-            raise ConfigError(
-                Problem("there are no states to merge", hint="name state files, or a folder of them")
-            )
-        check_alike(stored, lambda one, other: differences(suite_of(one), suite_of(other)))
-        check_apart(stored, allow_overlap=allow_overlap)
-        suite = suite_of(stored[0].head)
-    with watch.stage("merge"):
-        whole = merged(stored, totals=resamples_totals(suite))
+    given = list(_each(states))
+    with unchanged([one for one in given if isinstance(one, Path)]):
+        with watch.stage("read"):
+            stored = each(stored_state, given)
+            if not stored:
+                raise ConfigError(
+                    Problem("there are no states to merge", hint="name state files, or a folder of them")
+                )
+            check_whole(stored)
+            check_alike(stored, lambda one, other: differences(suite_of(one), suite_of(other)))
+            check_apart(stored, allow_overlap=allow_overlap)
+            suite = suite_of(stored[0].head)
+        with watch.stage("merge"):
+            whole = merged(stored, totals=resamples_totals(suite))
     if state is not None:
         with watch.stage("write"):
             write_state(Path(state), whole.head, whole.table)
     return _published(suite, whole, stored, watch, None if output is None else Path(output))
 
 
-def _each(states: Sequence[State | str | Path]) -> Iterator[State | str | Path]:
+def _each(states: Sequence[State | str | Path]) -> Iterator[State | Path]:
     """The states, with the files in folders."""
     for one in states:
         if isinstance(one, State):
@@ -150,6 +160,7 @@ def _record(run: Revived, head: Head, stored: Sequence[Stored], watch: Stopwatch
             dict.fromkeys(
                 [
                     *head.warnings,
+                    *([] if suite.drift is None else [_NO_DRIFT]),
                     *prepared.warnings,
                     *contradictions(suite),
                     *misleading(suite, known(prepared, sums)),

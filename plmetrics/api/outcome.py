@@ -10,6 +10,8 @@ from plmetrics.core.results import ResultTables
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from plmetrics.api.states import State
+    from plmetrics.inference.kept import Kept
     from plmetrics.suite.model import Suite
 
 
@@ -20,7 +22,9 @@ class Result(ResultTables):
     The tables are those of `ResultTables`. What is undefined is null, never NaN, and `status` or `interval_status` says
     why. `verdict` is "pass", "fail", "inconclusive", or "none" without gates.
     `suite` is what was asked, complete with defaults. `record` is what run.json says of the run: constants, files, row
-    counts, timings, warnings. `folder` is where the tables were written, None if they were not.
+    counts, timings, warnings. `folder` is where the tables were written, None if they were not. `drift_state` is what
+    drift counted of the rows, as a reference for later ones; None unless drift had a state or a run for its own.
+    `kept` are the replicates that pair the run with another one, see `uncertainty.keep`.
 
     >>> import polars as pl, plmetrics as plm
     >>> frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4]})
@@ -31,8 +35,10 @@ class Result(ResultTables):
 
     verdict: str
     suite: Suite
+    kept: Kept | None = field(default=None, repr=False)
     record: dict[str, Any] = field(default_factory=dict)
     folder: Path | None = None
+    drift_state: State | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         tables = ", ".join(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.api.beside import Beside
-from plmetrics.api.drifting import drifted
+from plmetrics.api.drifting import check_counts, drifted, kept
 from plmetrics.api.earlier import decomposed, noted, with_earlier
 from plmetrics.api.gating import judged
 from plmetrics.api.outcome import Result
@@ -67,6 +67,19 @@ def evaluate_suite(
         ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.
         DataError: a column is absent or of the wrong type, a value is bad, or there are no rows.
     """
+    from plmetrics.engine.budget import budget_of
+    from plmetrics.engine.frugal import Watch, little_read_ahead
+
+    budget, memory = budget_of(suite), Watch.begin()
+    with little_read_ahead(budget):
+        result = _evaluated(suite, source, progress, beside)
+    caution = memory.exceeded(budget)
+    result.record["warnings"] += [] if caution is None else [caution]
+    return result
+
+
+def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: Beside | None) -> Result:
+    """The stages, one after another."""
     from plmetrics.engine.faults import reading
     from plmetrics.engine.leakage import leakage_found
     from plmetrics.engine.passes import aggregate
@@ -76,11 +89,13 @@ def evaluate_suite(
     from plmetrics.gates.leakage import leakage_gates, leakage_table, leakage_warnings
     from plmetrics.gates.verdicts import verdict
     from plmetrics.inference.analysis import corrected
+    from plmetrics.inference.kept import units_table, wants_kept
 
     beside = beside or Beside()
     watch = Stopwatch(progress)
     with watch.stage("prepare"), reading(source):
         bound = bind(suite, source, beside.train, beside.reference)
+        check_counts(bound, suite.models, beside.counted)
         prepared = prepare(bound)
         request, asked, suite = prepared.request, suite.models, prepared.request.suite
     of_rows = bound if request.pairs_read is not None else request
@@ -89,13 +104,15 @@ def evaluate_suite(
         with watch.stage("leakage"), reading(source, beside.train):
             found = leakage_found(of_rows)
     with watch.stage("aggregate"), reading(source):
-        aggregated, repeated = aggregate(prepared), repeated_sums(prepared)
-    drift = drifted(of_rows, asked, watch)
+        aggregated = aggregate(prepared, digested=wants_kept(suite))
+        repeated = repeated_sums(prepared)
+    drift = drifted(of_rows, bound, asked, watch, beside.counted)
     alike = partial(exact_products, wanted=suite.reproducible)
     with watch.stage("order"), reading(source), alike():
         analysis, ordered, curves = estimated(prepared, aggregated)
     with watch.stage("intervals"), alike():
-        made, analysis = inferred(analysis, ordered, repeated, beside)
+        units = units_table(aggregated.block_keys, aggregated.units, aggregated.digests)
+        made, analysis = inferred(analysis, ordered, repeated, beside, units)
     with watch.stage("tests"), reading(source), alike():
         made["comparisons"] = tested(made["comparisons"], analysis, prepared, made["metrics"], made["folds"])
         made["comparisons"] = corrected(analysis, made["comparisons"]).select(list(COMPARISONS_SCHEMA))
@@ -104,7 +121,7 @@ def evaluate_suite(
     leakage = leakage_table(suite, found)
     gates = pl.concat([made["gates"], leakage_gates(leakage), drift.gates])
     record = _record(request, prepared, aggregated, watch) | searched
-    record["warnings"] += [*leakage_warnings(leakage), *search_warnings(record)]
+    record["warnings"] += [*leakage_warnings(leakage), *drift.warnings, *search_warnings(record)]
     made |= {"gates": gates, "curves": curves, "leakage": leakage, "drift": drift.table}
     result = Result(
         **made,
@@ -112,6 +129,7 @@ def evaluate_suite(
         verdict=verdict(gates),
         suite=suite.model_copy(update={"models": asked}),
         record=record,
+        drift_state=kept(bound, drift),
     )
     return noted(result, beside.earlier)
 
@@ -153,25 +171,36 @@ def estimated(
 
 
 def inferred(
-    analysis: Analysis, ordered: Any, repeated: Sequence[RepeatedSums], beside: Beside
+    analysis: Analysis,
+    ordered: Any,
+    repeated: Sequence[RepeatedSums],
+    beside: Beside,
+    units: pl.DataFrame | None = None,
 ) -> tuple[dict[str, Any], Analysis]:
-    """The tables that follow from the estimates, comparisons not yet corrected; and what they are about."""
+    """The tables that follow from the estimates, comparisons not yet corrected; and what they are about.
+
+    With `units`, the digests of these by block, replicates are kept beside the tables.
+    """
     from plmetrics.inference.analysis import tables
     from plmetrics.inference.cross_validation.tables import cross_validated, without_folds
+    from plmetrics.inference.kept import Keeper
 
     folds, cross_validation = cross_validated(analysis, ordered, repeated)
     analysis = without_folds(analysis)
     suite = analysis.suite
-    metrics, comparisons = tables(analysis, ordered)
+    keeper = None if units is None else Keeper(analysis)
+    metrics, comparisons = tables(analysis, ordered, keeper)
+    kept = None if keeper is None else keeper.kept(units)
     listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
-    comparisons = with_earlier(comparisons, suite, metrics.filter(listed), beside.earlier)
-    made = {
+    comparisons = with_earlier(comparisons, suite, metrics.filter(listed), kept, beside.earlier)
+    made: dict[str, Any] = {
+        "kept": kept,
         "metrics": metrics.filter(listed),
         "comparisons": comparisons.filter(listed),
         "gates": judged(analysis, metrics, comparisons, beside.history),
         "folds": folds,
         "cross_validation": cross_validation,
-        "decomposition": decomposed(analysis, metrics.filter(listed), beside.earlier),
+        "decomposition": decomposed(analysis, metrics.filter(listed), kept, beside.earlier),
     }
     return made, analysis
 

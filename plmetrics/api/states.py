@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.api.stages import Progress
+    from plmetrics.engine.request import Request
     from plmetrics.engine.saved.capture import Captured
     from plmetrics.engine.saved.constants import Constants
     from plmetrics.engine.saved.merging import Stored
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 class State:
     """A state: what it says of itself, its rows, and the file it was written to.
 
-    `content` is the hash of what it holds: the same rows, suite and constants give the same.
+    `content` is the hash of what it holds: the same rows, suite and constants give the same, but for what drift adds
+    within bins, which is rounded as it comes.
     """
 
     head: Head
@@ -64,7 +66,8 @@ def state(
 
     States add where their constants are equal: centres of labels, edges of quantile slices, values of a top, chosen
     thresholds, and the grid that scores are counted on. Take them from an earlier state with `constants`. Slices need
-    not be the same.
+    not be the same. Of a suite with drift a state also holds what that counts, whatever it is measured from: it is the
+    reference of later runs with `drift: {state: FILE}`, whose suites may be others.
 
     Args:
         data: a YAML suite, or a table as `evaluate` takes it, then with its keyword arguments.
@@ -115,11 +118,22 @@ def _state(
     suite: Suite, source: Source, earlier: Stored | None, watch: Stopwatch
 ) -> tuple[Head, pl.DataFrame]:
     """The head and the table of a state."""
+    from plmetrics.engine.budget import budget_of
+    from plmetrics.engine.frugal import little_read_ahead
+
+    with little_read_ahead(budget_of(suite)):
+        return _made(suite, source, earlier, watch)
+
+
+def _made(
+    suite: Suite, source: Source, earlier: Stored | None, watch: Stopwatch
+) -> tuple[Head, pl.DataFrame]:
+    from plmetrics.engine.drift_summary import summarised
     from plmetrics.engine.faults import reading
     from plmetrics.engine.passes import aggregated, summed
     from plmetrics.engine.prepare import prepare
     from plmetrics.engine.request import bind
-    from plmetrics.engine.saved.capture import capture
+    from plmetrics.engine.saved.capture import capture, rows_of
     from plmetrics.engine.saved.carried import check_units, countable
 
     counted = countable(suite)
@@ -133,7 +147,10 @@ def _state(
         frames, _ = summed(prepared)
         sums = aggregated(prepared, frames, None)
     with watch.stage("count"), reading(source):
-        captured = capture(bound, prepared, frames, sums)
+        drift = None
+        if counted.drift is not None:
+            drift = summarised(rows_of(bound, prepared), frozenset(counted.models))
+        captured = capture(bound, prepared, frames, sums, drift)
     return _head(counted, source, captured, prepared.warnings), captured.table
 
 
@@ -163,6 +180,14 @@ def _head(suite: Suite, source: Source, captured: Captured, warnings: tuple[str,
     )
 
 
+def drift_state(bound: Request, captured: Captured) -> State:
+    """What drift counted in a run, as a state of no metrics."""
+    from plmetrics.runs.states import state_bytes
+
+    head = _head(bound.suite, bound.source, captured, ())
+    return State(head, captured.table, state_bytes(head, captured.table)[1])
+
+
 def _constants(suite: Suite, stored: Stored) -> Constants:
     """The constants of another state of the same suite.
 
@@ -171,10 +196,12 @@ def _constants(suite: Suite, stored: Stored) -> Constants:
     """
     from plmetrics.engine.saved.adding import NotAdding
     from plmetrics.engine.saved.constants import Constants
+    from plmetrics.engine.saved.drift import check_whole
     from plmetrics.engine.saved.grids import Grids
     from plmetrics.engine.saved.merging import read
     from plmetrics.runs.fingerprint import fingerprint
 
+    check_whole([stored])
     if stored.head.fingerprint != fingerprint(suite):
         differing = ", ".join(differences(suite, suite_of(stored.head)))
         msg = f"the constants of {stored.place} are those of another suite: they differ in {differing}"

@@ -56,9 +56,10 @@ def diff(
 
     A run is its folder, its run.json, or the folder of a suite's runs: then the latest.
 
-    With intervals in both runs, a value has changed if the interval of the difference does not hold 0. Its half
-    width is the root of the summed squares of the two runs' half widths: runs count as independent samples. Without
-    intervals, a value has changed if it differs by more than 1e-9 of its size.
+    With intervals in both runs, a value has changed if the interval of the difference does not hold 0. Runs over the
+    same units that kept their replicates are compared replicate by replicate. Others count as independent samples:
+    the half width is the root of the summed squares of the two runs' half widths. Without intervals, a value has
+    changed if it differs by more than 1e-9 of its size.
     """
     with guarded(debug=debug):
         from plmetrics import api

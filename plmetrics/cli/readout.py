@@ -31,6 +31,7 @@ def readout(
     correction: options.Corrected = options.Correction.holm,
     missing: options.OnMissing = options.Missing.error,
     ranks: options.Ranks = True,
+    reproducible: options.Reproducible = False,
     form: options.Form = Format.text,
     debug: Debug = False,
 ) -> None:
@@ -59,6 +60,7 @@ def readout(
                 correction=correction.value,
                 missing=missing.value,
                 ranks=ranks,
+                reproducible=reproducible,
             )
         write_result(_shown(table, form))
         _warn(table, form)

@@ -64,6 +64,9 @@ OnMissing: TypeAlias = Annotated[Missing, typer.Option(help="Refuse missing valu
 Ranks: TypeAlias = Annotated[
     bool, typer.Option("--ranks/--no-ranks", help="Mann-Whitney tests, which count every value.")
 ]
+Reproducible: TypeAlias = Annotated[
+    bool, typer.Option("--reproducible", help="The same to the last bit in any order of the rows.")
+]
 Form: TypeAlias = Annotated[
     Format, typer.Option("--format", help="text for people, json and csv for programs: all columns.")
 ]

@@ -34,6 +34,9 @@ FIXED, LEFT = "@fixed|", "@left|"
 HEADROOM = 4
 """By how much a value's exponent may exceed that of its column: 64 bits have room for it."""
 
+PARTS = 3
+"""How many numbers `Parts` keeps for each sum."""
+
 _BITS = 58
 _STEP = 4
 _LEAST, _GREATEST = -960, 1080
@@ -42,6 +45,10 @@ _NEAR = 2.0**-6
 _FINER = 2.0**30
 _SHARP = 2.0**40
 _GREATEST_SUM = 2.0**900
+_DIGITS = (20, 46, 72)
+_BEFORE_CARRY = 1 << 26
+_CUT = 960
+"""Values are cut as if none were above 2 to this power: larger ones are added as they are."""
 
 
 def exponent_of(most: float) -> int:
@@ -63,6 +70,25 @@ def fixed_sums(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
     whole = scaled.cast(pl.Int64, wrap_numerical=True)
     left = ((scaled - whole.cast(pl.Float64)) * pl.lit(_FINER)).cast(pl.Int64, wrap_numerical=True)
     return [whole.sum().alias(f"{FIXED}{name}"), left.sum().alias(f"{LEFT}{name}")]
+
+
+def ordered_sum(value: pl.Expr, exponent: int) -> pl.Expr:
+    """The sum of a column that no order of its rows rounds, as one expression; see `Parts`. It has room for 2^26 rows.
+
+    >>> frame = pl.DataFrame({"x": [0.1, 0.7, -0.3, 0.4]})
+    >>> one, other = (x.select(ordered_sum(pl.col("x"), 0)).item() for x in (frame, frame.reverse()))
+    >>> one == other, round(one, 12)
+    (True, 0.9)
+    """
+    left = value.cast(pl.Float64)
+    sums = []
+    for digits in _DIGITS:
+        near = pl.lit(1.5 * 2.0 ** (52 + min(exponent, _CUT) - digits))
+        part = (left + near) - near
+        left = left - part
+        sums.append(part.sum())
+    high, middle, low = sums
+    return high + (middle + low)
 
 
 def exact_total(ordinary: Array, fixed: Whole, left: Whole, exponent: int, rows: NDArray[Any]) -> Array:
@@ -105,6 +131,54 @@ def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator
             yield name, column
 
 
+class Parts:
+    """Sums in an array that no order of values rounds.
+
+    Values are cut into three parts, each a few multiples of a unit of its own: 2^(e - 20), 2^(e - 46) and 2^(e - 72),
+    where 2^e is about the largest value. What is smaller is rounded, value by value: a total is off by less than
+    2^(e - 73) a value. There is room for 2^33 values; the smaller parts are carried over before they are full.
+    """
+
+    def __init__(self, counts: Array, exponent: int) -> None:
+        """The totals will be in `counts`, which holds zeros."""
+        self._held = [counts, *(np.zeros_like(counts) for _ in _DIGITS[1:])]
+        self._units = [2.0 ** (min(exponent, _CUT) - digits) for digits in _DIGITS]
+        self._waiting = 0
+
+    def cut(self, values: Array) -> Iterator[tuple[Array, Array]]:
+        """The arrays that values are to be added to, each with the part of them that is added there."""
+        if self._waiting + len(values) > _BEFORE_CARRY:
+            self._carry()
+        self._waiting += len(values)
+        odd = ~np.isfinite(values)
+        if odd.any():
+            yield self._held[0], np.where(odd, values, 0.0)
+        left = np.where(odd, 0.0, values)
+        for held, unit in zip(self._held, self._units, strict=True):
+            near = 1.5 * 2.0**52 * unit
+            part = (left + near) - near
+            left -= part
+            yield held, part
+
+    def join(self) -> None:
+        """Put the totals together."""
+        self._carry()
+        high, middle, low = self._held
+        middle += low
+        high += middle
+        for held in (middle, low):
+            held.fill(0)
+
+    def _carry(self) -> None:
+        """Leave in each part less than a unit of the one before: so every total has one form."""
+        for place in reversed(range(1, len(_DIGITS))):
+            unit, held = self._units[place - 1], self._held[place]
+            over = np.floor(held / unit) * unit
+            held -= over
+            self._held[place - 1] += over
+        self._waiting = 0
+
+
 _products: ContextVar[bool] = ContextVar("exact_products", default=False)
 
 
@@ -118,15 +192,15 @@ def exact_products(*, wanted: bool) -> Iterator[None]:
         _products.reset(token)
 
 
-def product(weights: NDArray[Any], states: NDArray[Any]) -> NDArray[Any]:
-    """Matrix product of whole numbers and sums, `[r, k] x [..., k, m]`.
+def product(weights: NDArray[Any], states: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Matrix product of whole numbers and sums, `[r, k] x [..., k, m]`. There is room for it in `out`.
 
     A library may add the terms of a product in an order that depends on the number of threads. Where that must not
     show, states are cut into two parts of so few digits that no order rounds the sums of either. What is left of them
     counts only in sums that are very small beside the largest state.
     """
     if not _products.get():
-        found: NDArray[Any] = np.matmul(weights, states)
+        found: NDArray[Any] = np.matmul(weights, states, out=out)
         return found
     weights, states = weights.astype(np.float64, copy=False), states.astype(np.float64, copy=False)
     most = np.abs(states).max(axis=-2, keepdims=True, initial=0.0)
@@ -138,7 +212,7 @@ def product(weights: NDArray[Any], states: NDArray[Any]) -> NDArray[Any]:
     exponent = np.frexp(most)[1] + room
     high = _rounded(states, exponent)
     left = states - high
-    total: Array = np.matmul(weights, high)
+    total: Array = np.matmul(weights, high, out=out)
     if not left.any():
         return total
     low = _rounded(left, exponent + (room - 53))

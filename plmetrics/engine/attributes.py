@@ -164,5 +164,5 @@ def _order(rows: pl.LazyFrame, column: _Column) -> Strength:
     positives = ordered["p"].to_numpy()
     negatives = ordered["n"].to_numpy() - positives
     below = np.cumsum(negatives) - negatives / 2
-    area = float(positives @ below / (positives.sum() * negatives.sum()))
+    area = float((positives * below).sum() / (positives.sum() * negatives.sum()))
     return max(area, 1 - area), "auc", "by its order"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.exact_sums import exact_columns, fixed_sums
+from plmetrics.engine.exponents import exponents_in
 from plmetrics.engine.models import with_model
 from plmetrics.suite.sections import BASELINE, ModelColumns
 from plmetrics.table.predicted import Predicted, levels_of, quantile_part
@@ -69,23 +71,31 @@ def _distribution(request: Request) -> tuple[Numbers, Numbers]:
     """The different labels of sound rows, ascending, and the weight of each."""
     table = prediction_table(request.raw, request.schema, request.roles)
     frame = table.frame.filter(pl.col(VALID)) if request.roles.missing == "error" else table.frame
-    mass = pl.len().cast(pl.Float64) if table.weight is None else table.weight.sum()
-    counted = frame.group_by(LABEL).agg(mass.alias("mass")).sort(LABEL).collect()
-    return counted[LABEL].to_numpy(), counted["mass"].to_numpy()
+    rows = pl.len().cast(pl.Int64).alias("rows")
+    mass = (
+        [rows.cast(pl.Float64).alias("mass")] if table.weight is None else [table.weight.sum().alias("mass")]
+    )
+    exponents: dict[str, int] = {}
+    if request.suite.reproducible and table.weight is not None:
+        exponents = exponents_in(frame, {"mass": table.weight})
+        mass += fixed_sums("mass", table.weight, exponents["mass"])
+    counted = frame.group_by(LABEL).agg(rows, *mass).sort(LABEL).collect()
+    held = dict(exact_columns(counted, exponents))
+    return held[LABEL].to_numpy(), held["mass"].to_numpy()
 
 
 def _constants(
     parts: tuple[str, ...], request: Request, labels: Numbers, masses: Numbers
 ) -> dict[str, float]:
     shares = masses / masses.sum()
-    mean = float(shares @ labels)
+    mean = float((shares * labels).sum())
     if request.suite.task == "multiclass":
         by_class = dict(zip(labels.astype(int).tolist(), shares.tolist(), strict=True))
         if parts == ("prediction",):
             return {"prediction": float(labels[np.argmax(masses)])}
         return {part: by_class.get(place, 0.0) for place, part in enumerate(parts)}
     known = {"score": mean, "prediction": mean, "mean": mean}
-    known["sd"] = float(np.sqrt(shares @ (labels - mean) ** 2))
+    known["sd"] = float(np.sqrt((shares * (labels - mean) ** 2).sum()))
     known |= {quantile_part(level): quantile(labels, masses, level) for level in levels_of(parts)}
     return {part: known[part] if part in known else quantile(labels, masses, 0.5) for part in parts}
 

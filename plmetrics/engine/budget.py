@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 POINT_ROWS = 1_000_000
 """Fewer rows are simply held: reading them again costs more than it brings."""
 
+LIBRARIES = 150_000_000
+"""Bytes that Python, what it loads and a scan take, however little is asked of a run."""
+
 _SHARE = 0.6
+_COUNTED, _POINTS_SHARE = 3, 2
+_LEAST_SHARE = 2
 _SCORE, _LABEL, _WEIGHT, _BLOCK, _CELL = 8, 1, 8, 8, 4
 _COPIES = 3.0
 """A sort and a regrouping hold a model's columns a few times over."""
@@ -40,6 +45,8 @@ _NUMBER, _SORTED = 2, 3
 """Bytes of a cell's number; and how often a model's scores are there while they are sorted: by cell, and two slices."""
 
 _MOST_RANGES = 64
+_STEP, _STEPS_IN_GB = 100_000_000, 10
+_MEGA, _GIGA = 10**6, 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +70,43 @@ class OrderPlan:
 
 def memory_budget(request: Request) -> int:
     """Bytes the run may use: what the suite says, else a share of the machine's memory."""
-    if request.suite.memory is not None:
-        return request.suite.memory
+    return budget_of(request.suite)
+
+
+def budget_of(suite: Suite) -> int:
+    """Bytes that a run of a suite may use, libraries among them."""
+    if suite.memory is not None:
+        return suite.memory
     return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def working_memory(request: Request) -> int:
+    """Bytes of the budget that are left for rows and counts: a part of it where libraries alone would take more.
+
+    >>> from types import SimpleNamespace
+    >>> [working_memory(SimpleNamespace(suite=SimpleNamespace(memory=size))) for size in (10**9, 10**8)]
+    [850000000, 50000000]
+    """
+    budget = memory_budget(request)
+    return max(budget - LIBRARIES, budget // _LEAST_SHARE)
+
+
+def as_written(size: int) -> str:
+    """A size as a suite may say it, rounded up.
+
+    >>> as_written(710_000_000), as_written(7_310_000_000)
+    ('800MB', '7.4GB')
+    """
+    hundreds = math.ceil(size / _STEP)
+    return f"{hundreds}00MB" if hundreds < _STEPS_IN_GB else f"{hundreds / _STEPS_IN_GB:g}GB"
+
+
+def counting_room(request: Request, *, beside_points: bool = False) -> int:
+    """Bytes for the counts of one pass: batches of rows take about as much, kept counts and rows the rest.
+
+    With `beside_points` those of exact values are held meanwhile.
+    """
+    return working_memory(request) // (_COUNTED + int(beside_points))
 
 
 def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
@@ -80,10 +121,10 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
         ConfigError: rows must be sorted, and do not fit; or they cannot be, and a metric needs it.
     """
     exact = request.suite.exact
-    budget = memory_budget(request)
-    grid = OrderPlan("grid", len(request.models), 1, 0, budget // 2)
+    budget = working_memory(request)
+    grid = OrderPlan("grid", len(request.models), 1, 0, counting_room(request))
     if exact is False:
-        _refuse_rows(request.suite)
+        _refuse_rows(request.suite, "allow exact")
         return grid
     held = OrderPlan("rows", len(request.models), 1, 0, sort_bytes(request, rows, cubes))
     fits = held.bytes <= budget
@@ -94,18 +135,27 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
             return plan
     if fits:
         return held
-    if exact and (request.scores or request.suite.curves):
-        raise _no_room(held.bytes, budget)
+    if exact and (request.scores or request.ranks or request.suite.curves):
+        least = held.bytes
+        if by_points(request, max(rows, POINT_ROWS)):
+            least = min(least, _least_by_points(request, rows, cubes))
+        raise _no_room(least, memory_budget(request))
     if exact is None:
-        _refuse_rows(request.suite)
+        _refuse_rows(request.suite, f"raise memory to {as_written(held.bytes + LIBRARIES)}")
         return grid
     return held
 
 
 def _no_room(needed: int, budget: int) -> ConfigError:
-    sizes = f"about {needed / 1e9:.1f} GB for the sorted rows, the memory budget is {budget / 1e9:.1f} GB"
-    hint = "leave exact out for values with a bound, or raise memory"
+    least = needed + LIBRARIES
+    sizes = f"about {size_text(least)} for the sorted rows, the memory budget is {size_text(budget)}"
+    hint = f"leave exact out for values with a bound, or raise memory to {as_written(least)}"
     return ConfigError(Problem(f"exact: true needs {sizes}", ("exact",), hint))
+
+
+def size_text(size: int) -> str:
+    """A size for people to read."""
+    return f"{size / _GIGA:.1f} GB" if size >= _GIGA else f"{size / _MEGA:.3g} MB"
 
 
 def by_points(request: Request, rows: int) -> bool:
@@ -144,8 +194,8 @@ def reads_scores(request: Request) -> bool:
 
 def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderPlan | None:
     """As many models at a time as fit, or one in as few ranges as fit; None where even small ones do not."""
-    kept = rows * len(request.sets) * (_JOINED + (_DISTINCT if reads_scores(request) else 0))
-    room = budget // 2
+    kept = _kept_by_points(request, rows)
+    room = budget // _POINTS_SHARE
     number = len(request.models)
     most = 1 if request.suite.data.missing == "drop_per_model" else number
     for together in range(most, 0, -1):
@@ -157,6 +207,17 @@ def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderP
         return None
     ranges = math.ceil(each / (room - kept))
     return OrderPlan("points", 1, ranges, number * ranges, each // ranges + kept)
+
+
+def _least_by_points(request: Request, rows: int, cubes: int) -> int:
+    """Working memory in which a model's scores fit in as many ranges as are allowed."""
+    in_hand = rows * _bytes_in_hand(1, cubes) // _MOST_RANGES
+    return _POINTS_SHARE * (_kept_by_points(request, rows) + in_hand + 1)
+
+
+def _kept_by_points(request: Request, rows: int) -> int:
+    """Bytes that the points of a model take, at most."""
+    return rows * len(request.sets) * (_JOINED + (_DISTINCT if reads_scores(request) else 0))
 
 
 def _bytes_in_hand(models: int, cubes: int) -> int:
@@ -180,12 +241,19 @@ def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
     return order_plan(request, rows, cubes).way != "grid"
 
 
-def holds_rows(request: Request, rows: int, cubes: int) -> bool:
-    """Whether the rows of a run, with all models' scores, can be held and sorted."""
-    return sort_bytes(request, rows, cubes) <= memory_budget(request)
+def rows_that_fit(request: Request, columns: int) -> int:
+    """How many rows of so many numbers, copies among them, have room."""
+    return working_memory(request) // (columns * _SCORE)
 
 
-def refuse_to_hold(request: Request, rows: pl.LazyFrame, columns: int, what: str, *place: str | int) -> None:
+def refuse_to_hold(
+    request: Request,
+    rows: pl.LazyFrame,
+    columns: int,
+    what: str,
+    *place: str | int,
+    most: int | None = None,
+) -> None:
     """Refuse to hold rows for which the memory budget has no room; they are counted only where that is open.
 
     Args:
@@ -194,26 +262,34 @@ def refuse_to_hold(request: Request, rows: pl.LazyFrame, columns: int, what: str
         columns: about how many numbers a row takes meanwhile, copies of a sort among them.
         what: what holds the rows, as a message begins.
         place: where in the suite it is asked for.
+        most: at most how many rows there are, those of the table by default.
 
     Raises:
         ConfigError: they do not fit.
     """
-    budget, most = memory_budget(request), request.source.rows
+    budget = working_memory(request)
+    most = request.source.rows if most is None else most
     if most is not None and most * columns * _SCORE <= budget:
         return
     number = int(rows.select(pl.len()).collect().item())
     if (needed := number * columns * _SCORE) > budget:
-        sizes = f"about {needed / 1e9:.1f} GB, the memory budget is {budget / 1e9:.1f} GB"
-        msg = f"{what} holds {number:,} rows in memory: {sizes}"
-        raise ConfigError(Problem(msg, place, "raise memory, or narrow the rows with data: {where: ...}"))
+        raise _no_room_to_hold(request, number, needed + LIBRARIES, what, place)
 
 
-def _refuse_rows(suite: Suite) -> None:
-    """Metrics and curves that a grid of scores cannot serve."""
+def _no_room_to_hold(
+    request: Request, rows: int, least: int, what: str, place: tuple[str | int, ...]
+) -> ConfigError:
+    sizes = f"about {size_text(least)}, the memory budget is {size_text(memory_budget(request))}"
+    hint = f"raise memory to {as_written(least)}, or narrow the rows with data: {{where: ...}}"
+    return ConfigError(Problem(f"{what} holds {rows:,} rows in memory: {sizes}", place, hint))
+
+
+def _refuse_rows(suite: Suite, remedy: str) -> None:
+    """Metrics and curves that a grid of scores cannot serve; `remedy` is what would let the rows be sorted."""
     for index, curve in enumerate(suite.curves):
         if curve.curve in ROW_CURVES:
             msg = f"curve {curve.curve} needs the rows, which exact: false or the memory budget rules out"
-            raise ConfigError(Problem(msg, ("curves", index), "allow exact, or raise memory"))
+            raise ConfigError(Problem(msg, ("curves", index), remedy))
     for index, metric in enumerate(suite.metrics):
         for leaf in leaves(metric):
             binning = leaf.binning()
@@ -221,5 +297,5 @@ def _refuse_rows(suite: Suite) -> None:
             if by_quantile or leaf.reads_scores or leaf.values() is not None or leaf.family == "ranks":
                 msg = f"{leaf.text} needs the sorted rows, which exact: false or the memory budget rules out"
                 choice = by_quantile and hasattr(leaf, "strategy")
-                hint = "use strategy=uniform, or allow exact" if choice else "allow exact, or raise memory"
+                hint = f"use strategy=uniform, or {remedy}" if choice else remedy
                 raise ConfigError(Problem(msg, ("metrics", index), hint))

@@ -14,9 +14,11 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.exact_sums import ordered_sum
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.budget import memory_budget
 from plmetrics.engine.drift_slices import KEY, PLACE, SlicedCounts, recentred, sliced_counts
+from plmetrics.engine.exponents import exponents_in
 from plmetrics.engine.passes import bad_values
 from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.windows import (
@@ -30,6 +32,7 @@ from plmetrics.engine.windows import (
     in_reference,
 )
 from plmetrics.table.roles import WEIGHT, prediction_table
+from plmetrics.table.sampling import by_content, every_kth
 from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:
@@ -180,15 +183,21 @@ class _Column:
     too_many: bool = False
     scattered: bool = False
     everywhere: bool = True
+    reproducible: bool = False
 
     def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
         """A plan a cube: one streaming pass that groups by cell, window and place."""
         value, weight = pl.col(f"{VALUE}{self.number}"), pl.col(WEIGHT)
         present = frame if self.everywhere else frame.filter(pl.col(f"{PRESENT}{self.number}"))
-        sums = [pl.len().cast(pl.Int64).alias("rows"), weight.sum().alias("weight")]
+        added = {"weight": weight}
         if self.edges is not None:
             apart = value - self.centre
-            sums += [(weight * apart).sum().alias("offset"), (weight * apart**2).sum().alias("square")]
+            added |= {"offset": weight * apart, "square": weight * apart**2}
+        powers = exponents_in(present, added) if self.reproducible else {}
+        sums = [pl.len().cast(pl.Int64).alias("rows")]
+        for name, part in added.items():
+            total = ordered_sum(part, powers[name]) if self.reproducible else part.sum()
+            sums.append(total.alias(name))
         place = self._place(value).alias(PLACE)
         keys = ((2 * cube.cell() + pl.col(WINDOW)).alias(KEY) for cube in cubes)
         if self.scattered:
@@ -237,7 +246,11 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> li
     columns |= {number: _Column(number, windows.subjects[number], edges[number]) for number in binned}
     apart = windows.request.roles.missing == "drop_per_model"
     return [
-        replace(columns[number], everywhere=not apart or windows.subjects[number].model is None)
+        replace(
+            columns[number],
+            everywhere=not apart or windows.subjects[number].model is None,
+            reproducible=windows.request.suite.reproducible,
+        )
         for number in sorted(columns)
     ]
 
@@ -249,15 +262,16 @@ def _edges(windows: Windows, facts: pl.DataFrame, numbers: Sequence[int]) -> dic
     plans = []
     for window in (0, 1):
         step = max(1, rows[window] // SAMPLE_ROWS)
-        own = windows.frame.filter(pl.col(WINDOW) == window).select(*names, WEIGHT).with_row_index("@row")
-        plans.append(own.filter(pl.col("@row") % step == 0))
+        own = windows.frame.filter(pl.col(WINDOW) == window).select(*names, WEIGHT)
+        alike = windows.request.suite.reproducible
+        plans.append(by_content(own, step, names) if alike and step > 1 else every_kth(own, step))
     shares = np.arange(1, FINE_BINS // 2) / (FINE_BINS // 2)
     found: dict[int, list[Any]] = {
         number: [facts[f"{number}|least"].drop_nulls().to_numpy()] for number in numbers
     }
     for sample in pl.collect_all(plans):
         for number, name in zip(numbers, names, strict=True):
-            held = sample.select(name, WEIGHT).drop_nulls().sort(name)
+            held = sample.select(name, WEIGHT).drop_nulls().sort(name, WEIGHT)
             if held.height:
                 found[number].append(averaged_inverse(held[name].to_numpy(), held[WEIGHT].to_numpy(), shares))
     return {number: np.unique(np.concatenate(parts)) for number, parts in found.items()}

@@ -22,6 +22,7 @@ KEY = "@key"
 
 PLACE = "@place"
 SUMS = ("rows", "weight", "offset", "square")
+WIDTH = "width"
 
 _SHORT = 1 << 15
 """Up to so many slices their numbers are sorted as short integers, which takes one pass."""
@@ -33,7 +34,8 @@ class SlicedCounts:
 
     `frame` has a row for each `slice` and `place` that occurs in a window: `rows_0` and `weight_0` in the reference,
     `rows_1` and `weight_1` in the rows that are evaluated. Where places are edges of bins, `offset_W` and `square_W`
-    are sums of weight x (value - place) and of weight x (value - place)^2.
+    are sums of weight x (value - place) and of weight x (value - place)^2; `width`, where it is there, is how far the
+    end of a bin lies above its place, 0 where all its values are the place itself.
     """
 
     slices: Slices
@@ -82,7 +84,8 @@ class _Cells:
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> _Cells:
-        frame = frame.sort(PLACE, nulls_last=True)
+        weighted = bool((frame["weight"] != frame["rows"]).any())
+        frame = frame.sort(PLACE, *([KEY, "weight"] if weighted else []), nulls_last=True)
         place, key = frame[PLACE], frame[KEY].to_numpy()
         rank = place.ne_missing(place.shift()).cum_sum().to_numpy().astype(np.int64)
         sums = {name: frame[name].to_numpy().astype(np.float64) for name in SUMS if name in frame.columns}

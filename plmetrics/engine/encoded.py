@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.hashing import mix_expr
+from plmetrics.core.threads import each
 from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, rows_plan
 from plmetrics.engine.rows import block_numbers
 from plmetrics.states.grid import FINE_BINS, Members
 from plmetrics.states.locate import Locator
 from plmetrics.states.scores import balanced_edges
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import LABEL, UNIT, WEIGHT, valid_column
-from plmetrics.table.sampling import every_kth
+from plmetrics.table.roles import LABEL, WEIGHT, valid_column
+from plmetrics.table.sampling import by_content, every_kth, telling
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ SAMPLE_ROWS = 400_000
 BATCH_ROWS = 2_000_000
 STEP_ROWS = 1 << 18
 FINE_SHARE = 4
+_LEAST_ROWS = 1 << 16
 _LEAST_BINS = 256
 _ROOM_IN_32_BITS = 1 << 32
 _BATCH_COPIES = 8
@@ -85,7 +86,7 @@ class Encoder:
         """The rows, a batch at a time, those of a cell and block together: so do their counts lie in memory."""
         plan = rows_plan(self._prepared, models)
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
-        size = min(BATCH_ROWS, max(STEP_ROWS, fit))
+        size = min(BATCH_ROWS, max(_LEAST_ROWS, fit))
         frames = plan.collect_batches(chunk_size=size, maintain_order=False)
         together = self._together()
         for frame in frames:
@@ -150,18 +151,11 @@ def _smallest(numbers: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 def _chosen(prepared: Prepared, step: int) -> pl.LazyFrame:
-    """Every k-th row; where the order of rows must not show, about as many by a hash of unit and scores."""
+    """Every k-th row; where the order of rows must not show, about as many by what is in them."""
     frame = prepared.table.frame
     if not prepared.request.suite.reproducible:
         return every_kth(frame, step)
-    names = [score_column(model) for model in prepared.request.models]
-    words = [(pl.col(name) + 0.0).fill_null(0.0).reinterpret(dtype=pl.UInt64) for name in names]
-    if UNIT in frame.collect_schema().names():
-        words.append(pl.col(UNIT).fill_null(0))
-    word = words[0]
-    for other in words[1:]:
-        word = mix_expr(word) ^ other
-    return frame.filter(mix_expr(word) % step == 0)
+    return by_content(frame, step, telling(prepared.request.roles, frame.collect_schema().names()))
 
 
 def _locators(prepared: Prepared, room: int) -> dict[str, Locator]:
@@ -174,11 +168,10 @@ def _locators(prepared: Prepared, room: int) -> dict[str, Locator]:
     scores = [score_column(model) for model in prepared.request.models]
     sample = _chosen(prepared, step).select(*scores, (pl.col(LABEL) == 1).alias(POSITIVE)).collect()
     member = sample[POSITIVE].to_numpy()
-    found: dict[str, Locator] = {}
-    for model, column in zip(prepared.request.models, scores, strict=True):
+
+    def locator(column: str) -> Locator:
         values = sample[column].to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first
         sound = np.isfinite(values)
-        found[model] = Locator.near(
-            balanced_edges(values[sound], values[sound & member], bins), values[sound]
-        )
-    return found
+        return Locator.near(balanced_edges(values[sound], values[sound & member], bins), values[sound])
+
+    return dict(zip(prepared.request.models, each(locator, scores), strict=True))

@@ -10,6 +10,8 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.engine.exact_moments import exact_moments
+from plmetrics.engine.exponents import exact_means
 from plmetrics.table.roles import require
 from plmetrics.table.slice_keys import value_text
 from plmetrics.table.units import is_key
@@ -39,6 +41,7 @@ class Experiment:
     unit: str | None = None
     missing: str = "error"
     ranks: bool = True
+    reproducible: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +100,7 @@ def measure(source: Source, asked: Experiment) -> Measured:
     number = pl.col(ARM).cast(pl.Enum(known.arms)).to_physical().cast(pl.Int64)
     rows = rows.with_columns(number.alias(ARM))
     sets = [("overall", ()), *asked.slices.items()]
-    plans = [_moments(rows, asked, columns, known) for _, columns in sets]
+    plans = [] if asked.reproducible else [_moments(rows, asked, columns, known) for _, columns in sets]
     ranks = [
         [_ranks(rows, index, columns, len(known.arms)) for _, columns in sets]
         for index in range(len(asked.outcomes))
@@ -105,12 +108,17 @@ def measure(source: Source, asked: Experiment) -> Measured:
     ]
     whole = [_sizes(rows, asked), _shared(rows, asked)]
     collected = pl.collect_all([*plans, *(plan for group in ranks for plan in group), *whole])
-    tables = collected[: len(sets)]
+    tables = collected[: len(plans)]
+    if asked.reproducible:
+        by = [[*map(_slice, columns), ARM] for _, columns in sets]
+        unit = None if asked.unit is None else UNIT
+        tables = exact_moments(rows, _values(asked, known), by, unit)
     slices, places = _slices(sets, tables)
     held = [_place(table, place) for table, place in zip(tables, places, strict=True)]
     sums = []
     for index, outcome in enumerate(asked.outcomes):
-        parts = collected[len(sets) * (index + 1) : len(sets) * (index + 2)] if ranks else []
+        first = len(plans) + len(sets) * index
+        parts = collected[first : first + len(sets)] if ranks else []
         ranked = [_place(table, place) for table, place in zip(parts, places, strict=False)]
         sums.append(_sums(outcome, index, known, (len(slices), len(known.arms)), held, ranked))
     sizes = collected[-2].sort(ARM)[_ROWS].to_numpy().astype(np.float64)
@@ -183,8 +191,11 @@ def _look(rows: pl.LazyFrame, asked: Experiment) -> _Known:
     sizes = [total[_ROWS].item() - total[f"bad|{index}"].item() for index in range(len(asked.outcomes))]
     binary = tuple(total[f"other|{index}"].item() == 0 for index in range(len(asked.outcomes)))
     means = [part / max(size, 1) for part, size in zip(sums, sizes, strict=True)]
-    centres = tuple(0.0 if shares else mean for mean, shares in zip(means, binary, strict=True))
-    return _Known((control, *rest), binary, centres)
+    if asked.reproducible:
+        numbers = {_outcome(index): pl.col(_outcome(index)) for index in range(len(asked.outcomes))}
+        means = list(exact_means(rows, numbers).values())
+    near = [0.0 if shares else mean for mean, shares in zip(means, binary, strict=True)]
+    return _Known((control, *rest), binary, tuple(near))
 
 
 def _refuse_missing(found: pl.DataFrame, asked: Experiment) -> None:
@@ -213,10 +224,7 @@ def _refuse_missing(found: pl.DataFrame, asked: Experiment) -> None:
 def _moments(rows: pl.LazyFrame, asked: Experiment, columns: Sequence[str], known: _Known) -> pl.LazyFrame:
     """Size, mean and variance of the mean of every outcome, by slice and arm."""
     keys = [*(pl.col(_slice(column)) for column in columns), pl.col(ARM)]
-    values = []
-    for index, centre in enumerate(known.centres):
-        value = pl.col(_outcome(index))
-        values.append(pl.when(value.is_finite()).then(value - centre).alias(_outcome(index)))
+    values = _values(asked, known)
     rows = rows.with_columns(values)
     if asked.unit is None:
         return rows.group_by(keys).agg(part for index in range(len(values)) for part in _of_rows(index))
@@ -226,6 +234,16 @@ def _moments(rows: pl.LazyFrame, asked: Experiment, columns: Sequence[str], know
         *(pl.col(name).count().cast(pl.Float64).alias(f"{name}|n") for name in names),
     )
     return per_unit.group_by(keys).agg(part for index in range(len(values)) for part in _of_units(index))
+
+
+def _values(asked: Experiment, known: _Known) -> list[pl.Expr]:
+    """The outcomes of a row less their centres, null where there are none."""
+    values = []
+    for index in range(len(asked.outcomes)):
+        value = pl.col(_outcome(index))
+        near = pl.when(value.is_finite()).then(value - known.centres[index])
+        values.append(near.alias(_outcome(index)))
+    return values
 
 
 def _of_rows(index: int) -> list[pl.Expr]:
@@ -265,19 +283,20 @@ def _ranks(rows: pl.LazyFrame, index: int, columns: Sequence[str], arms: int) ->
         rows.filter(value.is_finite())
         .with_columns(pl.lit(0, dtype=pl.Int8).alias("@all"))
         .group_by(*keys, _outcome(index))
-        .agg((pl.col(ARM) == arm).sum().cast(pl.Float64).alias(f"arm|{arm}") for arm in range(arms))
+        .agg((pl.col(ARM) == arm).sum().cast(pl.Int64).alias(f"arm|{arm}") for arm in range(arms))
         .sort(*keys, _outcome(index), nulls_last=True)
     )
     control = pl.col("arm|0")
-    below, before = pl.col("@below") - control / 2, (pl.col("@below") - control).min()
+    below, before = 2 * pl.col("@below") - control, (pl.col("@below") - control).min()
     plan = counted.with_columns(control.cum_sum().alias("@below")).group_by(keys)
     parts = []
     for arm in range(1, arms):
         own = pl.col(f"arm|{arm}")
-        both = own + control
+        wide, both = own.cast(pl.Int128), (own + control).cast(pl.Int128)
+        above = (wide * below).sum() - 2 * before.cast(pl.Int128) * wide.sum()
         parts += [
-            ((own * below).sum() - before * own.sum()).alias(f"above|{arm}"),
-            (both * both * both - both).sum().alias(f"ties|{arm}"),
+            (above.cast(pl.Float64) / 2).alias(f"above|{arm}"),
+            (both * both * both - both).sum().cast(pl.Float64).alias(f"ties|{arm}"),
         ]
     return plan.agg(parts).drop("@all", strict=False)
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plmetrics.core.threads import processors
-from plmetrics.engine.budget import memory_budget, sort_bytes
+from plmetrics.engine.budget import counting_room, sort_bytes
 from plmetrics.engine.encoded import BATCH_ROWS
 from plmetrics.engine.explain_passes import sums_made
 from plmetrics.engine.paired import reads_paired_rows
 from plmetrics.engine.passes import needs_rows, sum_plans
-from plmetrics.engine.slicing import EXACT_ROWS
+from plmetrics.engine.slicing import most_rows
 from plmetrics.states.coarse import coarse_number
 from plmetrics.states.grid import FINE_BINS
 from plmetrics.states.scores import DENSE_LIMIT, EXACT_REPLICATES
@@ -105,7 +105,9 @@ def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     if request.pairs_read is not None:
         held["rows of queries"] = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
     if any(key.kind == "bins" and key.number for key in request.roles.keys):
-        held["rows that slices are cut by"] = _COPIES_OF_ROWS * min(rows, EXACT_ROWS) * (_NUMBER + weight)
+        held["rows that slices are cut by"] = (
+            _COPIES_OF_ROWS * min(rows, most_rows(request)) * (_NUMBER + weight)
+        )
     if any(metric.chosen_threshold is not None for metric in request.leaves):
         held["rows that thresholds are chosen on"] = 2 * _COPIES_OF_ROWS * rows * (_NUMBER + weight + 1)
     if prepared.rows.fitted:
@@ -151,8 +153,8 @@ def _ordered(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     if prepared.exact:
         held["points of scores"] = order.bytes
     if uncertainty is not None or not prepared.exact:
-        room = memory_budget(request) // 2
-        held["scores on a grid"] = _fine(prepared)
+        room = counting_room(request, beside_points=prepared.exact)
+        held["scores on a grid"] = min(_fine(prepared), room)
         kept = sizes.rows * _KEPT * (1 + len(request.models))
         width = _NUMBER * (2 * len(request.models) + 2)
         held["a batch of rows"] = min(min(sizes.rows, BATCH_ROWS) * width, room)

@@ -14,7 +14,8 @@ from plmetrics.engine.search import search_plan
 from plmetrics.engine.slicing import settling_scans
 from plmetrics.engine.streaming import columns_read, fallbacks, scans
 from plmetrics.engine.thresholds import threshold_scans
-from plmetrics.engine.windows import compared_columns, drift_windows
+from plmetrics.engine.unit_counts import counts_by_batch
+from plmetrics.engine.windows import compared_columns, current_window, drift_windows
 from plmetrics.suite.sections import BY_FOLD
 from plmetrics.table.roles import prediction_table
 
@@ -121,6 +122,7 @@ def _prepare(request: Request, prepared: Prepared, rows: int | None) -> Pass:
     after = threshold_scans(made) * _of_files(prepared)
     if made.suite.reproducible and made.pairs_read is None:
         after += 2 * int(any(metric.centres() for metric in made.sums)) + 1
+    after += int(counts_by_batch(made)) * _of_files(prepared)
     found = ", ".join(_looked_up(request)) or "nothing to find"
     number = before + scans(plans) + after
     return Pass("prepare", found, number, columns=columns_read(plans), rows=rows if number else None)
@@ -220,8 +222,11 @@ def _stuck(plans: Sequence[pl.LazyFrame]) -> tuple[str, ...]:
 
 def _drift(request: Request, rows: int | None) -> Pass:
     """A look at both windows, then their counts."""
-    windows = drift_windows(request, request.suite.models)
-    number = 2 * scans([windows.frame])
+    spec = request.suite.drift
+    assert spec is not None
+    counted = spec.is_counted
+    frame = (current_window if counted else drift_windows)(request, request.suite.models).frame
+    number = 2 * scans([frame])
     return Pass("drift", compared_columns(request.suite), number, at_least=True, rows=rows)
 
 

@@ -23,13 +23,11 @@ if TYPE_CHECKING:
     from plmetrics.engine.saved.constants import Constants
     from plmetrics.states.sums import Total
     from plmetrics.suite.model import Suite
-    from plmetrics.table.roles import PredictionTable
+
+IN_BINS = "in bins of scores"
+"""The name of the exponent of what is added in bins: weights, and weights times numbers from 0 to 1."""
 
 _WEIGHT = "@most of weight"
-_IN_BINS = (
-    "reproducible: scores are counted on a grid here, and weights or scores that are added in its bins may differ in "
-    "the last digits with the order of rows; exact: true sorts the rows instead"
-)
 
 
 def with_exponents(prepared: Prepared, constants: Constants | None) -> Prepared:
@@ -37,8 +35,6 @@ def with_exponents(prepared: Prepared, constants: Constants | None) -> Prepared:
 
     Where values are too large for the latter, the sum is an ordinary one, and a warning says so.
     """
-    if not prepared.exact and adds_in_bins(prepared.request.suite):
-        prepared = replace(prepared, warnings=(*prepared.warnings, _IN_BINS))
     own = exponents_of(prepared)
     if constants is None:
         return replace(prepared, exponents=own)
@@ -56,7 +52,7 @@ def with_exponents(prepared: Prepared, constants: Constants | None) -> Prepared:
 
 
 def adds_in_bins(suite: Suite) -> bool:
-    """Whether numbers with fractions are added in the bins that scores are counted on: these sums are ordinary ones."""
+    """Whether numbers with fractions are added in the bins that scores are counted on."""
     scores = [leaf for metric in suite.metrics for leaf in leaves(metric) if leaf.family == "scores"]
     if suite.columns.weight is not None:
         return bool(scores or suite.curves)
@@ -75,6 +71,8 @@ def exponents_of(prepared: Prepared) -> dict[str, int]:
     most = largest(prepared.table.frame, values)
     heaviest = most.get(_WEIGHT, 1.0)
     known = {name: one.most * heaviest for name, one in sums.items() if one.value is not None and one.most}
+    if adds_in_bins(prepared.request.suite):
+        known[IN_BINS] = heaviest
     return {name: exponent_of(held) for name, held in (most | known).items() if name != _WEIGHT}
 
 
@@ -91,16 +89,21 @@ def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, flo
     return found
 
 
-def exact_means(table: PredictionTable, values: Mapping[str, pl.Expr]) -> dict[str, float]:
+def exponents_in(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, int]:
+    """The exponents of sums of some values."""
+    return {name: exponent_of(most) for name, most in largest(frame, values).items()}
+
+
+def exact_means(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, float]:
     """Means of the finite values, to the last bit the same in any order; 0 where there are none."""
     if not values:
         return {}
-    exponents = {name: exponent_of(most) for name, most in largest(table.frame, values).items()}
+    exponents = exponents_in(frame, values)
     plans = []
     for name, value in values.items():
         finite = pl.when(value.is_finite()).then(value)
         sums = [finite.count().cast(pl.Int64).alias("n"), finite.sum().alias(name)]
-        plans.append(table.frame.select(*sums, *fixed_sums(name, finite, exponents[name])))
+        plans.append(frame.select(*sums, *fixed_sums(name, finite, exponents[name])))
     means: dict[str, float] = {}
     for name, held in zip(values, pl.collect_all(plans), strict=True):
         rows, total = (column.item() for _, column in exact_columns(held, exponents))

@@ -13,6 +13,7 @@ import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.engine.attributes import attribute_candidates, attributes_found
+from plmetrics.engine.budget import refuse_to_hold
 from plmetrics.table.alike import as_type, common_type
 from plmetrics.table.roles import WEIGHT, require, unchecked_table
 
@@ -29,6 +30,8 @@ _KEY = "@key|"
 _FOLD = "@fold"
 _TIME = "@time"
 _PATH = ("leakage",)
+_IN_TABLE = 10
+"""Numbers' worth of memory that a key takes in a hash table, beside itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +134,24 @@ def leakage_found(request: Request) -> list[Finding]:
     if spec is None:
         return []
     checks = LeakagePlans.of(request, spec)
+    _refuse_to_hold_keys(request, checks)
     plans = checks.plans()
     found = dict(zip(plans, pl.collect_all(list(plans.values())), strict=True))
     attributes = attributes_found(evaluated(request, checks.candidates), request, checks.candidates)
     return [*checks.findings(found), *(Finding("attributes", **about) for about in attributes)]
+
+
+def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> None:
+    """Refuse keys that are looked up in tables for which the memory budget has no room."""
+    if checks.keys and checks.train is not None and request.train is not None:
+        columns = len(checks.keys) + _IN_TABLE
+        what = "looking up the keys of the training table"
+        refuse_to_hold(request, checks.train, columns, what, *_PATH, "train", most=request.train.rows)
+    if checks.spec.duplicates or checks.fold is not None:
+        listed = checks.spec.duplicates if isinstance(checks.spec.duplicates, tuple) else checks.keys
+        columns = len(listed) + _IN_TABLE
+        name = "duplicates" if checks.spec.duplicates else "keys"
+        refuse_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name)
 
 
 def evaluated(request: Request, columns: Sequence[str]) -> pl.LazyFrame:

@@ -11,7 +11,7 @@ import polars as pl
 
 from plmetrics.catalogue.row_values import called_rightly, row_value
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.budget import holds_rows
+from plmetrics.engine.budget import rows_that_fit
 from plmetrics.states.sums import Total
 from plmetrics.suite.comparison_tests import OF_ROWS, ON_MEANS, by_fold
 from plmetrics.table.predicted import score_column
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections import ComparisonTest
 
 GAINED, LOST, BOTH, TOTAL, SQUARES = "gained", "lost", "both", "total", "squares"
+_COPIES = 3
+"""Differences of two models and their ranks are there beside the columns."""
+
 _POSITIVE, _CODE = "@positive", "@cell"
 
 
@@ -154,8 +157,14 @@ def reads_paired_rows(prepared: Prepared) -> bool:
     """Whether a test ranks rows, which are independent and not too many."""
     suite = prepared.request.suite
     ranks = any(test.test in OF_ROWS for test in row_tests(suite))
-    fits = holds_rows(prepared.request, prepared.rows.read, len(prepared.cubes))
+    fits = prepared.rows.read <= rows_that_fit(prepared.request, _COPIES * _columns_held(prepared))
     return ranks and dependence(suite) is None and prepared.exact and fits
+
+
+def _columns_held(prepared: Prepared) -> int:
+    """How many columns the rows have that tests rank: a score and losses of each model, classes and cells."""
+    losses = sum(row_value(metric) is not None for metric in prepared.request.suite.metrics)
+    return len(prepared.request.models) * (1 + losses) + len(prepared.cubes) + 1
 
 
 def paired_rows(prepared: Prepared) -> PairedRows | None:
@@ -185,6 +194,8 @@ def paired_rows(prepared: Prepared) -> PairedRows | None:
     times = {test.time: place for place, test in enumerate(tests) if test.time is not None}
     columns |= {plain_column(name): pl.col(plain_column(name)) for name in times}
     frame = prepared.table.frame.select(part.alias(name) for name, part in columns.items()).collect()
+    if suite.reproducible:
+        frame = frame.sort(frame.columns)
     for name in times:
         _refuse_nulls(frame[plain_column(name)], name)
     return PairedRows(prepared, frame)

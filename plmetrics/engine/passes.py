@@ -24,7 +24,7 @@ from plmetrics.table.roles import (
     unchecked_table,
     valid_column,
 )
-from plmetrics.table.units import block_key
+from plmetrics.table.units import block_key, row_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,42 +38,49 @@ if TYPE_CHECKING:
     from plmetrics.table.checks import Check
     from plmetrics.table.slices import Cube
 
+_ADDED = "@added|"
 _OF_MODELS = ("@score|", "@valid|", "@value|", "@class|")
 BLOCK = "@block"
 POSITIVE = "@positive"
 TREATED = "@treated"
 NUMBER = "@number"
+DIGEST = "@digest"
 AGGREGATES_PER_NODE = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """What the scan brought: the sums of each cube, the rows for ordered metrics, and the blocks that occur."""
+    """What the scan brought: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
+
+    `digests` are words that tell the units of each block from others, None where nobody asked for them.
+    """
 
     sums: tuple[SumsState, ...]
     rows: pl.DataFrame | None
     block_keys: NDArray[np.uint64]
     units: NDArray[np.int64]
     used: dict[str, int]
+    digests: NDArray[np.uint64] | None = None
 
 
-def aggregate(prepared: Prepared) -> Aggregated:
-    """Run the scan.
+def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregated:
+    """Run the scan; `digested` says whether to bring digests of the units.
 
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    return aggregated(prepared, *summed(prepared))
+    made = aggregated(prepared, *summed(prepared, digested=digested))
+    return made if digested else replace(made, digests=None)
 
 
-def summed(prepared: Prepared) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
     """Run the scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
     """
-    plans = sum_plans(prepared)
+    plans = sum_plans(prepared, digested=digested)
     flat = [plan for group in plans for plan in group]
     wanted = needs_rows(prepared) and prepared.exact and prepared.order.way == "rows"
     collected = pl.collect_all([*flat, rows_plan(prepared)] if wanted else flat)
@@ -97,7 +104,8 @@ def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.Data
     states = tuple(
         _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
     )
-    return Aggregated(states, rows, keys, units, _conserve(prepared, states[0]))
+    used = _conserve(prepared, states[0])
+    return Aggregated(states, rows, keys, units, used, _digests(prepared, frames[0]))
 
 
 def needs_rows(prepared: Prepared) -> bool:
@@ -106,23 +114,42 @@ def needs_rows(prepared: Prepared) -> bool:
     return bool(prepared.request.scores or prepared.request.ranks or suite.curves)
 
 
-def sum_plans(prepared: Prepared) -> list[list[pl.LazyFrame]]:
+def sum_plans(prepared: Prepared, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
     """Per cube the plans that aggregate it, at most so many aggregates each."""
     frame = prepared.table.frame
     keys: list[pl.Expr] = []
     if prepared.blocks is not None:
         keys.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
+    beside: list[pl.Expr] = []
+    if digested and prepared.blocks is not None and prepared.blocks.digests is None:
+        beside += row_digests(prepared.request)
     return [
-        [frame.group_by([*map(pl.col, cube.columns), *keys]).agg(chunk) for chunk in _chunks(prepared, cube)]
-        for cube in prepared.cubes
+        [
+            frame.with_columns(values).group_by([*map(pl.col, cube.columns), *keys]).agg(chunk)
+            for values, chunk in _chunks(prepared, cube, [] if index else beside)
+        ]
+        for index, cube in enumerate(prepared.cubes)
     ]
 
 
-def _chunks(prepared: Prepared, cube: Cube) -> Iterator[list[pl.Expr]]:
-    """What is aggregated in a cube, in parts that one node of a plan can take."""
-    summed = aggregates(prepared, summed_in(prepared, cube))
+def _chunks(
+    prepared: Prepared, cube: Cube, beside: Sequence[pl.Expr]
+) -> Iterator[tuple[list[pl.Expr], list[pl.Expr]]]:
+    """What is aggregated in a cube, in parts that one node of a plan can take; and what must be known of rows before.
+
+    A value that is added in several ways is a column first: else it would be computed for each.
+    """
+    held = totals(prepared, summed_in(prepared, cube))
+    fixed = prepared.fixed
+    exact = {one.name: one.value for one in held if one.name in fixed and one.value is not None}
+    summed = [*_aggregates(prepared, held), *beside]
     for first in range(0, len(summed), AGGREGATES_PER_NODE):
-        yield summed[first : first + AGGREGATES_PER_NODE]
+        chunk = summed[first : first + AGGREGATES_PER_NODE]
+        read = {name for part in chunk for name in part.meta.root_names()}
+        yield (
+            [value.alias(f"{_ADDED}{name}") for name, value in exact.items() if f"{_ADDED}{name}" in read],
+            chunk,
+        )
 
 
 def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
@@ -181,17 +208,17 @@ def cell_column(index: int) -> str:
     return f"@cell|{index}"
 
 
-def aggregates(prepared: Prepared, metrics: Sequence[Metric]) -> list[pl.Expr]:
-    """The sums and counts of some metrics, of every model; beside those that are to be exact, whole numbers."""
-    held = totals(prepared, metrics)
-    exact = {name: power for name, power in prepared.exponents.items() if name not in prepared.inexact}
-    beside = [
-        part
-        for one in held
-        if one.value is not None and one.name in exact
-        for part in fixed_sums(one.name, one.value, exact[one.name])
-    ]
-    return [*(one.sum.alias(one.name) for one in held), *beside]
+def _aggregates(prepared: Prepared, held: Sequence[Total]) -> list[pl.Expr]:
+    """Sums and counts; beside those that are to be exact, whole numbers."""
+    out: list[pl.Expr] = []
+    fixed = prepared.fixed
+    for one in held:
+        if one.value is None or one.name not in fixed:
+            out.append(one.sum.alias(one.name))
+            continue
+        value = pl.col(f"{_ADDED}{one.name}")
+        out += [value.sum().alias(one.name), *fixed_sums(one.name, value, prepared.exponents[one.name])]
+    return out
 
 
 def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
@@ -318,6 +345,24 @@ def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uin
     return counted[BLOCK].to_numpy(), counted["n"].to_numpy()
 
 
+def row_digests(request: Request) -> list[pl.Expr]:
+    """What tells rows that are units from others of the same places: their labels, unless positives are counted."""
+    roles = request.roles
+    counted = roles.binary and roles.weight is None and roles.missing != "drop_per_model"
+    return [] if counted else [row_digest(pl.col(UNIT), pl.col(LABEL)).sum().alias(DIGEST)]
+
+
+def _digests(prepared: Prepared, frame: pl.DataFrame) -> NDArray[np.uint64] | None:
+    """The digests of the blocks' units, in the order of their keys."""
+    if prepared.blocks is None or not prepared.request.unit_rows:
+        return None if prepared.blocks is None else prepared.blocks.digests
+    name = next((name for name in (DIGEST, "positives") if name in frame.columns), None)
+    if name is None:
+        return None
+    added = frame.lazy().group_by(BLOCK).agg(pl.col(name).cast(pl.UInt64).sum()).sort(BLOCK).collect()
+    return added[name].to_numpy()
+
+
 def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
     cell = frame.select(cube.cell().alias("cell"))["cell"].to_numpy()
     if len(cell) != frame.height:
@@ -325,7 +370,8 @@ def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np
     block = np.zeros(frame.height, dtype=np.int64)
     if BLOCK in frame.columns:
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
-    held = summed_columns(prepared, summed_in(prepared, cube), frame.drop(*cube.columns, BLOCK, strict=False))
+    numbers = frame.drop(*cube.columns, BLOCK, DIGEST, strict=False)
+    held = summed_columns(prepared, summed_in(prepared, cube), numbers)
     state = SumsState(cell, block, held, len(keys))
     return state.in_order() if prepared.request.suite.reproducible else state
 

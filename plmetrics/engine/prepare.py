@@ -24,6 +24,7 @@ from plmetrics.engine.references import check_references
 from plmetrics.engine.saved.constants import pinned
 from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.thresholds import Chosen, choose_thresholds
+from plmetrics.engine.unit_counts import counted_units, counts_by_batch
 from plmetrics.states.sums import Rows
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import (
@@ -69,13 +70,14 @@ class Accounting:
 class Blocks:
     """How units are blocked. `modulus` is None where each unit is its own block.
 
-    `keys` are the group keys of the non-empty blocks, ascending, and `units` how many units each holds; both are
-    None until the aggregation has counted them, where each row is a unit.
+    `keys` are the group keys of the non-empty blocks, ascending, `units` how many units each holds, and `digests` the
+    sums of their hashes modulo 2^64; all are None until the aggregation has counted them, where each row is a unit.
     """
 
     modulus: int | None
     keys: NDArray[np.uint64] | None = None
     units: NDArray[np.int64] | None = None
+    digests: NDArray[np.uint64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,11 @@ class Prepared:
         """The roles of a model's rows, with the constants that its metrics read."""
         rows = rows_of(model, self.table)
         return replace(rows, centres=self.centres[model], thresholds=self.thresholds[model])
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The sums that have whole numbers beside them."""
+        return frozenset(self.exponents) - self.inexact
 
     def populations(self) -> dict[str, str]:
         """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
@@ -181,13 +188,13 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
     rows = replace(_accounting(request, found.get("rows")), fitted=calibrated.left_out)
     sliced = found_slices(request, found)
     check_references(request.suite, sliced.slices)
-    blocks = _blocks(request, rows, found)
+    blocks = _blocks(request, table, rows, found)
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
     cubes = plan_cubes(sliced.slices, key_codes(request, sliced), count, MAX_CELLS)
     exact = sorts_in_memory(request, rows.read, len(cubes))
     means = _means(found.get("centres"))
     if reproducible and constants is None:
-        means = exact_means(table, _centred(table, centred))
+        means = exact_means(table.frame, _centred(table, centred))
     centres = _by_model(request, means)
     if constants is None:
         chosen = choose_thresholds(request)
@@ -222,11 +229,13 @@ def constant_plans(
     if centred and centres:
         plans["centres"] = _centre_plan(table, centred)
     plans |= slice_plans(request, table.frame)
-    if request.suite.uncertainty is not None and not request.unit_rows:
+    by_unit = request.suite.uncertainty is not None and not request.unit_rows
+    if request.suite.uncertainty is not None and by_unit and not counts_by_batch(request):
         units = table.frame.select(pl.col(UNIT)).unique()
         modulus = request.suite.uncertainty.blocks
         plans["units"] = units.head(OWN_BLOCK_LIMIT + 2)
-        plans["blocks"] = units.group_by(pl.col(UNIT) % modulus).agg(pl.len().cast(pl.Int64).alias("units"))
+        counts = pl.len().cast(pl.Int64).alias("units"), pl.col(UNIT).sum().alias("digest")
+        plans["blocks"] = units.group_by((pl.col(UNIT) % modulus).alias("block")).agg(counts)
     return plans
 
 
@@ -317,15 +326,22 @@ def units_of_rows(request: Request, rows: Accounting) -> int:
     return left - min(rows.dropped.values()) if request.suite.data.missing == "drop" else left
 
 
-def _blocks(request: Request, rows: Accounting, found: dict[str, pl.DataFrame]) -> Blocks | None:
+def _blocks(
+    request: Request, table: PredictionTable, rows: Accounting, found: dict[str, pl.DataFrame]
+) -> Blocks | None:
     uncertainty = request.suite.uncertainty
     if uncertainty is None:
         return None
     if request.unit_rows:
         return Blocks(None if units_of_rows(request, rows) <= OWN_BLOCK_LIMIT else uncertainty.blocks)
+    if "units" not in found:
+        own, counted_blocks = counted_units(request, table.frame, uncertainty.blocks)
+        if own is not None:
+            return Blocks(None, own, np.ones(len(own), dtype=np.int64), own)
+        return Blocks(uncertainty.blocks, *counted_blocks)
     units = found["units"][UNIT].drop_nulls()
     if len(units) <= OWN_BLOCK_LIMIT:
         keys = units.sort().to_numpy()
-        return Blocks(None, keys, np.ones(len(keys), dtype=np.int64))
-    counted = found["blocks"].drop_nulls(UNIT).sort(UNIT)
-    return Blocks(uncertainty.blocks, counted[UNIT].to_numpy(), counted["units"].to_numpy())
+        return Blocks(None, keys, np.ones(len(keys), dtype=np.int64), keys)
+    counted = found["blocks"].drop_nulls("block").sort("block")
+    return Blocks(uncertainty.blocks, *(counted[name].to_numpy() for name in ("block", "units", "digest")))

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.exact_sums import exact_columns, fixed_sums
+from plmetrics.engine.exponents import exponents_in
 from plmetrics.states.sums import SumsState
 from plmetrics.table.roles import LABEL, plain_column
 
@@ -49,7 +51,15 @@ def repeated_sums(prepared: Prepared) -> list[RepeatedSums]:
     asked = ("overall", *spec.slices)
     wanted = [part for part in prepared.slices if part.slice_set.name in asked]
     numbers = sorted({prepared.cube_of(part) for part in wanted})
-    aggregates = _aggregates(prepared, spec.repeated, spec.truth)
+    summed = _summed(prepared, spec.repeated, spec.truth)
+    exponents = exponents_in(prepared.table.frame, summed) if prepared.request.suite.reproducible else {}
+    aggregates = [
+        pl.len().cast(pl.Float64).alias("n"),
+        *(value.sum().alias(name) for name, value in summed.items()),
+    ]
+    aggregates += [
+        part for name, power in exponents.items() for part in fixed_sums(name, summed[name], power)
+    ]
     plans = []
     for number in numbers:
         columns = prepared.cubes[number].columns
@@ -60,7 +70,7 @@ def repeated_sums(prepared: Prepared) -> list[RepeatedSums]:
         )
     states: dict[int, SumsState] = {}
     for number, frame in zip(numbers, pl.collect_all(plans), strict=True):
-        states[number] = _state(prepared, number, frame)
+        states[number] = _state(prepared, number, frame, exponents)
     return [
         made
         for part in wanted
@@ -68,18 +78,15 @@ def repeated_sums(prepared: Prepared) -> list[RepeatedSums]:
     ]
 
 
-def _aggregates(
+def _summed(
     prepared: Prepared, repeated: Mapping[str, Sequence[str]], truth: str | None
-) -> list[pl.Expr]:
+) -> dict[str, pl.Expr]:
+    """What a row adds to each sum."""
     weight = prepared.table.weight
     label = pl.col(LABEL)
     target = label if truth is None else pl.col(plain_column(truth)).cast(pl.Float64)
 
-    def total(value: pl.Expr) -> pl.Expr:
-        return (value if weight is None else value * weight).sum()
-
-    out = [pl.len().cast(pl.Float64).alias("n")]
-    out.append((pl.len().cast(pl.Float64) if weight is None else weight.sum()).alias("weight"))
+    out = {} if weight is None else {"weight": weight}
     for name, columns in repeated.items():
         predictions = [pl.col(plain_column(column)).cast(pl.Float64) for column in columns]
         mean = pl.mean_horizontal(predictions)
@@ -90,19 +97,22 @@ def _aggregates(
         }
         if truth is not None:
             parts[NOISE] = (label - target) ** 2
-        out += [total(value).alias(f"{kind}|{name}") for kind, value in parts.items()]
+        out |= {
+            f"{kind}|{name}": value if weight is None else value * weight for kind, value in parts.items()
+        }
     return out
 
 
-def _state(prepared: Prepared, number: int, frame: pl.DataFrame) -> SumsState:
+def _state(prepared: Prepared, number: int, frame: pl.DataFrame, exponents: Mapping[str, int]) -> SumsState:
     cube = prepared.cubes[number]
     cell = np.zeros(frame.height, dtype=np.int64)
     if cube.columns:
         cell = frame.select(cube.cell().alias("cell"))["cell"].to_numpy()
-    held = {
-        name: frame[name].cast(pl.Float64).to_numpy() for name in frame.columns if name not in cube.columns
-    }
-    return SumsState(cell, np.zeros(frame.height, dtype=np.int64), held, 1)
+    sums = exact_columns(frame.drop(*cube.columns), exponents)
+    held = {name: column.cast(pl.Float64).to_numpy() for name, column in sums}
+    held.setdefault("weight", held["n"])
+    state = SumsState(cell, np.zeros(frame.height, dtype=np.int64), held, 1)
+    return state.in_order() if exponents else state
 
 
 def _rolled_up(

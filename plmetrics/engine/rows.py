@@ -21,7 +21,7 @@ from plmetrics.states.effects import EffectRows
 from plmetrics.states.packed import PackedRows
 from plmetrics.states.pairs import Pairs
 from plmetrics.states.rests import RestScores, RestSums, rest_codes
-from plmetrics.states.scores import EXACT_REPLICATES, OrderedRows
+from plmetrics.states.scores import OrderedRows, replicates_rows
 from plmetrics.suite.compare import REST
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import LABEL, WEIGHT
@@ -129,7 +129,8 @@ def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
         return True
     binnings = [metric.binning() for metric in prepared.request.scores]
     by_quantile = any(binning is not None and binning.strategy == "quantile" for binning in binnings)
-    return not by_quantile and frame.height * uncertainty.replicates > EXACT_REPLICATES
+    most = max(len(part) for part in prepared.slices)
+    return not by_quantile and not replicates_rows(frame.height, uncertainty.replicates, most)
 
 
 def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:

@@ -151,7 +151,8 @@ class SearchPlan:
 
     def tally(self, members: tuple[int, ...]) -> Tally:
         """The sums of a grouping, empty."""
-        return Tally(members, [self.columns[number].size for number in members], 2 * self.spec.blocks)
+        sizes = [self.columns[number].size for number in members]
+        return Tally(members, sizes, 2 * self.spec.blocks, self.prepared.exponents)
 
 
 def searched(unit: pl.Expr, spec: FindSlices) -> pl.Expr:

@@ -132,7 +132,7 @@ def _sampled(prepared: Prepared, frame: pl.LazyFrame, keys: Sequence[SliceKey]) 
 
 def _binned(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) -> SliceKey:
     """The bins of a column: its own values where these are not more than bins."""
-    held = rows.select(key.column, WEIGHT).drop_nulls().sort(key.column)
+    held = rows.select(key.column, WEIGHT).drop_nulls().sort(key.column, WEIGHT)
     values = held[key.column]
     different = values.unique(maintain_order=True)
     if len(different) <= number:

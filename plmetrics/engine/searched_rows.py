@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.exact_sums import Parts
 from plmetrics.engine.passes import BLOCK, atoms
 from plmetrics.table.roles import LABEL, VALID, valid_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -70,15 +71,22 @@ def by_block(rows: pl.DataFrame) -> Batch:
 
 
 class Tally:
-    """The sums of the cells of some columns by block, as dense arrays `[block, cell]`."""
+    """The sums of the cells of some columns by block, as dense arrays `[block, cell]`.
 
-    def __init__(self, columns: Sequence[int], sizes: Sequence[int], blocks: int) -> None:
+    Those that have exponents are the same in any order of the rows.
+    """
+
+    def __init__(
+        self, columns: Sequence[int], sizes: Sequence[int], blocks: int, exponents: Mapping[str, int]
+    ) -> None:
         self._columns = columns
         self._sizes = sizes
         self._cells = math.prod(sizes)
         self._blocks = blocks
         self._rows = np.zeros(self._cells * blocks, dtype=np.int64)
         self._sums: dict[str, NDArray[np.float64]] = {}
+        self._exponents = exponents
+        self._parts: dict[str, Parts] = {}
 
     def add(self, batch: Mapping[str, NDArray[Any]]) -> None:
         """Add the rows of a batch."""
@@ -89,11 +97,21 @@ class Tally:
         self._rows += np.bincount(key, minlength=len(self._rows))
         for name, values in batch.items():
             if name.startswith(_SUM):
-                held = self._sums.setdefault(name.removeprefix(_SUM), np.zeros(len(self._rows)))
-                held += np.bincount(key, weights=values, minlength=len(self._rows))
+                for held, part in self._kept(name.removeprefix(_SUM), values):
+                    np.add(held, np.bincount(key, weights=part, minlength=len(held)), out=held)
+
+    def _kept(self, name: str, values: NDArray[Any]) -> Iterable[tuple[NDArray[np.float64], NDArray[Any]]]:
+        """The arrays that values are added to, with what is added there."""
+        if name not in self._sums:
+            self._sums[name] = np.zeros(len(self._rows))
+            if name in self._exponents:
+                self._parts[name] = Parts(self._sums[name], self._exponents[name])
+        return self._parts[name].cut(values) if name in self._parts else [(self._sums[name], values)]
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.DataFrame]:
         """Cell, block and sums of what occurs; `n` counts all rows unless models have rows of their own."""
+        for parts in self._parts.values():
+            parts.join()
         place = np.flatnonzero(self._rows)
         sums = pl.DataFrame({name: held[place] for name, held in self._sums.items()})
         if not any(name.endswith("|n") for name in sums.columns):

@@ -10,9 +10,10 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.engine.budget import rows_that_fit
 from plmetrics.engine.folds import MOST_FOLDS, check_folds, fold_warnings
 from plmetrics.table.roles import prediction_table
-from plmetrics.table.sampling import every_kth
+from plmetrics.table.sampling import by_content, every_kth, telling
 from plmetrics.table.slice_keys import OTHER, TAG_SEPARATOR, SliceKey, bin_index, top_index, value_text
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_values, without_excluded
 
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
     from plmetrics.table.roles import PredictionTable
 
 EXACT_ROWS = 50_000_000
-"""Up to so many rows, quantile edges come from all of them; above, from every k-th row."""
+"""Up to so many rows, if they fit, quantile edges come from all of them; above, from every k-th row."""
+
+_LEAST_ROWS = 400_000
+_COPIES = 3
+"""A sort holds values, and weights beside them, a few times over."""
 
 OCCURRING = 1_000_000
 """The most values from which some are excluded."""
@@ -41,9 +46,10 @@ def settled(request: Request) -> Request:
     table = prediction_table(request.raw, request.schema, roles)
     held = _rows_held(request, table, waiting)
     known: dict[str, SliceKey] = {}
-    for names in _together(held):
+    most = most_rows(request)
+    for names in _together(held, most):
         own = [key for key in waiting if key.column in names]
-        plans = [_settling(key, request, table, held[key.column]) for key in own]
+        plans = [_settling(key, request, table, 1 + (held[key.column] - 1) // most) for key in own]
         for key, found in zip(own, pl.collect_all(plans), strict=True):
             known[key.column] = _settle(key, request, found)
     sets = tuple(
@@ -59,13 +65,19 @@ def settling_scans(request: Request, rows: int) -> int:
     if not waiting:
         return 0
     held = {key.column: rows * int(key.kind == "quantiles") for key in waiting}
-    return int(_must_count(request, waiting)) + len(list(_together(held)))
+    return int(_must_count(request, waiting)) + len(list(_together(held, most_rows(request))))
+
+
+def most_rows(request: Request) -> int:
+    """How many rows a scan may hold to find quantile edges."""
+    numbers = 1 if request.roles.weight is None else 2
+    return min(EXACT_ROWS, max(_LEAST_ROWS, rows_that_fit(request, _COPIES * numbers)))
 
 
 def _must_count(request: Request, keys: Sequence[SliceKey]) -> bool:
     """Whether quantile edges may come from too many rows to hold them all."""
     known = request.source.rows
-    return (known is None or known > EXACT_ROWS) and any(key.kind == "quantiles" for key in keys)
+    return (known is None or known > most_rows(request)) and any(key.kind == "quantiles" for key in keys)
 
 
 def _rows_held(request: Request, table: PredictionTable, keys: Sequence[SliceKey]) -> dict[str, int]:
@@ -80,29 +92,31 @@ def _rows_held(request: Request, table: PredictionTable, keys: Sequence[SliceKey
     return {key.column: counted.get(key.column, 0) for key in keys}
 
 
-def _together(held: Mapping[str, int]) -> Iterator[list[str]]:
+def _together(held: Mapping[str, int], most: int) -> Iterator[list[str]]:
     """Keys that one scan settles: as many as hold no more rows than a single one may."""
     names: list[str] = []
     rows = 0
     for name, own in held.items():
-        rows += min(own, EXACT_ROWS)
-        if names and rows > EXACT_ROWS:
+        rows += min(own, most)
+        if names and rows > most:
             yield names
-            names, rows = [], min(own, EXACT_ROWS)
+            names, rows = [], min(own, most)
         names.append(name)
     yield names
 
 
-def _settling(key: SliceKey, request: Request, table: PredictionTable, rows: int) -> pl.LazyFrame:
-    """What a key is settled from: its values in order with their weights, or those with the most rows."""
+def _settling(key: SliceKey, request: Request, table: PredictionTable, step: int) -> pl.LazyFrame:
+    """What a key is settled from: its values in order, of every k-th row, with weights, or those with the most rows."""
     if key.kind == "top":
         return _ranked(table.frame, key, _excluded(key, request))
     columns = [pl.col(key.column).alias("value")]
     columns += [] if table.weight is None else [table.weight.alias("weight")]
-    step = 1 + (rows - 1) // EXACT_ROWS
-    if step == 1:
-        return table.frame.select(columns).sort("value")
-    return every_kth(table.frame, step).select(columns).sort("value")
+    if request.suite.reproducible:
+        names = [key.column, *telling(request.roles, table.frame.collect_schema().names())]
+        chosen = table.frame if step == 1 else by_content(table.frame, step, names)
+        return chosen.select(columns).sort("value", *(["weight"] if len(columns) > 1 else []))
+    chosen = table.frame if step == 1 else every_kth(table.frame, step)
+    return chosen.select(columns).sort("value")
 
 
 def _settle(key: SliceKey, request: Request, found: pl.DataFrame) -> SliceKey:

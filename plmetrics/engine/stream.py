@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.core.exact_sums import PARTS
 from plmetrics.core.threads import each
 from plmetrics.engine.budget import counting_room
 from plmetrics.engine.encoded import FINE_SHARE, STEP_ROWS, Encoder, Group
+from plmetrics.engine.exponents import IN_BINS
 from plmetrics.engine.passes import needs_rows
 from plmetrics.states.coarse import coarse_of_fine
 from plmetrics.states.grid import (
@@ -80,7 +82,7 @@ class Passes:
         self._prepared = prepared
         self._known = aggregated.block_keys
         self._exact_single = _exact_in_single(prepared, aggregated)
-        self._room = counting_room(prepared.request)
+        self._room = counting_room(prepared.request, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
         self._sliced: dict[tuple[Part, int], Array] = {}
         self._kept: list[Encoded] | None = []
@@ -127,11 +129,12 @@ class Passes:
             return None if tally is None else tally.counts
         if any(of.model != model for of, _ in self._sliced):
             self._sliced = {}
-        if (part, index) not in self._sliced:
+        found = self._sliced.get((part, index))
+        if found is None:
             slices = self._prepared.slices[index]
             codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
-            self._sliced[part, index] = rolled_up(tally.counts, codes, len(slices))
-        return self._sliced[part, index]
+            found = self._sliced[part, index] = rolled_up(tally.counts, codes, len(slices))
+        return found
 
     def _group(self, index: int) -> Group:
         """What the rows of a slice set are counted by: cells, where there are not many more of them than slices."""
@@ -238,27 +241,33 @@ class Passes:
         counts = _zeros(size, np.float32 if single else np.float64, spare)
         if isinstance(part.bins, Binning):
             bins = fixed_bins(part.bins, self._encoder.locators[part.model].keys)
-            return FixedTally(part.first, counts, part.bins, bins)
-        return Tally(part.first, counts) if coarse is None else CoarseTally(part.first, counts, coarse)
+            return FixedTally(part.first, counts, part.bins, bins, self._exponent(part.bins))
+        power = self._exponent(part.bins)
+        if coarse is None:
+            return Tally(part.first, counts, power)
+        return CoarseTally(part.first, counts, coarse, power)
+
+    def _exponent(self, bins: Bins) -> int | None:
+        """That of what is added in some bins, where its order must not show; None where it does not anyway."""
+        weighted = self._prepared.request.suite.columns.weight is not None
+        if not self._prepared.request.suite.reproducible or not (weighted or isinstance(bins, Binning)):
+            return None
+        return self._prepared.exponents[IN_BINS]
 
     def _coarse_of(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
         """The coarse bin of each fine bin in the slices of some parts."""
-        whole = [
-            None if self._prepared.grids else self._rolled(part.model, part.group.index, "fine")
-            for part in parts
-        ]
 
-        def coarse(number: int) -> NDArray[np.uint16]:
-            part, fine = parts[number], whole[number]
+        def coarse(part: Part) -> NDArray[np.uint16]:
             assert part.group.index is not None
             slices = self._prepared.slices[part.group.index]
             if self._prepared.grids is not None:
                 grid = self._prepared.grids.models[part.model]
                 return grid.coarse(self._prepared.number_of(slices), slices)[part.first : part.last]
+            fine = self._rolled(part.model, part.group.index, "fine")
             assert fine is not None
             return coarse_of_fine(fine[part.first : part.last, 0], len(slices))
 
-        return dict(zip(parts, each(coarse, range(len(parts))), strict=True))
+        return dict(zip(parts, each(coarse, parts), strict=True))
 
     def _shape(self, part: Part) -> tuple[int, int]:
         if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
@@ -274,7 +283,8 @@ class Passes:
 
     def _bytes(self, part: Part) -> int:
         """How much memory a part takes."""
-        return math.prod(self._size(part)) * 8
+        copies = 1 if self._exponent(part.bins) is None else PARTS
+        return math.prod(self._size(part)) * 8 * copies
 
     def _parts_on(self, wanted: list[Bins]) -> Iterator[Part]:
         """The parts of later passes in the order of their use."""

@@ -93,7 +93,9 @@ def _candidates(table: PredictionTable, request: Request, model: str) -> View:
     score = pl.col(score_column(model))
     columns = [score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound]
     refuse_to_hold(request, frame, _NUMBERS_HELD, "choosing a threshold", "metrics")
-    rows = frame.select(columns).sort("score").collect()
+    plan = frame.select(columns)
+    every = plan.collect_schema().names() if request.suite.reproducible else ["score"]
+    rows = plan.sort(every).collect()
     if sound:
         _refuse_bad(rows, request)
     if rows.height == 0:

@@ -25,13 +25,15 @@ from plmetrics.table.roles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
     from plmetrics.suite.drift import Drift
     from plmetrics.suite.model import Suite
+    from plmetrics.table.predicted import Predicted
     from plmetrics.table.slice_keys import SliceKey
+    from plmetrics.table.slices import SliceSet
     from plmetrics.table.source import Source
 
 WINDOW = "@window"
@@ -77,9 +79,15 @@ def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | Non
         ConfigError: the condition on the reference's rows does not fit its columns.
     """
     spec = suite.drift
-    if spec is None or (spec.reference is not None and reference is None):
+    if spec is None:
         return
     collected = Collected()
+    if (spec.reference is not None and reference is None) or spec.is_counted:
+        for place, name in enumerate(spec.columns):
+            with collected.step():
+                _kind(name, schema, schema, (*_PATH, "columns", place))
+        collected.settle()
+        return
     with collected.step():
         there = schema if reference is None else widened(reference, suite.data.long).schema
     collected.settle()
@@ -113,7 +121,11 @@ def check_drift_windows(request: Request) -> None:
         DataError: columns of the reference are absent, or of types that their role cannot take.
     """
     spec = request.suite.drift
-    if spec is not None and (spec.reference is None or request.reference is not None):
+    if spec is None:
+        return
+    if spec.is_counted:
+        current_window(request, request.suite.models)
+    elif spec.reference is None or request.reference is not None:
         drift_windows(request, request.suite.models)
 
 
@@ -212,6 +224,54 @@ class Windows:
     weighted: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The rows that are evaluated as one lazy table, not yet read: as `Windows`, without a reference."""
+
+    request: Request
+    subjects: tuple[Subject, ...]
+    frame: pl.LazyFrame
+    sets: tuple[SliceSet, ...]
+    weighted: bool
+
+
+def current_window(request: Request, asked: Collection[str]) -> Window:
+    """The rows that are evaluated, without those of a reference in the same table.
+
+    Args:
+        request: what is evaluated, with rows as they are in the data.
+        asked: the models of the suite.
+
+    Raises:
+        DataError: columns are absent or of types that do not compare.
+    """
+    spec = request.suite.drift
+    assert spec is not None
+    sets = _compared_sets(request, spec)
+    current = replace(request, sets=sets, roles=replace(request.roles, keys=_keys_of(sets)))
+    if spec.where is not None and spec.reference is None:
+        where = predicate(spec.where, request.schema, (*_PATH, "where"), "drift's where")
+        current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
+    models = _compared_models(current, spec, asked)
+    subjects = tuple(_subjects(current, models, spec, request.schema))
+    frame = _side(current, subjects, 1)
+    return Window(current, subjects, frame, sets, request.suite.columns.weight is not None)
+
+
+def _compared_sets(request: Request, spec: Drift) -> tuple[SliceSet, ...]:
+    """Overall, and the slice sets that are compared in."""
+    names = spec.sets(tuple(request.suite.slices))
+    return request.sets[0], *(part for part in request.sets if part.name in names)
+
+
+def _keys_of(sets: Iterable[SliceSet]) -> tuple[SliceKey, ...]:
+    return tuple({key.column: key for part in sets for key in part.keys}.values())
+
+
+def _compared_models(request: Request, spec: Drift, asked: Collection[str]) -> dict[str, Predicted]:
+    return {name: model for name, model in request.roles.models.items() if name in asked and spec.scores}
+
+
 def drift_windows(request: Request, asked: Collection[str]) -> Windows:
     """The windows of a bound and prepared request.
 
@@ -224,9 +284,8 @@ def drift_windows(request: Request, asked: Collection[str]) -> Windows:
     """
     spec, reference = request.suite.drift, request.reference
     assert spec is not None
-    names = spec.sets(tuple(request.suite.slices))
-    sets = (request.sets[0], *(part for part in request.sets if part.name in names))
-    keys = tuple({key.column: key for part in sets for key in part.keys}.values())
+    sets = _compared_sets(request, spec)
+    keys = _keys_of(sets)
     roles = replace(request.roles, keys=keys)
     current = replace(request, sets=sets, roles=roles)
     source = request.source if reference is None else widened(reference, request.suite.data.long)
@@ -237,7 +296,7 @@ def drift_windows(request: Request, asked: Collection[str]) -> Windows:
     raw = source.frame if where is None else source.frame.filter(where)
     if reference is None and where is not None:
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
-    models = {name: model for name, model in roles.models.items() if name in asked and spec.scores}
+    models = _compared_models(current, spec, asked)
     own = replace(roles, models=models, unit=None, unit_name=None, requirements=(), made={}, treatment=None)
     own = replace(own, classes=())  # One that is gone by now is no mistake.
     if not spec.label:

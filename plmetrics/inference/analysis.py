@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.derived import AcrossSlices, Derived
+from plmetrics.core.threads import each
 from plmetrics.inference.contrasts import Contrasts, Place
 from plmetrics.inference.derived import WholeSet, across_slices, by_parts
 from plmetrics.inference.estimates import Chunk, Found, Population, chunks, estimate, joined
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.finalised import OrderedValues
+    from plmetrics.inference.kept import Keeper
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.rests import RestSums
     from plmetrics.states.sums import SlicedSums
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Slices
+
+_WORTH_A_THREAD = 1 << 16
+"""Of so many replicates of slices, NumPy's work on one metric outweighs what Python adds to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +241,14 @@ def resampling(suite: Suite, units: NDArray[np.int64]) -> ResamplingWeights | No
 
 
 def tables(
-    analysis: Analysis, ordered: Mapping[tuple[int, str, str, ReplicateKind | None], OrderedValues]
+    analysis: Analysis,
+    ordered: Mapping[tuple[int, str, str, ReplicateKind | None], OrderedValues],
+    keeper: Keeper | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables `metrics` and `comparisons`, the latter with a row per pair; also of what only gates look at."""
+    """The tables `metrics` and `comparisons`, the latter with a row per pair; also of what only gates look at.
+
+    Replicates are handed to the `keeper`, if there is one.
+    """
     slices = [states.slices for states in analysis.sets]
     metric_table, contrasts = metrics_rows(slices), Contrasts(analysis)
     numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
@@ -251,23 +261,40 @@ def tables(
             for turn, columns in enumerate(_metric_columns(analysis, model, metric, own, part)):
                 metric_table.add(where, part.listed, columns | {"class": named}, part.first, turn)
         contrasts.models(Place(index, metric, number, named), part)
+        if keeper is not None:
+            keeper.add(index, metric, part, named)
 
     def make(index: int, chunk: Chunk) -> Estimates:
         return Estimates(analysis, index, chunk, ordered)
+
+    def one_chunk(
+        index: int, chunk: Chunk, name: str, listed: NDArray[np.bool_], estimates: Estimates
+    ) -> Taken:
+        equal = {pair: _equal(chunk, *pair) for pair in analysis.pairs}
+
+        def one(item: tuple[Metric, int, str, Metric]) -> None:
+            metric, number, named, own = item
+            of_kind = estimates.of_kinds(own)
+            judged = of_kind[analysis.replication.judged(own)]
+            write(index, metric, own, Part(judged, equal, listed, chunk.first, of_kind), number, named)
+
+        items = [
+            (metric, number, named, own)
+            for metric in analysis.suite.listed(name)
+            for number, (named, own) in enumerate(metric.per_class())
+        ]
+        if _is_large(analysis, chunk):
+            each(one, items)
+        else:
+            for item in items:
+                one(item)
+        return Taken(index, chunk.first, listed, equal)
 
     def one_set(index: int, states: SetStates, name: str, whole: Whole, sliced: SliceContrasts) -> None:
         for chunk in chunks(states.sums, analysis.weights):
             listed = _listed(analysis, states, chunk)
             estimates = make(index, chunk)
-            equal = {pair: _equal(chunk, *pair) for pair in analysis.pairs}
-            for metric in analysis.suite.listed(name):
-                for number, (named, own) in enumerate(metric.per_class()):
-                    of_kind = estimates.of_kinds(own)
-                    judged = of_kind[analysis.replication.judged(own)]
-                    write(
-                        index, metric, own, Part(judged, equal, listed, chunk.first, of_kind), number, named
-                    )
-            whole.add(estimates, Taken(index, chunk.first, listed, equal))
+            whole.add(estimates, one_chunk(index, chunk, name, listed, estimates))
             sliced.add(index, chunk, estimates, listed)
 
     for name, group in groupby(enumerate(analysis.sets), lambda item: item[1].slices.slice_set.name):
@@ -316,6 +343,12 @@ def _metric_columns(
         if chosen.doubt:
             columns["note"] = np.where(found.note == None, chosen.doubt, found.note)  # noqa: E711 (element by element)
         yield columns
+
+
+def _is_large(analysis: Analysis, chunk: Chunk) -> bool:
+    """Whether there are so many replicates that metrics are worth a thread each."""
+    replicates = 1 if analysis.weights is None else len(analysis.weights.counts)
+    return replicates * (chunk.last - chunk.first) >= _WORTH_A_THREAD
 
 
 def _equal(chunk: Chunk, model: str, baseline: str) -> NDArray[np.bool_]:

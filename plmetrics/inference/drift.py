@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from plmetrics.core.results import DRIFT_SCHEMA
-from plmetrics.core.segments import Segments
 from plmetrics.inference.correction import adjust
+from plmetrics.inference.drift_sides import Edges, Sides
 from plmetrics.inference.tables import Rows
 from plmetrics.inference.two_samples import (
     Array,
     Moments,
-    bin_edges,
-    by_bin,
     chi2_homogeneity,
     jensen_shannon,
     ks_distance,
     ks_p_value,
-    moments,
     psi,
     quantile,
-    shares,
     wasserstein,
     welch,
 )
@@ -34,8 +29,8 @@ from plmetrics.suite.drift_measures import NULL_SHARE, Measure, measure_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.engine.drift import ColumnCounts, DriftCounts
-    from plmetrics.engine.drift_slices import SlicedCounts
+    from plmetrics.core.segments import Segments
+    from plmetrics.engine.drift import DriftCounts
     from plmetrics.suite.model import Suite
 
 Batch = dict[str, Any]
@@ -68,9 +63,9 @@ def drift_table(suite: Suite, counts: DriftCounts | None) -> pl.DataFrame:
     listed = spec.measures is not None
     measures = (*spec.asked(), measure_of(NULL_SHARE))
     for place, column in enumerate(counts.columns):
-        edges = _Edges.of(column)
+        edges = Edges.of(column)
         for number, sliced in enumerate(column.sliced):
-            sides = _Sides.of(sliced, column, edges)
+            sides = Sides.of(sliced, column, edges)
             reader = _Reader(sides, suite, weighted=counts.weighted)
             for order, measure in enumerate(measures):
                 if measure.of_numbers and not column.subject.of_numbers and not listed:
@@ -80,120 +75,10 @@ def drift_table(suite: Suite, counts: DriftCounts | None) -> pl.DataFrame:
     return _corrected(rows.frame(), spec.correction)
 
 
-@dataclass(frozen=True, slots=True)
-class _Edges:
-    """The reference's own values and their weight, of all rows: bins are cut there, the same for all slices."""
-
-    values: Array
-    weight: Array
-
-    @classmethod
-    def of(cls, column: ColumnCounts) -> _Edges | None:
-        if not column.subject.of_numbers:
-            return None
-        known = column.sliced[0].frame.filter(pl.col("place").is_not_null())
-        return cls(known["place"].to_numpy(), known["weight_0"].to_numpy())
-
-    def at(self, bins: int) -> Array:
-        """The edges of so many bins."""
-        return bin_edges(self.values, self.weight, bins)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """The counts of one slice set as arrays: what is not null as segments, and what is null by slice.
-
-    `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated.
-    """
-
-    column: ColumnCounts
-    edges: _Edges | None
-    slices: int
-    values: Segments
-    rows: tuple[Segments, Segments]
-    weight: tuple[Segments, Segments]
-    offset: tuple[Any, Any]
-    square: tuple[Any, Any]
-    null_rows: tuple[Array, Array]
-    null_weight: tuple[Array, Array]
-
-    @classmethod
-    def of(cls, sliced: SlicedCounts, column: ColumnCounts, edges: _Edges | None) -> _Sides:
-        size, frame = len(sliced.slices), sliced.frame
-        known = frame.filter(pl.col("place").is_not_null())
-        absent = frame.filter(pl.col("place").is_null())
-        offsets = np.searchsorted(known["slice"].to_numpy(), np.arange(size + 1))
-
-        def cut(name: str) -> Segments:
-            return Segments(known[name].to_numpy().astype(np.float64), offsets)
-
-        def lost(name: str) -> Array:
-            held = absent[name].to_numpy().astype(np.float64)
-            return np.bincount(absent["slice"].to_numpy(), weights=held, minlength=size).astype(np.float64)
-
-        numbers = known["place"].to_numpy() if column.subject.of_numbers else np.zeros(known.height)
-        pairs: Any = {
-            "rows": (cut("rows_0"), cut("rows_1")),
-            "weight": (cut("weight_0"), cut("weight_1")),
-            "offset": (cut("offset_0"), cut("offset_1")) if column.binned else (0.0, 0.0),
-            "square": (cut("square_0"), cut("square_1")) if column.binned else (0.0, 0.0),
-            "null_rows": (lost("rows_0"), lost("rows_1")),
-            "null_weight": (lost("weight_0"), lost("weight_1")),
-        }
-        return cls(column, edges, size, Segments(numbers, offsets), **pairs)
-
-    def known_rows(self, side: int) -> Array:
-        """How many rows of each slice have a value."""
-        found: Array = self.rows[side].total()
-        return found
-
-    def all_rows(self, side: int) -> Array:
-        """How many rows each slice has."""
-        return self.known_rows(side) + self.null_rows[side]
-
-    def bins(self, bins: int) -> tuple[Segments, Segments]:
-        """The weights of both windows by bin, or by category; nulls are one more."""
-        if self.edges is not None:
-            edges = self.edges.at(bins)
-            before, now = (
-                by_bin(self.values.values, self.weight[side], edges, self.null_weight[side])
-                for side in (0, 1)
-            )
-            return before, now
-        return self._categories(0), self._categories(1)
-
-    def _categories(self, side: int) -> Segments:
-        behind = self.weight[side].offsets[1:]
-        held = np.insert(self.weight[side].values, behind, self.null_weight[side])
-        return Segments(held, self.weight[side].offsets + np.arange(self.slices + 1))
-
-    def moments(self, side: int) -> Moments:
-        """Mean and variance of a window."""
-        return moments(self.values, self.weight[side], self.offset[side], self.square[side])
-
-    def apart(self) -> Array | None:
-        """How far a distance of distribution functions can be off: the largest share of a bin."""
-        if not self.column.binned:
-            return None
-        largest: Array = np.maximum(*(np.maximum(shares(side).largest(), 0.0) for side in self.weight))
-        return largest
-
-    def moved(self) -> Array | None:
-        """How far values lie above the edges they are counted at, on average, both windows together."""
-        if not self.column.binned:
-            return None
-        before, now = (
-            offset.total() / np.where(weight.total() > 0, weight.total(), 1.0)
-            for offset, weight in zip(self.offset, self.weight, strict=True)
-        )
-        total: Array = before + now
-        return total
-
-
 class _Reader:
     """Measures of one column in the slices of one set, as columns of the table."""
 
-    def __init__(self, sides: _Sides, suite: Suite, *, weighted: bool) -> None:
+    def __init__(self, sides: Sides, suite: Suite, *, weighted: bool) -> None:
         self._sides = sides
         self._suite = suite
         self._weighted = weighted
@@ -328,7 +213,7 @@ class _Reader:
         """Both quantiles."""
         sides, share = self._sides, measure.parameters["q"]
         found = _shift(*(quantile(sides.values, weight, share) for weight in sides.weight))
-        return found | {"note": self._unit()}
+        return found | {"note": self._unit(), "bound": sides.between(share)}
 
     def null_share(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both shares of rows without a value."""

@@ -44,7 +44,8 @@ def defined(metric: Metric, view: View) -> Array:
     """The metric's value, NaN where it is undefined."""
     value = finalised(metric, view)
     for _, condition in conditions(metric, view):
-        value = np.where(condition, np.nan, value)
+        if condition.any() or condition.shape != value.shape:
+            value = np.where(condition, np.nan, value)
     return value
 
 

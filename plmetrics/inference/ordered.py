@@ -6,9 +6,8 @@ rows x replicates are few, replicates are exact as well.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +16,13 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.core import ops
 from plmetrics.core.placements import placed
-from plmetrics.core.threads import each
+from plmetrics.core.threads import each, processors
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.inference.quantiles import quantile_values
 from plmetrics.inference.rests import end_to_end
-from plmetrics.inference.weights import Nudges, dense_rows, replicated
+from plmetrics.inference.weights import Nudges, replicated
 from plmetrics.states.points import SlicedPoints
-from plmetrics.states.scores import BIN_CHANNELS, CLASSES, EXACT_REPLICATES, resample
+from plmetrics.states.scores import BIN_CHANNELS, CLASSES, replicates_rows, resample
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -38,6 +37,9 @@ Replicated = tuple[Array, Array | None]
 
 _SLICES_AT_ONCE = 4
 _ROOM_IN_SINGLE = 1 << 30
+_WORTH_A_THREAD = 1 << 20
+_POINTS_AT_ONCE = 1 << 19
+_LEAST_AT_ONCE = 64
 
 
 def ordered_values(
@@ -81,7 +83,7 @@ def _by_points(
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     if weights is not None:
-        if sliced.rows is not None and _exactly(sliced.rows, weights):
+        if sliced.rows is not None and _exactly(sliced.rows, weights, sliced.slices):
             for scores in (False, True):
                 alike = [metric for metric in metrics if metric.reads_scores == scores]
                 drawn = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
@@ -142,11 +144,11 @@ def _on_points(
     }
 
 
-def _exactly(rows: int, weights: Array | Nudges) -> bool:
+def _exactly(rows: int, weights: Array | Nudges, slices: int) -> bool:
     """Whether replicates are made from the rows themselves: they are few, or each is a block of its own."""
     if isinstance(weights, Nudges):
-        return rows <= weights.shape[1] or rows * len(weights) <= EXACT_REPLICATES // 4
-    return rows * len(weights) <= EXACT_REPLICATES
+        return rows <= weights.shape[1] or replicates_rows(rows, len(weights) * 4, slices)
+    return replicates_rows(rows, len(weights), slices)
 
 
 def _placements(point: View) -> tuple[Array, Array]:
@@ -172,18 +174,31 @@ def _bound(metric: Metric, view: View) -> Array:
 def _exact_replicates(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-    moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
     whole = next(sliced.replicate_points(np.ones((1, weights.shape[1])), scores=scores))
     point = score_view(whole, joined=not scores)
-    drawn = (sliced.replicate_points(part, scores=scores) for part in dense_rows(weights))
-    for state in chain.from_iterable(drawn):
-        replicate = score_view(state, joined=not scores)
-        for metric in metrics:
-            found[metric.text].append(defined(metric, replicate))
-            if metric.kind == "norm":
-                moved[metric.text].append(metric.deviation(replicate, point))
-    return _stacked(found, axis=0), _stacked(moved, axis=0)
+
+    def of_some(part: Array) -> tuple[dict[str, Array], dict[str, Array]]:
+        found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+        moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
+        for state in sliced.replicate_points(part, scores=scores):
+            replicate = score_view(state, joined=not scores)
+            for metric in metrics:
+                found[metric.text].append(defined(metric, replicate))
+                if metric.kind == "norm":
+                    moved[metric.text].append(metric.deviation(replicate, point))
+        return _stacked(found, axis=0), _stacked(moved, axis=0)
+
+    if isinstance(weights, Nudges):
+        made = [of_some(part) for part in weights.rows()]
+    else:
+        made = each(of_some, np.array_split(weights, _shares(len(weights) * (sliced.rows or 0))))
+    replicates, deviations = ([part[side] for part in made] for side in (0, 1))
+    return _end_on_end(replicates), _end_on_end(deviations)
+
+
+def _shares(size: int) -> int:
+    """Into how many shares so many rows x replicates are cut: one each processor, if they are worth a thread."""
+    return processors() if size >= _WORTH_A_THREAD else 1
 
 
 def _coarse_replicates(
@@ -192,16 +207,15 @@ def _coarse_replicates(
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
     scores = sliced.coarse_scores() if any(metric.reads_scores for metric in metrics) else None
+    drawing = _Drawing.of(weights, sliced)
     for first, last, counts in sliced.block_counts(weights.shape[1]):
 
         def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[Replicated]:
             low, high = step
             part = counts[low - first : high - first]
             beside = {} if scores is None else {"score": scores[low:high, None]}
-            coarse, replicate = _coarse_views(sliced, part, weights, beside)
-            return [
-                _on_coarse(metric, values[metric.text][low:high], coarse, replicate) for metric in metrics
-            ]
+            own = {text: value[low:high] for text, value in values.items()}
+            return _of_few(metrics, own, drawing, part, beside)
 
         for made in each(of_few, list(_steps(first, last))):
             for metric, (shifted, deviation) in zip(metrics, made, strict=True):
@@ -211,34 +225,61 @@ def _coarse_replicates(
     return _stacked(found, axis=1), _stacked(moved, axis=1)
 
 
-def _coarse_views(
-    sliced: SlicedScores, counts: Array, weights: Array | Nudges, beside: Mapping[str, Array]
-) -> tuple[View, View]:
-    """The coarse state of a few slices, and what replicates make of it."""
-    drawn = _resampled(weights, counts) if sliced.channels == CLASSES else replicated(weights, counts)
-    whole = counts.sum(axis=1, dtype=np.float64)[:, None]
-    return _channel_view(whole, sliced, beside), _channel_view(drawn, sliced, beside)
-
-
-def _on_coarse(metric: Metric, value: Array, coarse: View, replicate: View) -> Replicated:
+def _of_few(
+    metrics: Sequence[Metric],
+    values: Mapping[str, Array],
+    drawing: _Drawing,
+    counts: Array,
+    beside: Mapping[str, Array],
+) -> list[Replicated]:
     """Replicates of a few slices, moved by what coarse bins cost the value, and their deviations if asked for."""
-    shift = value[:, None] - finalised(metric, coarse)
-    shifted = np.clip(defined(metric, replicate) + shift, *metric.range).T
-    return shifted, metric.deviation(replicate, coarse).T if metric.kind == "norm" else None
+    coarse = _channel_view(counts.sum(axis=1, dtype=np.float64)[:, None], drawing.channels, beside)
+    shifts = [values[metric.text][:, None] - finalised(metric, coarse) for metric in metrics]
+    found: list[list[Array]] = [[] for _ in metrics]
+    moved: list[list[Array]] = [[] for _ in metrics]
+    for drawn in drawing.replicates(counts):
+        replicate = _channel_view(drawn, drawing.channels, beside)
+        for place, metric in enumerate(metrics):
+            found[place].append(np.clip(defined(metric, replicate) + shifts[place], *metric.range).T)
+            if metric.kind == "norm":
+                moved[place].append(metric.deviation(replicate, coarse).T)
+    return [
+        (np.concatenate(own), np.concatenate(away) if away else None)
+        for own, away in zip(found, moved, strict=True)
+    ]
 
 
-def _resampled(weights: Array | Nudges, counts: Array) -> Array:
-    """Replicates in single precision, in half the time, where products of their totals have room in it.
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """What coarse counts of blocks are multiplied with; `single` is W in single precision, for counts of classes."""
 
-    They are on the scale of the rows: a metric of the top k compares k with weights. A block that is moved a little
-    would be lost in it.
-    """
-    if isinstance(weights, Nudges):
-        return replicated(weights, counts)
-    largest = float(np.max(counts, initial=0))
-    if largest > 0 and not 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE:
-        return resample(weights, counts)
-    return resample(weights.astype(np.float32), counts.astype(np.float32, copy=False))
+    weights: Array | Nudges
+    single: NDArray[np.float32] | None
+    channels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, weights: Array | Nudges, sliced: SlicedScores) -> _Drawing:
+        """The weights that suit some scores."""
+        halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES
+        return cls(weights, np.asarray(weights, dtype=np.float32) if halves else None, sliced.channels)
+
+    def replicates(self, counts: Array) -> Iterator[Array]:
+        """Replicates of counts `[slice, block, bin, channel]`, so many at a time as stay near the processor.
+
+        Single precision takes half the time, where products of their totals have room in it. They are on the scale of
+        the rows: a metric of the top k compares k with weights. A block that is moved a little would be lost in it.
+        """
+        weights: NDArray[Any] | Nudges = self.weights
+        if isinstance(weights, Nudges):
+            yield replicated(weights, counts)
+            return
+        largest = float(np.max(counts, initial=0))
+        fits = largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE
+        if self.single is not None and fits:
+            weights, counts = self.single, counts.astype(np.float32, copy=False)
+        step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
+        for first in range(0, len(weights), step):
+            yield resample(weights[first : first + step], counts)
 
 
 def _by_bins(
@@ -317,15 +358,20 @@ def bin_view(counts: Array) -> View:
     )
 
 
-def _channel_view(counts: Array, sliced: SlicedScores, beside: Mapping[str, Array]) -> View:
+def _channel_view(counts: Array, names: tuple[str, ...], beside: Mapping[str, Array]) -> View:
     """Points `[..., point, channel]` as a metric reads them."""
-    channels = dict(zip(sliced.channels, np.moveaxis(counts, -1, 0), strict=True))
+    channels = dict(zip(names, np.moveaxis(counts, -1, 0), strict=True))
     return score_view({**beside, **channels}, coarse=True)
 
 
 def _steps(first: int, last: int) -> Iterator[tuple[int, int]]:
     for low in range(first, last, _SLICES_AT_ONCE):
         yield low, min(low + _SLICES_AT_ONCE, last)
+
+
+def _end_on_end(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """Replicates of several shares as one."""
+    return {text: np.concatenate([part[text] for part in parts]) for text in parts[0]}
 
 
 def _stacked(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
-from plmetrics.states.scores import EXACT_REPLICATES, resample
+from plmetrics.states.scores import replicates_rows, resample
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def quantile_values(
     drawn: dict[str, Array] = {}
     resampled = [metric for metric in metrics if metric.kind != "extreme"]
     if weights is not None and resampled:
-        if sliced.rows is not None and sliced.rows * len(weights) <= EXACT_REPLICATES:
+        if sliced.rows is not None and replicates_rows(sliced.rows, len(weights), sliced.slices):
             drawn = _exact(resampled, sliced, weights)
         else:
             drawn = _coarse(resampled, sliced, weights, state, values)

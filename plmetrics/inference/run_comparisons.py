@@ -1,4 +1,7 @@
-"""A run held against an earlier one: what its table `metrics` says against what that of the earlier run says."""
+"""A run held against an earlier one: replicate by replicate where both are of the same units.
+
+Else as independent samples: what its table `metrics` says against what that of the earlier run says.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import polars as pl
 
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.inference.comparisons.independent import Sample, independent_difference
+from plmetrics.inference.kept import sharing
+from plmetrics.inference.paired_runs import PairedRuns
 from plmetrics.inference.tables import comparison_columns
 
 if TYPE_CHECKING:
@@ -18,21 +23,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.inference.comparisons.paired import Difference
+    from plmetrics.inference.kept import Kept
     from plmetrics.suite.sections import ContrastScale, Uncertainty
 
 KEYS = ("model", "slice_set", "slice", "metric", "class")
 TEST = "independent_t"
-"""What the test of two runs is called."""
+"""What the test of two runs is called that are not of the same units."""
 
 NOTE = "independent samples"
+PAIRED, PAIRED_ROWS = "paired: both runs are of the same units", "paired: both runs are of the same rows"
 NOT_IN_RUN = "not_in_run"
+_SCHEMA = pl.Schema([*COMPARISONS_SCHEMA.items(), ("blocks", pl.Int64)])
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """A run: what it is called, its table `metrics`, and how its intervals were made (None: it has none).
 
-    `units` is how many units it has, and `groups` into how many blocks they fell; 0 where that is not known.
+    `units` is how many units it has, and `groups` into how many blocks they fell; 0 where that is not known. `kept`
+    are its replicates, if it kept them.
     """
 
     name: str
@@ -40,6 +49,7 @@ class Side:
     uncertainty: Uncertainty | None
     units: int = 0
     groups: int = 0
+    kept: Kept | None = None
 
     @property
     def resampled(self) -> bool:
@@ -60,19 +70,48 @@ def run_comparisons(now: Side, before: Side, scales: Sequence[ContrastScale], le
         level: two-sided confidence level of the intervals.
 
     Returns:
-        A row per value of either run and scale, without adjusted p values. What one of the runs does not have has the
-        status `not_in_run`.
+        A row per value of either run and scale, without adjusted p values, and with `blocks` where runs are paired.
+        What one of the runs does not have has the status `not_in_run`.
     """
     both = joined(now.metrics, before.metrics)
     if both.is_empty():
-        return COMPARISONS_SCHEMA.to_frame()
+        return _SCHEMA.to_frame()
     sides = sample(both, "", resampled=now.resampled), sample(both, "|b", resampled=before.resampled)
-    intervals = None not in (now.uncertainty, before.uncertainty)
+    pairing = pairing_of(both, now, before)
     parts = []
     for scale in scales:
         made = independent_difference(*sides, level=level, scale=scale)
-        parts.append(_rows(both, made, scale, before.name, intervals=intervals))
+        if pairing.runs is not None:
+            made = pairing.runs.onto(made, scale, level)
+        parts.append(_rows(both, made, scale, (now, before), pairing))
     return pl.concat(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The values of two runs that are paired, None where they are not of the same units; and what a row's note says.
+
+    `test` and `note` are of each row.
+    """
+
+    runs: PairedRuns | None
+    test: NDArray[np.object_]
+    note: NDArray[np.object_]
+
+
+def pairing_of(both: pl.DataFrame, now: Side, before: Side) -> Pairing:
+    """Which of the joined rows are paired."""
+    shared = sharing(now.kept, before.kept)
+    said = NOTE if shared.words is None else f"taken as {NOTE}: {shared.words}"
+    test, note = (np.full(both.height, text, dtype=object) for text in (TEST, said))
+    if not shared.paired or now.kept is None or before.kept is None:
+        return Pairing(None, test, note)
+    runs = PairedRuns(both, (("", now.kept), ("|b", before.kept)))
+    tests, paired = runs.tests, runs.paired
+    by_row = now.kept.facts["by_row"]
+    note[:] = f"taken as {NOTE}: there are no replicates of both runs"
+    note[paired], test[paired] = PAIRED_ROWS if by_row else PAIRED, tests[paired]
+    return Pairing(runs, test, note)
 
 
 def joined(now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
@@ -114,28 +153,34 @@ def _numbers(column: pl.Series) -> NDArray[np.float64]:
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
-def _rows(both: pl.DataFrame, made: Difference, scale: str, run: str, *, intervals: bool) -> pl.DataFrame:
+def _rows(
+    both: pl.DataFrame, made: Difference, scale: str, runs: tuple[Side, Side], pairing: Pairing
+) -> pl.DataFrame:
     n = both.select(pl.min_horizontal("n", "n|b")).to_series()
-    numbers = comparison_columns(made, n, intervals=intervals, test=TEST)
+    intervals = all(run.uncertainty is not None for run in runs)
+    numbers = comparison_columns(made, n, intervals=intervals, test="")
+    if intervals:
+        blocks = np.where(pairing.test != TEST, made.blocks, np.nan)
+        numbers |= {"test": pairing.test, "blocks": pl.Series(blocks).fill_nan(None)}
     columns = {
-        name: pl.Series(name, values, dtype=COMPARISONS_SCHEMA[name], strict=False)
+        name: pl.Series(name, values, dtype=_SCHEMA[name], strict=False)
         for name, values in numbers.items()
-        if name in COMPARISONS_SCHEMA and not isinstance(values, str)
+        if not isinstance(values, str)
     }
     words = {name: pl.lit(values) for name, values in numbers.items() if isinstance(values, str)}
     here, there = pl.col("here").is_not_null(), pl.col("here|b").is_not_null()
     note = (
         pl.when(~there).then(pl.lit("only in this run")).when(~here).then(pl.lit("only in the earlier run"))
-    ).otherwise(pl.lit(NOTE))
+    ).otherwise(pl.Series(pairing.note, dtype=pl.String))
     made_here = both.with_columns(
         **columns,
         **words,
         contrast=pl.lit("run"),
         scale=pl.lit(scale),
-        baseline=pl.lit(run),
+        baseline=pl.lit(runs[1].name),
         note=note,
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
     return made_here.select(
         pl.col(name).cast(dtype) if name in made_here.columns else pl.lit(None, dtype).alias(name)
-        for name, dtype in COMPARISONS_SCHEMA.items()
+        for name, dtype in _SCHEMA.items()
     )

@@ -13,7 +13,8 @@ from plmetrics.catalogue.means import is_weighed_by_rows
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.comparisons.paired import Difference, student_test
 from plmetrics.inference.decomposition import PARTS, REST, Shares, change_parts, part_rows, subjects
-from plmetrics.inference.run_comparisons import NOT_IN_RUN, Side, joined, sample
+from plmetrics.inference.kept import sharing
+from plmetrics.inference.run_comparisons import NOT_IN_RUN, NOTE, Side, joined, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-NOTE = "independent samples"
 KNOWN = "shares of slices are taken as known"
 """What the note adds where it is not said how many units a run had."""
 
@@ -51,11 +51,14 @@ def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> p
     Shares are those of the weight of rows, which results hold; a mean with another denominator, such as precision, has
     one row that says so (`unknown_shares`). Intervals are t intervals with Satterthwaite's degrees of freedom, of the
     slices' standard errors and of those of the shares, which vary as those of a multinomial draw of as many units as
-    the run has. What a run has no value for is in the part of the slice `rest`, which has no interval.
+    the run has. What a run has no value for is in the part of the slice `rest`, which has no interval. Runs over the
+    same units are taken as independent samples, too, which the note says: their intervals are wider than they need be.
     """
     both = joined(now.metrics, before.metrics)
+    shared = sharing(now.kept, before.kept)
+    note = f"taken as {NOTE}" if shared.paired or shared.words else NOTE
     parts = [
-        _Runs(both, (before, now), model, subject, level).frame()
+        _Runs(both, (before, now), model, subject, (level, note)).frame()
         for model in suite.models
         for subject in subjects(suite)
     ]
@@ -64,7 +67,12 @@ def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> p
 
 class _Runs:
     def __init__(
-        self, both: pl.DataFrame, sides: tuple[Side, Side], model: str, subject: Subject, level: float
+        self,
+        both: pl.DataFrame,
+        sides: tuple[Side, Side],
+        model: str,
+        subject: Subject,
+        said: tuple[float, str],
     ) -> None:
         own = both.filter(
             pl.col("model") == model,
@@ -75,7 +83,7 @@ class _Runs:
         self._slices = own.filter(pl.col("slice_set") == subject.slice_set)
         self._sides = sides
         self._subject = subject
-        self._level = level
+        self._level, self._note = said
         self._about = {
             "contrast": "run",
             "model": model,
@@ -117,7 +125,8 @@ class _Runs:
         pairs = [*self._slices["slice_values"].to_list(), []]
         names = [*np.repeat(texts, 3).tolist(), *["all"] * 3]
         values = [pair for pair, listed in zip(pairs, held, strict=True) if listed for _ in PARTS] + [[]] * 3
-        note = NOTE if np.isfinite([before.units, after.units]).all() else f"{NOTE}; {KNOWN}"
+        known = np.isfinite([before.units, after.units]).all()
+        note = self._note if known else f"{self._note}; {KNOWN}"
         return part_rows(self._about, names, values, [*PARTS] * (len(names) // 3), made, note)
 
     def _wholes(self) -> Iterator[Sample]:

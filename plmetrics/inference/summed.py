@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
+from plmetrics.core.hashing import mix
 from plmetrics.states.sums import View, as_tuple
 
 if TYPE_CHECKING:
@@ -19,8 +21,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _WHOLE_IN_SINGLE = 1 << 24
+_FACTORS = np.uint64(1 << 20)
+"""Of whole numbers with a sum below 2^24: sums with such factors are exact in double precision."""
+
+_WRAP = 1 << 64
 
 COUNTS = ("n", "weight", "positives", "negatives")
+_UNREAD = ("bad", "rows")
 
 
 class ModelSums:
@@ -35,6 +42,7 @@ class ModelSums:
         self._weights = weights
         self._totals: dict[str, Array] = {}
         self._resampled: dict[str, Array] = {}
+        self._lock = Lock()
 
     def totals(self, metric: Metric, model: str, population: str) -> View:
         """The state `[slice]`."""
@@ -63,11 +71,12 @@ class ModelSums:
         return self._totals[column]
 
     def _resample(self, column: str) -> Array:
-        if not self._resampled:
-            assert self._weights is not None
-            names = [name for name in self._blocks if "|differs|" not in name]
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._resampled = _drawn(self._weights, {name: self._blocks[name] for name in names})
+        with self._lock:
+            if not self._resampled:
+                assert self._weights is not None
+                names = [name for name in self._blocks if "|differs|" not in name and name not in _UNREAD]
+                with np.errstate(over="ignore", invalid="ignore"):
+                    self._resampled = _drawn(self._weights, {name: self._blocks[name] for name in names})
         return self._resampled[column]
 
     def _view(self, metric: Metric, model: str, population: str, read: Callable[[str], Array]) -> View:
@@ -80,21 +89,66 @@ class ModelSums:
 
 
 def _drawn(weights: ResamplingWeights, columns: Mapping[str, Array]) -> dict[str, Array]:
-    """Replicates `[replicate, slice]` of columns `[slice, block]`.
+    """Replicates `[replicate, slice]` of columns `[slice, block]`, those of a slice side by side in memory.
 
-    Counts take half the time: in single precision nothing of them is lost, however they are added.
+    Counts take half the time: in single precision nothing of them is lost, however they are added. Nothing is
+    multiplied of what follows from others.
     """
-    counted = [name for name, column in columns.items() if _exact_in_single(column)]
+    counted = {name: column for name, column in columns.items() if _exact_in_single(column)}
+    follows = following(counted)
+    kept = [name for name in counted if name not in follows]
     summed = [name for name in columns if name not in counted]
     out: dict[str, Array] = {}
-    if counted:
-        states = np.concatenate([columns[name] for name in counted]).astype(np.float32)
-        resampled = np.matmul(weights.single, states.T).astype(np.float64)
-        out |= zip(counted, np.split(resampled, len(counted), axis=1), strict=True)
+    if kept:
+        states = np.concatenate([columns[name] for name in kept], dtype=np.float32)
+        resampled = np.matmul(states, weights.single.T).astype(np.float64)
+        out |= zip(kept, (part.T for part in np.split(resampled, len(kept))), strict=True)
+    for name, (whole, other) in follows.items():
+        out[name] = out[whole] if other is None else out[whole] - out[other]
     if summed:
-        resampled = product(weights.matrix, np.concatenate([columns[name] for name in summed]).T)
+        states = np.concatenate([columns[name] for name in summed])
+        room = np.empty((len(states), len(weights.counts)))
+        resampled = product(weights.matrix, states.T, room.T)
         out |= zip(summed, np.split(resampled, len(summed), axis=1), strict=True)
     return out
+
+
+def following(columns: Mapping[str, Array]) -> dict[str, tuple[str, str | None]]:
+    """The columns of whole numbers `[slice, block]` that are the same as one before, or what another leaves of one.
+
+    Two are found alike by a sum of all entries with odd factors, modulo 2^64, and then looked at. What others are
+    taken from is a number of all rows of a kind.
+
+    >>> n, positives = np.array([[3.0, 5.0]]), np.array([[1.0, 5.0]])
+    >>> following({"n": n, "positives": positives, "weight": n, "negatives": n - positives})
+    {'weight': ('n', None), 'negatives': ('n', 'positives')}
+    """
+    out: dict[str, tuple[str, str | None]] = {}
+    known: dict[int, str] = {}
+    wholes: dict[str, int] = {}
+    for name, column in columns.items():
+        sign = _sign(column)
+        pairs = [(whole, known.get((key - sign) % _WRAP)) for whole, key in wholes.items()]
+        for whole, other in [(known.get(sign), None), *((one, two) for one, two in pairs if two is not None)]:
+            if whole is not None and np.array_equal(column, _left(columns, whole, other)):
+                out[name] = whole, other
+                break
+        known.setdefault(sign, name)
+        if name.rpartition("|")[2] in COUNTS:
+            wholes[name] = sign
+    return out
+
+
+def _left(columns: Mapping[str, Array], whole: str, other: str | None) -> Array:
+    return columns[whole] if other is None else columns[whole] - columns[other]
+
+
+def _sign(column: Array) -> int:
+    """A number that equal columns share, and the difference of two has the difference of theirs: modulo 2^64."""
+    slices, blocks = column.shape
+    by_slice = column @ (mix(np.arange(1, blocks + 1, dtype=np.uint64)) % _FACTORS).astype(np.float64)
+    odd = mix(np.arange(1, slices + 1, dtype=np.uint64)) | np.uint64(1)
+    return int((by_slice.astype(np.uint64) * odd).sum())
 
 
 def _exact_in_single(column: Array) -> bool:

@@ -36,13 +36,15 @@ FEW_UNITS = 30
 
 
 class Rows:
-    """Result rows collected as arrays, one batch per metric, model and chunk of slices; a frame at the end."""
+    """Result rows collected as arrays, one batch per metric, model and chunk of slices; a frame at the end.
+
+    Batches may come from several threads, in any order.
+    """
 
     def __init__(self, slices: Sequence[Slices], schema: pl.Schema) -> None:
         self._slices = slices
         self._schema = schema
-        self._batches: list[Batch] = []
-        self._places: list[Any] = []
+        self._added: list[tuple[Any, Batch]] = []
 
     def add(
         self,
@@ -59,25 +61,25 @@ class Rows:
         index = np.flatnonzero(keep)
         if len(index) == 0:
             return
-        self._places.append(_place(place, index + first, turn))
-        self._batches.append({name: _picked(values, index) for name, values in columns.items()})
+        batch = {name: _picked(values, index) for name, values in columns.items()}
+        self._added.append((_place(place, index + first, turn), batch))
 
     def add_at(self, place: tuple[int, int, int, int], numbers: Any, columns: Mapping[str, Any]) -> None:
         """Add a row for each of some slices, by their numbers; of one place they stay in the order they came in."""
         if len(numbers) == 0:
             return
         every = np.arange(len(numbers))
-        self._places.append(_place(place, numbers))
-        self._batches.append({name: _picked(values, every) for name, values in columns.items()})
+        batch = {name: _picked(values, every) for name, values in columns.items()}
+        self._added.append((_place(place, numbers), batch))
 
     def frame(self) -> pl.DataFrame:
         """All rows in result order with all columns of the schema."""
-        if not self._batches:
+        if not self._added:
             return self._schema.to_frame()
-        places = np.concatenate(self._places)
+        places = np.concatenate([place for place, _ in self._added])
         order = np.lexsort(places.T[::-1])
         sets, numbers = places[order, 1], places[order, 2]
-        data = {name: self._column(name, order) for name in self._schema if name in self._batches[0]}
+        data = {name: self._column(name, order) for name in self._schema if name in self._added[0][1]}
         data |= self._slice_columns(sets, numbers)
         height = len(order)
         return pl.DataFrame(
@@ -88,7 +90,7 @@ class Rows:
         )
 
     def _column(self, name: str, order: Any) -> pl.Series:
-        values = np.concatenate([batch[name] for batch in self._batches])[order]
+        values = np.concatenate([batch[name] for _, batch in self._added])[order]
         dtype = self._schema[name]
         if dtype == pl.Float64:
             return pl.Series(name, values.astype(np.float64)).fill_nan(None)

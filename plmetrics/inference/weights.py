@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
+from plmetrics.core.threads import each
 from plmetrics.states.scores import resample
 
 if TYPE_CHECKING:
@@ -116,14 +117,6 @@ def replicated(weights: NDArray[np.float64] | Nudges, counts: NDArray[Any]) -> N
     return resample(weights, counts)
 
 
-def dense_rows(weights: NDArray[np.float64] | Nudges) -> Iterator[NDArray[np.float64]]:
-    """The weights as matrices `[replicate, block]`, one after another."""
-    if isinstance(weights, Nudges):
-        yield from weights.rows()
-    else:
-        yield weights
-
-
 def draw_weights(units_per_block: NDArray[np.int64], replicates: int, seed: int) -> ResamplingWeights:
     """Draw blocks with replacement, each draw a hash of (seed, replicate, number of the draw).
 
@@ -144,10 +137,15 @@ def draw_weights(units_per_block: NDArray[np.int64], replicates: int, seed: int)
     keys = mix(np.uint64(mix_int(seed ^ DRAW_SALT)) + _strides(replicates))
     steps = _strides(blocks)
     at_once = max(1, _DRAWS_AT_ONCE // max(1, blocks))
-    for first in range(0, replicates if blocks else 0, at_once):
-        part = _count(keys[first : first + at_once, None] + steps)
-        counts[first : first + at_once] = part
-        drawn[first : first + at_once] = part @ units_per_block.astype(np.float64)
+    units = units_per_block.astype(np.float64)
+
+    def draw(first: int) -> None:
+        own = slice(first, first + at_once)
+        part = _count(keys[own, None] + steps)
+        counts[own] = part
+        drawn[own] = part @ units
+
+    each(draw, range(0, replicates if blocks else 0, at_once))
     scale = np.ones(replicates)
     np.divide(units_per_block.sum(), drawn, out=scale, where=drawn > 0)
     return ResamplingWeights(counts, scale)

@@ -1,7 +1,8 @@
 """What changed between two runs: values beyond their noise, statuses, verdicts, and rows that came or went.
 
-The rule. Runs are taken as independent samples. Where both values have intervals [a1, a2] around a and [b1, b2]
-around b, the interval of their difference d = b - a is
+The rule. Where both runs are of the same units and kept their replicates, a difference has the interval of a paired
+comparison (`inference.paired_runs`). Else runs are taken as independent samples: where both values have intervals
+[a1, a2] around a and [b1, b2] around b, the interval of their difference d = b - a is
 
     d - sqrt((b - b1)^2 + (a2 - a)^2)   to   d + sqrt((b2 - b)^2 + (a - a1)^2)
 
@@ -16,9 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from plmetrics.core.results import first_rows
+from plmetrics.inference.kept import sharing
+from plmetrics.inference.paired_runs import PairedRuns
 from plmetrics.runs.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -32,6 +36,9 @@ SAME = 1e-9
 METRIC_KEYS = ("model", "slice_set", "slice", "metric", "class")
 GATE_KEYS = ("gate", "metric", "model", "slice_set", "slice")
 _OCCURRENCE = "@occurrence"
+_NOT_INDEPENDENT = (
+    "their values are not independent, and smaller differences than the intervals say may be real"
+)
 _COSMETIC = frozenset({"name", "output", "memory", "data"})
 _MEANING = frozenset({"task", "columns", "positive", "classes", "calibrate", "min_rows", "data"})
 _BY_NAME = ("models", "slices")
@@ -69,7 +76,8 @@ class Diff:
 
 def compare_runs(before: Outcome, after: Outcome) -> Diff:
     """Compare two results, row by row."""
-    metrics = _metrics(first_rows(before.metrics), first_rows(after.metrics))
+    pairing = _Pairing(before, after)
+    metrics = _metrics(first_rows(before.metrics), first_rows(after.metrics), pairing)
     return Diff(
         before=run_name(before),
         after=run_name(after),
@@ -78,8 +86,8 @@ def compare_runs(before: Outcome, after: Outcome) -> Diff:
         verdicts=(before.verdict, after.verdict),
         notes=(
             *_notes(before, after),
-            *_shared_rows(
-                before, after, judged=metrics["change"].is_in(["beyond_interval", "within_interval"]).any()
+            *pairing.notes(
+                judged=metrics["change"].is_in(["beyond_interval", "within_interval"]).any(), said=True
             ),
         ),
     )
@@ -93,7 +101,7 @@ def not_alike(before: Outcome, after: Outcome) -> list[str]:
         mine, yours = one.get(key, {}), other.get(key, {})
         differing += [f"{key}.{name}" for name in mine if name in yours and mine[name] != yours[name]]
     intervals = None not in (before.suite.uncertainty, after.suite.uncertainty)
-    shared = _shared_rows(before, after, judged=intervals)
+    shared = _Pairing(before, after).notes(judged=intervals)
     if not differing:
         return shared
     return [f"the suites differ: {', '.join(differing)}; values of one name mean different things", *shared]
@@ -104,10 +112,48 @@ def run_name(result: Outcome) -> str:
     return str(result.record.get("run_id", result.suite.name))
 
 
-def _metrics(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+class _Pairing:
+    """What two runs have in common, and the intervals of their differences where that makes them pairs."""
+
+    def __init__(self, before: Outcome, after: Outcome) -> None:
+        self._runs = before, after
+        self._kept = before.kept, after.kept
+        self._shared = sharing(self._kept[1], self._kept[0])
+
+    def intervals(self, joined: pl.DataFrame) -> pl.DataFrame:
+        """The rows with the intervals of those that are paired in place of those of independent samples."""
+        before, after = self._kept
+        uncertainty = self._runs[1].suite.uncertainty
+        if not self._shared.paired or before is None or after is None or uncertainty is None:
+            return joined
+        runs = PairedRuns(joined, (("|b", after), ("", before)))
+        made = runs.differences(uncertainty.level)
+        ends = {"low": made.lower, "high": made.upper}
+        reach = np.fmax(made.upper - made.difference, made.difference - made.lower)
+        paired = pl.Series(runs.paired & np.isin(made.interval_status.astype(str), ("ok", "degenerate")))
+        return joined.with_columns(
+            pl.when(paired).then(pl.Series(numbers).fill_nan(None)).otherwise(name).alias(name)
+            for name, numbers in (ends | {"reach": reach}).items()
+        )
+
+    def notes(self, *, judged: bool | None, said: bool = False) -> list[str]:
+        """A word where runs are judged as independent that are not; `said`: also where they are paired."""
+        if self._shared.paired:
+            return ["both runs are of the same units: differences are paired"] if said else []
+        old, new = (_files(result) for result in self._runs)
+        if not judged or not (old & new or self._shared.words):
+            return []
+        which = "the same files" if old == new else "some of the same files"
+        what = self._shared.words or f"both runs read {which}"
+        hint = "; with uncertainty.keep: true in both they are paired" if None in self._kept else ""
+        return [f"{what}: {_NOT_INDEPENDENT}{hint}"]
+
+
+def _metrics(before: pl.DataFrame, after: pl.DataFrame, pairing: _Pairing) -> pl.DataFrame:
     held = ("value", "lower", "upper", "n", "status")
     old, new = (_keyed(frame, METRIC_KEYS, held) for frame in (before, after))
     joined = _joined(old, new, METRIC_KEYS).with_columns(_difference())
+    joined = pairing.intervals(joined)
     measured = joined.with_columns(_measures()).with_columns(_change().alias("change"))
     rank = pl.col("change").replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
     rows = measured.sort(
@@ -229,16 +275,6 @@ def _notes(before: Outcome, after: Outcome) -> list[str]:
     if None not in made and made[0] != made[1]:
         notes.append(f"the runs were made by different versions of plmetrics: {made[0]} and {made[1]}")
     return notes
-
-
-def _shared_rows(before: Outcome, after: Outcome, *, judged: bool | None) -> list[str]:
-    """A word where runs that are judged as independent are not."""
-    old, new = _files(before), _files(after)
-    if not judged or not old & new:
-        return []
-    which = "the same files" if old == new else "some of the same files"
-    shared = "their values are not independent, and smaller differences than the intervals say may be real"
-    return [f"both runs read {which}: {shared}"]
 
 
 def _fingerprint(result: Outcome) -> str:

@@ -78,8 +78,12 @@ class RunFolder:
         """Where the run stands once it has ended."""
         return self._home / self.run_id
 
-    def publish(self, result: Outcome) -> dict[str, Any]:
+    def publish(self, result: Outcome, files: Mapping[str, bytes] | None = None) -> dict[str, Any]:
         """Write the tables and the final record, and bring the folder into sight.
+
+        Args:
+            result: what is written.
+            files: by name the content of others that stand beside the tables.
 
         Returns:
             The record, as it stands in run.json.
@@ -90,6 +94,11 @@ class RunFolder:
         """
         with environment_faults("the results cannot be written"):
             tables = {name: self._write_table(name, getattr(result, name)) for name in TABLES}
+            if result.kept is not None:
+                kept = {name: self._write_table(name, frame) for name, frame in result.kept.tables.items()}
+                tables |= {name: facts | result.kept.facts for name, facts in kept.items()}
+            for name, content in (files or {}).items():
+                write_atomic(self._work / name, content)
             outcome = {"status": "complete", "exit_code": verdict_exit_code(result.verdict), "tables": tables}
             self._write_record(build(result.suite, result.verdict, result.record) | outcome)
             self._end()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.core.errors import PlmetricsError
+    from plmetrics.inference.kept import Kept
     from plmetrics.suite.model import Suite
 
 
@@ -64,6 +65,10 @@ class Outcome(Protocol):
     @property
     def suite(self) -> Suite:
         """What was asked."""
+
+    @property
+    def kept(self) -> Kept | None:
+        """The replicates that pair it with another run, None where it has none."""
 
     @property
     def record(self) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.kept import Kept
     from plmetrics.suite.model import Suite
 
 _KEYS = frozenset({"model", "slice_set", "slice", "metric", "gate", "verdict", "value", "status"})
@@ -96,6 +97,21 @@ class StoredResult(ResultTables):
     record: Mapping[str, Any]
     folder: Path
     notes: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> Kept | None:
+        """The replicates that pair it with another run, None where it has none.
+
+        Raises:
+            RunFault: they cannot be read.
+        """
+        from plmetrics.inference.kept import Kept
+
+        facts = self.record.get("tables", {}).get("replicates")
+        if facts is None:
+            return None
+        run = StoredRun(self.folder, dict(self.record))
+        return Kept(run.table("replicates"), run.table("units"), facts)
 
     @property
     def suite(self) -> Suite:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -12,12 +13,16 @@ from plmetrics.core.errors import DataError, EnvironmentFault, Problem
 from plmetrics.runs.failure import os_message
 from plmetrics.runs.files import environment_faults, write_atomic
 from plmetrics.states.saved import FORMAT, Head
+from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 ENDING = ".state"
+DRIFT_STATE = f"drift{ENDING}"
+"""The file in a run folder that holds what drift counted of the rows."""
+
 _HEAD, _CONTENT = "plmetrics.state", "plmetrics.content"
 _AT_ONCE = 1 << 24
 _MAGIC = b"PAR1"
@@ -30,11 +35,15 @@ class StateFault(DataError):  # noqa: N818
 
 
 def state_bytes(head: Head, table: pl.DataFrame) -> tuple[bytes, str]:
-    """The content of a state file, and its hash: SHA-256 of all of it, with a mark where the hash itself stands."""
+    """The content of a state file, and its hash: SHA-256 of all of it, with a mark where the hash itself stands.
+
+    Counts of scores take far less room with zstd; sums of floats take as much, and are read sooner with lz4.
+    """
     text = head.text()
     mark = _mark(text)
     held = io.BytesIO()
-    table.write_parquet(held, metadata={_HEAD: text, _CONTENT: mark}, compression="lz4")
+    kind: Literal["zstd", "lz4"] = "zstd" if head.numbers("scores") else "lz4"
+    table.write_parquet(held, metadata={_HEAD: text, _CONTENT: mark}, compression=kind)
     content = held.getvalue()
     found = hashlib.sha256(content).hexdigest()
     place = content.rindex(mark.encode())
@@ -69,7 +78,7 @@ def write_state(output: Path, head: Head, table: pl.DataFrame) -> tuple[Path, st
     """
     content, found = state_bytes(head, table)
     path = state_path(output, head.name, found)
-    with environment_faults("the state cannot be written"):
+    with environment_faults(f"the state {shown_path(path)} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, content)
     return path, found
@@ -87,8 +96,42 @@ def state_files(paths: Iterable[Path]) -> Iterator[Path]:
             continue
         found = sorted(file for file in path.glob(f"*{ENDING}") if not file.name.startswith("."))
         if not found:
-            raise StateFault(Problem(f"{path}: no file in it ends in {ENDING}"))
+            hint = "plmetrics state SUITE --output DIR writes one there; name the folder that they are in"
+            raise StateFault(Problem(f"{path}: no file in it ends in {ENDING}", hint=hint))
         yield from found
+
+
+@contextmanager
+def unchanged(paths: Sequence[Path]) -> Iterator[None]:
+    """Read some states, which must be there and the same until all are read.
+
+    Raises:
+        StateFault: one was removed or replaced meanwhile.
+    """
+    before = {path: _stamp(path) for path in paths}
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        _check_stamps(before)
+        raise
+    _check_stamps(before)
+
+
+def _check_stamps(before: Mapping[Path, tuple[int, ...] | None]) -> None:
+    changed = [path for path, stamp in before.items() if _stamp(path) != stamp]
+    if changed:
+        more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+        msg = f"{shown_path(changed[0])}{more} was removed or replaced while it was merged"
+        raise StateFault(Problem(msg, hint="merge again when no job writes to these files"))
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """What tells a file from the one that takes its place; None where there is none."""
+    try:
+        told = path.stat()
+    except OSError:
+        return None
+    return told.st_ino, told.st_size, told.st_mtime_ns
 
 
 def read_head(path: Path) -> tuple[Head, str]:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from plmetrics.core.exact_sums import Parts
 from plmetrics.core.segments import Segments
 from plmetrics.states.coarse import Array, Codes, coarse_number
 from plmetrics.states.scores import CLASSES, Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -107,14 +108,17 @@ class Tally:
     """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
 
     Keys of rows wait until there are as many of them as counts: then they are counted by one pass over both, which lets
-    other threads run. `finish` counts what still waits.
+    other threads run. `finish` counts what still waits. With an `exponent` what rows weigh is added so that their order
+    does not show: no value is further from 0 than about 2 to that power.
     """
 
-    def __init__(self, first: int, counts: NDArray[Any]) -> None:
+    def __init__(self, first: int, counts: NDArray[Any], exponent: int | None = None) -> None:
         self.first = first
         self.counts = counts
+        self._parts = None if exponent is None else Parts(counts, exponent)
         self._waiting: dict[int, list[NDArray[Any]]] = {}
         self._size = math.prod(counts.shape[1:])
+        self._width = math.prod(counts.shape[2:])
         self._key = np.uint32 if self._size <= _ROOM_IN_32_BITS else np.int64
 
     def add(self, rows: Placed, members: Members) -> None:
@@ -130,22 +134,23 @@ class Tally:
         """Count what still waits."""
         for member in list(self._waiting):
             self._count_waiting(member)
+        if self._parts is not None:
+            self._parts.join()
 
     def _add_run(self, rows: Placed, member: int) -> None:
         """Count rows of one slice."""
-        _, blocks, bins, channels = self.counts.shape
         place = self._place(rows, member)
-        if rows.block is None or blocks == 1:
+        if rows.block is None or self.counts.shape[1] == 1:
             key = place.astype(self._key)
         else:
-            key = np.multiply(rows.block, bins * channels, dtype=self._key)
+            key = np.multiply(rows.block, self._width, dtype=self._key)
             key += place
         self._sum_run(member, key, rows)
 
     def _sum_run(self, member: int, key: NDArray[Any], rows: Placed) -> None:
         """Add what rows of one slice weigh at their keys, now or later."""
         if rows.weight is not None:
-            self._sum(self.counts[member].reshape(-1), key, rows)
+            self._sum(member, key, rows)
             return
         waiting = self._waiting.setdefault(member, [])
         waiting.append(key)
@@ -158,24 +163,36 @@ class Tally:
 
     def _add_mixed(self, rows: Placed, code: Codes) -> None:
         """Count rows each of a slice of its own."""
-        slices, blocks, bins, channels = self.counts.shape
+        slices, blocks = self.counts.shape[:2]
         held = np.flatnonzero((code >= 0) & (code < slices))
         if len(held) < len(code):
             code, rows = code[held], rows.take(held)
         key = code * blocks
         if rows.block is not None and blocks > 1:
             key += rows.block
-        key *= bins * channels
+        key *= self._width
         key += self._place(rows, code)
-        self._sum(self.counts.reshape(-1), key, rows)
+        self._sum(None, key, rows)
 
     def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         """Where each row counts among the bins of its slice and block; `code` is its slice, or that of all."""
         return rows.place
 
-    def _sum(self, flat: NDArray[Any], key: NDArray[Any], rows: Placed) -> None:
-        """Add what the rows weigh at their keys."""
-        add_at(flat, key, rows.weight)
+    def _sum(self, member: int | None, key: NDArray[Any], rows: Placed) -> None:
+        """Add what the rows weigh at their keys, among the counts of one slice or of all."""
+        self._add_at(member, key, rows.weight)
+
+    def _add_at(
+        self, member: int | None, key: NDArray[Any], values: Array | None, channel: int | None = None
+    ) -> None:
+        """Add values, or ones, at some keys: among all counts, or those of a channel."""
+        pairs: Iterable[tuple[NDArray[Any], Array | None]] = [(self.counts, values)]
+        if values is not None and self._parts is not None:
+            pairs = self._parts.cut(values)
+        for counts, part in pairs:
+            here = counts if member is None else counts[member]
+            one = here.reshape(-1) if channel is None else here.reshape(-1, here.shape[-1])[:, channel]
+            add_at(one, key, part)
 
 
 def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
@@ -189,8 +206,10 @@ def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
 class CoarseTally(Tally):
     """Counts on coarse bins, made of fine ones by a table for each slice."""
 
-    def __init__(self, first: int, counts: NDArray[Any], coarse: NDArray[np.uint16]) -> None:
-        super().__init__(first, counts)
+    def __init__(
+        self, first: int, counts: NDArray[Any], coarse: NDArray[np.uint16], exponent: int | None = None
+    ) -> None:
+        super().__init__(first, counts, exponent)
         self._places = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(len(coarse), -1)
 
     def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:
@@ -205,30 +224,38 @@ class CoarseTally(Tally):
 class FixedTally(Tally):
     """Counts on bins at fixed edges, with the channels that `Binning` names."""
 
-    def __init__(self, first: int, counts: NDArray[Any], binning: Binning, bins: FixedBins) -> None:
-        super().__init__(first, counts)
+    def __init__(
+        self,
+        first: int,
+        counts: NDArray[Any],
+        binning: Binning,
+        bins: FixedBins,
+        exponent: int | None = None,
+    ) -> None:
+        super().__init__(first, counts, exponent)
         self._binning = binning
         self._bins = bins
+        self._width = counts.shape[2]
 
     def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None
         assert rows.key is not None
-        return np.multiply(self._bins.bins(rows.score, rows.key), self._binning.channels, dtype=np.uint32)
+        return self._bins.bins(rows.score, rows.key)
 
     def _sum_run(self, member: int, key: NDArray[Any], rows: Placed) -> None:
-        self._sum(self.counts[member].reshape(-1), key, rows)
+        self._sum(member, key, rows)
 
-    def _sum(self, flat: NDArray[Any], key: NDArray[Any], rows: Placed) -> None:
+    def _sum(self, member: int | None, key: NDArray[Any], rows: Placed) -> None:
         score, weight = rows.score, rows.weight
         assert score is not None
         positive = (rows.place & 1).astype(np.bool_)
         members = np.flatnonzero(positive)
-        add_at(flat, key, weight)
-        add_at(flat, key[members] + 1, None if weight is None else weight[members])
-        add_at(flat, key + 2, score if weight is None else score * weight)
+        self._add_at(member, key, weight, 0)
+        self._add_at(member, key[members], None if weight is None else weight[members], 1)
+        self._add_at(member, key, score if weight is None else score * weight, 2)
         if self._binning.distances:
             distance = (score - positive) ** 2
-            add_at(flat, key + 3, distance if weight is None else distance * weight)
+            self._add_at(member, key, distance if weight is None else distance * weight, 3)
 
 
 def fixed_bins(binning: Binning, keys: Keys) -> FixedBins:

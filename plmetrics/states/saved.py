@@ -2,11 +2,13 @@
 
 The rows of a table belong to *parts*. Those of the part `cells` name the values of the keys of each cell, those of
 `sums` are the sums of a cell and a block, both of a group of slice sets; those of `slices` name the slices of a set.
-A row of `scores` holds the counts of one slice by block and place in lists, of one model, set and kind of bins; `units`
-and `queries` are lists of hashes. `cuts` say where the coarse bins of a slice lie.
+A row of `scores` holds counts of one slice by block and place, of one model, set and kind of bins, see `states.sparse`;
+`blocks` are the blocks that they are of. `units` and `queries` are lists of hashes. `cuts` say where the coarse bins of
+a slice lie.
 
 Cells and slices are numbered anew in every state and told apart by their values, so that one may have what another has
-not. Blocks are the hashes of units, or these modulo a number: the former fold into the latter.
+not. Blocks are the hashes of units, or these modulo a number: the former fold into the latter. `drift_cells` and
+`drift` are cells and counts of what drift compares.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-FORMAT = 1
+FORMAT = 2
 """The version of what is written; another one is refused."""
 
 PART, CELL, BLOCK = "@part", "@cell", "@block"
@@ -41,8 +43,8 @@ class Part:
     """What some rows of a table are.
 
     `sets` are the numbers of the slice sets they are of, `bins` says of which kind those are that scores are counted
-    on, `size` how many of them and of the numbers in each there are. `columns` are those that the rows fill, and
-    `entries` how long their lists are together.
+    on, `size` how many of them and of the numbers in each there are. `columns` are those that the rows fill, `rows`
+    how many there are. `entries` is how many counts they hold, `total` what these come to where all are whole numbers.
     """
 
     kind: str
@@ -51,7 +53,9 @@ class Part:
     bins: str = ""
     size: tuple[int, int] = (0, 0)
     columns: tuple[str, ...] = ()
+    rows: int = 0
     entries: int = 0
+    total: int | None = None
 
     @classmethod
     def read(cls, said: Mapping[str, Any]) -> Part:
@@ -71,9 +75,10 @@ class Head:
 
     `constants` are those that states must share to add. `sets` are the columns that tell the slices of each set apart.
     `modulus` is None where each unit is a block of its own; `hashed` says whether the part `units` holds the hashes of
-    all units, or how many of them are in each block. `typed` are the columns whose type must be the same. `layout` is
-    the same for states whose cells and slices have the same numbers. `states` are the content hashes of those that it
-    was merged from, `text_units` says whether the hashes are those of texts.
+    all units; if not, `units` says how many are in each block. `typed` are the columns whose type must be the same.
+    `layout` is the same for states whose cells and slices have the same numbers. `states` are the content hashes of
+    those that it was merged from, `text_units` says whether the hashes are those of texts. `drift` says what its counts
+    for drift are about, where it has some.
     """
 
     name: str
@@ -90,12 +95,14 @@ class Head:
     blocks: int | None = None
     modulus: int | None = None
     hashed: bool = False
+    units: tuple[int, ...] = ()
     by_row: bool = False
     text_units: bool = False
     typed: tuple[str, ...] = ()
     queries_schema: str = ""
     states: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    drift: Mapping[str, Any] | None = None
     format: int = FORMAT
 
     def text(self) -> str:
@@ -107,7 +114,9 @@ class Head:
         """The head from its JSON."""
         said = json.loads(text)
         parts = tuple(Part.read(part) for part in said["parts"])
-        tuples: dict[str, Any] = {key: tuple(said[key]) for key in ("files", "states", "warnings", "typed")}
+        tuples: dict[str, Any] = {
+            key: tuple(said[key]) for key in ("files", "states", "warnings", "typed", "units")
+        }
         tuples["sets"] = tuple(map(tuple, said["sets"]))
         return cls(**{**said, **tuples, "parts": parts})
 
@@ -152,8 +161,7 @@ class Builder:
         known = [
             pl.col(name).cast(dtype) for name, dtype in {**_NUMBERS, **LISTS}.items() if name in frame.columns
         ]
-        entries = int(frame[SUMS].list.len().sum()) if SUMS in frame.columns else 0
-        self.parts.append(replace(part, columns=tuple(frame.columns), entries=entries))
+        self.parts.append(replace(part, columns=tuple(frame.columns), rows=frame.height))
         self.frames.append(frame.with_columns(known).select(number.cast(pl.UInt16), pl.all()))
 
     def table(self) -> pl.DataFrame:
@@ -165,7 +173,7 @@ class Builder:
         made = hashlib.sha256()
         for part, frame in zip(self.parts, self.frames, strict=True):
             made.update(repr((part.name, part.size, part.columns)).encode())
-            if part.kind in {"cells", "slices"}:
+            if part.kind in {"cells", "slices", "drift_cells"}:
                 made.update(frame_text(frame).encode())
         return made.hexdigest()[:32]
 

@@ -15,6 +15,7 @@ import numpy as np
 from plmetrics.core.exact_sums import product
 from plmetrics.core.segments import Segments
 from plmetrics.states.coarse import Array, Codes, coarse_bins, coarse_edges, coarse_number
+from plmetrics.states.members import Members, in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 EXACT_REPLICATES = 20_000_000
 """Up to so many rows x replicates, replicates of ordered metrics are made from the rows themselves."""
 
+_OF_A_SLICE = 160_000
+"""So many rows x replicates take as long as the coarse bins of a slice, which are as many however few its rows are."""
+
 CLASSES = ("negative", "positive")
 """What the channels of two classes are called: weights."""
 
@@ -31,7 +35,6 @@ BIN_CHANNELS = ("bin_weight", "bin_positive", "bin_score", "bin_distance")
 """What the channels of fixed bins are called; see `Binning`."""
 
 DENSE_LIMIT = 1 << 24
-_REPLICATE_LIMIT = 1 << 22
 _TIE = 1e-12
 
 
@@ -197,14 +200,11 @@ class SlicedRows:
         starts = self.starts() if scores else self._starts_between_positives()
         offsets = np.searchsorted(starts, self.offsets)
         point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.ordered.score))))
-        step = max(1, _REPLICATE_LIMIT // max(1, len(self.ordered.score)))
-        members = {"positive": self.ordered.positive, "negative": ~self.ordered.positive}
-        parts = {name: (np.flatnonzero(member), point[member]) for name, member in members.items()}
+        classes = {"positive": self.ordered.positive, "negative": ~self.ordered.positive}
+        members = {name: self._members(member, point, len(starts)) for name, member in classes.items()}
         beside = {"score": Segments(self.ordered.score[starts], offsets)} if scores else {}
-        for first in range(0, len(weights), step):
-            drawn = np.ascontiguousarray(weights[first : first + step].T)
-            state = {name: self._drawn(drawn, rows, of, len(starts)) for name, (rows, of) in parts.items()}
-            yield {**beside, **{name: Segments(values, offsets) for name, values in state.items()}}
+        for part in in_parts(weights, len(point)):
+            yield {**beside, **{name: Segments(rows.drawn(part), offsets) for name, rows in members.items()}}
 
     def _starts_between_positives(self) -> Codes:
         starts = self.starts()
@@ -216,17 +216,11 @@ class SlicedRows:
         joined[np.isin(starts, self.offsets)] = False
         return starts[~joined]
 
-    def _drawn(self, drawn: Array, rows: Codes, point: Codes, points: int) -> Array:
-        """Sum of the drawn weights of some rows by point: `[replicate, point]`."""
+    def _members(self, member: NDArray[np.bool_], point: Codes, points: int) -> Members:
+        """The rows of a class by point."""
         assert self.ordered.block is not None
-        out = np.zeros((points, drawn.shape[1]))
-        if len(rows):
-            each = drawn[self.ordered.block[rows]]
-            if self.ordered.weight is not None:
-                each *= self.ordered.weight[rows, None]
-            first = np.flatnonzero(np.diff(point, prepend=-1))
-            out[point[first]] = np.add.reduceat(each, first, axis=0)
-        return np.ascontiguousarray(out.T)
+        weight = None if self.ordered.weight is None else self.ordered.weight[member]
+        return Members.of(self.ordered.block[member], weight, point[member], points)
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
@@ -300,6 +294,15 @@ class SlicedRows:
             yield first, last, count_bins(binning, key, score, self.ordered.positive[part], own, shape)
 
 
+def replicates_rows(rows: int, replicates: int, slices: int) -> bool:
+    """Whether replicates of a slice set are made from its rows, not from coarse bins: these would take longer.
+
+    >>> [replicates_rows(120_000, 1000, slices) for slices in (1, 100, 1000)]
+    [False, False, True]
+    """
+    return rows * replicates <= max(EXACT_REPLICATES, slices * _OF_A_SLICE)
+
+
 def count_bins(
     binning: Binning,
     key: Codes,
@@ -357,7 +360,7 @@ def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0)
 
 
-def resample(weights: Array, counts: Array) -> Array:
+def resample(weights: NDArray[Any], counts: NDArray[Any]) -> Array:
     """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
     drawn: Array = product(weights, counts.reshape(*counts.shape[:2], -1))
     return drawn.reshape(counts.shape[0], len(weights), *counts.shape[2:])

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 _PATH = ("drift",)
 _FORM = "write drift: {reference: last_month.parquet, columns: [age]}"
 _LISTS = ("columns", "measures", "slices")
-_SOURCES = ("reference", "where", "run")
+_SOURCES = ("reference", "where", "state", "run")
+_ALONE = ("state", "run")
 
 
 class DriftGate(Strict):
@@ -70,7 +71,16 @@ class Drift(Strict):
         description="SQL condition on the reference's rows, in place of data.where; without reference: rows of the "
         "table itself, which are then not compared with themselves.",
     )
-    run: Column | None = Field(default=None, description="Folder of an earlier run, as the reference.")
+    state: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="States of the reference rows, as plmetrics state writes them of a suite with drift: files or "
+        "folders of them, which add. ${VAR} is replaced.",
+    )
+    run: Column | None = Field(
+        default=None,
+        description="Folder of an earlier run that had a drift.state or drift.run, as the reference; of a folder of "
+        "runs the last one. ${VAR} is replaced.",
+    )
     scores: bool = Field(default=True, description="Whether to compare the scores of every model.")
     label: bool = Field(default=True, description="Whether to compare the label.")
     columns: tuple[Column, ...] = Field(default=(), description="Other columns to compare.")
@@ -93,6 +103,11 @@ class Drift(Strict):
         default="holm", description="Correction of the p values of a measure in one slice set."
     )
     gates: tuple[DriftGate, ...] = Field(default=(), description="Limits on measures; none by default.")
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the reference are counts of an earlier state or run, not rows."""
+        return self.state is not None or self.run is not None
 
     @property
     def shared(self) -> dict[str, Any]:
@@ -169,12 +184,17 @@ def _text(entry: Any) -> Any:
 def _sources(given: Mapping[str, Any], found: Findings) -> None:
     named = [key for key in _SOURCES if given.get(key) is not None]
     if not named:
-        hint = "add reference: last_month.parquet, or where: \"month < '2026-09-01'\""
+        hint = "add reference: last_month.parquet, state: last_month.state or where: \"month < '2026-09-01'\""
         found.add("drift needs a reference to compare with", _PATH, hint)
-    elif "run" in named and len(named) > 1:
-        found.add(
-            f"run and {named[0]} both say what the reference is", (*_PATH, "run"), "leave one of them out"
-        )
+    alone = [key for key in named if key in _ALONE]
+    if not alone or len(named) == 1:
+        return
+    if named == ["where", "state"]:
+        msg = "where picks rows of the reference, and a state has none: it counts those that it was made from"
+        found.add(msg, (*_PATH, "where"), "leave it out, or write the state of those rows")
+        return
+    msg = f"{alone[-1]} and {named[0]} both say what the reference is"
+    found.add(msg, (*_PATH, alone[-1]), "leave one of them out")
 
 
 def check_drift(fields: Mapping[str, Any], add: Callable[..., None]) -> None:
@@ -188,6 +208,9 @@ def check_drift(fields: Mapping[str, Any], add: Callable[..., None]) -> None:
         if name not in {"all", "overall", *known}:
             hint = did_you_mean(name, known) or "add it under slices"
             add(f"'{name}' is not one of the slice sets", (*_PATH, "slices"), hint)
+    if fields.get("reproducible") and spec.is_counted:
+        msg = "reproducible does not serve drift from a state or a run: values are added within bins as they come"
+        add(msg, _PATH, "leave reproducible out, or name the rows of the reference: drift.reference")
     if not (spec.scores or spec.label or spec.columns):
         add("drift compares nothing", _PATH, "give it scores, label or columns")
     for place, gate in enumerate(spec.gates):
@@ -246,12 +269,19 @@ def _gated_column(
 
 
 def with_reference(given: Any) -> Any:
-    """The section as a suite has it, where `reference` is a frame or table of another library."""
-    if not isinstance(given, Mapping) or given.get("reference") is None:
+    """The section as a suite has it, where `reference` is a table, `state` a state, or either a path."""
+    if not isinstance(given, Mapping):
         return given
-    reference = given["reference"]
-    paths = reference if isinstance(reference, (list, tuple)) else [reference]
+    return {
+        key: _as_path(value) if key in {"reference", "state", "run"} and value is not None else value
+        for key, value in given.items()
+    }
+
+
+def _as_path(value: Any) -> Any:
+    """A path or several as texts; `FRAME` for what was handed over itself."""
+    paths = value if isinstance(value, (list, tuple)) else [value]
     if not all(hasattr(path, "__fspath__") or isinstance(path, str) for path in paths):
-        return {**given, "reference": FRAME}
+        return FRAME
     texts = [str(path) for path in paths]
-    return {**given, "reference": texts if isinstance(reference, (list, tuple)) else texts[0]}
+    return texts if isinstance(value, (list, tuple)) else texts[0]

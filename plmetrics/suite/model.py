@@ -158,8 +158,9 @@ _COSMETIC: Any = {
     "data": {"path": True, "trec": {"qrels", "run"}},
     "gates": {"__all__": {"name"}},
     "leakage": {"train"},
-    "drift": {"reference": True, "run": True, "gates": {"__all__": {"name"}}},
+    "drift": {"reference": True, "state": True, "run": True, "gates": {"__all__": {"name"}}},
     "compare": {"run"},
+    "uncertainty": {"keep"},
 }
 
 

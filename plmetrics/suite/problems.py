@@ -200,7 +200,11 @@ def _classes(value: Any, found: Findings) -> tuple[str, ...] | None:
 def _uncertainty(value: Any, found: Findings) -> Uncertainty | None:
     if value is None or value is False:
         return None
-    return found.model(Uncertainty, {} if value is True else value, ("uncertainty",))
+    made = found.model(Uncertainty, {} if value is True else value, ("uncertainty",))
+    if made is not None and made.methods is not None and "method" in made.model_fields_set:
+        msg = "method and methods both say how intervals are made"
+        found.add(msg, ("uncertainty", "method"), "leave one of them out")
+    return made
 
 
 def _gates(value: Any, reader: MetricReader, found: Findings) -> tuple[Gate | None, ...]:

@@ -228,6 +228,12 @@ class Uncertainty(Strict):
     )
     seed: int = Field(default=0, description="Seed of the resampling.")
     blocks: Annotated[int, Field(ge=2, le=4000)] = Field(default=1000, description="Blocks above 4000 units.")
+    keep: bool | None = Field(
+        default=None,
+        description="Whether replicates stay with the results, so that another run over the same units is compared "
+        "with this one replicate by replicate; if not given, up to 8 MB of them, and up to 64 MB where compare names "
+        "a run.",
+    )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ _EXPANDED = (
     ("data", "trec"),
     ("leakage", "train"),
     ("drift", "reference"),
+    ("drift", "state"),
     ("drift", "run"),
     ("compare", "run"),
     ("output", "directory"),

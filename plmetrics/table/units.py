@@ -42,6 +42,19 @@ def key_word(column: pl.Expr, dtype: pl.DataType, salt: int) -> pl.Expr:
     return pl.when(text.is_not_null()).then(text.hash(salt))
 
 
+def row_digest(unit: pl.Expr, label: pl.Expr) -> pl.Expr:
+    """A word of a row that is a unit, to be added up modulo 2^64: of its hash and of its label.
+
+    A row's hash is that of its place, where another table may have another row: labels tell them apart. Those of a
+    block of many rows are 0 and 1 alike in 1 of 4096 tables, and there is more than one block.
+
+    >>> label = pl.Series([0.0, 1.0])
+    >>> pl.select(row_digest(pl.lit(7, dtype=pl.UInt64), pl.lit(label))).to_series().to_list()
+    [7, 4607182418800017415]
+    """
+    return unit ^ label.cast(pl.Float64).reinterpret(dtype=pl.UInt64)
+
+
 def block_key(unit: pl.Expr, blocks: int | None) -> pl.Expr:
     """The group key of a row's block: its hash modulo the number of blocks, or the hash where each unit is one."""
     return unit if blocks is None else unit % blocks

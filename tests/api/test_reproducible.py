@@ -26,10 +26,13 @@ from plmetrics.suite.problems import suite_from_mapping
 from plmetrics.table.source import open_source
 
 TABLES = ("metrics", "comparisons", "gates", "curves", "folds", "cross_validation", "decomposition")
+TABLES += ("drift", "leakage", "found_slices")
 ROWS = 1_200
+FAR = 1e6
 BOTH = {"reproducible": True, "slices": {"region": "region", "big": {"where": "size > 3"}}}
 BOTH |= {"uncertainty": {"replicates": 20}, "compare": "one"}
 OF_LABEL = {"binary": "y", "regression": "amount", "multiclass": "kind", "uplift": "y"}
+OF_LABEL |= {"ranking": "grade", "quantile": "amount"}
 SUITES: dict[str, dict[str, Any]] = {
     "binary": {"metrics": ["log_loss", "brier", "f1", {"name": "cost", "mean": "(score - label) * amount"}]},
     "weighted": {"weight": "w", "metrics": ["log_loss", "precision", "brier_skill"]},
@@ -49,9 +52,60 @@ SUITES: dict[str, dict[str, Any]] = {
     "counted": {"exact": False, "metrics": ["roc_auc", "average_precision", "brier"], "curves": ["roc"]},
     "classes": {"task": "multiclass", "weight": "w", "metrics": ["log_loss", "mcc", "roc_auc"]},
     "effects": {"task": "uplift", "treatment": "arm", "weight": "w", "metrics": ["ate", "qini"]},
+    "ranking": {
+        "task": "ranking",
+        "query": "unit",
+        "unit": None,
+        "slices": {},
+        "metrics": ["ndcg", "map", "mrr"],
+    },
+    "forecast": {"task": "quantile", "weight": "w", "metrics": ["wis", "crps", "interval_score(level=0.8)"]},
+    "rows": {"task": "regression", "weight": "w", "metrics": ["spearman", "median_absolute_error"]},
+    "fairness": {
+        "weight": "w",
+        "metrics": ["selection_rate", "disparity(brier, by=region)"],
+        "compare": {"baseline": "one", "slices": {"region": "rest"}, "decompose": ["region"]},
+    },
+    "bins": {
+        "uncertainty": None,
+        "exact": False,
+        "metrics": ["ece", "mce"],
+        "curves": ["reliability"],
+    },
+    "weighted_bins": {
+        "uncertainty": None,
+        "exact": False,
+        "weight": "w",
+        "metrics": ["roc_auc", "ks", "ece"],
+        "curves": ["pr", "reliability"],
+    },
+    "calibrated": {
+        "weight": "w",
+        "metrics": ["log_loss", "ece"],
+        "calibrate": [{"method": name, "fit_on": "size < 4"} for name in ("platt", "isotonic", "beta")],
+    },
+    "chosen": {"weight": "w", "baseline": True, "metrics": ["recall(threshold=max(f1))", "brier_skill"]},
+    "found": {
+        "weight": "w",
+        "metrics": ["log_loss"],
+        "find_slices": {"columns": ["region", "size", "q"], "metric": "log_loss", "min_rows": 5},
+    },
+    "moved": {
+        "weight": "w",
+        "metrics": ["brier"],
+        "drift": {"where": "size < 4", "columns": ["amount", "region"], "slices": "region"},
+    },
+    "blocks_of_bins": {"exact": False, "weight": "w", "metrics": ["average_precision", "ece"]},
+    "trained": {
+        "task": "regression",
+        "fold": "size",
+        "metrics": ["mse"],
+        "cross_validation": {"repeated": {"forest": ["guess", "p", "q"]}},
+    },
 }
 MODELS: dict[str, Any] = {
     "regression": {"one": "guess", "other": "p"},
+    "quantile": {"one": {"quantiles": {"0.1": "low", "0.5": "guess", "0.9": "high"}}},
     "multiclass": {name: {"proba": {k: f"{name}_{k}" for k in "abc"}} for name in ("one", "other")},
 }
 STATES = ("binary", "weighted", "regression", "counted")
@@ -81,6 +135,9 @@ def table(rows: int = ROWS) -> pl.DataFrame:
             "guess": amount + rng.standard_cauchy(rows) * 100,
             "kind": rng.choice(["a", "b", "c"], rows),
             "arm": rng.integers(0, 2, rows),
+            "grade": rng.integers(0, 4, rows),
+            "low": amount - rng.gamma(2.0, 50.0, rows),
+            "high": amount + rng.gamma(2.0, 50.0, rows),
             **{f"{name}_{k}": held[:, i] for name, held in shares.items() for i, k in enumerate("abc")},
         }
     )
@@ -125,18 +182,21 @@ def prints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """All prints of each suite: on 1 and 2 threads, in 1, 7 and 40 files, in two orders."""
     given_layouts = json.dumps(layouts(tmp_path_factory.mktemp("layouts")))
     found: dict[str, set[str]] = {name: set() for name in SUITES}
-    for threads in ("1", "2"):
-        names = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
-        here = {"PYTHONPATH": os.pathsep.join(sys.path), **dict.fromkeys(names, threads)}
-        ran = subprocess.run(
+    names = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+    running = [
+        subprocess.Popen(
             [sys.executable, __file__, given_layouts],
-            env={**os.environ, **here},
-            capture_output=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **dict.fromkeys(names, threads)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
         )
-        assert ran.returncode == 0, ran.stderr
-        for name, by_layout in json.loads(ran.stdout).items():
+        for threads in ("1", "2")
+    ]
+    for process in running:
+        told, wrong = process.communicate()
+        assert process.returncode == 0, wrong
+        for name, by_layout in json.loads(told).items():
             found[name] |= set(by_layout.values())
     return found
 
@@ -146,12 +206,27 @@ def test_order_files_and_threads_change_no_bit(name: str, prints: dict[str, set[
     assert len(prints[name]) == 1
 
 
-@pytest.mark.parametrize("name", ["binary", "weighted", "regression", "areas"])
+BROKEN = ("binary", "weighted", "regression", "areas", "rows", "bins", "weighted_bins", "calibrated")
+
+
+@pytest.mark.parametrize("name", [*BROKEN, "found", "moved", "trained"])
 def test_without_it_bits_change(name: str) -> None:
     rows = table()
     orders = [rows, *(rows.sample(fraction=1.0, shuffle=True, seed=seed) for seed in range(3))]
     found = {print_of(plm.evaluate(order, **{**asked(name), "reproducible": False})) for order in orders}
     assert len(found) > 1
+
+
+def test_drift_on_bins_is_the_same_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plmetrics.engine.drift.FINE_BINS", 32)
+    monkeypatch.setattr("plmetrics.engine.drift.SAMPLE_ROWS", 100)
+    suite = {**asked("moved"), "exact": False}
+    rows = table()
+    orders = [rows, *(rows.sample(fraction=1.0, shuffle=True, seed=seed) for seed in range(3))]
+    found = [plm.evaluate(order, **suite).drift for order in orders]
+    assert all(table.equals(found[0]) for table in found)
+    plain = [plm.evaluate(order, **{**suite, "reproducible": False}).drift for order in orders]
+    assert not all(table.equals(plain[0]) for table in plain)
 
 
 @pytest.mark.parametrize("name", STATES)
@@ -189,15 +264,18 @@ def test_random_suites_in_another_order(made: tuple[dict[str, Any], pl.DataFrame
     suite, rows = made
     suite["data"] = {}
     assume("unit" in suite["columns"] or "query" in suite["columns"] or "uncertainty" not in suite)
-    assume(suite.get("exact") is not False)
     shuffled = rows.sample(fraction=1.0, shuffle=True, seed=seed)
     one, other = (tables_of({**suite, "reproducible": True}, order) for order in (rows, shuffled))
-    plain = tables_of(suite, rows)
     for name in TABLES:
         assert_frame_equal(one[name], other[name], check_exact=True)
+    if rows["y"].cast(pl.Float64, strict=False).fill_null(0.0).max() == FAR:
+        return  # a spread around 1 beside labels of a million is lost in the last digits, whoever adds them
+    plain = tables_of(suite, rows)
+    for name in TABLES:
         near, apart = (tables[name].drop("note", strict=False) for tables in (one, plain))
-        cancelled = 1e-12 if name == "metrics" else 1e-7
-        assert_frame_equal(near, apart, rel_tol=1e-9, abs_tol=cancelled)
+        counted = suite.get("exact") is False  # replicates on a grid are made in single precision
+        cancelled = 1e-12 if name == "metrics" and not counted else 1e-7
+        assert_frame_equal(near, apart, rel_tol=1e-6 if counted else 1e-9, abs_tol=cancelled)
 
 
 if __name__ == "__main__":

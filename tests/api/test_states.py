@@ -17,7 +17,9 @@ from suites.drawn import suites
 
 import plmetrics as plm
 from plmetrics.catalogue.metric import Facts
+from plmetrics.core import threads
 from plmetrics.engine.saved import counts
+from plmetrics.engine.saved import totals as sums
 from plmetrics.runs.fingerprint import fingerprint
 from plmetrics.runs.states import read_head, write_state
 from plmetrics.suite.problems import suite_from_mapping
@@ -167,13 +169,61 @@ def test_months_merge_as_their_days_do(folder: Path) -> None:
         plm.merge(months[0], days[1])
 
 
-def test_arrays_and_grouped_sums_add_alike(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = written_parts(folder, customers(6000, 3000), np.arange(6000) // 2000, 3)
-    days = states_of(suite_file(folder, CUSTOMERS), files, folder)
+@pytest.mark.parametrize("weight", [None, "size"])
+def test_months_have_the_bounds_of_one_run(folder: Path, weight: str | None) -> None:
+    """Bounds of metrics of scores are those of a run on a grid, with rests and crossed slices, however days add."""
+    table = customers(4000, 3000).with_columns(pl.Series("tier", np.arange(4000) % 2))
+    files = written_parts(folder, table, np.arange(4000) // 1000, 4)
+    compared = {"baseline": "one", "slices": {"region": "rest"}, "decompose": ["region"]}
+    suite = {
+        **CUSTOMERS,
+        "columns": {"label": "y", "unit": "customer", "weight": weight},
+        "metrics": ["roc_auc", "ks", "recall_at_precision(precision=0.6)", "brier"],
+        "slices": {"region": "region", "both": ["region", "tier"]},
+        "compare": compared,
+    }
+    file = suite_file(folder, suite)
+    days = states_of(file, files, folder)
+    plm.merge(*days[:3], state=folder / "month.state")
+    whole = plm.run(file, output=folder / "runs")
+    merged = plm.merge(folder / "month.state", days[3])
+    assert_same(merged, whole)
+    assert merged.metrics["bound"].is_not_null().sum() > 20
+    assert merged.comparisons.filter(pl.col("contrast") == "rest").height > 0
+
+
+ADDED = {
+    "blocks": (12_000, 6_000, {}),
+    "units": (3_000, 900, {}),
+    "units that fold": (9_000, 5_000, {}),
+    "rows": (3_000, 10, {"columns": {"label": "y"}}),
+    "rows that fold": (9_000, 10, {"columns": {"label": "y"}}),
+    "weights": (3_000, 900, {"columns": {"label": "y", "unit": "customer", "weight": "size"}}),
+    "no intervals": (3_000, 900, {"uncertainty": None}),
+}
+
+
+@pytest.mark.parametrize(("rows", "units", "changes"), ADDED.values(), ids=ADDED)
+def test_arrays_and_plain_sums_add_alike(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, rows: int, units: int, changes: dict[str, Any]
+) -> None:
+    """Days of few rows, one of them without a region, added with room for all there could be, and without."""
+    table = customers(rows, units)
+    day = np.searchsorted([40, 90, rows // 3], np.arange(rows), side="right")
+    table = table.filter(pl.Series(day != 1) | (pl.col("region") == "north"))
+    files = written_parts(
+        folder, table, np.searchsorted([40, 60, rows // 3], np.arange(len(table)), side="right"), 4
+    )
+    days = states_of(suite_file(folder, {**CUSTOMERS, **changes}), files, folder)
     monkeypatch.setattr(counts, "_FEW", 1 << 40)
-    dense = plm.merge(*days)
+    monkeypatch.setattr(sums, "_FEW", 1 << 40)
+    dense = plm.merge(*days, state=folder / "dense.state")
     monkeypatch.setattr(counts, "MOST_BYTES", 0)
-    assert_same(plm.merge(*days), dense)
+    monkeypatch.setattr(counts, "_WAITING", 1000)
+    monkeypatch.setattr(sums, "MOST_BYTES", 0)
+    monkeypatch.setattr(threads, "processors", lambda: 1)
+    assert_same(plm.merge(*days, state=folder / "plain.state"), dense)
+    assert_same(plm.merge(folder / "plain.state"), plm.merge(folder / "dense.state"))
 
 
 def test_a_later_day_may_have_other_slices(folder: Path) -> None:

@@ -95,6 +95,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if block.file is not None:
             (folder / block.file).write_text(block.text, encoding="utf-8")
     (folder / "suite.yaml").write_text(full_suite(), encoding="utf-8")
+    before = ["--set", "data.path=scores/january.parquet", "--output", str(folder / "january.state")]
+    CliRunner().invoke(app, ["state", str(folder / "nightly.yaml"), *before], catch_exceptions=False)
     return folder
 
 

@@ -97,6 +97,20 @@ def test_scans_of_any_suite(
     agrees(file, collected)
 
 
+@pytest.mark.parametrize("memory", ["50KB", "1GB"])
+def test_units_are_counted_by_one_scan_however_short_memory_is(tmp_path: Path, memory: str) -> None:
+    units = pl.DataFrame({"y": [0, 1] * 500, "p": [0.2, 0.6] * 500, "u": range(1000), "g": ["a", "b"] * 500})
+    units.write_parquet(tmp_path / "table.parquet")
+    suite = {"name": "units", "data": {"path": "table.parquet"}, "columns": {"label": "y", "unit": "u"}}
+    suite |= {"models": {"p": "p"}, "metrics": ["brier"], "slices": {"g": "g"}, "memory": memory}
+    file = tmp_path / "suite.yaml"
+    file.write_text(yaml.safe_dump(suite | {"uncertainty": {"replicates": 10}}))
+    made = ran(file, tmp_path / "runs")
+    assert by_stage(made)["prepare"] == 2  # one for the slices
+    assert not [each for each in made if each.stuck]
+    agrees(file, made)
+
+
 def test_a_scan_that_is_not_shared_is_seen(tmp_path: Path) -> None:
     pl.DataFrame({"x": [1.0, 2.0]}).write_parquet(tmp_path / "x.parquet")
     rows = pl.scan_parquet(tmp_path / "x.parquet")

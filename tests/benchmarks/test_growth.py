@@ -86,3 +86,10 @@ def test_growth_has_no_profile(monkeypatch, capsys):
         entry.main()
     assert stopped.value.code == 2
     assert "growth has curves and no profile" in capsys.readouterr().err
+
+
+def test_processor_time_is_told_beside_it():
+    made = [Point(1, 1.0, 1.0, 10.0), Point(2, 5.0, 1.5, 10.0)]
+    assert "**5**, aim at most 2.1: not reached. By processor time 1.5." in growth_section(
+        {"models": made}, 1, "here"
+    )

@@ -114,17 +114,108 @@ def test_what_is_wrong_has_its_line(invoke: Any, suite: Path) -> None:
     assert "nightly.yaml:9" in outcome.err
 
 
-def test_an_earlier_run_is_no_reference_but_its_files_are(invoke: Any, suite: Path) -> None:
-    assert invoke("run", str(suite)).code == 3
-    suite.write_text(SUITE.replace("reference: before.csv", "run: runs/nightly"))
-    outcome = invoke("run", str(suite))
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_a_run_that_keeps_no_counts_is_no_reference_but_its_files_are(
+    invoke: Any, suite: Path, command: str
+) -> None:
+    assert invoke("run", str(suite), "--output", str(suite.parent / "weekly")).code == 3
+    suite.write_text(SUITE.replace("reference: before.csv", "run: weekly/nightly"))
+    outcome = invoke(command, str(suite))
     assert outcome.code == 4
-    assert "not how often its columns have which value" in outcome.err
-    assert "now.parquet" in outcome.err
+    said = " ".join(outcome.err.split())
+    assert "keeps no counts for drift" in said
+    assert "drift: {state: before.state}" in said
+    assert "now.parquet" in said
     suite.write_text(SUITE.replace("reference: before.csv", "run: runs/weekly"))
-    outcome = invoke("run", str(suite))
+    outcome = invoke(command, str(suite))
     assert outcome.code == 4
     assert "no such folder" in outcome.err
+
+
+def test_every_night_is_measured_from_the_one_before(invoke: Any, suite: Path) -> None:
+    """The first has nothing to be measured from, whether or not it had a reference of its own."""
+    assert invoke("run", str(suite)).code == 3
+    suite.write_text(SUITE.replace("reference: before.csv", "run: runs/nightly"))
+    first = invoke("run", str(suite))
+    assert first.code == 0
+    assert "no earlier run of this suite yet that drift can be measured from" in " ".join(first.err.split())
+    assert (run_folder(suite) / "drift.state").is_file()
+    assert pl.read_parquet(run_folder(suite) / "drift.parquet").is_empty()
+    second = invoke("run", str(suite), "--format", "json")
+    assert second.code == 0
+    rows = [row for row in json.loads(second.out)["drift"] if row["measure"] == "psi"]
+    assert [(row["value"], row["status"]) for row in rows] == [(0, "ok")] * len(rows)
+    older = pl.read_csv(suite.parent / "before.csv").with_columns(pl.col("age") + 60)
+    older.write_parquet(suite.parent / "now.parquet")
+    assert invoke("run", str(suite)).code == 3
+
+
+def test_a_state_is_a_reference_as_its_rows_are(invoke: Any, suite: Path) -> None:
+    before = ("--set", "data.path=before.csv", "--output", str(suite.parent / "before.state"))
+    assert invoke("state", str(suite), *before).code == 0
+    by_rows = invoke("run", str(suite), "--format", "json")
+    suite.write_text(SUITE.replace("reference: before.csv", "state: before.state"))
+    by_state = invoke("run", str(suite), "--format", "json")
+    assert by_state.code == by_rows.code == 3
+    for key in ("drift", "gates"):
+        assert json.loads(by_state.out)[key] == json.loads(by_rows.out)[key]
+    assert invoke("explain", str(suite)).code == 0
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+@pytest.mark.parametrize(
+    ("section", "code", "words"),
+    [
+        ("state: before.csv", 4, "before.csv is truncated, or no state"),
+        ("state: now.parquet", 4, "is a parquet file, but no state"),
+        ("state: absent.state", 4, "absent.state: no such file"),
+        ("state: plain.state", 4, "holds no counts for drift: its suite has no section drift"),
+        ("state: [before.state, before.state]", 4, "rows would count twice"),
+        ("state: before.state, where: age > 3", 2, "where picks rows of the reference, and a state has none"),
+        ("state: before.state, run: runs", 2, "run and state both say what the reference is"),
+        ("state: before.state, reference: before.csv", 2, "state and reference both say"),
+        ("run: runs, reference: before.csv", 2, "run and reference both say"),
+    ],
+)
+def test_what_is_no_reference_is_told(
+    invoke: Any, suite: Path, command: str, section: str, code: int, words: str
+) -> None:
+    for name, text in (("before", SUITE), ("plain", SUITE.partition("drift:")[0])):
+        suite.write_text(text)
+        assert invoke("state", str(suite), "--output", str(suite.parent / f"{name}.state")).code == 0
+    start = SUITE.partition("drift:")[0]
+    suite.write_text(f"{start}drift: {{{section}, columns: [age]}}\n")
+    outcome = invoke(command, str(suite))
+    assert outcome.code == code
+    assert words in " ".join(outcome.err.split())
+    assert "Traceback" not in outcome.err
+
+
+def test_merged_states_keep_counts_and_say_that_nothing_was_measured(invoke: Any, suite: Path) -> None:
+    folder = suite.parent
+    for name in ("before.csv", "now.parquet"):
+        state = str(folder / "days" / f"{name}.state")
+        assert invoke("state", str(suite), "--set", f"data.path={name}", "--output", state).code == 0
+    merged = str(folder / "both.state")
+    outcome = invoke("merge", str(folder / "days"), "--states", merged)
+    assert outcome.code == 0
+    assert "drift is not measured here" in " ".join(outcome.err.split())
+    apart, together = (
+        SUITE.replace("reference: before.csv", f"state: {path}") for path in ("days", "both.state")
+    )
+    said = []
+    for text in (apart, together, SUITE.replace("before.csv", "[before.parquet, now.parquet]")):
+        pl.read_csv(folder / "before.csv").write_parquet(folder / "before.parquet")
+        suite.write_text(text)
+        said.append(json.loads(invoke("run", str(suite), "--format", "json").out)["drift"])
+    assert said[0] == said[1] == said[2]
+    suite.write_text(apart)
+    invoke("run", str(suite))
+    kept = str(run_folder(suite) / "drift.state")
+    for command in (["merge", kept], ["state", str(suite), "--constants", kept]):
+        outcome = invoke(*command)
+        assert outcome.code == 4
+        assert "holds what drift counts, and no metrics" in " ".join(outcome.err.split())
 
 
 def test_a_run_without_drift_has_an_empty_table(invoke: Any, suite: Path) -> None:

@@ -57,7 +57,8 @@ def test_a_run_prints_and_writes_the_same(invoke: Any, suite: Path) -> None:
     printed = json.loads(outcome.out)
     (folder,) = runs(suite.parent / "runs" / "nightly")
     assert printed["folder"] == str(folder)
-    assert {file.name for file in folder.iterdir()} == {"run.json", *(f"{name}.parquet" for name in TABLES)}
+    names = [*TABLES, "replicates", "units"]
+    assert {file.name for file in folder.iterdir()} == {"run.json", *(f"{name}.parquet" for name in names)}
     for name, schema in TABLES.items():
         stored = pl.read_parquet(folder / f"{name}.parquet")
         assert stored.schema == schema

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -12,6 +14,8 @@ import pytest
 from plmetrics.runs.reading import read_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cli.conftest import Invoke
 
 SUITE = """
@@ -103,3 +107,68 @@ def test_what_does_not_add_is_told(invoke: Invoke, suite: Path, change: str, cod
     assert words in outcome.err
     assert "Traceback" not in outcome.err
     assert outcome.out == ""
+
+
+@pytest.mark.parametrize("change", [Path.touch, Path.unlink])
+def test_a_state_that_goes_while_it_is_merged_is_told(
+    invoke: Invoke, suite: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None]
+) -> None:
+    """A job that cleans up, or writes a day anew, while another merges."""
+    from plmetrics.engine.saved import additions
+
+    days = states(invoke, suite)
+    read = additions.add_all
+
+    def gone(*arguments: Any) -> None:
+        change(Path(days[1]))
+        read(*arguments)
+
+    monkeypatch.setattr("plmetrics.engine.saved.merging.add_all", gone)
+    outcome = invoke("merge", *days, "--states", "both.state")
+    assert outcome.code == 4
+    assert "day-2.state was removed or replaced while it was merged" in outcome.err
+    assert not Path("both.state").exists()
+
+
+def test_a_day_is_in_a_month_once(invoke: Invoke, suite: Path) -> None:
+    """A year of months is that of their days; a day beside its month, or a month twice, is refused by name."""
+    days = states(invoke, suite)
+    for month, day in zip(("months/1.state", "months/2.state"), days, strict=True):
+        assert invoke("merge", day, "--states", month).code == 0
+    year = invoke("merge", "months", "--states", "year.state", "--format", "csv")
+    assert year.out == invoke("merge", *days, "--format", "csv").out
+    beside = invoke("merge", "months", days[0])
+    assert beside.code == 4
+    assert "months/1.state and day-1.state hold the same state" in beside.err
+    twice = invoke("merge", "months", "months/1.state")
+    assert twice.code == 4
+    assert "months/1.state is named twice" in twice.err
+    after = invoke("merge", "year.state", "months/2.state")
+    assert after.code == 4
+    assert "year.state and months/2.state hold the same state" in after.err
+
+
+def test_a_folder_without_states_is_told(invoke: Invoke, suite: Path) -> None:
+    outcome = invoke("merge", str(suite.parent / "scores"))
+    assert outcome.code == 4
+    assert "scores: no file in it ends in .state" in outcome.err
+
+
+def test_a_full_disk_leaves_nothing_behind(
+    invoke: Invoke, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was there stays: the month is replaced as a whole or not at all."""
+    days = states(invoke, suite)
+    assert invoke("merge", days[0], "--states", "months/1.state").code == 0
+    before = Path("months/1.state").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    outcome = invoke("merge", *days, "--states", "months/1.state")
+    assert outcome.code == 6
+    assert "the state months/1.state cannot be written" in outcome.err
+    assert "o space left" in outcome.err
+    assert [path.name for path in Path("months").iterdir()] == ["1.state"]
+    assert Path("months/1.state").read_bytes() == before

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from plmetrics.core.exact_sums import (
     FIXED,
     LEFT,
+    Parts,
     exact_columns,
     exact_products,
     exact_total,
     exponent_of,
     fixed_sums,
+    ordered_sum,
     product,
 )
 
@@ -162,3 +164,60 @@ def test_products_of_states_far_below_the_largest_are_right_all_the_same():
     weights = np.eye(len(held)) * 3.0
     with exact_products(wanted=True):
         assert product(weights, held[:, None])[:, 0] == pytest.approx(3.0 * held, rel=1e-12, abs=0.0)
+
+
+def in_parts(held: np.ndarray, place: np.ndarray, exponent: int, cuts: int) -> np.ndarray:
+    """Totals by place of numbers that come in some batches."""
+    counts = np.zeros(3)
+    parts = Parts(counts, exponent)
+    for part, where in zip(np.array_split(held, cuts), np.array_split(place, cuts), strict=True):
+        for array, cut in parts.cut(part):
+            np.add.at(array, where, cut)
+    parts.join()
+    parts.join()
+    return counts
+
+
+@given(
+    size=st.integers(1, 300),
+    seed=st.integers(0, 1 << 20),
+    scale=st.sampled_from([1.0, 1e-200, 1e200, 3e-7, 12345.6]),
+    kind=st.sampled_from(["uniform", "normal", "heavy", "tiny", "whole", "cancelling"]),
+    cuts=st.integers(1, 9),
+)
+def test_sums_in_parts_are_right_and_the_same_in_any_order_and_batches(size, seed, scale, kind, cuts):
+    held = values(size, seed, scale, kind)
+    rng = np.random.default_rng(seed)
+    place = rng.integers(0, 3, len(held))
+    most = float(np.abs(held).max(initial=0.0))
+    exponent = exponent_of(most)
+    found = in_parts(held, place, exponent, 1)
+    order = rng.permutation(len(held))
+    assert found.tobytes() == in_parts(held[order], place[order], exponent, cuts).tobytes()
+    for number in range(3):
+        exact = math.fsum(held[place == number])
+        slack = len(held) * 2.0 ** (exponent - 72)
+        assert abs(found[number] - exact) <= max(slack, abs(exact) * 2.0**-52)
+        frame = pl.DataFrame({"x": held[place == number]})
+        one, other = (
+            each.select(ordered_sum(pl.col("x"), exponent)).item()
+            for each in (frame, frame.sample(fraction=1.0, shuffle=True, seed=seed))
+        )
+        assert one == other
+        assert abs(one - exact) <= max(slack, abs(exact) * 2.0**-51)
+
+
+def test_parts_are_carried_over_before_they_are_full(monkeypatch):
+    held = values(5_000, 2, 1.0, "uniform")
+    place = np.zeros(len(held), dtype=np.int64)
+    whole = in_parts(held, place, 0, 1)
+    monkeypatch.setattr("plmetrics.core.exact_sums._BEFORE_CARRY", 100)
+    assert in_parts(held, place, 0, 50).tobytes() == whole.tobytes()
+
+
+def test_parts_with_an_infinite_value_leave_the_others_alone():
+    held = np.array([0.1, np.inf, 0.2, np.nan, 0.7])
+    found = in_parts(held, np.array([0, 1, 0, 2, 0]), 0, 2)
+    assert found[0] == math.fsum([0.1, 0.2, 0.7])
+    assert found[1] == np.inf
+    assert np.isnan(found[2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -81,13 +82,33 @@ def test_states_of_other_exponents_do_not_add(tmp_path: Path) -> None:
         plm.merge(*states)
 
 
-def test_scores_that_are_added_in_bins_are_warned_of() -> None:
-    rows = pl.DataFrame({"y": [0, 1, 1, 0], "p": [0.5, 0.6, 0.25, 0.1]})
-    asked = {"label": "y", "models": {"m": "p"}, "reproducible": True, "exact": False}
-    counted = plm.evaluate(rows, **asked, metrics=["roc_auc"]).record["warnings"]
-    added = plm.evaluate(rows, **asked, metrics=["ece"]).record["warnings"]
-    assert not [word for word in counted if word.startswith("reproducible")]
-    assert [word for word in added if word.startswith("reproducible")]
+@pytest.mark.parametrize(("weight", "exponent"), [(None, 0), ("w", 4)])
+def test_what_is_added_in_bins_has_an_exponent_of_its_own(weight: str | None, exponent: int) -> None:
+    rows = pl.DataFrame({"y": [0, 1, 1, 0], "p": [0.5, 0.6, 0.25, 0.1], "w": [1.0, 12.0, 2.0, 0.5]})
+    asked = {"label": "y", "models": {"m": "p"}, "metrics": ["ece"], "weight": weight, "exact": False}
+    found = plm.evaluate(rows, **asked, reproducible=True)
+    assert found.record["constants"]["exponents"]["in bins of scores"] == exponent
+    plain = plm.evaluate(rows, **asked).metrics["value"].item()
+    assert found.metrics["value"].item() == pytest.approx(plain, rel=1e-14)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_quantiles_of_some_of_many_rows_are_the_same_in_any_order(
+    weight: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plmetrics.engine.slicing.EXACT_ROWS", 300)
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame(
+        {"y": rng.integers(0, 2, 2_000), "p": rng.random(2_000), "age": rng.normal(size=2_000)}
+    )
+    rows = rows.with_columns(w=rng.gamma(2.0, 1.0, 2_000))
+    orders = [rows, rows.sample(fraction=1.0, shuffle=True, seed=1)]
+    suite: dict[str, Any] = {"label": "y", "models": {"m": "p"}, "metrics": ["brier"], "weight": weight}
+    suite["slices"] = {"age": {"column": "age", "quantiles": 4}}
+    one, other = (plm.evaluate(order, **suite, reproducible=True).metrics for order in orders)
+    assert one.equals(other)
+    one, other = (plm.evaluate(order, **suite).metrics for order in orders)
+    assert not one.equals(other)
 
 
 def test_the_grid_of_a_sample_is_the_same_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,3 +121,15 @@ def test_the_grid_of_a_sample_is_the_same_in_any_order(monkeypatch: pytest.Monke
     assert one.equals(other)
     one, other = (plm.evaluate(order, **asked).metrics for order in orders)
     assert not one.equals(other)
+
+
+@pytest.mark.parametrize(("task", "label"), [("binary", "y"), ("regression", "amount")])
+def test_attributes_of_labels_that_are_numbers_are_refused_by_name(task: str, label: str) -> None:
+    rows = pl.DataFrame({"y": [0, 1, 1, 0], "amount": [0.1, 0.7, 3.0, 4.0], "p": [0.5, 0.6, 0.25, 0.1]})
+    asked = {"task": task, "label": label, "models": {"m": "p"}, "leakage": {"attributes": True}}
+    plm.evaluate(rows, **asked, metrics=["brier" if task == "binary" else "mae"])
+    if task == "binary":
+        plm.evaluate(rows, **asked, metrics=["brier"], reproducible=True)
+        return
+    with pytest.raises(plm.ConfigError, match=r"leakage\.attributes of labels that are numbers"):
+        plm.evaluate(rows, **asked, metrics=["mae"], reproducible=True)

@@ -190,7 +190,7 @@ def test_two_runs_of_one_population_differ_by_chance(unit: str | None, rows_of_a
         spread = np.std([row["value"] for row in found], ddof=1)
         assert np.mean([row["std_error"] for row in found]) == pytest.approx(spread, rel=0.35)
         assert sum(row["lower"] > 0 or row["upper"] < 0 for row in found) <= 4
-        assert {row["note"] for row in found} == {"independent samples"}
+        assert {row["note"] for row in found} == {f"{'taken as ' if unit else ''}independent samples"}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from plmetrics.core.results import METRICS_SCHEMA, first_rows
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import spread, standard_error
 from plmetrics.inference.replication import Replication
-from plmetrics.inference.weights import TILT, Nudges, dense_rows, replicated
+from plmetrics.inference.weights import TILT, Nudges, replicated
 from plmetrics.report.summary import summarise
 
 UNITS = np.array([3, 1, 0, 4])
@@ -28,7 +28,7 @@ class TestNudges:
     def test_are_a_matrix_that_is_never_written_out(self, kind: str) -> None:
         nudges = Nudges(kind, UNITS)
         assert nudges.shape == matrix(kind).shape
-        assert np.concatenate(list(dense_rows(nudges))) == pytest.approx(matrix(kind))
+        assert np.concatenate(list(nudges.rows())) == pytest.approx(matrix(kind))
 
     def test_times_states(self, kind: str) -> None:
         random = np.random.default_rng(1)

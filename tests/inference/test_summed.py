@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plmetrics.inference.estimates import chunks
-from plmetrics.inference.summed import _drawn, _exact_in_single
+from plmetrics.inference.summed import _drawn, _exact_in_single, following
 from plmetrics.inference.weights import draw_weights
 from plmetrics.states.sums import SlicedSums
 
@@ -50,6 +50,46 @@ def test_single_precision_is_for_whole_numbers_whose_sums_it_holds(value, exact)
     column = np.zeros((2, BLOCKS))
     column[1, 7] = value
     assert _exact_in_single(column) is exact
+
+
+def table(seed):
+    """Counts of a binary task by slice and block, by name, with columns that follow from others."""
+    rng = np.random.default_rng(seed)
+    n = rng.integers(0, 4, (3, BLOCKS)).astype(np.float64)
+    positives = rng.binomial(n.astype(np.int64), 0.4).astype(np.float64)
+    tp, fp = (
+        rng.binomial(part.astype(np.int64), 0.5).astype(np.float64) for part in (positives, n - positives)
+    )
+    counts = {"n": n, "positives": positives, "a|tp": tp, "a|fp": fp}
+    return counts | {
+        "weight": n,
+        "negatives": n - positives,
+        "a|fn": positives - tp,
+        "a|tn": n - positives - fp,
+    }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_that_follow_are_found_and_come_out_as_if_they_were_multiplied(seed):
+    columns = table(seed)
+    assert following(columns) == {
+        "weight": ("n", None),
+        "negatives": ("n", "positives"),
+        "a|fn": ("positives", "a|tp"),
+        "a|tn": ("negatives", "a|fp"),
+    }
+    drawn = _drawn(WEIGHTS, columns)
+    for name, column in columns.items():
+        assert np.array_equal(drawn[name], WEIGHTS.counts @ column.T), name
+
+
+@pytest.mark.parametrize("name", ["weight", "negatives", "a|fn", "a|tn"])
+def test_a_column_that_is_off_by_one_row_follows_from_nothing(name):
+    columns = table(0)
+    columns[name] = columns[name].copy()
+    columns[name][2, 5] += 1
+    assert name not in following(columns)
+    assert np.array_equal(_drawn(WEIGHTS, columns)[name], WEIGHTS.counts @ columns[name].T)
 
 
 @pytest.mark.parametrize(("replicates", "widest"), [(10, 512), (1000, 512), (1 << 17, 4)])

@@ -204,7 +204,9 @@ def check_folders(folder: Path, before: set[Path], code: int) -> dict[str, pl.Da
         assert names == {"run.json"}
         assert record["problems"]
         return {}
-    assert names == {"run.json", *(f"{name}.parquet" for name in TABLES)}
+    kept = {"replicates.parquet", "units.parquet"}
+    assert names - kept == {"run.json", *(f"{name}.parquet" for name in TABLES)}
+    assert names & kept in (set(), kept)
     tables = {name: pl.read_parquet(home / f"{name}.parquet") for name in TABLES}
     assert all(frame.schema == TABLES[name] for name, frame in tables.items())
     return tables

@@ -32,8 +32,8 @@ KNOBS = {
     "aggregates": {"engine.passes.AGGREGATES_PER_NODE": 3},
     "slices": {"inference.estimates._SLICES_AT_ONCE": 1, "inference.ordered._SLICES_AT_ONCE": 1},
     "dense": {"states.scores.DENSE_LIMIT": 1},
-    "coarse": {"engine.rows.EXACT_REPLICATES": 0, "inference.ordered.EXACT_REPLICATES": 0},
-    "replicates": {"states.scores._REPLICATE_LIMIT": 1},
+    "coarse": {"states.scores.EXACT_REPLICATES": 0, "states.scores._OF_A_SLICE": 0},
+    "replicates": {"states.members._ROOM": 1},
 }
 
 

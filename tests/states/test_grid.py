@@ -212,10 +212,10 @@ def test_counts_made_in_many_passes_are_those_of_one(monkeypatch, room, missing)
     if missing == "drop_per_model":
         table = table.with_columns(pl.when(pl.int_range(pl.len()) % 9 > 0).then("q").alias("q"))
     settings = {"unit": "u", "uncertainty": FAST, "missing": missing, "compare": "b", "weight": None}
-    monkeypatch.setattr("plmetrics.inference.ordered.EXACT_REPLICATES", 0)
-    monkeypatch.setattr("plmetrics.engine.rows.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores._OF_A_SLICE", 0)
     wanted = evaluated(table, **settings)
-    monkeypatch.setattr("plmetrics.engine.stream.memory_budget", lambda request: 2 * room)
+    monkeypatch.setattr("plmetrics.engine.stream.counting_room", lambda *_, **__: room)
     monkeypatch.setattr("plmetrics.engine.encoded.BATCH_ROWS", 64)
     found = evaluated(table, exact=False, **settings)
     assert_same(found.metrics, wanted.metrics)

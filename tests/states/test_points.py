@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 import plmetrics as plm
 from plmetrics.core import ops
+from plmetrics.core import pieces as in_pieces
+from plmetrics.inference import ordered as finalising
 from plmetrics.inference.ordered import ordered_values
 from plmetrics.states import points as module
 from plmetrics.states.points import ByCell, SetPoints, SlicedPoints, add_range
@@ -14,6 +16,8 @@ from plmetrics.states.scores import OrderedRows
 
 few = settings(phases=(Phase.explicit, Phase.generate), max_examples=40, deadline=None)
 SLICES, CELLS = 4, 6
+WHOLE = (1 << 15, 1 << 17)
+MOST_PIECES = 25
 BY_ORDER = ["roc_auc", "roc_auc(max_fpr=0.3)", "gini", "average_precision", "ks", "pr_auc", "roc_hull_auc"]
 BY_ORDER += [
     "corp_discrimination",
@@ -61,7 +65,11 @@ def in_ranges(table, code, edges):
     return SlicedPoints(SLICES, *held, None), ordered.regroup(code[cell[order]], SLICES)
 
 
-@pytest.mark.parametrize("lengths", [(1, 1), (16, 3), (1 << 15, 1 << 17)])
+def one_by_one(function, items):
+    return [function(item) for item in items]
+
+
+@pytest.mark.parametrize("lengths", [(1, 1), (16, 3), WHOLE])
 @few
 @given(
     table=tables,
@@ -72,6 +80,10 @@ def test_values_are_those_of_sorted_rows(lengths, table, code, edges):
     with pytest.MonkeyPatch.context() as patch:
         for name, length in zip(("SHORT", "PIECE"), lengths, strict=True):
             patch.setattr(module, name, length)
+        if lengths != WHOLE:  # a pool of threads for every few rows would take most of the time
+            for user in (module, in_pieces, finalising):
+                patch.setattr(user, "each", one_by_one)
+        table = [part[: lengths[1] * MOST_PIECES] for part in table]
         points, ordered = in_ranges(table, np.array(code), sorted(edges))
         found, expected = (ordered_values(METRICS, each, None, placements=True) for each in (points, ordered))
         state, wanted = points.point_state(), ordered.point_state()

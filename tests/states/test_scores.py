@@ -1,6 +1,7 @@
 """States of scores: they add, and what metrics make of them equals row-level formulas."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -153,11 +154,12 @@ def test_quantile_edges_are_averaged_inverted_cdfs(table, bins):
             np.testing.assert_allclose(edges[code], wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize("scores", [False, True])
 @few
 @given(tables, st.integers(0, 99))
-def test_exact_replicates_are_row_level_reweightings(table, seed):
+def test_exact_replicates_are_row_level_reweightings(scores, table, seed):
     drawn = np.random.default_rng(seed).multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), 5).astype(float)
-    views = [score_view(state) for state in table.sliced().replicate_points(drawn)]
+    views = [score_view(state) for state in table.sliced().replicate_points(drawn, scores=scores)]
     for metric in METRICS:
         found = np.concatenate([defined(metric, view) for view in views])
         for replicate, code in np.ndindex(found.shape):
@@ -249,3 +251,25 @@ def test_coarse_standard_errors_are_those_of_exact_replicates(way):
             assert np.abs((coarse[name].replicates - exact[name].replicates).mean(axis=0)).max() < 0.02
     for name, found in ratios.items():
         np.testing.assert_allclose(np.mean(found, axis=0), 1, atol=0.05, err_msg=name)
+
+
+def test_sets_of_many_small_slices_are_resampled_row_by_row(monkeypatch):
+    """The rule is one of a set: all rows together keep their coarse bins, whose noise is their own."""
+    draw = np.random.default_rng(3)
+    label = draw.integers(0, 2, 2000)
+    frame = pl.DataFrame({"y": label, "p": 0.3 * label + draw.random(2000), "g": draw.integers(0, 200, 2000)})
+
+    def errors():
+        asked = {"metrics": ["roc_auc"], "slices": ["g"], "uncertainty": {"replicates": 50}}
+        return plm.evaluate(frame, label="y", models="p", **asked).metrics["std_error"]
+
+    exact = errors()
+    monkeypatch.setattr("plmetrics.states.scores.EXACT_REPLICATES", 1000)
+    monkeypatch.setattr("plmetrics.states.scores._OF_A_SLICE", 1000)
+    by_slice = errors()
+    monkeypatch.setattr("plmetrics.states.scores._OF_A_SLICE", 0)
+    coarse = errors()
+    assert by_slice[1:].equals(exact[1:])
+    assert by_slice[0] == pytest.approx(coarse[0], rel=1e-6)
+    assert coarse[0] != pytest.approx(exact[0], rel=1e-6)
+    assert not coarse[1:].equals(exact[1:])

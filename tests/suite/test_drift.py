@@ -48,15 +48,22 @@ def test_all_slice_sets_in_the_order_of_the_suite(load: Any) -> None:
 
 
 def test_where_the_reference_lies_is_no_part_of_the_meaning(load: Any) -> None:
-    texts = [REFERENCE + "columns: age}\n", "drift: {reference: [u.csv, v.csv], columns: [age]}\n"]
-    first, second = (canonical(load(text).suite) for text in texts)
-    assert first == second
+    sources = [
+        "reference: r.csv",
+        "reference: [u.csv, v.csv]",
+        "state: x.state",
+        "state: [a, b]",
+        "run: runs/x",
+    ]
+    first, *others = (canonical(load(f"drift: {{{source}, columns: [age]}}\n").suite) for source in sources)
+    assert all(other == first for other in others)
     assert first != canonical(load(REFERENCE + "columns: size}\n").suite)
 
 
-def test_environment_variables_are_replaced(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("key", ["reference", "state", "run"])
+def test_environment_variables_are_replaced(load: Any, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("MONTH", "august")
-    assert load("drift: {reference: '${MONTH}.parquet'}\n").suite.drift.reference == "august.parquet"
+    assert getattr(load(f"drift: {{{key}: '${{MONTH}}.x'}}\n").suite.drift, key) == "august.x"
 
 
 @pytest.mark.parametrize(
@@ -66,6 +73,17 @@ def test_environment_variables_are_replaced(load: Any, monkeypatch: pytest.Monke
         ("drift: {columns: age}\n", "drift needs a reference to compare with"),
         ("drift: {run: runs/x, where: age > 3}\n", "run and where both say what the reference is"),
         ("drift: {where: 'age + 3'}\n", "'age + 3' is not a condition"),
+        (
+            "drift: {state: x.state, where: age > 3}\n",
+            "where picks rows of the reference, and a state has none",
+        ),
+        ("drift: {state: x.state, run: runs/x}\n", "run and state both say what the reference is"),
+        ("drift: {state: x.state, reference: r.csv}\n", "state and reference both say what the reference is"),
+        ("drift: {state: []}\n", "state must be"),
+        (
+            "drift: {run: runs/x}\nreproducible: true\n",
+            "reproducible does not serve drift from a state or a run",
+        ),
         (REFERENCE + "colums: [age]}\n", "did you mean 'columns'"),
         (REFERENCE + "scores: false, label: false}\n", "drift compares nothing"),
         (REFERENCE + "measures: [pis]}\n", "did you mean 'psi'"),

@@ -93,6 +93,10 @@ def found(problems: tuple[Problem, ...], line: int, *words: str) -> bool:
             ["interval must be auto, percentile, t, centred, basic, normal or bca"],
         ),
         ("uncertainty: {seed: x}\n", ["seed must be"]),
+        (
+            "uncertainty: {methods: [wilson], method: auto}\n",
+            ["method and methods both say", "leave one of them out"],
+        ),
         ("uncertainty: {blocks: 1.5}\n", ["blocks must be"]),
         ("uncertainty: 3\n", ["must be a mapping", "not 3"]),
         ("compare: c\n", ["'c' is not one of the models", "known: a, b"]),

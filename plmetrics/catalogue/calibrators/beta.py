@@ -83,7 +83,7 @@ def _edges(design: Numbers, label: Numbers, mass: Numbers) -> Iterator[Numbers]:
 
     The loss is convex: where its minimum is outside the limits, that under the limits is one of these.
     """
-    rate = float(mass @ label)
+    rate = float((mass * label).sum())
     yield np.array([0.0, 0.0, np.log(rate) - np.log1p(-rate)])
     for kept in (0, 1):
         found = best_coefficients([design[kept], design[2]], label, mass)

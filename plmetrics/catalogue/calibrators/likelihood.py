@@ -1,4 +1,7 @@
-"""Logistic regression by Newton's method, over whole arrays."""
+"""Logistic regression by Newton's method, over whole arrays.
+
+Sums are made by one thread: products of a library may add in an order that depends on how many there are.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +49,9 @@ def best_coefficients(
     found = _start(design, target, mass)
     near = 0
     for _ in range(_STEPS):
-        chance = expit(found @ design)
-        slope = design @ (mass * (chance - target))
-        curvature = (design * (mass * chance * (1.0 - chance))) @ design.T
+        chance = expit(np.einsum("k,kn->n", found, design))
+        slope = np.einsum("kn,n->k", design, mass * (chance - target))
+        curvature = np.einsum("kn,jn->kj", design * (mass * chance * (1.0 - chance)), design)
         step: Numbers = np.linalg.lstsq(curvature, slope, rcond=1e-14)[0]
         near += float(slope @ step) <= _NEAR
         if near == 0:
@@ -85,5 +88,5 @@ def _falling(found: Numbers, step: Numbers, loss: Callable[[Numbers], float]) ->
 
 def mean_log_loss(coefficients: Numbers, design: Numbers, target: Numbers, mass: Numbers) -> float:
     """Log loss of some coefficients; masses sum to 1."""
-    odds = coefficients @ design
-    return float(mass @ (np.logaddexp(0.0, odds) - target * odds))
+    odds = np.einsum("k,kn->n", coefficients, design)
+    return float((mass * (np.logaddexp(0.0, odds) - target * odds)).sum())

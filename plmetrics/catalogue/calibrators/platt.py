@@ -79,5 +79,5 @@ class Platt(Calibrator):
 
 def _smoothed(label: Numbers, weight: Numbers | None) -> Numbers:
     mass = np.ones(len(label)) if weight is None else weight
-    positives, negatives = float(mass @ label), float(mass @ (1.0 - label))
+    positives, negatives = float((mass * label).sum()), float((mass * (1.0 - label)).sum())
     return np.where(label == 1, (positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))

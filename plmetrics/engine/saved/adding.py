@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.engine.drift_said import Said, check_one_meaning
 from plmetrics.engine.saved.merging import tables
 from plmetrics.states.saved import BLOCKS, PART, frame_of
 
@@ -59,6 +60,7 @@ def check_alike(states: Sequence[Stored], differences: Callable[[Head, Head], Se
             raise NotAdding(Problem(f"{pair} have other constants: {said}", hint=f"{_SAME}{first.place}"))
         _check_versions(first, other)
         _check_types(first, other)
+        _check_drift(first, other)
 
 
 def constants_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
@@ -100,11 +102,24 @@ def _check_versions(first: Stored, other: Stored) -> None:
 
 def _check_types(first: Stored, other: Stored) -> None:
     """The columns of slices must be of one type, and a unit of one."""
+    if first.head.schema == other.head.schema:
+        return
     mine, its = frame_of(first.head.schema).schema, frame_of(other.head.schema).schema
     for name in dict.fromkeys([*first.head.typed, *other.head.typed]):
         if mine.get(name) != its.get(name):
             msg = f"column '{name}' is of type {mine.get(name)} in {first.place} and {its.get(name)} in {other.place}"
             raise NotAdding(Problem(msg, hint="write the column with one type, and the states again"))
+
+
+def _check_drift(first: Stored, other: Stored) -> None:
+    """What drift counts must have one meaning."""
+    if first.head.drift is None or other.head.drift is None:
+        return
+    one, another = Said.read(first.head.drift), Said.read(other.head.drift)
+    try:
+        check_one_meaning(one, another, (first.place, other.place))
+    except ConfigError as error:
+        raise NotAdding(list(error.problems)) from error
 
 
 def check_apart(states: Sequence[Stored], *, allow_overlap: bool) -> None:
@@ -114,22 +129,26 @@ def check_apart(states: Sequence[Stored], *, allow_overlap: bool) -> None:
         Overlap: a file, a state or a query is in two of them; the message names both.
     """
     if not allow_overlap:
-        _once(states)
+        check_once(states)
     if any(state.head.by_row for state in states):
         _names_apart(states)
     if any(state.head.numbers("queries") for state in states):
         _queries_apart(states)
 
 
-def _once(states: Sequence[Stored]) -> None:
-    """A state, and a file, may be there once."""
-    hint = "leave one of them out; --allow-overlap takes both all the same"
+def check_once(states: Sequence[Stored]) -> None:
+    """Check that a state, and a file, is there once.
+
+    Raises:
+        Overlap: it is in two of them; the message names both.
+    """
+    hint = "leave one out (a month holds the states of its days); --allow-overlap takes both all the same"
     homes: dict[str, str] = {}
     for state in states:
         for content in state.head.states or (state.content,):
             if content and content in homes:
-                what = f"{homes[content]} and {state.place} hold the same state, whose rows would count twice"
-                raise Overlap(Problem(what, hint=hint))
+                told = _same_state(homes[content], state.place)
+                raise Overlap(Problem(f"{told}, whose rows would count twice", hint=hint))
             homes[content] = state.place
     for key, told in (("path", "was read for"), ("digest", "has the content of a file that was read for")):
         seen: dict[Any, str] = {}
@@ -141,6 +160,12 @@ def _once(states: Sequence[Stored]) -> None:
                     raise Overlap(Problem(msg.replace("of a file that was", "of one that was"), hint=hint))
                 if known is not None:
                     seen[known] = state.place
+
+
+def _same_state(one: str, other: str) -> str:
+    if one == other:
+        return f"{one} is named twice, perhaps by itself and as one of a folder"
+    return f"{one} and {other} hold the same state"
 
 
 def _names_apart(states: Sequence[Stored]) -> None:

@@ -12,21 +12,21 @@ from plmetrics.engine.passes import BLOCK as ROW_BLOCK
 from plmetrics.engine.passes import needs_rows
 from plmetrics.engine.prepare import units_of_rows
 from plmetrics.engine.request import unit_column
-from plmetrics.engine.saved.constants import said_of
+from plmetrics.engine.saved.constants import Constants, pinned, said_of, said_of_key
+from plmetrics.engine.saved.drift import write as write_drift
 from plmetrics.engine.saved.grids import Cuts, Grids, ModelGrid, cuts_of, usual_cuts
 from plmetrics.engine.stream import Passes, wanted_bins
 from plmetrics.states.saved import (
     BLOCK,
     BLOCKS,
     CELL,
-    PLACES,
-    SUMS,
     Builder,
     Head,
     Part,
     frame_text,
 )
 from plmetrics.states.scores import Binning
+from plmetrics.states.sparse import KEYS, counted, pieces_of
 from plmetrics.table.roles import UNIT
 from plmetrics.table.units import unit_hash
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.engine.drift_summary import Summary
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
     from plmetrics.engine.request import Request
@@ -59,7 +60,11 @@ class Captured:
 
 
 def capture(
-    bound: Request, prepared: Prepared, frames: Sequence[pl.DataFrame], aggregated: Aggregated
+    bound: Request,
+    prepared: Prepared,
+    frames: Sequence[pl.DataFrame],
+    aggregated: Aggregated,
+    drift: Summary | None = None,
 ) -> Captured:
     """Take the state of a run.
 
@@ -68,6 +73,7 @@ def capture(
         prepared: with the run's constants.
         frames: the sums of each cube by the values of its keys, see `passes.summed`.
         aggregated: the same as estimates read it.
+        drift: what drift counts of the rows.
     """
     builder = Builder()
     _sums(builder, prepared, frames)
@@ -76,10 +82,11 @@ def capture(
     if needs_rows(prepared):
         grids = _scores(builder, prepared, aggregated)
         grids.write(builder)
-    hashed = _units(builder, prepared, aggregated)
+    units = _units(builder, prepared, aggregated)
     if prepared.request.suite.task == "ranking":
         queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
         builder.add(Part("queries"), queries)
+    said = None if drift is None else write_drift(builder, drift)
     rows, uncertainty = prepared.rows, bound.suite.uncertainty
     schema = prepared.request.schema if prepared.request.pairs_read is not None else None
     fields = {
@@ -98,10 +105,36 @@ def capture(
         "sets": tuple(tuple(part.columns) for part in prepared.request.sets),
         "blocks": None if uncertainty is None else uncertainty.blocks,
         "modulus": None if prepared.blocks is None else prepared.blocks.modulus,
-        "hashed": hashed,
+        "hashed": units is None,
+        "units": units or (),
         "typed": _typed(bound),
         "text_units": _text_units(bound),
         "by_row": prepared.blocks is not None and bound.unit_rows,
+        "drift": said,
+    }
+    return Captured(fields, builder.table())
+
+
+def rows_of(bound: Request, prepared: Prepared) -> Request:
+    """The request of the rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
+    if prepared.request.pairs_read is None:
+        return prepared.request
+    known = {column: said_of_key(key) for column, key in _settled_keys(bound, prepared).items()}
+    return pinned(bound, Constants(keys=known))
+
+
+def capture_drift(request: Request, drift: Summary) -> Captured:
+    """A state that holds nothing but what drift counts: what a run keeps beside its results."""
+    builder = Builder()
+    said = write_drift(builder, drift)
+    fields = {
+        "schema": frame_text(pl.DataFrame(schema=request.schema)),
+        "constants": {},
+        "parts": tuple(builder.parts),
+        "layout": builder.layout(),
+        "rows": {"read": drift.rows},
+        "sets": (),
+        "drift": said,
     }
     return Captured(fields, builder.table())
 
@@ -171,6 +204,7 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Gri
     """The counts of scores, and the grids they were counted on."""
     passes = Passes(prepared, aggregated)
     wanted = wanted_bins(prepared)
+    write_blocks(builder, _WHOLE if prepared.blocks is None else aggregated.block_keys)
     grids: dict[str, ModelGrid] = {}
     for model in prepared.request.models:
         cut = passes.of_model(model)
@@ -190,12 +224,12 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Gri
             for bins in wanted:
                 key = number, bins_text(bins)
                 for low, counts in _counts(sliced, bins):
-                    keys = _WHOLE if bins == "fine" or prepared.blocks is None else aggregated.block_keys
-                    rows.setdefault(key, []).append(as_lists(counts, keys, first + low))
+                    rows.setdefault(key, []).append(pieces_of(counts, first + low))
                     sizes[key] = counts.shape[2], counts.shape[3]
         for (number, text), parts in rows.items():
+            lies = pl.concat(parts)
             part = Part("scores", (number,), model, text, sizes[number, text])
-            builder.add(part, pl.concat(parts))
+            builder.add(counted(part, lies), lies)
         locator = passes.locators[model]
         held = {
             number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
@@ -233,38 +267,30 @@ def bins_text(bins: Bins) -> str:
     return bins
 
 
-def as_lists(counts: Array, block_keys: NDArray[np.uint64], first: int) -> pl.DataFrame:
-    """The counts of each slice that are not 0, as lists of blocks, places and numbers."""
-    _, blocks, bins, channels = counts.shape
-    flat = counts.reshape(-1)
-    found = np.flatnonzero(flat)
-    code, place = np.divmod(found, bins * channels)
-    cell, block = np.divmod(code, blocks)
-    long = pl.DataFrame(
-        {
-            CELL: (cell + first).astype(np.uint32),
-            BLOCKS: block_keys[block],
-            PLACES: place.astype(np.uint32),
-            SUMS: flat[found].astype(np.float64),
-        }
-    )
-    return long.group_by(CELL, maintain_order=True).agg(BLOCKS, PLACES, SUMS)
+def write_blocks(builder: Builder, keys: NDArray[np.uint64]) -> None:
+    """Add the part that says which blocks scores are counted in."""
+    builder.add(Part("blocks"), pl.DataFrame({KEYS: [keys.astype("<u8").tobytes()]}))
 
 
-def _units(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> bool:
-    """The units of each block, or their hashes; whether it is the latter. Rows are counted anyway."""
+def blocks_in(rows: pl.DataFrame) -> NDArray[np.uint64]:
+    """The blocks that the part of some rows says."""
+    return np.frombuffer(rows[KEYS][0], dtype="<u8")
+
+
+def _units(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> tuple[int, ...] | None:
+    """The number of units in each block; None where their hashes are listed. Rows are counted anyway."""
     if prepared.blocks is None or prepared.request.unit_rows:
-        return False
-    hashed = prepared.blocks.modulus is None
-    keys, units = aggregated.block_keys, aggregated.units
-    if not hashed and resamples_totals(prepared.request.suite):
+        return ()
+    keys, modulus = aggregated.block_keys, prepared.blocks.modulus
+    if modulus is not None and not resamples_totals(prepared.request.suite):
+        counts = np.zeros(modulus, dtype=np.int64)
+        counts[keys.astype(np.int64)] = aggregated.units
+        return tuple(counts.tolist())
+    if modulus is not None:
         found = prepared.table.frame.select(pl.col(UNIT).drop_nulls().unique().sort()).collect()
-        keys, hashed = found[UNIT].to_numpy(), True
-        units = np.ones(len(keys), dtype=np.int64)
-    lists = {BLOCKS: [keys], SUMS: [units.astype(np.float64)]}
-    frame = pl.DataFrame(lists, schema={BLOCKS: pl.List(pl.UInt64), SUMS: pl.List(pl.Float64)})
-    builder.add(Part("units"), frame)
-    return hashed
+        keys = found[UNIT].to_numpy()
+    builder.add(Part("units"), pl.DataFrame({BLOCKS: [keys]}, schema={BLOCKS: pl.List(pl.UInt64)}))
+    return None
 
 
 def resamples_totals(suite: Suite) -> bool:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _INSTEAD = "leave it out of the suite of the states, and run it over the rows"
 _SECTIONS = {
     "leakage": "leakage looks for rows that are alike",
-    "drift": "drift measures columns between two windows",
     "find_slices": "find_slices searches the rows",
     "calibrate": "calibrate fits on rows",
 }
@@ -52,6 +51,9 @@ def _problems(suite: Suite) -> Iterator[Problem]:
         msg = "reproducible serves sums of rows, and scores that are counted; here scores or weights are added by bin"
         hint = "leave out reproducible, or the weights and the metrics and curves of calibration"
         yield Problem(msg, ("reproducible",), hint)
+    if suite.reproducible and suite.drift is not None:
+        msg = "reproducible serves sums of rows, and drift adds values within bins as they come"
+        yield Problem(msg, ("reproducible",), "leave out reproducible, or drift")
     if suite.cross_validation is not None or suite.columns.fold is not None:
         path = ("cross_validation",) if suite.cross_validation is not None else ("columns", "fold")
         yield Problem("folds belong to one run over all rows, and a state holds some", path, _INSTEAD)

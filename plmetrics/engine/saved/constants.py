@@ -60,13 +60,14 @@ def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | 
         "centres": {model: dict(values) for model, values in prepared.centres.items()},
         "thresholds": thresholds,
         "classes": list(request.roles.classes),
-        "keys": {column: _said_of_key(key) for column, key in waiting.items()},
+        "keys": {column: said_of_key(key) for column, key in waiting.items()},
         "exponents": dict(prepared.exponents),
         "grid": None if grids is None else grids.digest(),
     }
 
 
-def _said_of_key(key: SliceKey) -> dict[str, Any]:
+def said_of_key(key: SliceKey) -> dict[str, Any]:
+    """What was found in the data for a key that waited for it: edges, or the values of a top."""
     if key.values is None or key.excluded is None:
         return {"label": key.label, "kind": key.kind, "edges": list(key.edges)}
     values, excluded = (held.to_physical().to_list() for held in (key.values, key.excluded))

@@ -1,163 +1,185 @@
-"""The counts of scores of several states added: into dense arrays where these are small enough, else by a grouped sum.
+"""The counts of scores of several states added: into a dense array where that is small enough, else entry by entry.
 
-Both give the same. Arrays are as large as all there could be, and the fastest by far where much of that is there.
+Both give the same. An array is as large as all there could be, and the fastest by far where much of that is there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import polars as pl
 
-from plmetrics.core.threads import each
 from plmetrics.engine.rows import block_numbers
-from plmetrics.engine.saved.capture import as_lists
-from plmetrics.states.saved import BLOCKS, CELL, LISTS, PART, PLACES, SUMS, Part
+from plmetrics.states.sparse import entries, held_in, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from plmetrics.engine.saved.merging import Alike
-    from plmetrics.engine.saved.units import MergedBlocks
+    from plmetrics.states.saved import Part
 
-_TO, _NEW = "@to", "@new"
+    Slots = NDArray[np.int64]
+
 MOST_BYTES = 1 << 31
 """The most memory for dense arrays."""
 
 _SPARE = 8
 _FEW = 1 << 22
+_WAITING = 1 << 22
+_WHOLE = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A part with the counts of a model, a slice set and a kind of bins, in all states.
 
-    `slices` is how many there are in all states, `place` the number of the part that tells them apart.
+    `slices` is how many there are in all states, `place` the number of the part that tells them apart. `entries` is
+    how many counts the states hold together, `total` what these come to where they are whole numbers.
     """
 
     part: Part
     slices: int
     place: int
+    entries: int
+    total: int | None
 
-    def cells(self, blocks: int) -> int:
-        """How many numbers a dense array has."""
-        return self.slices * self.blocks(blocks) * self.part.size[0] * self.part.size[1]
-
-    def blocks(self, blocks: int) -> int:
+    def blocks(self, keys: NDArray[np.uint64]) -> int:
         """In how many blocks it counts: fine bins are not counted by block."""
-        return 1 if self.part.bins == "fine" else blocks
+        return 1 if self.part.bins == "fine" else len(keys)
+
+    @property
+    def places(self) -> int:
+        """The number of counts in a slice and block."""
+        return self.part.size[0] * self.part.size[1]
 
 
-def added(wanted: Sequence[Wanted], alike: Sequence[Alike], blocks: MergedBlocks) -> Iterator[pl.DataFrame]:
-    """The counts of each part in all states, as lists by slice, in the order they are asked for."""
-    keys = blocks.keys()
-    entries = sum(part.entries for group in alike for part in group.head.numbers("scores").values()) * max(
-        len(group.states) for group in alike
-    )
-    cells = 0 if keys is None else sum(one.cells(len(keys)) for one in wanted)
-    if keys is None or cells * 8 > MOST_BYTES or cells > max(_SPARE * entries, _FEW):
-        yield from grouped(wanted, alike, blocks)
-        return
-    yield from dense(wanted, alike, keys, blocks)
+def wanted(parts: Sequence[Part], slices: int, place: int) -> Wanted:
+    """What some states hold of one kind, from their parts."""
+    totals = [part.total for part in parts if part.total is not None]
+    total = sum(totals) if len(totals) == len(parts) else None
+    return Wanted(parts[0], slices, place, sum(part.entries for part in parts), total)
 
 
-def grouped(wanted: Sequence[Wanted], alike: Sequence[Alike], blocks: MergedBlocks) -> Iterator[pl.DataFrame]:
-    """The counts by one grouped sum over all entries."""
-    frames = []
-    for group in alike:
-        moves = []
-        for to, one in enumerate(wanted):
-            number = group.head.number(*one.part.name)
-            if number is not None:
-                codes = pl.lit(number, dtype=pl.UInt16).alias(PART), pl.lit(to, dtype=pl.UInt16).alias(_TO)
-                moves.append(group.moved[one.place].with_columns(codes))
-        if moves:
-            rows = group.rows().select(PART, CELL, *LISTS).join(pl.concat(moves).lazy(), on=[PART, CELL])
-            frames.append(rows.select(_TO, pl.col(_NEW).alias(CELL), *LISTS))
-    long = pl.concat(frames).explode(*LISTS).with_columns(blocks.folded(BLOCKS))
-    keys = [_TO, CELL, BLOCKS, PLACES]
-    found = long.group_by(keys).agg(pl.col(SUMS).sum()).filter(pl.col(SUMS) != 0).sort(keys).collect()
-    lists = found.group_by(_TO, CELL, maintain_order=True).agg(BLOCKS, PLACES, SUMS)
-    for to in range(len(wanted)):
-        yield lists.filter(pl.col(_TO) == to).drop(_TO)
+class Held(Protocol):
+    """Counts that grow."""
+
+    def add(self, slots: Slots, counts: NDArray[np.generic], *, ascending: bool) -> None:
+        """Add counts to those in some slots, of which one may be there several times if they are not ascending."""
+
+    def entries(self) -> tuple[Slots, NDArray[np.generic]]:
+        """The slots whose counts are not 0, ascending, and these."""
 
 
-def dense(
-    wanted: Sequence[Wanted], alike: Sequence[Alike], keys: NDArray[np.uint64], blocks: MergedBlocks
-) -> Iterator[pl.DataFrame]:
-    """The counts by adding each state's entries where they belong in one array a part.
+@dataclass(slots=True)
+class Dense:
+    """A number for each slot there is."""
 
-    Rows lie part after part, and those of scores together.
-    """
-    counts = [np.zeros(one.cells(len(keys))) for one in wanted]
-    for group in alike:
-        numbers = {group.head.number(*one.part.name): to for to, one in enumerate(wanted)}
-        ways = [
-            _Way(counts[to], number, one, _numbers(group.moved[one.place]), keys, blocks.modulus)
-            for number, to in numbers.items()
-            if number is not None and (one := wanted[to])
-        ]
-        known = list(group.head.numbers("scores")) or [0]
-        for state in group.states:
-            held = group.rows_of([state]).select(PART, CELL, *LISTS).collect()
-            first, last = np.searchsorted(held[PART].to_numpy(), [known[0], known[-1] + 1]).tolist()
-            entries = _Entries.of(held[first:last])
-            each(entries.add, ways)
-    for one, flat in zip(wanted, counts, strict=True):
-        shape = (one.slices, one.blocks(len(keys)), *one.part.size)
-        yield as_lists(flat.reshape(shape), keys if one.part.bins != "fine" else np.zeros(1, np.uint64), 0)
+    flat: NDArray[np.generic]
+
+    def add(self, slots: Slots, counts: NDArray[np.generic], *, ascending: bool) -> None:
+        """Add counts to those in some slots."""
+        first, last = int(slots[0]), int(slots[-1])
+        if ascending and last - first + 1 == len(slots):
+            part = self.flat[first : last + 1]
+            np.add(part, counts, out=part, casting="unsafe")
+        else:
+            np.add.at(self.flat, slots, counts.astype(self.flat.dtype))
+
+    def entries(self) -> tuple[Slots, NDArray[np.generic]]:
+        """The slots whose counts are not 0."""
+        return held_in(self.flat)
 
 
-def _numbers(moved: pl.DataFrame) -> NDArray[np.int64]:
-    """The new number of each old one."""
-    return moved.sort(CELL)[_NEW].to_numpy().astype(np.int64)
+@dataclass(slots=True)
+class Sparse:
+    """The slots that have counts: those put in order, and what came since."""
+
+    waiting: list[tuple[Slots, NDArray[np.float64]]] = field(default_factory=list)
+    held: int = 0
+    size: int = 0
+
+    def add(self, slots: Slots, counts: NDArray[np.generic], *, ascending: bool) -> None:  # noqa: ARG002
+        """Add counts to those in some slots."""
+        self.waiting.append((slots.copy(), counts.astype(np.float64)))
+        self.size += len(slots)
+        if self.size > 2 * self.held + _WAITING:
+            self._settle()
+
+    def entries(self) -> tuple[Slots, NDArray[np.generic]]:
+        """The slots whose counts are not 0."""
+        if not self.waiting:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._settle()
+        slots, counts = self.waiting[0]
+        return slots[counts != 0], counts[counts != 0]
+
+    def _settle(self) -> None:
+        """Put all in order, each slot once."""
+        slots = np.concatenate([slots for slots, _ in self.waiting])
+        counts = np.concatenate([counts for _, counts in self.waiting])
+        order = np.argsort(slots, kind="stable")
+        slots = slots[order]
+        starts = np.flatnonzero(np.diff(slots, prepend=-1))
+        self.waiting = [(slots[starts], np.add.reduceat(counts[order], starts))]
+        self.held = self.size = len(starts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """Where the counts of a part go: the array, the part's number in a state, and the new numbers of its slices."""
+class Counting:
+    """The counts of one part, as states are added one after another."""
 
-    flat: NDArray[np.float64]
-    number: int
     wanted: Wanted
-    slices: NDArray[np.int64]
     keys: NDArray[np.uint64]
     modulus: int | None
+    held: Held
+
+    def add(self, group: Alike, rows: pl.DataFrame, blocks: NDArray[np.uint64]) -> None:
+        """Add the counts of a state.
+
+        Args:
+            group: those whose slices have the same numbers.
+            rows: of the state, those of this part.
+            blocks: the blocks that it counts in.
+        """
+        moved = group.numbers[self.wanted.place]
+        number = self._number(blocks)
+        places, same = self.wanted.places, len(number) == self.wanted.blocks(self.keys)
+        width, to = len(number) * places, self.wanted.blocks(self.keys) * places
+        if same and (np.diff(number) == 1).all():
+            ascending = bool((np.diff(moved) > 0).all())
+            for slots, counts in entries(rows, width, moved):
+                self.held.add(slots, counts, ascending=ascending)
+            return
+        for slots, counts in entries(rows, width, moved):
+            cell, within = np.divmod(slots, width)
+            block, place = np.divmod(within, places)
+            self.held.add(cell * to + number[block] * places + place, counts, ascending=False)
+
+    def _number(self, blocks: NDArray[np.uint64]) -> Slots:
+        """The number by which each block of a state goes in all."""
+        if self.wanted.part.bins == "fine":
+            return np.zeros(1, dtype=np.int64)
+        folded = blocks if self.modulus is None else blocks % np.uint64(self.modulus)
+        return block_numbers(folded, self.keys).astype(np.int64)
+
+    def rows(self) -> pl.DataFrame:
+        """The counts of all states."""
+        slots, counts = self.held.entries()
+        return pieces(slots, counts, self.wanted.blocks(self.keys) * self.wanted.places)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entries:
-    """The counts of a state, list after list: part and slice of each list, where it begins, and what the lists hold."""
-
-    part: NDArray[np.uint16]
-    cell: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    blocks: NDArray[np.uint64]
-    places: NDArray[np.uint32]
-    sums: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, rows: pl.DataFrame) -> _Entries:
-        """The entries of the rows of a table."""
-        lengths = rows[SUMS].list.len().to_numpy().astype(np.int64)
-        lists = [rows[name].explode().to_numpy() for name in (BLOCKS, PLACES, SUMS)]
-        starts = np.append(0, np.cumsum(lengths))
-        return cls(rows[PART].to_numpy(), rows[CELL].to_numpy(), starts, *lists)
-
-    def add(self, way: _Way) -> None:
-        """Add the counts of one part where they belong."""
-        first, last = np.searchsorted(self.part, [way.number, way.number + 1]).tolist()
-        here = slice(self.starts[first], self.starts[last])
-        places = way.wanted.part.size[0] * way.wanted.part.size[1]
-        width = places * way.wanted.blocks(len(way.keys))
-        place = np.repeat(way.slices[self.cell[first:last]] * width, np.diff(self.starts[first : last + 1]))
-        place += self.places[here]
-        if way.wanted.part.bins != "fine":
-            block = self.blocks[here]
-            block = block if way.modulus is None else block % np.uint64(way.modulus)
-            place += block_numbers(block, way.keys).astype(np.int64) * places
-        np.add.at(way.flat, place, self.sums[here])
+def countings(parts: Sequence[Wanted], keys: NDArray[np.uint64], modulus: int | None) -> Iterator[Counting]:
+    """Where the counts of each part are added."""
+    room = MOST_BYTES
+    for one in parts:
+        cells = one.slices * one.blocks(keys) * one.places
+        kind = np.dtype(np.float64 if one.total is None or one.total >= _WHOLE else np.uint32)
+        held: Held = Sparse()
+        if cells * kind.itemsize <= room and cells <= max(_SPARE * one.entries, _FEW):
+            room -= cells * kind.itemsize
+            held = Dense(np.zeros(cells, dtype=kind))
+        yield Counting(one, keys, modulus, held)

@@ -1,33 +1,30 @@
-"""States merged into one: their tables end to end, with cells and slices numbered alike, and one grouped sum."""
+"""States merged into one: cells and slices numbered alike, and what they hold added."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
-from plmetrics.engine.saved.counts import Wanted, added
+from plmetrics.engine.saved.additions import add_all
+from plmetrics.engine.saved.drift import merged_drift
 from plmetrics.engine.saved.units import blocks_of
-from plmetrics.states.saved import (
-    BLOCK,
-    CELL,
-    PART,
-    Builder,
-    Part,
-    Saved,
-)
+from plmetrics.states.saved import CELL, PART, Builder, Part, Saved
 from plmetrics.table.slices import order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from plmetrics.engine.saved.units import MergedBlocks
     from plmetrics.states.saved import Head
 
 _NEW = "@new"
-_SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries")
+_SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries", "drift_cells")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +41,13 @@ class Stored:
 class Alike:
     """States whose parts, cells and slices have the same numbers; `first` holds what these mean, of one of them.
 
-    `cells` and `slices` are, by number of a part, the new number of each old one.
+    `moved` holds, by number of a part, the new number of each old cell or slice, and `numbers` these as an array.
     """
 
     first: Saved
     states: list[Stored] = field(default_factory=list)
     moved: dict[int, pl.DataFrame] = field(default_factory=dict)
+    numbers: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
     def head(self) -> Head:
@@ -100,11 +98,11 @@ def merged(states: Sequence[Stored], *, totals: bool) -> Saved:
         _cells(builder, sets, alike)
     for number in range(len(alike[0].head.sets)):
         _slices(builder, number, alike)
-    _sums(builder, groups, alike, blocks)
-    _scores(builder, alike, blocks)
+    add_all(builder, groups, alike, blocks)
     _constants(builder, alike[0].first)
     blocks.write(builder)
-    return Saved(_head(states, builder, blocks), builder.table(), "the merged states")
+    drift = merged_drift(builder, alike)
+    return Saved(_head(states, builder, blocks, drift), builder.table(), "the merged states")
 
 
 def by_layout(states: Sequence[Stored]) -> list[Alike]:
@@ -171,52 +169,8 @@ def _renumbered(
             moved = frame.select(CELL, pl.lit(0, dtype=pl.UInt32).alias(_NEW))
         else:
             continue
-        group.moved[place] = moved.with_columns(pl.col(CELL, _NEW).cast(pl.UInt32))
-
-
-def _moving(frame: pl.LazyFrame, moved: pl.DataFrame) -> pl.LazyFrame:
-    """Rows with the new numbers of their cells."""
-    if moved.select((pl.col(CELL) == pl.col(_NEW)).all()).item():
-        return frame
-    return frame.join(moved.lazy(), on=CELL).with_columns(pl.col(_NEW).alias(CELL)).drop(_NEW)
-
-
-def _sums(
-    builder: Builder, groups: Sequence[tuple[int, ...]], alike: Sequence[Alike], blocks: MergedBlocks
-) -> None:
-    """The sums of each cell and block in all states."""
-    plans = []
-    for place, sets in enumerate(groups):
-        parts = []
-        for group in alike:
-            known = group.head.parts[group.cells_of(sets[0])]
-            number = group.head.number("sums", known.sets)
-            assert number is not None
-            parts.append((group, number, group.head.parts[number].columns))
-        names = [name for name in parts[0][2] if all(name in columns for _, _, columns in parts)]
-        frames = [
-            _moving(group.rows().filter(pl.col(PART) == number).select(names), group.moved[place])
-            for group, number, _ in parts
-        ]
-        keys = [name for name in (CELL, BLOCK) if name in names]
-        rows = pl.concat([frame.select(names) for frame in frames]) if len(frames) > 1 else frames[0]
-        if BLOCK in keys:
-            rows = rows.with_columns(blocks.folded(BLOCK))
-        plans.append(rows.group_by(keys).agg(pl.exclude(keys).sum()).sort(keys))
-    for sets, frame in zip(groups, pl.collect_all(plans), strict=True):
-        builder.add(Part("sums", sets), frame)
-
-
-def _scores(builder: Builder, alike: Sequence[Alike], blocks: MergedBlocks) -> None:
-    """The counts of each slice, block and place in all states."""
-    found = {part.name: part for group in alike for part in group.head.numbers("scores").values()}
-    slices = {part.sets[0]: n for n, part in enumerate(builder.parts) if part.kind == "slices"}
-    wanted = []
-    for part in found.values():
-        place = slices[part.sets[0]]
-        wanted.append(Wanted(part, builder.frames[place].height, place))
-    for one, rows in zip(wanted, added(wanted, alike, blocks) if wanted else (), strict=True):
-        builder.add(one.part, rows)
+        group.moved[place] = moved.with_columns(pl.col(CELL, _NEW).cast(pl.UInt32)).sort(CELL)
+        group.numbers[place] = group.moved[place][_NEW].to_numpy().astype(np.int64)
 
 
 def _constants(builder: Builder, first: Saved) -> None:
@@ -225,7 +179,9 @@ def _constants(builder: Builder, first: Saved) -> None:
         builder.add(part, first.of(number))
 
 
-def _head(states: Sequence[Stored], builder: Builder, blocks: MergedBlocks) -> Head:
+def _head(
+    states: Sequence[Stored], builder: Builder, blocks: MergedBlocks, drift: Mapping[str, Any] | None
+) -> Head:
     heads = [state.head for state in states]
     held = [state.head.states or (state.content,) for state in states]
     return replace(
@@ -235,9 +191,11 @@ def _head(states: Sequence[Stored], builder: Builder, blocks: MergedBlocks) -> H
         rows=_rows([head.rows for head in heads]),
         files=tuple(file for head in heads for file in head.files),
         modulus=blocks.modulus,
-        hashed=blocks.hashed,
+        hashed=blocks.hashes is not None,
+        units=blocks.units,
         states=tuple(content for own in held for content in own if content),
         warnings=tuple(dict.fromkeys(word for head in heads for word in head.warnings)),
+        drift=drift,
     )
 
 

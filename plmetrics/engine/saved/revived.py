@@ -15,13 +15,13 @@ from plmetrics.engine.prepare import Accounting, Blocks, Prepared
 from plmetrics.engine.queries import rebound
 from plmetrics.engine.references import check_references
 from plmetrics.engine.request import bind
-from plmetrics.engine.rows import block_numbers
-from plmetrics.engine.saved.capture import bins_text
+from plmetrics.engine.saved.capture import bins_text, blocks_in
 from plmetrics.engine.saved.constants import Constants, pinned
 from plmetrics.engine.saved.grids import Grids
 from plmetrics.engine.slicing import found_slices, key_codes
 from plmetrics.states.grid import SlicedGrid, shape
-from plmetrics.states.saved import BLOCK, BLOCKS, CELL, LISTS, PLACES, SUMS, frame_of
+from plmetrics.states.saved import BLOCK, BLOCKS, CELL, frame_of
+from plmetrics.states.sparse import PIECES, entries
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slices import plan_cubes
 from plmetrics.table.source import Source
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     Scores = Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]
 
 _ANY = 1 << 62
-_LONG = {CELL: pl.UInt32(), **LISTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +134,16 @@ def _blocks(saved: Saved) -> Blocks | None:
         return None
     if head.by_row:
         return Blocks(head.modulus)
-    number = head.number("units")
-    assert number is not None
-    row = saved.of(number)
-    keys, units = row[BLOCKS][0], row[SUMS][0].cast(pl.Int64)
-    if head.modulus is not None and head.hashed:
-        counted = (keys % head.modulus).value_counts(name="units").sort(keys.name)
-        keys, units = counted[keys.name], counted["units"].cast(pl.Int64)
-    return Blocks(head.modulus, keys.to_numpy(), units.to_numpy())
+    counts = np.array(head.units, dtype=np.int64)
+    if head.hashed:
+        number = head.number("units")
+        assert number is not None
+        keys = saved.of(number)[BLOCKS][0].to_numpy()
+        if head.modulus is None:
+            return Blocks(None, keys, np.ones(len(keys), dtype=np.int64))
+        counts = np.bincount((keys % np.uint64(head.modulus)).astype(np.int64), minlength=head.modulus)
+    blocks = np.flatnonzero(counts)
+    return Blocks(head.modulus, blocks.astype(np.uint64), counts[blocks])
 
 
 def _scores(prepared: Prepared, sums: Aggregated, saved: Saved) -> Scores:
@@ -201,10 +202,10 @@ class _Held:
             yield low, high, self._dense(rows, size, low, high, blocks)
 
     def _rows(self, bins: Bins) -> tuple[pl.DataFrame, tuple[int, int]]:
-        """The lists of the slices, and the numbers of bins and of channels."""
+        """The counts of the slices, and the numbers of bins and of channels."""
         number = self.saved.head.number("scores", (self.number,), self.model, bins_text(bins))
         if number is None:
-            return pl.DataFrame(schema=_LONG), self._shape(bins)
+            return pl.DataFrame(schema=PIECES), self._shape(bins)
         return self.saved.of(number), self.saved.head.parts[number].size
 
     def _shape(self, bins: Bins) -> tuple[int, int]:
@@ -223,14 +224,23 @@ class _Held:
         blocks: NDArray[np.uint64] | None,
     ) -> Array:
         """Counts `[slice, block, bin, channel]` of the slices from one up to another."""
-        number = 1 if blocks is None else len(blocks)
+        number, places = 1 if blocks is None else len(blocks), size[0] * size[1]
         counts = np.zeros((high - low, number, *size))
         first = self.first + low
         mine = rows.filter(pl.col(CELL).is_between(first, self.first + high, closed="left"))
-        long = mine.explode(BLOCKS, PLACES, SUMS)
-        place = (long[CELL].to_numpy().astype(np.int64) - first) * number
-        if blocks is not None:
-            place += block_numbers(long[BLOCKS].to_numpy(), blocks)
-        place = place * (size[0] * size[1]) + long[PLACES].to_numpy()
-        counts.reshape(-1)[place] = long[SUMS].to_numpy()
+        moved = np.arange(self.first + high) - first
+        own = self._blocks() if blocks is not None else np.zeros(1, dtype=np.uint64)
+        to = np.arange(1) if blocks is None else np.searchsorted(blocks, own)
+        for slots, held in entries(mine, len(own) * places, moved):
+            if len(own) == number and (np.diff(to) == 1).all():
+                counts.reshape(-1)[slots] = held
+                continue
+            cell, within = np.divmod(slots, len(own) * places)
+            block, place = np.divmod(within, places)
+            counts.reshape(-1)[(cell * number + to[block]) * places + place] = held
         return counts
+
+    def _blocks(self) -> NDArray[np.uint64]:
+        """The blocks that the state counts in."""
+        number = self.saved.head.number("blocks")
+        return np.zeros(1, dtype=np.uint64) if number is None else blocks_in(self.saved.of(number))

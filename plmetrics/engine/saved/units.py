@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.saved import BLOCKS, PART, SUMS, Part
+from plmetrics.states.saved import BLOCKS, PART, Part
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 class MergedBlocks:
     """How the units of merged states are blocked.
 
-    `units` are their hashes, or the blocks with the number of units in each; None where rows are units, or nothing is
-    resampled.
+    `hashes` are those of all units, None where they are not known; `units` is then how many are in each block. Neither
+    is there where rows are units, or nothing is resampled.
     """
 
     modulus: int | None
-    hashed: bool
-    units: pl.DataFrame | None
+    hashes: pl.Series | None = None
+    units: tuple[int, ...] = ()
     by_row: bool = False
 
     def folded(self, column: str) -> pl.Expr:
@@ -43,14 +43,14 @@ class MergedBlocks:
             return np.arange(self.modulus, dtype=np.uint64)
         if self.by_row:
             return None
-        if self.units is None:
+        if self.hashes is None:
             return np.zeros(1, dtype=np.uint64)
-        return self.units[BLOCKS].sort().to_numpy()
+        return self.hashes.to_numpy()
 
     def write(self, builder: Builder) -> None:
-        """Add the part that says what units there are."""
-        if self.units is not None:
-            builder.add(Part("units"), self.units.sort(BLOCKS).select(pl.all().implode()))
+        """Add the part that lists the units."""
+        if self.hashes is not None:
+            builder.add(Part("units"), self.hashes.alias(BLOCKS).implode().to_frame())
 
 
 def blocks_of(alike: Sequence[Alike], *, totals: bool) -> MergedBlocks:
@@ -62,31 +62,28 @@ def blocks_of(alike: Sequence[Alike], *, totals: bool) -> MergedBlocks:
     heads = [state.head for group in alike for state in group.states]
     modulus = heads[0].blocks
     if modulus is None:
-        return MergedBlocks(None, hashed=False, units=None)
+        return MergedBlocks(None)
     folded = any(head.modulus is not None for head in heads)
     if heads[0].by_row:
         folded = folded or sum(head.rows["units"] for head in heads) > OWN_BLOCK_LIMIT
-        return MergedBlocks(modulus if folded else None, hashed=False, units=None, by_row=True)
-    hashes, counts = _listed(alike, hashed=True), _listed(alike, hashed=False)
-    hashes = hashes.unique(BLOCKS)
-    folded = folded or hashes.height > OWN_BLOCK_LIMIT
-    if not folded:
-        return MergedBlocks(None, hashed=True, units=hashes)
-    if totals:
-        return MergedBlocks(modulus, hashed=True, units=hashes)
-    every = pl.concat([hashes.with_columns(pl.col(BLOCKS) % modulus), counts])
-    counted = every.group_by(BLOCKS).agg(pl.col(SUMS).sum())
-    return MergedBlocks(modulus, hashed=False, units=counted)
+        return MergedBlocks(modulus if folded else None, by_row=True)
+    hashes = _hashes(alike)
+    folded = folded or len(hashes) > OWN_BLOCK_LIMIT
+    if not folded or totals:
+        return MergedBlocks(modulus if folded else None, hashes)
+    counts = np.bincount((hashes % modulus).to_numpy().astype(np.int64), minlength=modulus)
+    for head in heads:
+        counts += np.array(head.units or [0], dtype=np.int64)
+    return MergedBlocks(modulus, units=tuple(counts.tolist()))
 
 
-def _listed(alike: Sequence[Alike], *, hashed: bool) -> pl.DataFrame:
-    """The units that states list: their hashes, or their number in each block."""
-    frames = []
+def _hashes(alike: Sequence[Alike]) -> pl.Series:
+    """The hashes of the units that states list, each once, ascending."""
+    frames = [pl.LazyFrame(schema={BLOCKS: pl.UInt64})]
     for group in alike:
-        own = [state for state in group.states if state.head.hashed == hashed]
+        own = [state for state in group.states if state.head.hashed]
         number = group.head.number("units")
         if own and number is not None:
             rows = group.rows_of(own).filter(pl.col(PART) == number)
-            frames.append(rows.select(BLOCKS, SUMS).explode(BLOCKS, SUMS))
-    empty = pl.DataFrame(schema={BLOCKS: pl.UInt64, SUMS: pl.Float64})
-    return pl.concat([empty.lazy(), *frames]).collect()
+            frames.append(rows.select(pl.col(BLOCKS).explode()))
+    return pl.concat(frames).unique().sort(BLOCKS).collect()[BLOCKS]

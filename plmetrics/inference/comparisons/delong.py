@@ -110,8 +110,8 @@ def delong_covariance(label: Any, models: Mapping[str, Any], *, positive: Any = 
     areas = values[:, truth].mean(axis=1, keepdims=True)
     away = values - areas
     ups, downs = np.where(truth, away, 0.0), np.where(truth, 0.0, away)
-    covariance = ups @ ups.T / (of_positives * (of_positives - 1.0))
-    covariance += downs @ downs.T / (of_negatives * (of_negatives - 1.0))
+    covariance = np.einsum("in,jn->ij", ups, ups) / (of_positives * (of_positives - 1.0))
+    covariance += np.einsum("in,jn->ij", downs, downs) / (of_negatives * (of_negatives - 1.0))
     return AreaCovariance(tuple(held), areas[:, 0], covariance)
 
 

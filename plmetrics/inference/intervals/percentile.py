@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.inference.intervals.spread import all_defined
+
 Array = NDArray[np.float64]
 
 
@@ -29,14 +31,20 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
     array([[1.25],
            [1.75]])
     """
-    number = np.isfinite(replicates).sum(axis=0)
+    ranked, number = _ranked(replicates)
     wanted = np.asarray(probabilities, dtype=np.float64)
     place = (wanted[:, None] if wanted.ndim == 1 else wanted) * np.maximum(number - 1, 0)
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
-    nan_last = np.where(np.isfinite(replicates), replicates, np.nan)
-    ranked = np.sort(nan_last, axis=0)
     low = np.take_along_axis(ranked, below, axis=0)
     high = np.take_along_axis(ranked, above, axis=0)
     found: Array = low + (high - low) * (place - below)
     return found
+
+
+def _ranked(replicates: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Replicates in ascending order, those that are undefined last, and how many are defined, by slice."""
+    if all_defined(replicates):
+        return np.sort(replicates, axis=0), np.full(replicates.shape[1], len(replicates))
+    finite = np.isfinite(replicates)
+    return np.sort(np.where(finite, replicates, np.nan), axis=0), finite.sum(axis=0)

@@ -69,17 +69,30 @@ def spread(
     >>> found.undefined, found.std_error.round(4), found.constant
     (array([1, 0]), array([1.4142, 0.    ]), array([False,  True]))
     """
-    defined = np.isfinite(replicates)
-    number = defined.sum(axis=0)
+    number, width = _number_and_width(replicates)
     undefined = len(replicates) - number
-    widest = np.max(replicates, axis=0, initial=-np.inf, where=defined)
-    width = widest - np.min(replicates, axis=0, initial=np.inf, where=defined)
     deviation = standard_error(replicates, kind, value, groups)
     constant = (number > 0) & ((width <= _ROUNDING[kind] * magnitude) | (deviation == 0))
     std_error = np.where(constant & (number > 1), 0.0, deviation)
     most = UNDEFINED_SHARE * len(replicates) if kind == "bootstrap" else 0
     too_many = (undefined > most) | (number < 2)
     return Spread(undefined, std_error, constant, too_many, kind)
+
+
+def _number_and_width(replicates: Array) -> tuple[NDArray[np.int64], Array]:
+    """How many replicates of each slice are defined, and how far apart these are; -inf where none are."""
+    if all_defined(replicates):
+        number = np.full(replicates.shape[1], len(replicates))
+        return number, np.max(replicates, axis=0) - np.min(replicates, axis=0)
+    defined = np.isfinite(replicates)
+    widest = np.max(replicates, axis=0, initial=-np.inf, where=defined)
+    return defined.sum(axis=0), widest - np.min(replicates, axis=0, initial=np.inf, where=defined)
+
+
+def all_defined(replicates: Array) -> bool:
+    """Whether it is sure, at a glance, that no replicate is NaN or infinite, and that there are some."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return len(replicates) > 0 and bool(np.isfinite(replicates.sum()))
 
 
 def standard_error(
@@ -121,6 +134,11 @@ def standard_error(
 
 def standard_deviation(replicates: Array) -> Array:
     """Standard deviation (ddof 1) of the finite replicates of each slice; NaN below 2 of them."""
+    if len(replicates) > 1 and all_defined(replicates):
+        moved = replicates - replicates.mean(axis=0)
+        with np.errstate(over="ignore"):
+            variance: Array = np.square(moved, out=moved).sum(axis=0) / (len(replicates) - 1)
+        return np.sqrt(variance)
     finite = np.isfinite(replicates)
     number = finite.sum(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -58,3 +58,18 @@ def test_infinity_and_overflow_do_not_warn() -> None:
     assert found.undefined.tolist() == [3, 0]
     assert np.isnan(found.std_error[0])
     assert np.isinf(found.std_error[1])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e140])
+def test_replicates_that_are_all_defined_are_described_as_if_one_more_were_not(
+    order: str, size: float
+) -> None:
+    drawn = np.random.default_rng(2).normal(1.0, 0.1, (200, 7)) * size
+    drawn[:, 3] = size
+    found = spread(np.asarray(drawn, order=order), np.full(7, size))
+    other = spread(np.concatenate([drawn, np.full((1, 7), np.nan)]), np.full(7, size))
+    assert found.undefined.tolist() == [0] * 7
+    assert other.undefined.tolist() == [1] * 7
+    assert found.std_error == pytest.approx(other.std_error, rel=1e-12)
+    assert found.constant.tolist() == other.constant.tolist() == [False] * 3 + [True] + [False] * 3

@@ -1,0 +1,121 @@
+"""Runs that end in the middle: nothing of them is left but the record of the failure."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+ROWS, FILES = 8_000, 4
+SUITE = """
+name: stopped
+task: binary
+data: {path: rows}
+columns: {label: y, unit: u}
+models: {a: a, b: b}
+metrics: [roc_auc, ks, brier]
+slices: {g: g}
+uncertainty: {replicates: 20}
+exact: true
+memory: 300MB
+output: {directory: runs}
+"""
+
+STOPPED = """
+import os, signal, sys
+from plmetrics.engine import budget, prepare, ranges
+from plmetrics.engine.budget import OrderPlan
+
+passes, own = [], ranges.add_range
+
+def stopped(work):
+    passes.append(work)
+    if len(passes) == 2:
+        STOP
+    own(work)
+
+budget.POINT_ROWS = 1_000
+ranges.add_range = stopped
+prepare.order_plan = lambda *_: OrderPlan("points", 1, 3, 6, 0)
+sys.argv = ["plmetrics", "run", "suite.yaml"]
+from plmetrics.cli.app import main
+sys.exit(main())
+"""
+STOPS = {
+    "os.kill(os.getpid(), signal.SIGINT)": 130,
+    "raise MemoryError": 6,
+    "raise ZeroDivisionError": 1,
+}
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A suite, its table in several files, and a folder for what is temporary."""
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "temporary").mkdir()
+    draw = np.random.default_rng(0)
+    for number in range(FILES):
+        pl.DataFrame(
+            {
+                "y": draw.integers(0, 2, ROWS),
+                "a": draw.random(ROWS),
+                "b": draw.random(ROWS),
+                "u": draw.integers(0, 300, ROWS),
+                "g": draw.choice(["x", "y"], ROWS),
+            }
+        ).write_parquet(tmp_path / "rows" / f"part-{number}.parquet", row_group_size=1_000)
+    (tmp_path / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    return tmp_path
+
+
+def ended(place, script):
+    """The exit code of a process in that place, and what it said."""
+    temporary = {name: str(place / "temporary") for name in ("TMPDIR", "POLARS_TEMP_DIR")}
+    temporary["PYTHONPATH"] = str(Path(plm.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=place,
+        env=os.environ | temporary,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def assert_only_a_record_is_left(place, code):
+    left = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+    (run,) = [path for path in (place / "runs" / "stopped").iterdir() if path.is_dir()]
+    ours = {f"runs/stopped/{run.name}/run.json", "runs/stopped/latest.json"}
+    assert left == {"suite.yaml", *(f"rows/part-{number}.parquet" for number in range(FILES)), *ours}
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    assert (record["status"], record["exit_code"]) == ("failed", code)
+
+
+@pytest.mark.parametrize(("stop", "code"), STOPS.items())
+def test_a_run_that_is_stopped_between_its_passes(place, stop, code):
+    found, said = ended(place, STOPPED.replace("STOP", stop))
+    assert found == code, said
+    assert "Traceback" not in said or code == 1
+    assert_only_a_record_is_left(place, code)
+
+
+def test_a_file_that_turns_out_unreadable(place):
+    broken = place / "rows" / "part-2.parquet"
+    content = bytearray(broken.read_bytes())
+    middle = len(content) // 2
+    content[4:middle] = bytes(middle - 4)  # the footer stays, so that only reading the rows finds it
+    broken.write_bytes(bytes(content))
+    script = "import sys; sys.argv = ['plmetrics', 'run', 'suite.yaml']\n"
+    script += "from plmetrics.cli.app import main; sys.exit(main())"
+    code, said = ended(place, script)
+    assert code == 4, said
+    assert "part-2.parquet" in said
+    assert "Traceback" not in said
+    assert_only_a_record_is_left(place, 4)

@@ -1,0 +1,135 @@
+"""A small memory budget: what is read ahead, and what runs say that take too much, or would."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.core.errors import ConfigError
+from plmetrics.engine import budget as module
+from plmetrics.engine.frugal import SMALL, Watch, little_read_ahead, too_much
+from plmetrics.engine.slicing import most_rows
+
+READ_AHEAD = "POLARS_ROW_GROUP_PREFETCH_SIZE"
+
+
+def table(rows=20_000):
+    draw = np.random.default_rng(4)
+    return pl.DataFrame(
+        {
+            "y": draw.integers(0, 2, rows),
+            "t": draw.integers(0, 2, rows),
+            "p": draw.random(rows),
+            "w": draw.random(rows),
+            "g": draw.choice(["a", "b"], rows),
+            "id": np.arange(rows),
+        }
+    )
+
+
+@pytest.mark.parametrize(("budget", "own", "within"), [(SMALL - 1, None, "1"), (SMALL, None, None)])
+def test_only_a_small_budget_limits_what_is_read_ahead(monkeypatch, budget, own, within):
+    monkeypatch.delenv(READ_AHEAD, raising=False)
+    seen = []
+
+    def fails():
+        with little_read_ahead(budget):
+            seen.append(os.environ.get(READ_AHEAD))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert seen == [within]
+    assert os.environ.get(READ_AHEAD) == own
+
+
+def test_limits_that_are_set_already_stay(monkeypatch):
+    monkeypatch.setenv(READ_AHEAD, "7")
+    with little_read_ahead(1):
+        assert os.environ[READ_AHEAD] == "7"
+    assert os.environ[READ_AHEAD] == "7"
+
+
+@pytest.mark.parametrize("taken", [299_000_000, 340_000_000])
+def test_a_budget_that_is_kept_is_passed_over(taken):
+    assert too_much(taken, 300_000_000) is None
+
+
+@pytest.mark.skipif(
+    Watch.begin().peak is None, reason="the system does not tell how much memory a process holds"
+)
+def test_a_run_that_took_too_much_says_so_and_what_to_write():
+    script = (
+        "import numpy as np\n"
+        "from plmetrics.engine.frugal import Watch\n"
+        "watch = Watch.begin()\n"
+        "held = np.ones(40_000_000)\n"
+        "print(watch.exceeded(200_000_000))\n"
+        "print(Watch.begin().exceeded(200_000_000))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    said, nothing = done.stdout.splitlines()
+    taken = int(re.search(r"about (\d+) MB", said)[1])
+    assert 320 <= taken <= 550
+    assert f"write memory: {-(-taken // 100)}00MB" in said
+    assert nothing == "None"
+
+
+@pytest.mark.parametrize(("grown", "said"), [(900_000_000, True), (200_000_000, False)])
+def test_a_result_carries_the_word(monkeypatch, grown, said):
+    told = iter([200_000_000, 200_000_000, 200_000_000 + grown])
+    monkeypatch.setattr("plmetrics.engine.frugal.held_bytes", lambda name: next(told))
+    result = plm.evaluate(table(), **BINARY | {"memory": 500_000_000})
+    assert any("memory: 1.1GB" in warning for warning in result.record["warnings"]) == said
+
+
+BINARY = {"label": "y", "models": {"p": "p"}, "metrics": ["roc_auc"]}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"weight": "w", "exact": True},
+        {"exact": True, "compare": {"slices": {"g": "rest"}}, "slices": {"g": "g"}},
+        {"metrics": ["ece(strategy=quantile)"]},
+        {"metrics": ["roc_auc", "ks"], "exact": True},
+        {"metrics": ["precision_at_recall(recall=0.5)"], "exact": True},
+        {"task": "regression", "label": "w", "metrics": ["spearman"], "exact": True},
+        {"task": "regression", "label": "w", "metrics": ["median_absolute_error"]},
+        {"task": "uplift", "treatment": "t", "metrics": ["qini"]},
+        {"metrics": ["precision(threshold=max(f1))"]},
+        {"metrics": ["accuracy"], "leakage": {"keys": ["id"], "duplicates": True}},
+    ],
+)
+def test_the_budget_that_an_error_names_is_enough(monkeypatch, options):
+    """Whatever must hold rows refuses before it does, and names a budget with which it runs."""
+    for name, size in {"POINT_ROWS": 1_000, "LIBRARIES": 0}.items():
+        monkeypatch.setattr(module, name, size)
+    monkeypatch.setattr(module, "as_written", lambda size: f"{size}B")
+    with pytest.raises(ConfigError) as refused:
+        plm.evaluate(table(), **BINARY | options, memory=50_000)
+    named = int(re.search(r"raise memory to (\d+)B", str(refused.value))[1])
+    assert named > 50_000
+    enough = plm.evaluate(table(), **BINARY | options, memory=named)
+    if enough.metrics["bound"].dtype.is_numeric():
+        assert enough.metrics["bound"].is_null().all()
+
+
+def test_edges_of_quantiles_come_from_as_many_rows_as_fit(monkeypatch):
+    monkeypatch.setattr("plmetrics.engine.slicing._LEAST_ROWS", 1_000)
+    options = BINARY | {"metrics": ["accuracy"], "slices": {"w": {"column": "w", "quantiles": 4}}}
+    seen = []
+    monkeypatch.setattr(
+        "plmetrics.engine.slicing.most_rows", lambda request: (seen.append(most_rows(request)), seen[-1])[1]
+    )
+    few, every = (plm.evaluate(table(), **options, memory=memory) for memory in (10_000, 10**9))
+    assert min(seen) == 1_000
+    assert max(seen) > 20_000
+    shares = [result.metrics.filter(slice_set="w")["n"].to_numpy() / 20_000 for result in (few, every)]
+    np.testing.assert_allclose(shares[1], 0.25, atol=1e-4)
+    np.testing.assert_allclose(shares[0], 0.25, atol=0.05)

@@ -1,0 +1,85 @@
+"""Results do not depend on how metrics and replicates are shared out: in threads, or so many at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import plmetrics as plm
+from plmetrics.inference import analysis, ordered
+from plmetrics.states import scores
+
+ROWS = 600
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(11)
+    score = rng.random(ROWS).round(2)
+    columns = {"label": rng.random(ROWS) < score, "a": score, "b": rng.random(ROWS).round(1)}
+    return pl.DataFrame(
+        columns
+        | {
+            "weight": rng.integers(0, 4, ROWS) / 2,
+            "customer": rng.integers(0, 90, ROWS),
+            "cell": rng.integers(0, 12, ROWS),
+        }
+    ).with_columns(pl.col("label").cast(pl.Int8))
+
+
+def evaluated(table, **arguments):
+    return plm.evaluate(
+        table,
+        label="label",
+        models={"a": "a", "b": "b"},
+        metrics=[
+            "roc_auc",
+            "ks",
+            "f1",
+            "log_loss",
+            "fpr_parity_difference(by=cell)",
+            "recall_at_precision(precision=0.7)",
+        ],
+        slices={"cell": "cell"},
+        unit="customer",
+        uncertainty={"replicates": 40, "seed": 5},
+        compare={"baseline": "a"},
+        **arguments,
+    )
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_threads_change_nothing(monkeypatch, table, weight):
+    for module in (analysis, ordered):
+        monkeypatch.setattr(module, "_WORTH_A_THREAD", 1 << 60)
+    alone = evaluated(table, weight=weight)
+    monkeypatch.setattr(ordered, "processors", lambda: 3)
+    for module in (analysis, ordered):
+        monkeypatch.setattr(module, "_WORTH_A_THREAD", 0)
+    together = evaluated(table, weight=weight)
+    assert alone.metrics["interval_status"].is_in(["ok"]).sum() > 100
+    for name in ("metrics", "comparisons"):
+        assert_frame_equal(getattr(alone, name), getattr(together, name), rel_tol=1e-10, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_replicates_of_coarse_bins_are_the_same_however_many_are_made_at_once(monkeypatch, table, weight):
+    made = []
+
+    def counted(drawn, counts):
+        made.append(len(drawn))
+        return scores.resample(drawn, counts)
+
+    monkeypatch.setattr(ordered, "replicates_rows", lambda *_: False)
+    monkeypatch.setattr(ordered, "resample", counted)
+    whole = evaluated(table, weight=weight)
+    assert set(made) == {40}
+    made.clear()
+    monkeypatch.setattr(ordered, "_POINTS_AT_ONCE", 1)
+    monkeypatch.setattr(ordered, "_LEAST_AT_ONCE", 7)
+    parts = evaluated(table, weight=weight)
+    assert set(made) == {7, 5}
+    for name in ("metrics", "comparisons"):
+        assert_frame_equal(getattr(whole, name), getattr(parts, name), rel_tol=1e-9, abs_tol=1e-12)
