@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 POINT_ROWS = 1_000_000
 """Fewer rows are simply held: reading them again costs more than it brings."""
 
-LIBRARIES = 150_000_000
-"""Bytes that Python, what it loads and a scan take, however little is asked of a run."""
+LIBRARIES = 250_000_000
+"""Bytes that Python, what it loads and the batches of a scan take, however little is asked of a run."""
 
 _SHARE = 0.6
 _COUNTED, _POINTS_SHARE = 3, 2
@@ -85,7 +85,7 @@ def working_memory(request: Request) -> int:
 
     >>> from types import SimpleNamespace
     >>> [working_memory(SimpleNamespace(suite=SimpleNamespace(memory=size))) for size in (10**9, 10**8)]
-    [850000000, 50000000]
+    [750000000, 50000000]
     """
     budget = memory_budget(request)
     return max(budget - LIBRARIES, budget // _LEAST_SHARE)

@@ -96,7 +96,7 @@ def _scalar(value: Any) -> str | int | float | None:
 def _hint(error: OSError) -> str | None:
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
-            return "free some space, or choose another place with --output"
+            return "free some space, or choose another place to write to"
         case errno.EACCES | errno.EPERM | errno.EROFS:
-            return "choose a place you may write to with --output"
+            return "choose a place that you may write to"
     return None

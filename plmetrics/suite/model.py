@@ -150,7 +150,7 @@ class Suite(Strict):
         return tuple({metric.text: metric for metric in found}.values())
 
 
-# Neither changes a number: names, where things lie, and how much memory there is.
+# None of these changes what a number means: names, where things lie, and how much memory there is.
 _COSMETIC: Any = {
     "name": True,
     "output": True,

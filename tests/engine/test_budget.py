@@ -45,19 +45,19 @@ def test_the_way_follows_from_what_is_read(way, options):
 
 
 def test_less_memory_means_fewer_models_at_a_time_and_then_more_ranges():
-    plans = [plan(memory=memory, exact=True) for memory in (4e9, 1.3e9, 0.5e9, 0.3e9)]
+    plans = [plan(memory=memory, exact=True) for memory in (4e9, 1.6e9, 0.5e9, 0.3e9)]
     assert [each.models for each in plans] == [2, 1, 1, 1]
     assert [each.passes for each in plans] == [each.ranges * 2 // each.models for each in plans]
     ranges = [each.ranges for each in plans]
     assert ranges[:2] == [1, 1]
     assert 1 < ranges[2] < ranges[3]
-    for each, memory in zip(plans, (4e9, 1.3e9, 0.5e9, 0.3e9), strict=True):
+    for each, memory in zip(plans, (4e9, 1.6e9, 0.5e9, 0.3e9), strict=True):
         assert each.bytes <= memory / 2
 
 
 def test_without_exact_it_counts_instead_of_reading_ranges():
     assert plan(memory=0.5e9).way == "grid"
-    assert plan(memory=1.3e9).way == "points"
+    assert plan(memory=1.6e9).way == "points"
 
 
 def test_models_that_drop_rows_of_their_own_are_read_alone():
