@@ -249,68 +249,89 @@ def tables(
 
     Replicates are handed to the `keeper`, if there is one.
     """
-    slices = [states.slices for states in analysis.sets]
-    metric_table, contrasts = metrics_rows(slices), Contrasts(analysis)
-    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
-    (chunk,) = chunks(analysis.sets[0].sums, analysis.weights)
-    overall = Estimates(analysis, 0, chunk, ordered)
+    return _Tables(analysis, ordered, keeper).frames()
 
-    def write(index: int, metric: Metric, own: Metric, part: Part, number: int = 0, named: str = "") -> None:
-        for place, model in enumerate(analysis.models):
-            where = (place, index, numbers[metric.text], number)
-            for turn, columns in enumerate(_metric_columns(analysis, model, metric, own, part)):
-                metric_table.add(where, part.listed, columns | {"class": named}, part.first, turn)
-        contrasts.models(Place(index, metric, number, named), part)
-        if keeper is not None:
-            keeper.add(index, metric, part, named)
 
-    def make(index: int, chunk: Chunk) -> Estimates:
-        return Estimates(analysis, index, chunk, ordered)
+class _Tables:
+    """The tables `metrics` and `comparisons` in the making: set by set, a few slices at a time."""
 
-    def one_chunk(
-        index: int, chunk: Chunk, name: str, listed: NDArray[np.bool_], estimates: Estimates
-    ) -> Taken:
-        equal = {pair: _equal(chunk, *pair) for pair in analysis.pairs}
+    def __init__(
+        self,
+        analysis: Analysis,
+        ordered: Mapping[tuple[int, str, str, ReplicateKind | None], OrderedValues],
+        keeper: Keeper | None,
+    ) -> None:
+        self._analysis = analysis
+        self._ordered = ordered
+        self._keeper = keeper
+        self._metrics = metrics_rows([states.slices for states in analysis.sets])
+        self._contrasts = Contrasts(analysis)
+        self._numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+        (chunk,) = chunks(analysis.sets[0].sums, analysis.weights)
+        self._overall = self._estimates(0, chunk)
 
-        def one(item: tuple[Metric, int, str, Metric]) -> None:
-            metric, number, named, own = item
-            of_kind = estimates.of_kinds(own)
-            judged = of_kind[analysis.replication.judged(own)]
-            write(index, metric, own, Part(judged, equal, listed, chunk.first, of_kind), number, named)
+    def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Both tables, whole."""
+        sets = enumerate(self._analysis.sets)
+        for name, group in groupby(sets, lambda item: item[1].slices.slice_set.name):
+            self._add_sets(name, dict(group))
+        return self._metrics.frame(), self._contrasts.frame()
 
-        items = [
-            (metric, number, named, own)
-            for metric in analysis.suite.listed(name)
-            for number, (named, own) in enumerate(metric.per_class())
-        ]
-        if _is_large(analysis, chunk):
-            each(one, items)
-        else:
-            for item in items:
-                one(item)
-        return Taken(index, chunk.first, listed, equal)
+    def _estimates(self, index: int, chunk: Chunk) -> Estimates:
+        return Estimates(self._analysis, index, chunk, self._ordered)
 
-    def one_set(index: int, states: SetStates, name: str, whole: Whole, sliced: SliceContrasts) -> None:
-        for chunk in chunks(states.sums, analysis.weights):
-            listed = _listed(analysis, states, chunk)
-            estimates = make(index, chunk)
-            whole.add(estimates, one_chunk(index, chunk, name, listed, estimates))
-            sliced.add(index, chunk, estimates, listed)
-
-    for name, group in groupby(enumerate(analysis.sets), lambda item: item[1].slices.slice_set.name):
-        members = dict(group)
-        sliced = SliceContrasts(analysis, contrasts, members, overall, make)
-        over = analysis.suite.over(name)
-        whole = Whole(analysis, over, overall)
+    def _add_sets(self, name: str, members: Mapping[int, SetStates]) -> None:
+        """The sets of one name, and the metrics over their slices."""
+        sliced = SliceContrasts(self._analysis, self._contrasts, members, self._overall, self._estimates)
+        over = self._analysis.suite.over(name)
+        whole = Whole(self._analysis, over, self._overall)
         for index, states in members.items():
-            one_set(index, states, name, whole, sliced)
+            for chunk in chunks(states.sums, self._analysis.weights):
+                listed = _listed(self._analysis, states, chunk)
+                estimates = self._estimates(index, chunk)
+                whole.add(estimates, self._add_chunk(index, chunk, name, listed, estimates))
+                sliced.add(index, chunk, estimates, listed)
         sliced.finish()
         for metric in over:
             for number, (named, own) in enumerate(metric.per_class()):
                 assert isinstance(own, AcrossSlices)
                 for index, part in whole.parts(own):
-                    write(index, metric, own, part, number, named)
-    return metric_table.frame(), contrasts.frame()
+                    self._write(Place(index, metric, number, named), own, part)
+
+    def _add_chunk(
+        self, index: int, chunk: Chunk, name: str, listed: NDArray[np.bool_], estimates: Estimates
+    ) -> Taken:
+        """Some slices of a set: a metric a thread where there are many numbers."""
+        equal = {pair: _equal(chunk, *pair) for pair in self._analysis.pairs}
+
+        def add(item: tuple[Place, Metric]) -> None:
+            place, own = item
+            of_kind = estimates.of_kinds(own)
+            judged = of_kind[self._analysis.replication.judged(own)]
+            self._write(place, own, Part(judged, equal, listed, chunk.first, of_kind))
+
+        items = [
+            (Place(index, metric, number, named), own)
+            for metric in self._analysis.suite.listed(name)
+            for number, (named, own) in enumerate(metric.per_class())
+        ]
+        if _is_large(self._analysis, chunk):
+            each(add, items)
+        else:
+            for item in items:
+                add(item)
+        return Taken(index, chunk.first, listed, equal)
+
+    def _write(self, place: Place, own: Metric, part: Part) -> None:
+        """The rows of a metric, or of a class of it, in some slices."""
+        analysis, metric = self._analysis, place.metric
+        for position, model in enumerate(analysis.models):
+            where = (position, place.index, self._numbers[metric.text], place.number)
+            for turn, columns in enumerate(_metric_columns(analysis, model, metric, own, part)):
+                self._metrics.add(where, part.listed, columns | {"class": place.named}, part.first, turn)
+        self._contrasts.models(place, part)
+        if self._keeper is not None:
+            self._keeper.add(place.index, metric, part, place.named)
 
 
 def corrected(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
