@@ -70,8 +70,9 @@ def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregated:
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    made = aggregated(prepared, *summed(prepared, digested=digested))
-    return made if digested else replace(made, digests=None)
+    frames, rows = summed(prepared, digested=digested)
+    made = aggregated(prepared, frames, rows)
+    return replace(made, digests=_digests(prepared, frames[0])) if digested else made
 
 
 def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
@@ -105,7 +106,7 @@ def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.Data
         _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
     )
     used = _conserve(prepared, states[0])
-    return Aggregated(states, rows, keys, units, used, _digests(prepared, frames[0]))
+    return Aggregated(states, rows, keys, units, used)
 
 
 def needs_rows(prepared: Prepared) -> bool:

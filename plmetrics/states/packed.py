@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from plmetrics.core.threads import each, processors
 from plmetrics.states.coarse import Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores import (
-    CLASSES,
     DENSE_LIMIT,
     Binning,
+    ExactPoints,
     OrderedRows,
     SlicedRows,
     count,
@@ -82,7 +82,7 @@ class PackedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedPacked:
+class SlicedPacked(ExactPoints):
     """Packed rows by slice: `ordered` for values, `source` and `codes` for counts by block on fixed bins.
 
     `keys` and `block` are for counts on coarse bins: slice after slice, and there in any order.
@@ -93,27 +93,11 @@ class SlicedPacked:
     codes: Codes | None
     keys: NDArray[np.uint64]
     block: NDArray[np.int32] | None
-    channels: ClassVar[tuple[str, ...]] = CLASSES
 
     @property
     def slices(self) -> int:
         """Number of slices."""
         return self.ordered.slices
-
-    @property
-    def rows(self) -> None:
-        """Sorted rows do not know their blocks: they cannot be resampled one by one."""
-        return None
-
-    @property
-    def binned(self) -> bool:
-        """Points are distinct scores."""
-        return False
-
-    @property
-    def weighted(self) -> bool:
-        """Rows count once each."""
-        return False
 
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with the weight of each class."""

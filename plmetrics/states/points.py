@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import each
-from plmetrics.states.scores import CLASSES
+from plmetrics.states.scores import ExactPoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -178,7 +178,7 @@ class SetPoints:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedPoints:
+class SlicedPoints(ExactPoints):
     """The scores of a slice set: exact points for values, and counts on a grid for replicates.
 
     What nothing reads is None: `joined` points, those of each score, and counts.
@@ -188,22 +188,6 @@ class SlicedPoints:
     joined: SetPoints | None
     distinct: SetPoints | None
     counted: SlicedScores | None
-    channels: ClassVar[tuple[str, ...]] = CLASSES
-
-    @property
-    def rows(self) -> None:
-        """Sorted rows were dropped."""
-        return None
-
-    @property
-    def binned(self) -> bool:
-        """Points are distinct scores."""
-        return False
-
-    @property
-    def weighted(self) -> bool:
-        """Rows count once each."""
-        return False
 
     def point_state(self) -> Any:
         """Distinct scores per slice with the weight of each class."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 FORMAT = 2
 """The version of what is written; another one is refused."""
@@ -188,8 +188,3 @@ def frame_text(frame: pl.DataFrame) -> str:
 def frame_of(text: str) -> pl.DataFrame:
     """The frame of a text."""
     return pl.read_ipc(io.BytesIO(base64.b64decode(text)))
-
-
-def one_list(values: Iterable[Any], dtype: pl.DataType) -> pl.Series:
-    """A series of one list."""
-    return pl.Series(values, dtype=dtype.inner).implode()  # type: ignore[attr-defined]

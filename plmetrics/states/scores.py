@@ -103,6 +103,28 @@ class SlicedScores(Protocol):
         """`[slice, block, bin, channel]`, a few slices at a time."""
 
 
+class ExactPoints:
+    """What scores answer whose points are exact, whose rows count once each, and cannot be resampled one by one."""
+
+    __slots__ = ()
+    channels: ClassVar[tuple[str, ...]] = CLASSES
+
+    @property
+    def rows(self) -> None:
+        """Sorted rows are gone, or do not know their blocks."""
+        return None
+
+    @property
+    def binned(self) -> bool:
+        """Points are distinct scores."""
+        return False
+
+    @property
+    def weighted(self) -> bool:
+        """Rows count once each."""
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class OrderedRows:
     """One model's rows ascending by score. `weight` is None where every row counts once; `block` without intervals."""
