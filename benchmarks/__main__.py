@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.environment import environment
 from benchmarks.growth import NAME as GROWTH
-from benchmarks.growth import TOP_ROWS, growth_section, measure_growth
+from benchmarks.growth import TOP_ROWS, curve_names, curve_section, measure_curve
 from benchmarks.markdown import section, write_section
 from benchmarks.measure import BenchmarkError, measure
 from benchmarks.profiling import profile
@@ -19,7 +19,7 @@ from benchmarks.tables import tables
 if TYPE_CHECKING:
     from benchmarks.tables import Tables
 
-KNOWN = (*SCENARIOS, GROWTH)
+KNOWN = (*SCENARIOS, GROWTH, *curve_names(GROWTH))
 README = Path(__file__).with_name("README.md")
 
 
@@ -54,14 +54,21 @@ def positive(text: str) -> int:
 
 def report(name: str, made: Tables, options: argparse.Namespace) -> tuple[str, str]:
     """The section's name and text."""
-    if name == GROWTH:
-        curves = measure_growth(made, options.rows or TOP_ROWS, options.rounds)
-        return name, growth_section(curves, options.rounds, environment())
+    what = name.removeprefix(f"{GROWTH}.")
+    if what != name:
+        points = measure_curve(made, what, options.rows or TOP_ROWS, options.rounds)
+        return name, curve_section(what, points, options.rounds, environment())
     scenario = SCENARIOS[name]
     rows = options.rows or scenario.rows
     if options.profile:
         return f"profile {scenario.name}", profile(scenario, made, rows, environment())
     return scenario.name, section(scenario, measure(scenario, made, rows, options.rounds), environment())
+
+
+def wanted(options: argparse.Namespace) -> list[str]:
+    """The scenarios and curves to be run, those that a name stands for in its place."""
+    names = options.names or (["flagship"] if options.profile else [*SCENARIOS, GROWTH])
+    return [own for name in names for own in curve_names(name) or [name]]
 
 
 def main() -> int:
@@ -71,11 +78,11 @@ def main() -> int:
     unknown = set(options.names) - set(KNOWN)
     if unknown:
         command.error(f"unknown scenario {', '.join(sorted(unknown))}; known: {', '.join(KNOWN)}")
-    if options.profile and GROWTH in options.names:
+    if options.profile and any(map(curve_names, options.names)):
         command.error(f"{GROWTH} has curves and no profile; give it without --profile")
     failed = False
     with tables(options.cache, keep=options.keep) as made:
-        for name in options.names or (["flagship"] if options.profile else KNOWN):
+        for name in wanted(options):
             try:
                 title, text = report(name, made, options)
             except BenchmarkError as fault:

@@ -59,11 +59,13 @@ def scan(days: Days) -> dict[str, Any]:
 
 def added(days: Days) -> dict[str, Any]:
     """The states of all days as one state: read, checked and added, without results."""
-    from plmetrics.api.states import stored_state
+    from plmetrics.api.states import stored_state, suite_of
     from plmetrics.core.threads import each
+    from plmetrics.engine.budget import merging_room
     from plmetrics.engine.saved.merging import merged as merged_state
 
-    whole = merged_state(each(stored_state, days.files), totals=False)
+    stored = each(stored_state, days.files)
+    whole = merged_state(stored, totals=False, room=merging_room(suite_of(stored[0].head)))
     return {"rows": whole.head.rows["read"]}
 
 

@@ -82,7 +82,18 @@ def with_earlier(
 
     level = 0.95 if suite.uncertainty is None else suite.uncertainty.level
     found = run_comparisons(*_sides(suite, metrics, kept, earlier), suite.compare.scales, level)
-    return pl.concat([comparisons, found], how="diagonal")
+    return pl.concat([comparisons, _said_of_models(found, suite, earlier)], how="diagonal")
+
+
+def _said_of_models(found: pl.DataFrame, suite: Suite, earlier: Earlier) -> pl.DataFrame:
+    """The comparisons with a word on the rows of models that were read from other columns then."""
+    from plmetrics.runs.fingerprint import as_said, said_by
+    from plmetrics.runs.meanings import read_elsewhere
+
+    elsewhere = read_elsewhere(said_by(earlier.result), as_said(suite))
+    elsewhere = {name: f"the model's {words}" for name, words in elsewhere.items()}
+    words = pl.col("model").replace_strict(elsewhere, default=None, return_dtype=pl.String)
+    return found.with_columns(pl.concat_str("note", words, separator="; ", ignore_nulls=True).alias("note"))
 
 
 def decomposed(

@@ -44,6 +44,9 @@ def merge(
 ) -> Result:
     """Make the results of all rows that some states are of, as one run over them would.
 
+    States are added one after another, in arrays that take a third of the suite's memory budget at most; what has no
+    room there is put in order instead, which takes longer and gives the same.
+
     Args:
         states: states, their files, or folders of such files.
         output: a folder for the run folder; none is written if not given.
@@ -59,6 +62,7 @@ def merge(
         DataError: a state is absent, damaged or of another version, or two share rows.
         EnvironmentFault: something cannot be written.
     """
+    from plmetrics.engine.budget import merging_room
     from plmetrics.engine.saved.adding import check_alike, check_apart
     from plmetrics.engine.saved.capture import resamples_totals
     from plmetrics.engine.saved.drift import check_whole
@@ -79,7 +83,7 @@ def merge(
             check_apart(stored, allow_overlap=allow_overlap)
             suite = suite_of(stored[0].head)
         with watch.stage("merge"):
-            whole = merged(stored, totals=resamples_totals(suite))
+            whole = merged(stored, totals=resamples_totals(suite), room=merging_room(suite))
     if state is not None:
         with watch.stage("write"):
             write_state(Path(state), whole.head, whole.table)

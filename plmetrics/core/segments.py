@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 Values: TypeAlias = NDArray[Any]
 
+_WORTH_KEEPING = 1 << 20
+_WORTH_ONE_GO = 4
+
 
 class Along(np.lib.mixins.NDArrayOperatorsMixin, ABC):
     """Values along the points of one slice or of many, in a form that a metric's formula need not know."""
@@ -52,18 +55,20 @@ class Segments(Along):
     Arithmetic between segments of the same cut is element by element; `total`, `cumulative` and `largest`
     work within each segment. `offsets` has one entry more than there are segments; a segment may be empty.
     Leading axes (replicates) are kept: the total of values `[replicates, points]` is `[replicates,
-    segments]`.
+    segments]`. `whole` says that all values are whole numbers, whose running totals are exact however they are made.
 
     >>> x = Segments(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 2, 3]))
     >>> x.total()
     array([3., 0., 3.])
     """
 
-    __slots__ = ("offsets", "values")
+    __slots__ = ("_running", "offsets", "values", "whole")
 
-    def __init__(self, values: Values, offsets: Values) -> None:
+    def __init__(self, values: Values, offsets: Values, *, whole: bool = False) -> None:
         self.values = values
         self.offsets = offsets
+        self.whole = whole
+        self._running: dict[bool, Segments] = {}
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Apply an element-wise operator to the flat values."""
@@ -86,23 +91,33 @@ class Segments(Along):
         return self._reduce(np.maximum, -np.inf)
 
     def cumulative(self, *, descending: bool = False) -> Segments:
-        """Running total within each segment.
+        """Running total within each segment; of few points it is kept, for most metrics read it.
 
         Each segment is summed on its own: differences of one long running total would carry the rounding of
         all earlier segments into a small one.
         """
-        if descending:
-            mirrored = Segments(self.values[..., ::-1], self.offsets[-1] - self.offsets[::-1])
-            return Segments(mirrored.cumulative().values[..., ::-1], self.offsets)
+        if descending in self._running:
+            return self._running[descending]
         running = np.empty(self.values.shape, dtype=np.float64)
-        for first, last in pairwise(self.offsets.tolist()):
-            np.add.accumulate(self.values[..., first:last], axis=-1, out=running[..., first:last])
-        return Segments(running, self.offsets)
+        if descending:
+            _accumulate(self.values[..., ::-1], self._mirrored, running[..., ::-1], whole=self.whole)
+        else:
+            _accumulate(self.values, self.offsets, running, whole=self.whole)
+        made = Segments(running, self.offsets, whole=self.whole)
+        if running.size <= _WORTH_KEEPING:
+            self._running[descending] = made
+        return made
+
+    @property
+    def _mirrored(self) -> Values:
+        """The segments' boundaries counted from the end."""
+        mirrored: Values = self.offsets[-1] - self.offsets[::-1]
+        return mirrored
 
     def running_largest(self, *, descending: bool = False) -> Segments:
         """Largest value so far within each segment."""
         if descending:
-            mirrored = Segments(self.values[..., ::-1], self.offsets[-1] - self.offsets[::-1])
+            mirrored = Segments(self.values[..., ::-1], self._mirrored)
             return Segments(mirrored.running_largest().values[..., ::-1], self.offsets)
         running = np.empty(self.values.shape, dtype=np.float64)
         for first, last in pairwise(self.offsets.tolist()):
@@ -131,3 +146,16 @@ class Segments(Along):
         if occupied.any():
             result[..., occupied] = ufunc.reduceat(self.values, self.offsets[:-1][occupied], axis=-1)
         return result
+
+
+def _accumulate(values: Values, offsets: Values, out: Values, *, whole: bool) -> None:
+    """Running totals within segments; of whole numbers in one go, with what came before taken off where one begins."""
+    if not whole or len(offsets) <= _WORTH_ONE_GO:
+        for first, last in pairwise(offsets.tolist()):
+            np.add.accumulate(values[..., first:last], axis=-1, out=out[..., first:last])
+        return
+    starts = offsets[:-1][np.diff(offsets) > 0]
+    out[...] = values
+    if len(starts) > 1:
+        out[..., starts[1:]] -= np.add.reduceat(out, starts, axis=-1)[..., :-1]
+    np.add.accumulate(out, axis=-1, out=out)

@@ -50,6 +50,16 @@ def ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator
         yield waiting.result()
 
 
+def steps(first: int, last: int, most: int) -> list[tuple[int, int]]:
+    """The numbers from `first` to `last` in parts of at most so many each, and if they suffice one a processor.
+
+    >>> steps(3, 8, 2)
+    [(3, 5), (5, 7), (7, 8)]
+    """
+    size = max(1, min(most, -(-(last - first) // processors())))
+    return [(low, min(low + size, last)) for low in range(first, last, size)]
+
+
 class _OneThreadAProduct:
     """Within it matrix products take one thread each: several that take all of them wait for each other.
 

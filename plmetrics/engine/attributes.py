@@ -20,6 +20,7 @@ from plmetrics.table.roles import LABEL
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from plmetrics.engine.attribute_sums import LabelSums
     from plmetrics.engine.request import Request
 
 MOST_VALUES = 1000
@@ -66,6 +67,12 @@ def attributes_found(rows: pl.LazyFrame, request: Request, columns: Sequence[str
         return []
     known = rows.filter(pl.col(LABEL).is_not_null() & pl.col(LABEL).is_not_nan())
     taken = [_Column(name, request.schema[name], request.suite.task) for name in columns]
+    if request.suite.reproducible and request.suite.task not in _CLASSES:
+        from plmetrics.engine.attribute_sums import LabelSums  # What it adds with knows of requests.
+
+        sums = LabelSums.of(known, {column.name: column.finite for column in taken if column.is_number})
+        for column in taken:
+            column.sums = sums
     screen = known.select(
         pl.len().cast(pl.Int64).alias("@n"), *(part for column in taken for part in column.looks())
     )
@@ -97,15 +104,22 @@ class _Column:
             self.value = self.value.cast(pl.String)
         self.is_number = not self.classes and dtype.is_numeric()
         self.ordered = task == "binary" and (dtype.is_numeric() or dtype.is_temporal())
+        self.sums: LabelSums | None = None
+        """What adds up labels that are numbers, where that must not depend on the order of the rows."""
+
+    @property
+    def finite(self) -> pl.Expr:
+        """The number, null where it is none or not finite."""
+        number = self.value.cast(pl.Float64)
+        return pl.when(number.is_finite()).then(number)
 
     def looks(self) -> list[pl.Expr]:
         """About how many values it has; for a line through numbers, their correlation with the label."""
         found = [self.value.approx_n_unique().alias(f"values|{self.name}")]
         if self.is_number:
-            number = self.value.cast(pl.Float64)
-            finite = pl.when(number.is_finite()).then(number)
-            found.append(pl.corr(finite, pl.col(LABEL)).alias(f"line|{self.name}"))
-            found.append(finite.count().alias(f"finite|{self.name}"))
+            plain = pl.corr(self.finite, pl.col(LABEL))
+            line = plain if self.sums is None else self.sums.correlation(self.name, self.finite)
+            found += [line.alias(f"line|{self.name}"), self.finite.count().alias(f"finite|{self.name}")]
         return found
 
     def by_value(self, looked: Mapping[str, Any]) -> bool:
@@ -119,10 +133,10 @@ class _Column:
         keyed = rows.select(value.alias(_VALUE), LABEL)
         if self.classes:
             return keyed.group_by(_VALUE, LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
-        spread = pl.col(LABEL).var(ddof=0)
-        return keyed.group_by(_VALUE).agg(
-            pl.len().cast(pl.Int64).alias("n"), pl.col(LABEL).mean().alias("mean"), spread.alias("var")
-        )
+        label = pl.col(LABEL)
+        plain = [label.mean().alias("mean"), label.var(ddof=0).alias("var")]
+        moments = plain if self.sums is None else self.sums.moments()
+        return keyed.group_by(_VALUE).agg(pl.len().cast(pl.Int64).alias("n"), *moments)
 
     def strengths(self, groups: pl.DataFrame, looked: Mapping[str, Any]) -> list[Strength]:
         """What the groups say, and the line."""
@@ -146,9 +160,10 @@ def _errors_removed(groups: pl.DataFrame) -> float:
 
 def _r2_of_means(groups: pl.DataFrame) -> float:
     """Between the groups over all, both about the common mean."""
-    n, mean, var = (groups[name].cast(pl.Float64).to_numpy() for name in ("n", "mean", "var"))
-    centre = float(n @ mean / n.sum())
-    between, within = float(n @ (mean - centre) ** 2), float(n @ var)
+    in_order = groups.sort(_VALUE)
+    n, mean, var = (in_order[name].cast(pl.Float64).to_numpy() for name in ("n", "mean", "var"))
+    centre = (n * mean).sum() / n.sum()
+    between, within = float((n * (mean - centre) ** 2).sum()), float((n * var).sum())
     return between / (between + within) if between + within > 0 else 0.0
 
 

@@ -1,8 +1,8 @@
 """The memory budget, and what it decides: whether ordered metrics sort the rows or count them on a grid.
 
 Rows are sorted in one of two ways. *Rows* holds them all, of every model. *Points* reads the scores of some models, or
-a range of the scores of one, sorts these, and keeps small counts: it serves what needs no more than these, of rows that
-count once each, and reads the files as often as memory asks for.
+a range of the scores of one, sorts these, and keeps small counts, or sums of weights: it serves what needs no more than
+these, and reads the files as often as memory asks for.
 """
 
 from __future__ import annotations
@@ -41,6 +41,12 @@ _COPIES = 3.0
 _JOINED, _DISTINCT = 1, 10
 """Bytes a row that points keep in each slice set: joined between positives (about), or each score with its counts."""
 
+_JOINED_WEIGHTS, _DISTINCT_WEIGHTS = 7, 17
+"""The same where they are weights: about three points for four rows, if classes are of equal size."""
+
+_IN_ORDER = 4
+"""Bytes a row of a set whose slices are compared with their rests, and of a rest, beside weight and score."""
+
 _NUMBER, _SORTED = 2, 3
 """Bytes of a cell's number; and how often a model's scores are there while they are sorted: by cell, and two slices."""
 
@@ -78,6 +84,12 @@ def budget_of(suite: Suite) -> int:
     if suite.memory is not None:
         return suite.memory
     return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def merging_room(suite: Suite) -> int:
+    """Bytes of the budget for the sums and counts of merged states: what is read and written takes about as much."""
+    budget = budget_of(suite)
+    return max(budget - LIBRARIES, budget // _LEAST_SHARE) // _COUNTED
 
 
 def working_memory(request: Request) -> int:
@@ -163,10 +175,14 @@ def by_points(request: Request, rows: int) -> bool:
     suite = request.suite
     if rows < POINT_ROWS or not request.orders_scores or request.values or request.reads_pairs:
         return False
-    if request.roles.treatment is not None or request.roles.weight is not None:
+    if request.roles.treatment is not None:
         return False
-    rests = suite.compare is not None and any(REST in named for named in suite.compare.slices.values())
-    return not (rests or _replicates_rows(suite, rows)) and all(map(_reads_points, request.scores))
+    return not _replicates_rows(suite, rows) and all(map(_reads_points, request.scores))
+
+
+def compares_rests(suite: Suite, name: str) -> bool:
+    """Whether the slices of a set are compared with their rests."""
+    return suite.compare is not None and REST in suite.compare.slices.get(name, ())
 
 
 def _areas_alone(request: Request) -> bool:
@@ -199,10 +215,10 @@ def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderP
     number = len(request.models)
     most = 1 if request.suite.data.missing == "drop_per_model" else number
     for together in range(most, 0, -1):
-        needed = rows * _bytes_in_hand(together, cubes) + kept * together
+        needed = rows * _bytes_in_hand(request, together, cubes) + kept * together
         if needed <= room:
             return OrderPlan("points", together, 1, math.ceil(number / together), needed)
-    each = rows * _bytes_in_hand(1, cubes)
+    each = rows * _bytes_in_hand(request, 1, cubes)
     if room <= kept or each > (room - kept) * _MOST_RANGES:
         return None
     ranges = math.ceil(each / (room - kept))
@@ -211,18 +227,29 @@ def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderP
 
 def _least_by_points(request: Request, rows: int, cubes: int) -> int:
     """Working memory in which a model's scores fit in as many ranges as are allowed."""
-    in_hand = rows * _bytes_in_hand(1, cubes) // _MOST_RANGES
+    in_hand = rows * _bytes_in_hand(request, 1, cubes) // _MOST_RANGES
     return _POINTS_SHARE * (_kept_by_points(request, rows) + in_hand + 1)
 
 
 def _kept_by_points(request: Request, rows: int) -> int:
     """Bytes that the points of a model take, at most."""
-    return rows * len(request.sets) * (_JOINED + (_DISTINCT if reads_scores(request) else 0))
+    weighted = request.roles.weight is not None
+    joined, distinct = (_JOINED_WEIGHTS, _DISTINCT_WEIGHTS) if weighted else (_JOINED, _DISTINCT)
+    scores = reads_scores(request)
+    in_order = _IN_ORDER + _WEIGHT * int(weighted) + _SCORE * int(scores)
+    rests = sum(compares_rests(request.suite, of_set.name) for of_set in request.sets)
+    return rows * (len(request.sets) * (joined + (distinct if scores else 0)) + rests * in_order)
 
 
-def _bytes_in_hand(models: int, cubes: int) -> int:
-    """Bytes a row in a pass: the cells, the scores of models that wait for their turn, and those being sorted."""
-    return _NUMBER * cubes + _SCORE * (models - 1 + _SORTED)
+def _bytes_in_hand(request: Request, models: int, cubes: int) -> int:
+    """Bytes a row in a pass: the cells, the scores of models that wait for their turn, and those being sorted.
+
+    Weights are held once, and once more beside the scores that are sorted; all rows of a set are where rests are made.
+    """
+    weight = 0 if request.roles.weight is None else _WEIGHT * (1 + _SORTED)
+    rests = any(compares_rests(request.suite, of_set.name) for of_set in request.sets)
+    ordered = 0 if not rests else _SCORE * _SORTED + weight // 2
+    return _NUMBER * cubes + _SCORE * (models - 1 + _SORTED) + weight + ordered
 
 
 def sort_bytes(request: Request, rows: int, cubes: int) -> int:

@@ -13,7 +13,7 @@ from plmetrics.catalogue.calibrators.isotonic import MAX_KNOTS, Isotonic
 from plmetrics.catalogue.calibrators.platt import Platt
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
-from plmetrics.engine.budget import memory_budget
+from plmetrics.engine.budget import working_memory
 from plmetrics.engine.models import with_model
 from plmetrics.engine.passes import bad_values
 from plmetrics.suite.sections import BY_FOLD, ModelColumns
@@ -144,7 +144,7 @@ def _rows_to_fit(request: Request, condition: str, models: Mapping[str, SuitePat
     missing = fitting.roles.missing
     columns += [VALID] if missing == "error" else []
     columns += [valid_column(model) for model in models] if missing == "drop_per_model" else []
-    limit = max(memory_budget(request) // (len(columns) * 8 * _COPIES), 1)
+    limit = max(working_memory(request) // (len(columns) * 8 * _COPIES), 1)
     rows = table.frame.select(columns).head(limit + 1).collect()
     path = (*next(iter(models.values())), "fit_on")
     if rows.height > limit:

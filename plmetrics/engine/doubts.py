@@ -96,20 +96,25 @@ def _scores(prepared: Prepared, rows: pl.DataFrame | None) -> dict[str, float]:
     ]
     if not given:
         return {}
-    finite = [pl.col(name).filter(pl.col(name).is_finite()) for name in given]
-    ends = rows.select(
-        pl.concat_list(part.min() for part in finite).list.drop_nulls().alias("lows"),
-        pl.concat_list(part.max() for part in finite).list.drop_nulls().alias("highs"),
-    )
-    lows, highs = ends["lows"][0], ends["highs"][0]
-    if not len(lows):
+    ends = [_ends(rows[name]) for name in given]
+    lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
+    if not lows:
         return {}
     return {
-        "score_low": lows.min(),
-        "score_high": highs.max(),
-        "top_score": highs.min(),
-        "bottom_score": lows.max(),
+        "score_low": min(lows),
+        "score_high": max(highs),
+        "top_score": min(highs),
+        "bottom_score": max(lows),
     }
+
+
+def _ends(scores: pl.Series) -> tuple[float | None, float | None]:
+    """The lowest and the highest finite score: only scores that are not all finite are looked through for them."""
+    low, high = scores.min(), scores.max()
+    if low is None or not (isfinite(low) and isfinite(high)):  # type: ignore[arg-type]
+        held = scores.filter(scores.is_finite())
+        low, high = held.min(), held.max()
+    return low, high  # type: ignore[return-value]
 
 
 def _classes(model: str, sums: Mapping[str, float]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.exact_sums import ordered_sum
 from plmetrics.core.quantiles import averaged_inverse
-from plmetrics.engine.budget import memory_budget
+from plmetrics.engine.budget import working_memory
 from plmetrics.engine.drift_slices import KEY, PLACE, SlicedCounts, recentred, sliced_counts
 from plmetrics.engine.exponents import exponents_in
 from plmetrics.engine.passes import bad_values
@@ -224,7 +224,7 @@ class _Column:
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> list[_Column]:
     """By value as far as the memory budget goes, the columns with the fewest values first; the rest on bins."""
     rows, cells = int(facts["rows"].sum()), sum(cube.cells for cube in cubes)
-    room = _SHARE * memory_budget(windows.request)
+    room = _SHARE * working_memory(windows.request)
     exact = windows.request.suite.exact
     columns: dict[int, _Column] = {}
     sizes = {n: int(facts[f"{n}|values"].sum()) for n in range(len(windows.subjects))}

@@ -118,15 +118,18 @@ class Encoder:
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
         return Encoded(cells, frame.height, block, weight, {}, {})
 
-    def locate(self, frame: pl.DataFrame, rows: Encoded, model: str) -> Scored:
-        """Add the places of a model's scores to rows; gives the scores with their keys."""
+    def locate(self, frame: pl.DataFrame, rows: Encoded, model: str, place: NDArray[np.uint16]) -> Scored:
+        """Add the places of a model's scores to rows, written to `place`; gives the scores with their keys."""
         locator = self.locators[model]
         score = frame[score_column(model)]
         if valid_column(model) in frame.columns:
             rows.held[model] = frame[valid_column(model)].to_numpy()
             score = score.fill_null(0.0).fill_nan(0.0)
         key = locator.keys(score.to_numpy())
-        rows.place[model] = 2 * locator.of_keys(key) + frame[POSITIVE].to_numpy()
+        locator.of_keys(key, out=place)
+        place *= 2
+        place += frame[POSITIVE].to_numpy()
+        rows.place[model] = place
         return score.to_numpy(), key
 
     def members_in(self, rows: Encoded, group: Group) -> Members:
@@ -150,7 +153,7 @@ def _smallest(numbers: NDArray[Any], size: int) -> NDArray[Any]:
     return numbers.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
 
 
-def _chosen(prepared: Prepared, step: int) -> pl.LazyFrame:
+def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
     """Every k-th row; where the order of rows must not show, about as many by what is in them."""
     frame = prepared.table.frame
     if not prepared.request.suite.reproducible:
@@ -166,7 +169,7 @@ def _locators(prepared: Prepared, room: int) -> dict[str, Locator]:
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
     step = max(1, prepared.rows.read // SAMPLE_ROWS)
     scores = [score_column(model) for model in prepared.request.models]
-    sample = _chosen(prepared, step).select(*scores, (pl.col(LABEL) == 1).alias(POSITIVE)).collect()
+    sample = chosen_rows(prepared, step).select(*scores, (pl.col(LABEL) == 1).alias(POSITIVE)).collect()
     member = sample[POSITIVE].to_numpy()
 
     def locator(column: str) -> Locator:

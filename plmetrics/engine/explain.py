@@ -11,6 +11,7 @@ from plmetrics.engine.advice import advice
 from plmetrics.engine.budget import memory_budget
 from plmetrics.engine.explain_memory import Sizes, foreseen, row_width
 from plmetrics.engine.explain_passes import Pass, passes
+from plmetrics.engine.explain_states import StateSize, state_size
 from plmetrics.engine.passes import needs_rows
 from plmetrics.engine.prepare import prepare
 from plmetrics.engine.streaming import fallbacks
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.table.slices import Cube
 
-__all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "explain", "fallbacks"]
+__all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "StateSize", "explain", "fallbacks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Explanation:
     """What a run would do. Without a look at the data, what stands in it is None or empty.
 
     `memory` is about how many bytes the large things take, and `peak` of the stage that takes most, beside what
-    Python and Polars take at the start.
+    Python and Polars take at the start. `state` is what `plmetrics state` would write.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Explanation:
     budget: int
     advice: tuple[str, ...]
     intervals: tuple[str, ...] = ()
+    state: StateSize | None = None
 
     @property
     def streams(self) -> bool:
@@ -137,6 +139,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         peak=None if memory is None else memory.peak,
         budget=memory_budget(request),
         advice=tuple(advice(request, prepared, slices or 0, values or 0, blocks)),
+        state=state_size(request, prepared, [cube.entries for cube in cubes], blocks or 1),
     )
 
 

@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING
 from plmetrics.engine.budget import LIBRARIES, as_written, size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 SMALL = 1_500_000_000
 """Budgets below this have no room for what is read ahead."""
 
 _LIMITS = {"POLARS_ROW_GROUP_PREFETCH_SIZE": "1", "POLARS_MAX_CONCURRENT_SCANS": "1"}
-_LARGEST_MAPPED, _MOST_ARENAS = -3, -8
+_KEPT_AT_END, _LARGEST_MAPPED, _MOST_ARENAS = -1, -3, -8
 _MAPPED = 4_000_000
+_MAPPED_IF_AMPLE, _KEPT_IF_AMPLE = 32 << 20, 128 << 20
 _STATUS = Path("/proc/self/status")
 _TOLERATED = 1.15
 
@@ -42,6 +43,8 @@ def little_read_ahead(budget: int) -> Iterator[None]:
     """
     if budget < SMALL:
         give_back()
+    else:
+        hold_on()
     own = {name: value for name, value in _LIMITS.items() if budget < SMALL and name not in os.environ}
     os.environ.update(own)
     try:
@@ -56,10 +59,23 @@ def give_back() -> None:
 
     It cannot be undone: later arrays of this process cost a little more time. Without glibc nothing is done.
     """
+    _tell_library({_MOST_ARENAS: 1, _LARGEST_MAPPED: _MAPPED})
+
+
+def hold_on() -> None:
+    """Let the C library keep what arrays of a few megabytes leave, for the next ones.
+
+    Each thread would else give it back and get it anew, cleared page by page, a thousand times a second.
+    """
+    _tell_library({_KEPT_AT_END: _KEPT_IF_AMPLE, _LARGEST_MAPPED: _MAPPED_IF_AMPLE})
+
+
+def _tell_library(settings: Mapping[int, int]) -> None:
+    """Change settings of the C library's memory, where it is glibc."""
     change = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
     if change is not None:
-        change(_MOST_ARENAS, 1)
-        change(_LARGEST_MAPPED, _MAPPED)
+        for name, value in settings.items():
+            change(name, value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,17 +81,29 @@ def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataF
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
     """
-    plans = sum_plans(prepared, digested=digested)
-    flat = [plan for group in plans for plan in group]
+    from plmetrics.engine.counted import rows_and_counts, tells_counts
+
     wanted = needs_rows(prepared) and prepared.exact and prepared.order.way == "rows"
-    collected = pl.collect_all([*flat, rows_plan(prepared)] if wanted else flat)
-    rows = collected.pop() if wanted else None
+    if wanted and tells_counts(prepared):
+        frames, rows = rows_and_counts(prepared)
+    else:
+        frames, rows = _collected(prepared, wanted=wanted, digested=digested)
     if rows is not None and prepared.request.suite.reproducible:
         rows = rows.sort(rows.columns)
-    parts = iter(collected)
-    frames = [_side_by_side([next(parts) for _ in group]) for group in plans]
     refuse_bad(prepared, frames[0])
     return frames, rows
+
+
+def _collected(
+    prepared: Prepared, *, wanted: bool, digested: bool
+) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+    """The sums of each cube and, if wanted, the rows, from one scan."""
+    plans = sum_plans(prepared, digested=digested)
+    flat = [plan for group in plans for plan in group]
+    collected = pl.collect_all([*flat, rows_plan(prepared)] if wanted else flat)
+    rows = collected.pop() if wanted else None
+    parts = iter(collected)
+    return [_side_by_side([next(parts) for _ in group]) for group in plans], rows
 
 
 def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.DataFrame | None) -> Aggregated:
@@ -159,8 +171,13 @@ def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
     return [metric for metric in needed if metric.atoms()]
 
 
-def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.LazyFrame:
-    """Scores, class, values, weight, cell and block of every row: what one sort per model works on."""
+def rows_plan(
+    prepared: Prepared, models: Sequence[str] | None = None, beside: Sequence[str] = ()
+) -> pl.LazyFrame:
+    """Scores, class, values, weight, cell and block of every row: what one sort per model works on.
+
+    Columns of the prediction table may be brought `beside` them.
+    """
     request = prepared.request
     models = request.models if models is None else models
     columns: list[pl.Expr] = []
@@ -186,7 +203,7 @@ def rows_plan(prepared: Prepared, models: Sequence[str] | None = None) -> pl.Laz
             columns.append(cube.cell().cast(dtype).alias(cell_column(index)))
     if prepared.blocks is not None:
         columns.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
-    return prepared.table.frame.select(columns)
+    return prepared.table.frame.select(*columns, *beside)
 
 
 def _unsigned_zero(name: str) -> pl.Expr:

@@ -16,14 +16,16 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.threads import each
-from plmetrics.engine.encoded import SAMPLE_ROWS
+from plmetrics.engine.budget import compares_rests
+from plmetrics.engine.encoded import SAMPLE_ROWS, chosen_rows
 from plmetrics.engine.passes import POSITIVE, cell_column, rows_plan
 from plmetrics.engine.rows import models_in_order
 from plmetrics.engine.stream import models_on_grids
-from plmetrics.states.points import ByCell, SetPoints, SlicedPoints, add_range
+from plmetrics.states.ascending import ByCell
+from plmetrics.states.points import SetPoints, SlicedPoints, add_range
+from plmetrics.states.rest_points import SetOrder
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import valid_column
-from plmetrics.table.sampling import every_kth
+from plmetrics.table.roles import WEIGHT, valid_column
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepare import Prepared
     from plmetrics.states.coarse import Array, Codes
     from plmetrics.states.grid import SlicedGrid
+    from plmetrics.states.points import Kept
     from plmetrics.states.scores import SlicedScores
 
     Classes = tuple[ByCell, ByCell]
@@ -60,27 +63,34 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ModelPoints:
-    """The points of a model by slice set: joined between positives, and each score, where these are read."""
+    """The points of a model by slice set: joined between positives, and each score, where these are read.
+
+    `orders` are of the sets whose rests are asked for.
+    """
 
     joined: dict[int, SetPoints]
     distinct: dict[int, SetPoints]
+    orders: dict[int, SetOrder]
 
     @classmethod
     def empty(cls, prepared: Prepared) -> ModelPoints:
         """Without rows, for the sets that need them."""
-        points = cls({}, {})
+        points = cls({}, {}, {})
         for index, slices in enumerate(prepared.slices):
             order, scores = _reads(prepared, slices.slice_set.name)
             if order:
                 points.joined[index] = SetPoints(len(slices), scores=False)
             if scores:
                 points.distinct[index] = SetPoints(len(slices), scores=True)
+            if (order or scores) and compares_rests(prepared.request.suite, slices.slice_set.name):
+                points.orders[index] = SetOrder(len(slices), scores=scores)
         return points
 
     def add(self, prepared: Prepared, by_cube: Sequence[Classes], cells: Sequence[Codes]) -> None:
         """The rows of a range, by the occupied cells of each cube."""
-        work = []
-        for index, held in [*self.joined.items(), *self.distinct.items()]:
+        work: list[tuple[Kept, Classes, Codes]] = []
+        every: list[tuple[int, Kept]] = [*self.joined.items(), *self.distinct.items(), *self.orders.items()]
+        for index, held in every:
             slices = prepared.slices[index]
             number = prepared.cube_of(slices)
             code = prepared.cubes[number].slice_codes(slices, cells[number])
@@ -90,8 +100,12 @@ class ModelPoints:
 
 @dataclass(slots=True)
 class _Held:
-    """The rows of one class in a pass: the cell of each in every cube, and its scores by model, batch by batch."""
+    """The rows of one class in a pass, batch by batch: the cell of each in every cube, scores by model, and weights.
 
+    `weights` is None where rows count once each.
+    """
+
+    weights: list[Array] | None
     ids: list[list[Ids]] = field(default_factory=list)
     scores: dict[str, list[Array]] = field(default_factory=dict)
 
@@ -101,14 +115,17 @@ class _Held:
         for ids in self.ids:
             sizes += np.bincount(ids[cube], minlength=cells)
         offsets = np.append(0, np.cumsum(sizes))
-        at, out = offsets[:-1].copy(), np.empty(offsets[-1])
-        for ids, score in zip(self.ids, self.scores[model], strict=True):
+        columns = [self.scores[model], *([] if self.weights is None else [self.weights])]
+        at, out = offsets[:-1].copy(), [np.empty(offsets[-1]) for _ in columns]
+        for number, ids in enumerate(self.ids):
             own = np.bincount(ids[cube], minlength=cells)
             place = np.repeat(at - (np.cumsum(own) - own), own)
-            place += np.arange(len(score))
-            out[place] = score[np.argsort(ids[cube], kind="stable")] if cube else score
+            place += np.arange(len(place))
+            order = np.argsort(ids[cube], kind="stable") if cube else slice(None)
+            for values, parts in zip(out, columns, strict=True):
+                values[place] = parts[number][order]
             at += own
-        return ByCell(out, offsets)
+        return ByCell(out[0], offsets, None if self.weights is None else out[1])
 
 
 class Reader:
@@ -121,7 +138,8 @@ class Reader:
 
     def read(self, models: Sequence[str], limits: Limits) -> Iterator[tuple[str, list[Classes]]]:
         """Each model's scores in a range, by the occupied cells of each cube; a range is for a single model."""
-        classes = (_Held(), _Held())
+        weighted = self._prepared.request.roles.weight is not None
+        classes = (_Held([] if weighted else None), _Held([] if weighted else None))
         step = max(STEP_ROWS, 4 * max(map(len, self.cells)))
         for frame in self._batches(models, limits):
             for piece in frame.iter_slices(step):
@@ -145,7 +163,8 @@ class Reader:
         if limits != Limits():
             plan = plan.filter(limits.holds(score_column(models[0])))
         cells = [cell_column(number) for number, ids in enumerate(self._ids) if ids is not None]
-        plan = plan.select(POSITIVE, *map(score_column, models), *cells)
+        beside = [] if self._prepared.request.roles.weight is None else [WEIGHT]
+        plan = plan.select(POSITIVE, *map(score_column, models), *cells, *beside)
         return plan.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False)
 
     def _add(self, classes: tuple[_Held, _Held], models: Sequence[str], frame: pl.DataFrame) -> None:
@@ -158,6 +177,8 @@ class Reader:
             if len(self.cells[0]) > 1:
                 index = index[np.argsort(ids[0][index], kind="stable")]
             held.ids.append([part[index] for part in ids])
+            if held.weights is not None:
+                held.weights.append(frame[WEIGHT].to_numpy()[index])
             for model, score in scores.items():
                 held.scores.setdefault(model, []).append(score[index])
 
@@ -217,17 +238,24 @@ def models_by_points(
 def _cutter(
     prepared: Prepared,
     points: ModelPoints,
-    counted: Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]] | None,
-) -> Callable[[int], SlicedPoints]:
+    counted: Iterator[tuple[str, str | None, Callable[..., SlicedGrid]]] | None,
+) -> Callable[..., SlicedPoints]:
+    """What gives the points of a slice set, by its number; or of the rest of one slice, and that alone."""
     of_grid = None if counted is None else next(counted)[2]
+    weighted = prepared.request.roles.weight is not None
 
-    def cut(index: int) -> SlicedPoints:
-        return SlicedPoints(
-            len(prepared.slices[index]),
-            points.joined.get(index),
-            points.distinct.get(index),
-            None if of_grid is None else of_grid(index),
+    def cut(index: int, rest_of: int | None = None) -> SlicedPoints:
+        grid = None if of_grid is None else of_grid(index, rest_of)
+        joined, distinct = points.joined.get(index), points.distinct.get(index)
+        if rest_of is None:
+            return SlicedPoints(len(prepared.slices[index]), joined, distinct, grid, weighted)
+        order = points.orders.get(index)
+        assert order is not None
+        joined, distinct = (
+            None if held is None else order.rest(rest_of, scores=held is distinct)
+            for held in (joined, distinct)
         )
+        return SlicedPoints(1, joined, distinct, grid, weighted)
 
     return cut
 
@@ -255,13 +283,13 @@ def _counted(
 
 
 def _ranges(prepared: Prepared, model: str, number: int) -> Iterator[Limits]:
-    """Ranges of a model's scores that hold about as many rows each, by every k-th row."""
+    """Ranges of a model's scores that hold about as many rows each, by a few of its rows."""
     if number == 1:
         yield Limits()
         return
     column = score_column(model)
     step = max(1, prepared.rows.read // SAMPLE_ROWS)
-    rows = every_kth(prepared.table.frame, step)
+    rows = chosen_rows(prepared, step)
     sample = rows.select(column).filter(pl.col(column).is_finite()).collect()[column].sort().to_numpy()
     places = len(sample) * np.arange(1, number) // number
     edges = np.unique(sample[places]) if len(sample) else sample

@@ -77,7 +77,8 @@ def _by_score(prepared: Prepared, aggregated: Aggregated, model: str) -> Callabl
         arms = _ordered(ordered, column, ordered[TREATED].to_numpy(), aggregated)
         return _cutter(prepared, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
     if _areas_alone(prepared) and AreaRows.fits(frame[column]):
-        return _cutter(prepared, frame, AreaRows(frame[column], frame[POSITIVE]))
+        once = all(slices.slice_set.is_whole for slices in prepared.slices)
+        return _cutter(prepared, frame, AreaRows(frame[column], frame[POSITIVE], once=once))
     return _in_order(prepared, aggregated, frame, column, POSITIVE)
 
 

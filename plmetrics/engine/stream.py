@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plmetrics.core.exact_sums import PARTS
-from plmetrics.core.threads import each
-from plmetrics.engine.budget import counting_room
+from plmetrics.core.threads import each, processors, steps
+from plmetrics.engine.budget import compares_rests, counting_room
 from plmetrics.engine.encoded import FINE_SHARE, STEP_ROWS, Encoder, Group
 from plmetrics.engine.exponents import IN_BINS
 from plmetrics.engine.passes import needs_rows
@@ -31,6 +33,7 @@ from plmetrics.states.grid import (
     rolled_up,
     shape,
 )
+from plmetrics.states.rests import rest_codes
 from plmetrics.states.scores import Binning
 from plmetrics.table.predicted import score_column
 
@@ -49,19 +52,24 @@ if TYPE_CHECKING:
 
 RELIABILITY = Binning(15)
 _CELLS_PER_SLICE = 4
+_SLICES_AT_ONCE = 4
 _ROOM_IN_SINGLE = 1 << 24
 """Whole numbers up to this are exact in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Counts that one pass can make: of one model, of some members of a group, on bins of one kind."""
+    """Counts that one pass can make: of one model, of some members of a group, on bins of one kind.
+
+    With `rest` they are those of all rows but a member's.
+    """
 
     model: str
     group: Group
     bins: Bins
     first: int
     last: int
+    rest: bool = False
 
 
 def models_on_grids(
@@ -87,6 +95,11 @@ class Passes:
         self._sliced: dict[tuple[Part, int], Array] = {}
         self._kept: list[Encoded] | None = []
         self._made: dict[Part, Tally] = {}
+        self._rests = [
+            index
+            for index, slices in enumerate(prepared.slices)
+            if prepared.exact and compares_rests(prepared.request.suite, slices.slice_set.name)
+        ]
         wanted = wanted_bins(prepared)
         first = [part for kind in wanted if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in wanted if kind == "coarse" or not self._shared(kind)]
@@ -98,35 +111,53 @@ class Passes:
         """What finds the fine bin of each model's scores."""
         return self._encoder.locators
 
-    def of_model(self, model: str) -> Callable[[int], SlicedGrid]:
-        """The grids of one model by slice set."""
+    def of_model(self, model: str) -> Callable[..., SlicedGrid]:
+        """The grids of one model by slice set, or of the rest of one slice of it."""
 
-        def cut(index: int) -> SlicedGrid:
+        def cut(index: int, rest_of: int | None = None) -> SlicedGrid:
             def parts(bins: Bins) -> Iterator[tuple[int, int, Array]]:
-                whole = self._rolled(model, index, bins)
+                whole = self._rolled(model, index, bins, rest_of)
                 if whole is not None:
                     yield 0, len(whole), whole
                     return
                 for part in self._parts:
-                    if (part.model, part.group.index, part.bins) == (model, index, bins):
+                    if (part.model, part.group.index, part.bins) != (model, index, bins):
+                        continue
+                    if rest_of is None and not part.rest:
                         yield part.first, part.last, self._counts(part)
+                    elif part.rest and part.first == rest_of:
+                        yield 0, 1, self._counts(part)
 
             weighted = self._prepared.request.suite.columns.weight is not None
-            slices = len(self._prepared.slices[index])
-            fine = self._rolled(model, index, "fine")
+            slices = len(self._prepared.slices[index]) if rest_of is None else 1
+            fine = self._fine(model, index, rest_of)
             fine = np.zeros(0) if fine is None else fine[:, 0]
             return SlicedGrid(self._encoder.locators[model].edges, slices, fine, parts, weighted)
 
         return cut
 
-    def _rolled(self, model: str, index: int, bins: Bins) -> Array | None:
-        """The counts of a slice set from those of its group that the first pass made, if it did."""
+    def _fine(self, model: str, index: int, rest_of: int | None = None) -> Array | None:
+        """The fine bins of a slice set; of a rest what they leave of all rows: coarse bins are cut by it."""
+        own = self._rolled(model, index, "fine")
+        if rest_of is None or own is None:
+            return own
+        whole = self._rolled(model, 0, "fine")
+        assert whole is not None
+        left: Array = np.maximum(whole - own[rest_of], 0)
+        return left
+
+    def _rolled(self, model: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
+        """The counts of a slice set, or a rest, from those of its group that the first pass made, if it did."""
         group = self._group(index)
         size = self._members(group)
         part = Part(model, group, bins, 0, size)
         tally = self._whole.get(part)
         if tally is None or group.index is not None:
             return None if tally is None else tally.counts
+        if rest_of is not None:
+            slices = self._prepared.slices[index]
+            codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
+            return rolled_up(tally.counts, rest_codes(codes, rest_of), 1)
         if any(of.model != model for of, _ in self._sliced):
             self._sliced = {}
         found = self._sliced.get((part, index))
@@ -153,6 +184,8 @@ class Passes:
         """The parts of the first pass: fine bins, and fixed ones if they fit."""
         indices = range(len(self._prepared.slices))
         groups = {group: self._members(group) for group in map(self._group, indices)}
+        if bins != "fine" and any(self._group(index).index is not None for index in self._rests):
+            return []
         models = self._prepared.request.models
         parts = [Part(model, group, bins, 0, size) for model in models for group, size in groups.items()]
         if bins != "fine" and sum(map(self._bytes, parts)) > self._room // FINE_SHARE:
@@ -170,7 +203,7 @@ class Passes:
                 self._kept += encoded
             else:
                 self._kept = None
-        each(Tally.finish, list(tallies.values()))
+        each(methodcaller("finish"), list(tallies.values()))
         return tallies
 
     def _counts(self, part: Part) -> Array:
@@ -207,22 +240,29 @@ class Passes:
                     self._add(rows, part.model, {part: tallies[part]})
                 tallies[part].finish()
 
-            each(count, parts)
+            each(count, sorted(parts, key=lambda part: part.first - part.last))
         else:
             for frame in self._encoder.batches(list(dict.fromkeys(part.model for part in parts))):
                 self._count_frame(frame, tallies)
-            each(Tally.finish, list(tallies.values()))
+            each(methodcaller("finish"), list(tallies.values()))
         return tallies
 
     def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[Encoded]:
         """Count a batch, a few rows at a time and models side by side; gives the rows as small numbers."""
-        pieces = [(piece, self._encoder.encoded(piece)) for piece in frame.iter_slices(STEP_ROWS)]
+        some = list(frame.iter_slices(STEP_ROWS))
+        pieces = list(zip(some, each(self._encoder.encoded, some), strict=True))
+        models = [model for model in self._encoder.locators if score_column(model) in frame.columns]
+        places = np.empty((len(models), frame.height), dtype=np.uint16)
 
-        def count(model: str) -> None:
+        def count(number: int) -> None:
+            first = 0
             for piece, rows in pieces:
-                self._add(rows, model, tallies, self._encoder.locate(piece, rows, model))
+                place = places[number, first : first + piece.height]
+                first += piece.height
+                scored = self._encoder.locate(piece, rows, models[number], place)
+                self._add(rows, models[number], tallies, scored)
 
-        each(count, [model for model in self._encoder.locators if score_column(model) in frame.columns])
+        each(count, range(len(models)))
         return [rows for _, rows in pieces]
 
     def _add(
@@ -233,19 +273,22 @@ class Passes:
         placed = Placed(rows.place[model], rows.weight, rows.block, *(scored or (None, None))).take(held)
         for part, tally in tallies.items():
             if part.model == model:
-                tally.add(placed, self._encoder.members_in(rows, part.group).take(held))
+                members = self._encoder.members_in(rows, part.group)
+                if part.rest:
+                    members = members.named(rest_codes(np.arange(self._members(part.group) + 1), part.first))
+                tally.add(placed, members.take(held))
 
     def _tally(self, part: Part, spare: list[NDArray[Any]], coarse: NDArray[np.uint16] | None) -> Tally:
-        size = self._size(part)
+        size, first = self._size(part), 0 if part.rest else part.first
         single = part.bins == "coarse" and self._exact_single
         counts = _zeros(size, np.float32 if single else np.float64, spare)
         if isinstance(part.bins, Binning):
             bins = fixed_bins(part.bins, self._encoder.locators[part.model].keys)
-            return FixedTally(part.first, counts, part.bins, bins, self._exponent(part.bins))
+            return FixedTally(first, counts, part.bins, bins, self._exponent(part.bins))
         power = self._exponent(part.bins)
         if coarse is None:
-            return Tally(part.first, counts, power)
-        return CoarseTally(part.first, counts, coarse, power)
+            return Tally(first, counts, power)
+        return CoarseTally(first, counts, coarse, power)
 
     def _exponent(self, bins: Bins) -> int | None:
         """That of what is added in some bins, where its order must not show; None where it does not anyway."""
@@ -260,16 +303,23 @@ class Passes:
         def coarse(part: Part) -> NDArray[np.uint16]:
             assert part.group.index is not None
             slices = self._prepared.slices[part.group.index]
+            if part.rest:
+                left = self._fine(part.model, part.group.index, part.first)
+                assert left is not None
+                return coarse_of_fine(left[:, 0], 1)
             if self._prepared.grids is not None:
                 grid = self._prepared.grids.models[part.model]
                 return grid.coarse(self._prepared.number_of(slices), slices)[part.first : part.last]
             fine = self._rolled(part.model, part.group.index, "fine")
             assert fine is not None
-            return coarse_of_fine(fine[part.first : part.last, 0], len(slices))
+            few = [fine[low:high, 0] for low, high in steps(part.first, part.last, _SLICES_AT_ONCE)]
+            return np.concatenate(each(partial(coarse_of_fine, slices=len(slices)), few))
 
-        return dict(zip(parts, each(coarse, parts), strict=True))
+        return {part: coarse(part) for part in parts}
 
     def _shape(self, part: Part) -> tuple[int, int]:
+        if part.rest:
+            return shape(part.bins, self._encoder.locators[part.model].edges, 1)
         if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
             number = self._prepared.number_of(self._prepared.slices[part.group.index])
             return self._prepared.grids.models[part.model].coarse_bins(number), 2
@@ -291,10 +341,14 @@ class Passes:
         for model in self._prepared.request.models:
             for index, slices in enumerate(self._prepared.slices):
                 group = Group(self._prepared.cube_of(slices), index)
+                most = len(slices) if self._kept is None else -(-len(slices) // processors())
                 for bins in wanted:
-                    step = max(1, self._room // self._bytes(Part(model, group, bins, 0, 1)))
+                    step = max(1, min(most, self._room // self._bytes(Part(model, group, bins, 0, 1))))
                     for first in range(0, len(slices), step):
                         yield Part(model, group, bins, first, min(first + step, len(slices)))
+                for number in range(len(slices)) if index in self._rests else ():
+                    for bins in wanted:
+                        yield Part(model, group, bins, number, number + 1, rest=True)
 
 
 def _zeros(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDArray[Any]:
@@ -303,7 +357,9 @@ def _zeros(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDA
         if counts.shape == size and counts.dtype == dtype:
             counts.fill(0)
             return spare.pop(number)
-    return np.zeros(size, dtype=dtype)
+    counts = np.empty(size, dtype=dtype)  # in large pages where it is large; `zeros` has small ones
+    counts.fill(0)
+    return counts
 
 
 def _exact_in_single(prepared: Prepared, aggregated: Aggregated) -> bool:

@@ -316,6 +316,8 @@ class _Tables:
             for number, (named, own) in enumerate(metric.per_class())
         ]
         if _is_large(self._analysis, chunk):
+            if self._analysis.replication.draws_sums:
+                chunk.sums.draw()
             each(add, items)
         else:
             for item in items:

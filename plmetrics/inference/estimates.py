@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.estimate import Estimate, effective_blocks
+from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.inference.ordered import ordered_values
 from plmetrics.inference.summed import ModelSums
@@ -175,8 +176,9 @@ def estimate(
     if threshold is not None and np.isnan(threshold):
         status[status == "ok"] = "unreachable"
     masses = metric.denominators(chunk.sums.by_block(metric, model, prefix))
-    blocks = effective_blocks(tuple(np.asarray(mass) for mass in masses))
-    sizes = _sizes(metric, totals, masses, independent=population.independent)
+    effective = chunk.sums.effective(masses)
+    blocks = reduce(np.minimum, effective)
+    sizes = _sizes(metric, totals, effective, independent=population.independent)
     clean = np.where(status == "ok", value, np.nan)
     kind: ReplicateKind = weights.kind if isinstance(weights, Nudges) else "bootstrap"
     groups = chunk.sums.held(f"{prefix}n") if isinstance(weights, Nudges) else None
@@ -205,11 +207,11 @@ def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: in
 
 
 def _sizes(
-    metric: Metric, totals: object, masses: tuple[Array, ...], *, independent: bool
+    metric: Metric, totals: object, effective: tuple[NDArray[np.int64], ...], *, independent: bool
 ) -> tuple[Array, ...]:
     if independent:
         return tuple(np.asarray(mass, dtype=np.float64) for mass in metric.denominators(totals))
-    return tuple(effective_blocks((np.asarray(mass),)).astype(np.float64) for mass in masses)
+    return tuple(blocks.astype(np.float64) for blocks in effective)
 
 
 def _notes(metric: Metric, totals: object, status: Texts) -> Texts:

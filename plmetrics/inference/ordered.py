@@ -6,7 +6,7 @@ rows x replicates are few, replicates are exact as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,32 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.quantiles import Quantile
-from plmetrics.core import ops
 from plmetrics.core.placements import placed
-from plmetrics.core.threads import each, processors
+from plmetrics.core.threads import each, processors, steps
+from plmetrics.inference.coarse_replicates import SLICES_AT_ONCE, coarse_replicates, stacked
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.inference.products import drawn_bins
 from plmetrics.inference.quantiles import quantile_values
 from plmetrics.inference.rests import end_to_end
-from plmetrics.inference.weights import Nudges, replicated
+from plmetrics.inference.views import bin_view, score_view
+from plmetrics.inference.weights import Nudges
 from plmetrics.states.points import SlicedPoints
-from plmetrics.states.scores import BIN_CHANNELS, CLASSES, replicates_rows, resample
-from plmetrics.states.sums import View
+from plmetrics.states.scores import replicates_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.states.scores import Binning, SlicedScores
+    from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]
-Replicated = tuple[Array, Array | None]
-"""Replicates `[replicate, slice]`, and their deviations where the metric is a norm."""
 
-_SLICES_AT_ONCE = 4
-_ROOM_IN_SINGLE = 1 << 30
 _WORTH_A_THREAD = 1 << 20
-_POINTS_AT_ONCE = 1 << 19
-_LEAST_AT_ONCE = 64
 
 
 def ordered_values(
@@ -90,7 +86,7 @@ def _by_points(
                 replicates, deviations = replicates | drawn[0], deviations | drawn[1]
         else:
             values = {text: found.value for text, found in made.items()}
-            replicates, deviations = _coarse_replicates(metrics, sliced, weights, values)
+            replicates, deviations = coarse_replicates(metrics, sliced, weights, values)
     return {
         text: replace(found, replicates=replicates.get(text), deviations=deviations.get(text))
         for text, found in made.items()
@@ -186,7 +182,7 @@ def _exact_replicates(
                 found[metric.text].append(defined(metric, replicate))
                 if metric.kind == "norm":
                     moved[metric.text].append(metric.deviation(replicate, point))
-        return _stacked(found, axis=0), _stacked(moved, axis=0)
+        return stacked(found, axis=0), stacked(moved, axis=0)
 
     if isinstance(weights, Nudges):
         made = [of_some(part) for part in weights.rows()]
@@ -201,102 +197,22 @@ def _shares(size: int) -> int:
     return processors() if size >= _WORTH_A_THREAD else 1
 
 
-def _coarse_replicates(
-    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, values: Mapping[str, Array]
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-    moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
-    scores = sliced.coarse_scores() if any(metric.reads_scores for metric in metrics) else None
-    drawing = _Drawing.of(weights, sliced)
-    for first, last, counts in sliced.block_counts(weights.shape[1]):
-
-        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[Replicated]:
-            low, high = step
-            part = counts[low - first : high - first]
-            beside = {} if scores is None else {"score": scores[low:high, None]}
-            own = {text: value[low:high] for text, value in values.items()}
-            return _of_few(metrics, own, drawing, part, beside)
-
-        for made in each(of_few, list(_steps(first, last))):
-            for metric, (shifted, deviation) in zip(metrics, made, strict=True):
-                found[metric.text].append(shifted)
-                if deviation is not None:
-                    moved[metric.text].append(deviation)
-    return _stacked(found, axis=1), _stacked(moved, axis=1)
-
-
-def _of_few(
-    metrics: Sequence[Metric],
-    values: Mapping[str, Array],
-    drawing: _Drawing,
-    counts: Array,
-    beside: Mapping[str, Array],
-) -> list[Replicated]:
-    """Replicates of a few slices, moved by what coarse bins cost the value, and their deviations if asked for."""
-    coarse = _channel_view(counts.sum(axis=1, dtype=np.float64)[:, None], drawing.channels, beside)
-    shifts = [values[metric.text][:, None] - finalised(metric, coarse) for metric in metrics]
-    found: list[list[Array]] = [[] for _ in metrics]
-    moved: list[list[Array]] = [[] for _ in metrics]
-    for drawn in drawing.replicates(counts):
-        replicate = _channel_view(drawn, drawing.channels, beside)
-        for place, metric in enumerate(metrics):
-            found[place].append(np.clip(defined(metric, replicate) + shifts[place], *metric.range).T)
-            if metric.kind == "norm":
-                moved[place].append(metric.deviation(replicate, coarse).T)
-    return [
-        (np.concatenate(own), np.concatenate(away) if away else None)
-        for own, away in zip(found, moved, strict=True)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawing:
-    """What coarse counts of blocks are multiplied with; `single` is W in single precision, for counts of classes."""
-
-    weights: Array | Nudges
-    single: NDArray[np.float32] | None
-    channels: tuple[str, ...]
-
-    @classmethod
-    def of(cls, weights: Array | Nudges, sliced: SlicedScores) -> _Drawing:
-        """The weights that suit some scores."""
-        halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES
-        return cls(weights, np.asarray(weights, dtype=np.float32) if halves else None, sliced.channels)
-
-    def replicates(self, counts: Array) -> Iterator[Array]:
-        """Replicates of counts `[slice, block, bin, channel]`, so many at a time as stay near the processor.
-
-        Single precision takes half the time, where products of their totals have room in it. They are on the scale of
-        the rows: a metric of the top k compares k with weights. A block that is moved a little would be lost in it.
-        """
-        weights: NDArray[Any] | Nudges = self.weights
-        if isinstance(weights, Nudges):
-            yield replicated(weights, counts)
-            return
-        largest = float(np.max(counts, initial=0))
-        fits = largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE
-        if self.single is not None and fits:
-            weights, counts = self.single, counts.astype(np.float32, copy=False)
-        step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
-        for first in range(0, len(weights), step):
-            yield resample(weights[first : first + step], counts)
-
-
 def _by_bins(
     metrics: Sequence[Metric], binning: Binning, sliced: SlicedScores, weights: Array | Nudges | None
 ) -> dict[str, OrderedValues]:
     found: dict[str, list[OrderedValues]] = {metric.text: [] for metric in metrics}
+    single = np.asarray(weights, dtype=np.float32) if isinstance(weights, np.ndarray) else None
     for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
 
         def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[OrderedValues]:
             part = counts[step[0] - first : step[1] - first]
             whole = part.sum(axis=1)
-            replicate = None if weights is None else bin_view(replicated(weights, part))
+            replicate = None if weights is None else bin_view(drawn_bins(weights, single, part))
             return [
                 _on_bins(metric, whole, None if metric.kind == "extreme" else replicate) for metric in metrics
             ]
 
-        for made in each(of_few, list(_steps(first, last))):
+        for made in each(of_few, steps(first, last, SLICES_AT_ONCE)):
             for metric, values in zip(metrics, made, strict=True):
                 found[metric.text].append(values)
     return {text: _end_to_end(parts) for text, parts in found.items()}
@@ -329,50 +245,6 @@ def _end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
     )
 
 
-def score_view(state: Mapping[str, Any], *, coarse: bool = False, joined: bool = False) -> View:
-    """Points of each class, or of each arm, with their totals, as a metric reads them.
-
-    `coarse` points are bins of a replicate's state, in which a metric that looks for a threshold may look further;
-    `joined` ones are runs of scores without positives between them.
-    """
-    of_arms = "treated" in state
-    held, rest = ("treated", "control") if of_arms else ("positive", "negative")
-    one, other = ops.total(state[held]), ops.total(state[rest])
-    names = ("treated_weight", "control_weight") if of_arms else ("positives", "negatives")
-    totals = {**dict(zip(names, (one, other), strict=True)), "weight": one + other, "n": one + other}
-    return View({**state, **totals, "coarse": coarse, "joined": joined})
-
-
-def bin_view(counts: Array) -> View:
-    """Bins `[..., bin, channel]` as a metric reads them."""
-    weight, positive = counts[..., 0].sum(axis=-1), counts[..., 1].sum(axis=-1)
-    channels = dict(zip(BIN_CHANNELS, np.moveaxis(counts, -1, 0), strict=False))
-    return View(
-        {
-            **channels,
-            "weight": weight,
-            "n": weight,
-            "positives": positive,
-            "negatives": weight - positive,
-        }
-    )
-
-
-def _channel_view(counts: Array, names: tuple[str, ...], beside: Mapping[str, Array]) -> View:
-    """Points `[..., point, channel]` as a metric reads them."""
-    channels = dict(zip(names, np.moveaxis(counts, -1, 0), strict=True))
-    return score_view({**beside, **channels}, coarse=True)
-
-
-def _steps(first: int, last: int) -> Iterator[tuple[int, int]]:
-    for low in range(first, last, _SLICES_AT_ONCE):
-        yield low, min(low + _SLICES_AT_ONCE, last)
-
-
 def _end_on_end(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
     """Replicates of several shares as one."""
     return {text: np.concatenate([part[text] for part in parts]) for text in parts[0]}
-
-
-def _stacked(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
-    return {text: np.concatenate(arrays, axis=axis) for text, arrays in parts.items()}

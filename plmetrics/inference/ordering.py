@@ -39,7 +39,7 @@ def ordered_stage(
     of a slice set by its number. Only `exact` ones, which are sorted rows, give those of a rest.
     """
     out: OrderedByPlace = {}
-    drawing = Drawing(analysis.level, analysis.replication.counts)
+    drawing = Drawing(analysis.level, analysis.replication.counts if analysis.suite.curves else None)
     for model, value, of_set in scores:
         for index, states in enumerate(analysis.sets):
             drawn_here = _curves_of(analysis, states.slices) if value is None else []

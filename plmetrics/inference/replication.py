@@ -87,6 +87,16 @@ class Replication:
         """Whether anything needs resampled blocks."""
         return bool(self._suite.curves) or any("bootstrap" in kinds for kinds in self._leaves.values())
 
+    @cached_property
+    def draws_sums(self) -> bool:
+        """Whether sums are resampled."""
+        return any(
+            leaf.family == "sums" and "bootstrap" in self.kinds(own)
+            for metric in self._suite.computed
+            for _, own in metric.per_class()
+            for leaf in leaves(own)
+        )
+
     @property
     def blocks(self) -> int:
         """The number of blocks, 0 without any."""

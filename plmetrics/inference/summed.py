@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import mix
+from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.products import exact_in_single
 from plmetrics.states.sums import View, as_tuple
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_WHOLE_IN_SINGLE = 1 << 24
 _FACTORS = np.uint64(1 << 20)
 """Of whole numbers with a sum below 2^24: sums with such factors are exact in double precision."""
 
@@ -39,9 +40,11 @@ class ModelSums:
 
     def __init__(self, blocks: Mapping[str, Array], weights: ResamplingWeights | None) -> None:
         self._blocks = blocks
+        self._columns = {id(column) for column in blocks.values()}
         self._weights = weights
         self._totals: dict[str, Array] = {}
         self._resampled: dict[str, Array] = {}
+        self._effective: dict[int, NDArray[np.int64]] = {}
         self._lock = Lock()
 
     def totals(self, metric: Metric, model: str, population: str) -> View:
@@ -58,6 +61,17 @@ class ModelSums:
             return self._view(metric, model, population, self._resample)
         return self._view(metric, model, population, lambda column: nudges.of(self._blocks[column]).T)
 
+    def effective(self, masses: tuple[Array, ...]) -> tuple[NDArray[np.int64], ...]:
+        """`[slice]` effective numbers of blocks of each mass `[slice, block]`; those of a column are found once."""
+        return tuple(self._effective_of(np.asarray(mass)) for mass in masses)
+
+    def _effective_of(self, mass: Array) -> NDArray[np.int64]:
+        if id(mass) not in self._columns:
+            return effective_blocks((mass,))
+        if id(mass) not in self._effective:
+            self._effective[id(mass)] = effective_blocks((mass,))
+        return self._effective[id(mass)]
+
     def held(self, column: str) -> NDArray[np.int64]:
         """`[slice]` numbers of blocks in which a column is not 0."""
         held: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
@@ -70,13 +84,16 @@ class ModelSums:
                 self._totals[column] = self._blocks[column].sum(axis=1)
         return self._totals[column]
 
-    def _resample(self, column: str) -> Array:
+    def draw(self) -> None:
+        """Resample now, while all processors are free for one product."""
         with self._lock:
-            if not self._resampled:
-                assert self._weights is not None
+            if not self._resampled and self._weights is not None:
                 names = [name for name in self._blocks if "|differs|" not in name and name not in _UNREAD]
                 with np.errstate(over="ignore", invalid="ignore"):
                     self._resampled = _drawn(self._weights, {name: self._blocks[name] for name in names})
+
+    def _resample(self, column: str) -> Array:
+        self.draw()
         return self._resampled[column]
 
     def _view(self, metric: Metric, model: str, population: str, read: Callable[[str], Array]) -> View:
@@ -94,22 +111,28 @@ def _drawn(weights: ResamplingWeights, columns: Mapping[str, Array]) -> dict[str
     Counts take half the time: in single precision nothing of them is lost, however they are added. Nothing is
     multiplied of what follows from others.
     """
-    counted = {name: column for name, column in columns.items() if _exact_in_single(column)}
+    counted = {name: column for name, column in columns.items() if exact_in_single(column)}
     follows = following(counted)
     kept = [name for name in counted if name not in follows]
     summed = [name for name in columns if name not in counted]
     out: dict[str, Array] = {}
     if kept:
         states = np.concatenate([columns[name] for name in kept], dtype=np.float32)
-        resampled = np.matmul(states, weights.single.T).astype(np.float64)
+        resampled = np.empty((len(states), len(weights.counts)))
+        for own, drawn in weights.parts(np.float32):
+            resampled[:, own] = np.matmul(states, drawn.T)
         out |= zip(kept, (part.T for part in np.split(resampled, len(kept))), strict=True)
     for name, (whole, other) in follows.items():
         out[name] = out[whole] if other is None else out[whole] - out[other]
     if summed:
         states = np.concatenate([columns[name] for name in summed])
-        room = np.empty((len(states), len(weights.counts)))
-        resampled = product(weights.matrix, states.T, room.T)
-        out |= zip(summed, np.split(resampled, len(summed), axis=1), strict=True)
+        resampled = np.empty((len(states), len(weights.counts)))
+        for own, drawn in weights.parts(np.float64):
+            room = resampled[:, own].T
+            made = product(drawn, states.T, room)
+            if made is not room:
+                room[...] = made
+        out |= zip(summed, (part.T for part in np.split(resampled, len(summed))), strict=True)
     return out
 
 
@@ -149,11 +172,3 @@ def _sign(column: Array) -> int:
     by_slice = column @ (mix(np.arange(1, blocks + 1, dtype=np.uint64)) % _FACTORS).astype(np.float64)
     odd = mix(np.arange(1, slices + 1, dtype=np.uint64)) | np.uint64(1)
     return int((by_slice.astype(np.uint64) * odd).sum())
-
-
-def _exact_in_single(column: Array) -> bool:
-    """Whether any sum of as many blocks as there are is a whole number that single precision holds."""
-    largest = np.max(column, initial=0.0) * column.shape[1]
-    if not largest < _WHOLE_IN_SINGLE or np.min(column, initial=0.0) < 0:
-        return False
-    return bool((column == np.rint(column)).all())

@@ -23,6 +23,8 @@ TILT = 1e-3
 _ROWS_AT_ONCE = 256
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
 _DRAWS_AT_ONCE = 1 << 17
+_WORTH_KEEPING = 1 << 22
+_PART = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,23 @@ class ResamplingWeights:
     def single(self) -> NDArray[np.float32]:
         """The same in single precision, for products whose terms and sums are whole numbers below 2^24."""
         return self.counts.astype(np.float32)
+
+    def parts(self, kind: type[np.floating[Any]]) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """W as a factor of products in single or double precision: some replicates at a time, where it is large.
+
+        A large W is not kept in another form. Each part is in the room of the one before.
+        """
+        replicates, blocks = self.counts.shape
+        if self.counts.size <= _WORTH_KEEPING:
+            yield slice(0, replicates), self.single if kind is np.float32 else self.matrix
+            return
+        step = max(1, _PART // max(1, blocks))
+        room = np.empty((step, blocks), dtype=kind)
+        for first in range(0, replicates, step):
+            own = slice(first, min(first + step, replicates))
+            part = room[: own.stop - first]
+            np.copyto(part, self.counts[own])
+            yield own, part
 
     @property
     def scaled(self) -> NDArray[np.float64]:

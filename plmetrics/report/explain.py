@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _UNKNOWN = "?"
+_NAMED = 3
 
 
 def explain_json(found: Explanation) -> str:
@@ -43,7 +44,7 @@ def explain_text(found: Explanation, width: int = 100, *, color: bool = False) -
     """The explanation in lines of at most `width` cells (40 at the least)."""
     width = max(width, NARROWEST)
     sections = [_head(found, width), _reads(found, width), _sets(found, width), _cubes(found, width)]
-    sections += [_passes(found, width), _memory(found, width), _advice(found, width)]
+    sections += [_passes(found, width), _memory(found, width), _state(found, width), _advice(found, width)]
     return to_text(separated(sections), width, color=color)
 
 
@@ -169,6 +170,24 @@ def _memory(found: Explanation, width: int) -> list[Text]:
         how = "exact: the sorted rows fit" if found.exact else "counted on a grid, with a bound"
         said.append(("ordered metrics", how))
     return heading("Memory", width=width) + _listed(said, width)
+
+
+def _state(found: Explanation, width: int) -> list[Text]:
+    """What a state would hold, and what needs the rows: a few of those."""
+    state = found.state
+    if state is None:
+        return []
+    kept = f"{count(state.kept)} of {plural(found.metrics, 'metric')}"
+    said = [("keeps", kept if state.kept < found.metrics else f"all of {plural(found.metrics, 'metric')}")]
+    if state.rows is not None and state.bytes is not None:
+        beside = ", beside what drift counts" if state.drift else ""
+        said.append(("size", f"about {plural(state.rows, 'row')}, {size(state.bytes)}{beside}"))
+    named = [why if why.startswith(place) else f"{place}: {why}" for place, why in state.needs_rows[:_NAMED]]
+    if len(state.needs_rows) > _NAMED:
+        named[-1] += f"; and {len(state.needs_rows) - _NAMED} more"
+    said += [("" if index else "refuses", printable(text)) for index, text in enumerate(named)]
+    remark = "what `plmetrics state` would write of these rows, to be merged with those of others"
+    return heading("State", remark, width) + _listed(said, width)
 
 
 def _advice(found: Explanation, width: int) -> list[Text]:

@@ -23,7 +23,8 @@ import polars as pl
 from plmetrics.core.results import first_rows
 from plmetrics.inference.kept import sharing
 from plmetrics.inference.paired_runs import PairedRuns
-from plmetrics.runs.fingerprint import fingerprint
+from plmetrics.runs.fingerprint import fingerprint, said_by
+from plmetrics.runs.meanings import misleading, read_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,8 +41,6 @@ _NOT_INDEPENDENT = (
     "their values are not independent, and smaller differences than the intervals say may be real"
 )
 _COSMETIC = frozenset({"name", "output", "memory", "data"})
-_MEANING = frozenset({"task", "columns", "positive", "classes", "calibrate", "min_rows", "data"})
-_BY_NAME = ("models", "slices")
 _CHANGED = ("beyond_interval", "value", "status", "new", "gone")
 _ORDER = ("status", "beyond_interval", "value", "gone", "new", "within_interval", "same")
 
@@ -95,16 +94,8 @@ def compare_runs(before: Outcome, after: Outcome) -> Diff:
 
 def not_alike(before: Outcome, after: Outcome) -> list[str]:
     """What makes values of two runs mean different things, or samples of them no independent ones: in words."""
-    one, other = _said(before), _said(after)
-    differing = [key for key in _differing(one, other) if key in _MEANING]
-    for key in _BY_NAME:
-        mine, yours = one.get(key, {}), other.get(key, {})
-        differing += [f"{key}.{name}" for name in mine if name in yours and mine[name] != yours[name]]
     intervals = None not in (before.suite.uncertainty, after.suite.uncertainty)
-    shared = _Pairing(before, after).notes(judged=intervals)
-    if not differing:
-        return shared
-    return [f"the suites differ: {', '.join(differing)}; values of one name mean different things", *shared]
+    return [*_other_meanings(before, after), *_Pairing(before, after).notes(judged=intervals)]
 
 
 def run_name(result: Outcome) -> str:
@@ -265,9 +256,11 @@ def _notes(before: Outcome, after: Outcome) -> list[str]:
     notes = [note for result in (before, after) for note in getattr(result, "notes", ())]
     prints = [_fingerprint(result) for result in (before, after)]
     if prints[0] != prints[1]:
-        keys = _differing(_said(before), _said(after))
-        where = f": {', '.join(keys)}" if keys else ""
-        notes.append(f"the suites differ{where}; values of one name may mean different things")
+        keys = _differing(said_by(before), said_by(after))
+        notes.append("the suites differ" + (f": {', '.join(keys)}" if keys else ""))
+    notes += _other_meanings(before, after)
+    elsewhere = read_elsewhere(said_by(before), said_by(after))
+    notes += [f"model '{name}' reads other columns: its {words}" for name, words in elsewhere.items()]
     levels = [result.suite.uncertainty.level for result in (before, after) if result.suite.uncertainty]
     if len(set(levels)) > 1:
         notes.append(f"the intervals are of different levels: {levels[0]:g} and {levels[1]:g}")
@@ -277,16 +270,14 @@ def _notes(before: Outcome, after: Outcome) -> list[str]:
     return notes
 
 
+def _other_meanings(before: Outcome, after: Outcome) -> list[str]:
+    found = misleading(said_by(before), said_by(after), after.suite.metrics)
+    return [f"{'; '.join(found)}: values of one name mean different things"] if found else []
+
+
 def _fingerprint(result: Outcome) -> str:
     stored = result.record.get("fingerprint")
     return fingerprint(result.suite) if stored is None else str(stored)
-
-
-def _said(result: Outcome) -> Mapping[str, Any]:
-    from plmetrics.runs.fingerprint import as_said
-
-    stored = result.record.get("suite")
-    return as_said(result.suite) if stored is None else stored
 
 
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.suite.model import canonical
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.model import Suite
 
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
@@ -26,6 +29,12 @@ def as_said(suite: Suite) -> dict[str, Any]:
     """The suite as JSON-able data: what stands at its default left out, credentials in addresses masked."""
     said: dict[str, Any] = _masked(suite.model_dump(mode="json", exclude_defaults=True))
     return said
+
+
+def said_by(result: Outcome) -> Mapping[str, Any]:
+    """What the suite of a result says: as it was written, or else as it is."""
+    stored: Mapping[str, Any] | None = result.record.get("suite")
+    return as_said(result.suite) if stored is None else stored
 
 
 def masked(text: str) -> str:

@@ -190,4 +190,4 @@ def _head(path: Path, text: str) -> Head:
         made = said.get("versions", {}).get("plmetrics", "?")
         msg = f"{path} is of format {said.get('format')} (plmetrics {made}), and this version reads format {FORMAT}"
         raise StateFault(Problem(msg, hint="write it again from the rows with this version"))
-    return Head.read(text)
+    return Head.read(said)

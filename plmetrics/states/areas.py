@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from plmetrics.states.scores import CLASSES, grouped
+from plmetrics.core.threads import each, processors
+from plmetrics.states.scores import CLASSES
+from plmetrics.states.sorting import by_slice, sort_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     import polars as pl
     from numpy.typing import NDArray
@@ -28,17 +30,23 @@ _CLASS = np.uint64(1)
 _PIECE = 1 << 16
 """So many rows are looked at together: what is found out about them stays in the processor's cache."""
 
+_PACKED = 1 << 18
+"""So many rows are packed at a time."""
+
+_ALONE = 4
+"""Fewer pieces are looked at sooner than a thread has begun."""
+
 
 class AreaRows:
-    """One model's rows in any order. Scores that are not negative sort by their bits."""
+    """One model's rows in any order. Scores that are not negative sort by their bits.
 
-    def __init__(self, score: pl.Series, positive: pl.Series) -> None:
+    With `once` they are asked for all of them as one slice and for nothing else, and are sorted where they lie.
+    """
+
+    def __init__(self, score: pl.Series, positive: pl.Series, *, once: bool = False) -> None:
         self.keys: Keys = np.empty(len(score), dtype=np.uint64)
-        last = 0
-        for part in score.get_chunks():  # one long array would be made only to be read once
-            first, last = last, last + len(part)
-            np.left_shift(part.to_numpy().view(np.uint64), _CLASS, out=self.keys[first:last])
-        self.keys |= positive.to_numpy()
+        self._once = once
+        each(lambda piece: _pack(piece, positive, self.keys), list(_pieces(score)))
 
     @staticmethod
     def fits(score: pl.Series) -> bool:
@@ -48,13 +56,12 @@ class AreaRows:
 
     def regroup(self, codes: Codes | None, slices: int) -> SlicedAreas:
         """The areas of a slice set; `codes` is None where all rows are one slice, -1 for rows of none."""
+        assert codes is None or not self._once
         if codes is None:
-            keys, offsets = self.keys.copy(), np.array([0, len(self.keys)])
+            keys, offsets = self.keys if self._once else self.keys.copy(), np.array([0, len(self.keys)])
         else:
-            order, offsets = grouped(codes, slices)
-            keys = self.keys[order]
-        for first, last in pairwise(offsets.tolist()):
-            keys[first:last].sort()
+            keys, offsets = by_slice(self.keys, codes, slices)
+        sort_slices(keys, offsets)
         return SlicedAreas.of(keys, offsets)
 
 
@@ -73,11 +80,12 @@ class SlicedAreas:
     @classmethod
     def of(cls, keys: Keys, offsets: Codes) -> SlicedAreas:
         """The areas of rows that lie slice after slice, ascending within each."""
-        places = _places(keys, lambda part: part & _CLASS, 0)
-        positives = np.diff(np.searchsorted(places, offsets))
-        before = _by_slice(places, places, offsets) - positives * offsets[:-1]
+        parts = each(lambda share: _part(keys, offsets, *share), _shares(len(keys)))
+        positives, places = np.sum([part[:2] for part in parts], axis=0)
+        before = places - positives * offsets[:-1]
         above = before - positives * (positives - 1) // 2
-        won = above - _tied_pairs(keys, offsets) / 2.0
+        last = np.concatenate([part[2] for part in parts])
+        won = above - _tied_pairs(keys, offsets, last) / 2.0
         return cls(won, positives, np.diff(offsets) - positives)
 
     @property
@@ -94,9 +102,52 @@ class SlicedAreas:
         return state
 
 
-def _tied_pairs(keys: Keys, offsets: Codes) -> Codes:
-    """Pairs of a negative and a positive with the same score, by slice."""
-    last = _places(keys, lambda part: (part[1:] ^ part[:-1]) == _CLASS, 1)
+def _pieces(score: pl.Series) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """The scores as they lie, and where each piece begins: one long array would be made only to be read once."""
+    at = 0
+    for chunk in score.get_chunks():
+        held = chunk.to_numpy()
+        for first in range(0, len(held), _PACKED):
+            yield at + first, held[first : first + _PACKED]
+        at += len(held)
+
+
+def _pack(piece: tuple[int, NDArray[np.float64]], positive: pl.Series, out: Keys) -> None:
+    first, score = piece
+    own = out[first : first + len(score)]
+    np.left_shift(score.view(np.uint64), _CLASS, out=own)
+    own |= positive.slice(first, len(score)).to_numpy()
+
+
+def _shares(rows: int) -> list[tuple[int, int]]:
+    """Stretches of rows, as many as there is work for, each of whole pieces."""
+    pieces = -(-rows // _PIECE)
+    ends = np.linspace(0, pieces, max(1, min(processors(), pieces // _ALONE)) + 1).astype(np.int64) * _PIECE
+    return list(pairwise(np.minimum(ends, rows).tolist()))
+
+
+def _part(keys: Keys, offsets: Codes, first: int, last: int) -> tuple[Codes, Codes, Codes]:
+    """Of a stretch of rows: positives by slice, the sum of their places, and where a score has both classes.
+
+    There the place is that of the last negative.
+    """
+    count, total = np.zeros((2, len(offsets) - 1), dtype=np.int64)
+    ties = [np.zeros(0, dtype=np.int64)]
+    for begin in range(first, last, _PIECE):
+        part = keys[begin : min(begin + _PIECE, last) + 1]
+        own = part[:_PIECE]
+        classes = own.astype(np.uint8) & np.uint8(1)
+        places = np.flatnonzero(classes.view(np.bool_)) + begin
+        low = np.searchsorted(offsets, begin, side="right") - 1
+        high = np.searchsorted(offsets, begin + len(own))
+        count[low:high] += np.diff(np.searchsorted(places, offsets[low : high + 1]))
+        total[low:high] += _by_slice(places, places, offsets[low : high + 1])
+        ties.append(np.flatnonzero((part[1:] ^ part[:-1]) == _CLASS) + begin)
+    return count, total, np.concatenate(ties)
+
+
+def _tied_pairs(keys: Keys, offsets: Codes, last: Codes) -> Codes:
+    """Pairs of a negative and a positive with the same score, by slice, from the last negatives of such scores."""
     last = last[~np.isin(last + 1, offsets)]
     if len(last) == 0:
         return np.zeros(len(offsets) - 1, dtype=np.int64)
@@ -111,13 +162,6 @@ def _starts(keys: Keys, offsets: Codes) -> Codes:
     np.not_equal(keys[1:], keys[:-1], out=change[1:-1])
     change[offsets] = True
     return np.flatnonzero(change)
-
-
-def _places(keys: Keys, test: Callable[[Keys], NDArray[Any]], beyond: int) -> Codes:
-    """Where a test holds, which looks at so many keys beyond each."""
-    firsts = range(0, len(keys), _PIECE)
-    found = [np.flatnonzero(test(keys[first : first + _PIECE + beyond])) + first for first in firsts]
-    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
 
 
 def _by_slice(places: Codes, values: Codes, offsets: Codes) -> Codes:

@@ -30,7 +30,7 @@ FINE_BINS = 20_000
 Bins = Literal["fine", "coarse"] | Binning
 _LONG_RUN = 512
 _DENSE_SHARE = 0.5
-_ROOM_IN_32_BITS = 1 << 32
+_ROOM_IN_32_BITS = 1 << 31
 
 
 def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
@@ -94,8 +94,12 @@ class Members:
 
     def each(self) -> Codes:
         """The code of each row."""
+        return self.spread(self.code.astype(np.int64))
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The value of each row, from those of the runs."""
         ends = np.append(self.starts[1:], self.rows)[: len(self.starts)].astype(np.int64)
-        return np.repeat(self.code.astype(np.int64), ends - self.starts)
+        return np.repeat(values, ends - self.starts)
 
     def runs(self) -> Iterator[tuple[int, slice]]:
         """The runs, each with its rows."""
@@ -107,9 +111,9 @@ class Members:
 class Tally:
     """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
 
-    Keys of rows wait until there are as many of them as counts: then they are counted by one pass over both, which lets
-    other threads run. `finish` counts what still waits. With an `exponent` what rows weigh is added so that their order
-    does not show: no value is further from 0 than about 2 to that power.
+    Keys of rows of one slice wait until there are as many of them as counts: then they are counted by one pass over
+    both. `finish` counts what still waits. With an `exponent` what rows weigh is added so that their order does not
+    show: no value is further from 0 than about 2 to that power.
     """
 
     def __init__(self, first: int, counts: NDArray[Any], exponent: int | None = None) -> None:
@@ -119,12 +123,11 @@ class Tally:
         self._waiting: dict[int, list[NDArray[Any]]] = {}
         self._size = math.prod(counts.shape[1:])
         self._width = math.prod(counts.shape[2:])
-        self._key = np.uint32 if self._size <= _ROOM_IN_32_BITS else np.int64
 
     def add(self, rows: Placed, members: Members) -> None:
         """Count some rows: run by run where runs are long, for one slice at a time is fewer steps a row."""
-        if members.rows < _LONG_RUN * len(members.code):
-            self._add_mixed(rows, members.each() - self.first)
+        if rows.weight is not None or members.rows < _LONG_RUN * len(members.code):
+            self._add_mixed(rows, members)
             return
         for code, run in members.runs():
             if 0 <= code - self.first < len(self.counts):
@@ -138,69 +141,73 @@ class Tally:
             self._parts.join()
 
     def _add_run(self, rows: Placed, member: int) -> None:
-        """Count rows of one slice."""
-        place = self._place(rows, member)
-        if rows.block is None or self.counts.shape[1] == 1:
-            key = place.astype(self._key)
-        else:
-            key = np.multiply(rows.block, self._width, dtype=self._key)
-            key += place
-        self._sum_run(member, key, rows)
-
-    def _sum_run(self, member: int, key: NDArray[Any], rows: Placed) -> None:
-        """Add what rows of one slice weigh at their keys, now or later."""
-        if rows.weight is not None:
-            self._sum(member, key, rows)
-            return
+        """Count rows of one slice, now or later."""
         waiting = self._waiting.setdefault(member, [])
-        waiting.append(key)
+        waiting.append(self._keys(rows, self._place(rows, member), self._size))
         if sum(map(len, waiting)) >= self._size:
             self._count_waiting(member)
 
     def _count_waiting(self, member: int) -> None:
-        key = np.concatenate(self._waiting.pop(member), dtype=np.int64)
-        add_at(self.counts[member].reshape(-1), key, None)
+        add_at(self.counts[member].reshape(-1), np.concatenate(self._waiting.pop(member)), None)
 
-    def _add_mixed(self, rows: Placed, code: Codes) -> None:
-        """Count rows each of a slice of its own."""
-        slices, blocks = self.counts.shape[:2]
-        held = np.flatnonzero((code >= 0) & (code < slices))
-        if len(held) < len(code):
-            code, rows = code[held], rows.take(held)
-        key = code * blocks
-        if rows.block is not None and blocks > 1:
-            key += rows.block
-        key *= self._width
-        key += self._place(rows, code)
-        self._sum(None, key, rows)
+    def _add_mixed(self, rows: Placed, members: Members) -> None:
+        """Count rows of several slices: among the counts from the first of these to the last."""
+        code = members.code.astype(np.int64) - self.first
+        held = (code >= 0) & (code < len(self.counts))
+        if not held.any():
+            return
+        lowest, highest = int(code[held].min()), int(code[held].max())
+        number = members.spread(code)
+        if not held.all():
+            index = np.flatnonzero(members.spread(held))
+            number, rows = number[index], rows.take(index)
+        first, room = lowest * self._size, (highest + 1 - lowest) * self._size
+        key = self._keys(rows, self._place(rows, number), room)
+        key += ((number - lowest) * self._size).astype(key.dtype, copy=False)
+        self._sum(slice(first, first + room), key, rows)
 
-    def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:  # noqa: ARG002
-        """Where each row counts among the bins of its slice and block; `code` is its slice, or that of all."""
+    def _keys(self, rows: Placed, place: NDArray[Any], room: int) -> NDArray[Any]:
+        """Where each row counts in its slice, given where it does in its block, as numbers with so much room."""
+        kind = np.int32 if room < _ROOM_IN_32_BITS else np.int64
+        if rows.block is None or self.counts.shape[1] == 1:
+            return place.astype(kind)
+        key: NDArray[Any] = np.multiply(rows.block, self._width, dtype=kind)
+        key += place.astype(kind, copy=False)
+        return key
+
+    def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
+        """Where each row counts among the bins of its block; `number` is its slice among those here, or that of all."""
         return rows.place
 
-    def _sum(self, member: int | None, key: NDArray[Any], rows: Placed) -> None:
-        """Add what the rows weigh at their keys, among the counts of one slice or of all."""
-        self._add_at(member, key, rows.weight)
+    def _sum(self, some: slice, key: NDArray[Any], rows: Placed) -> None:
+        """Add what the rows weigh at their keys, among some of the counts."""
+        self._add_at(some, key, rows.weight)
 
-    def _add_at(
-        self, member: int | None, key: NDArray[Any], values: Array | None, channel: int | None = None
-    ) -> None:
-        """Add values, or ones, at some keys: among all counts, or those of a channel."""
+    def _add_at(self, some: slice, key: NDArray[Any], values: Array | None) -> None:
+        """Add values, or ones, at some keys."""
         pairs: Iterable[tuple[NDArray[Any], Array | None]] = [(self.counts, values)]
         if values is not None and self._parts is not None:
             pairs = self._parts.cut(values)
         for counts, part in pairs:
-            here = counts if member is None else counts[member]
-            one = here.reshape(-1) if channel is None else here.reshape(-1, here.shape[-1])[:, channel]
-            add_at(one, key, part)
+            add_at(counts.reshape(-1)[some], key, part)
 
 
 def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
-    """Add weights, or ones, at some keys: by a pass over all of `flat` where keys are many, for that is faster."""
+    """Add weights, or ones, at some keys: by a pass over all of `flat` where keys are many, for that is faster.
+
+    That pass is the product of a sparse matrix, a row a key, with one: unlike `bincount` it lets other threads run.
+    """
     if len(key) < _DENSE_SHARE * len(flat):
         np.add.at(flat, key, flat.dtype.type(1) if weight is None else weight)
-    else:
-        np.add(flat, np.bincount(key, weight, len(flat)), out=flat, casting="unsafe")
+        return
+    from scipy.sparse import csc_array
+
+    if len(flat) <= np.max(key):
+        msg = f"there are {len(flat):,} counts, but a key {np.max(key):,}"
+        raise IndexError(msg)
+    values = np.ones(len(key), dtype=flat.dtype) if weight is None else weight
+    counted = csc_array((values, key, [0, len(key)]), shape=(len(flat), 1)) @ np.ones(1, dtype=values.dtype)
+    np.add(flat, counted, out=flat, casting="unsafe")
 
 
 class CoarseTally(Tally):
@@ -212,11 +219,11 @@ class CoarseTally(Tally):
         super().__init__(first, counts, exponent)
         self._places = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(len(coarse), -1)
 
-    def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:
-        if isinstance(code, int):
-            table, place = self._places[code], rows.place
+    def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:
+        if isinstance(number, int):
+            table, place = self._places[number], rows.place
         else:
-            table, place = self._places.reshape(-1), code * self._places.shape[1] + rows.place
+            table, place = self._places.reshape(-1), number * self._places.shape[1] + rows.place
         found: NDArray[Any] = table.take(place)
         return found
 
@@ -235,27 +242,34 @@ class FixedTally(Tally):
         super().__init__(first, counts, exponent)
         self._binning = binning
         self._bins = bins
-        self._width = counts.shape[2]
 
-    def _place(self, rows: Placed, code: Codes | int) -> NDArray[Any]:  # noqa: ARG002
+    def add(self, rows: Placed, members: Members) -> None:
+        """Count some rows: there are so few bins that those of several slices lie close enough."""
+        self._add_mixed(rows, members)
+
+    def finish(self) -> None:
+        """A row is counted with its class first: what weighs in a bin are both."""
+        super().finish()
+        self.counts[..., 0] += self.counts[..., 1]
+
+    def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None
         assert rows.key is not None
-        return self._bins.bins(rows.score, rows.key)
+        found = self._bins.bins(rows.score, rows.key).astype(np.int32)
+        found *= self.counts.shape[-1]
+        return found
 
-    def _sum_run(self, member: int, key: NDArray[Any], rows: Placed) -> None:
-        self._sum(member, key, rows)
-
-    def _sum(self, member: int | None, key: NDArray[Any], rows: Placed) -> None:
-        score, weight = rows.score, rows.weight
+    def _sum(self, some: slice, key: NDArray[Any], rows: Placed) -> None:
+        score = rows.score
         assert score is not None
-        positive = (rows.place & 1).astype(np.bool_)
-        members = np.flatnonzero(positive)
-        self._add_at(member, key, weight, 0)
-        self._add_at(member, key[members], None if weight is None else weight[members], 1)
-        self._add_at(member, key, score if weight is None else score * weight, 2)
+        positive = rows.place & 1
+        keys, values = [key + positive, key + 2], [np.ones_like(score), score]
         if self._binning.distances:
-            distance = (score - positive) ** 2
-            self._add_at(member, key, distance if weight is None else distance * weight, 3)
+            keys.append(key + 3)
+            values.append((score - positive) ** 2)
+        if rows.weight is not None:
+            values = [value * rows.weight for value in values]
+        self._add_at(some, np.concatenate(keys), np.concatenate(values))
 
 
 def fixed_bins(binning: Binning, keys: Keys) -> FixedBins:
@@ -269,13 +283,13 @@ def rolled_up(counts: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
     """The counts of slices from those of cells `[cell, ...]`; `code` is the slice of each cell, -1 for none."""
     if len(code) == slices and (code == np.arange(slices)).all():
         return counts
-    out = np.zeros((slices, *counts.shape[1:]), dtype=counts.dtype)
-    order = np.argsort(code, kind="stable")
-    order = order[np.searchsorted(code[order], 0) :]
-    if len(order):
-        present, starts = np.unique(code[order], return_index=True)
-        out[present] = np.add.reduceat(counts[order], starts, axis=0)
-    return out
+    from scipy.sparse import csr_array
+
+    cells = np.flatnonzero(code >= 0)
+    ones = np.ones(len(cells), dtype=counts.dtype)
+    member_of = csr_array((ones, (code[cells], cells)), shape=(slices, len(code)))
+    out: NDArray[Any] = member_of @ counts.reshape(len(counts), -1)
+    return out.reshape(slices, *counts.shape[1:])
 
 
 @dataclass(frozen=True, slots=True)

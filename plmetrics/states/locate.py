@@ -20,6 +20,10 @@ KEYS = 1 << 20
 """So many keys, about, tell scores apart: a table of them stays in the processor's cache."""
 
 _AMBIGUOUS = np.iinfo(np.uint16).max
+_LARGEST = np.finfo(np.float64).max
+_APART = 2.0**-50
+"""How far a number computed in a few steps may be from the true one."""
+
 _LOWEST = 0.0005
 """The share of the lowest scores that may share a key, so that a few zeros do not cost the others their bits."""
 
@@ -57,14 +61,30 @@ class Keys:
         return np.clip(key, 0, self.size - 1, out=key)
 
     def highest(self, key: Codes) -> Array:
-        """The highest score of each key, by halving the floating-point numbers."""
-        top = np.finfo(np.float64).max
-        low, high = (np.full(key.shape, _rank(np.array([end]))[0]) for end in (-top, top))
-        for _ in range(64):
+        """The highest score of each key, by halving the floating-point numbers that may be it."""
+        low, high = self._around(key)
+        while np.any(low < high):
             middle = (low >> 1) + (high >> 1) + (low & high & 1) + ((low ^ high) & 1)
             holds = self(_of_rank(middle)) <= key
             low, high = np.where(holds, middle, low), np.where(holds, high, middle - 1)
         return _of_rank(low)
+
+    def _around(self, key: Codes) -> tuple[Codes, Codes]:
+        """Places of numbers between which the highest scores of keys lie: where no guess holds, all numbers."""
+        ends = (_rank(np.full(key.shape, end)) for end in (-_LARGEST, _LARGEST))
+        if self.scale:
+            with np.errstate(over="ignore", invalid="ignore"):
+                guess = self.low + (key + 1.0) / self.scale
+                apart = _APART * (np.abs(guess) + abs(self.low))
+                near = guess - apart, guess + apart
+        else:
+            guess = ((key + int(self.low) + 1) << self.shift).view(np.float64)
+            near = np.nextafter(guess, 0.0), guess
+        held = np.isfinite(near[0]) & np.isfinite(near[1])
+        sides = [np.where(held, side, 0.0) for side in near]
+        held &= (self(sides[0]) <= key) & (self(sides[1]) > key)
+        low, high = (np.where(held, _rank(side), end) for side, end in zip(sides, ends, strict=True))
+        return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +109,9 @@ class Locator:
         """Number of bins."""
         return len(self.edges) + 1
 
-    def of_keys(self, key: Codes) -> NDArray[np.uint16]:
-        """The bin of each score, by its key."""
-        return self.table.take(key)
+    def of_keys(self, key: Codes, out: NDArray[np.uint16] | None = None) -> NDArray[np.uint16]:
+        """The bin of each score, by its key; written to `out` if that is given."""
+        return self.table.take(key, out=out, mode="clip")
 
 
 @dataclass(frozen=True, slots=True)

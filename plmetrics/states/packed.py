@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from plmetrics.states.scores import (
     count_bins,
     grouped,
 )
+from plmetrics.states.sorting import sort_slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,8 +75,7 @@ class PackedRows:
             order, offsets = grouped(codes, slices)
             keys, block = self.keys[order], None if self.block is None else self.block[order]
         ascending = keys.copy()
-        for first, last in pairwise(offsets.tolist()):
-            ascending[first:last].sort()
+        sort_slices(ascending, offsets)
         score, member = (ascending >> _CLASS).view(np.float64), (ascending & _CLASS).astype(np.bool_)
         ordered = SlicedRows(OrderedRows(score, member, None, None), offsets, len(self.keys))
         return SlicedPacked(self, ordered, codes, keys, block)
@@ -93,6 +93,7 @@ class SlicedPacked(ExactPoints):
     codes: Codes | None
     keys: NDArray[np.uint64]
     block: NDArray[np.int32] | None
+    weighted: ClassVar[bool] = False
 
     @property
     def slices(self) -> int:

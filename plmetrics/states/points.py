@@ -1,8 +1,8 @@
-"""Points of rows that count once each, made from scores that come class by class, a range of scores at a time.
+"""Points of sorted rows, made from scores that come class by class, a range of scores at a time.
 
-What a slice keeps of its sorted rows are small whole numbers: the rows of each class at its points, in pieces that the
-processor's cache holds. Neighbouring scores without positives are one point, for no operating point lies between them,
-unless the scores themselves are to be read.
+What a slice keeps of its sorted rows are small whole numbers, or sums of weights: the rows of each class at its points,
+in pieces that the processor's cache holds. Neighbouring scores without positives are one point, for no operating point
+lies between them, unless the scores themselves are to be read.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Segments
 from plmetrics.core.threads import each
+from plmetrics.states.ascending import Ascending
+from plmetrics.states.nonzero import NonZero
 from plmetrics.states.scores import ExactPoints
 
 if TYPE_CHECKING:
@@ -25,41 +27,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.core.segments import Along
+    from plmetrics.states.ascending import ByCell
     from plmetrics.states.coarse import Array, Codes
     from plmetrics.states.scores import Binning, SlicedScores
 
     State = Mapping[str, Along]
+
+
+class Kept(Protocol):
+    """What is kept of the rows of a slice set, as ranges of scores bring them."""
+
+    def jobs(self, classes: tuple[ByCell, ByCell], code: Codes) -> Sequence[tuple[int, Callable[[], Any]]]:
+        """What makes its parts of one range of scores, and how many rows each job holds."""
+
+    def add(self, pieces: Any) -> None:
+        """Keep the parts of a range of scores above all that came before."""
+
 
 SHORT = 1 << 15
 """Slices with fewer rows, or points, are taken together up to so many."""
 
 PIECE = 1 << 17
 """A slice is cut into pieces of about so many rows of a class."""
-
-_FEW = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class ByCell:
-    """The scores of one class, those of a cell together, and the cells' boundaries."""
-
-    score: Array
-    offsets: Codes
-
-    def of_cells(self, cells: Codes) -> Array:
-        """A new array of the scores of some cells."""
-        if len(cells) == 0:
-            return np.zeros(0)
-        low, high = self.offsets[cells], self.offsets[cells + 1]
-        starts = np.flatnonzero(np.append(True, low[1:] != high[:-1]))
-        low, high = low[starts], high[np.append(starts[1:], len(cells)) - 1]
-        if len(low) <= _FEW:
-            parts = [self.score[first:last] for first, last in zip(low.tolist(), high.tolist(), strict=True)]
-            return np.concatenate([np.zeros(0), *parts])
-        sizes = high - low
-        before = np.cumsum(sizes) - sizes
-        found: Array = self.score[np.arange(sizes.sum()) + np.repeat(low - before, sizes)]
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +60,8 @@ class Piece:
 
     first: int
     offsets: Codes
-    positive: NDArray[Any]
-    negative: NDArray[Any]
+    positive: NDArray[Any] | NonZero
+    negative: NDArray[Any] | NonZero
     score: Array | None
 
     @property
@@ -125,13 +114,11 @@ class SetPoints:
 
     def _long(self, classes: tuple[ByCell, ByCell], first: int, cells: list[Codes]) -> list[Piece]:
         """One slice, piece by piece."""
-        negative, positive = (part.of_cells(cells[0]) for part in classes)
-        negative.sort()
-        positive.sort()
+        negative, positive = (Ascending.of(*part.of_cells(cells[0])) for part in classes)
         points = distinct if self._scores else joined
         return [
-            _piece(first, *points(negative[low:high], positive[low_positive:high_positive]))
-            for (low, low_positive), (high, high_positive) in _windows(negative, positive)
+            _piece(first, *points(negative.part(low, high), positive.part(low_positive, high_positive)))
+            for (low, low_positive), (high, high_positive) in _windows(negative.score, positive.score)
         ]
 
     def _short(self, classes: tuple[ByCell, ByCell], first: int, cells: list[Codes]) -> list[Piece]:
@@ -140,11 +127,14 @@ class SetPoints:
         slices = np.repeat(np.arange(len(cells)), [len(part) for part in cells])
         parts = [part.of_cells(every) for part in classes]
         code = np.concatenate([np.repeat(slices, np.diff(part.offsets)[every]) for part in classes])
-        score = np.concatenate(parts)
-        order = np.argsort(score)
+        score = np.concatenate([part for part, _ in parts])
+        weights = [part for _, part in parts if part is not None]
+        weight = np.concatenate(weights) if weights else None
+        order = np.argsort(score) if weight is None else np.lexsort((weight, score))
         order = order[np.argsort(code[order].astype(np.uint16), kind="stable")]
         bounds = np.searchsorted(code[order], np.arange(len(cells) + 1))
-        return [_grouped(first, score[order], order >= len(parts[0]), bounds, scores=self._scores)]
+        rows = Ascending(score[order], None if weight is None else weight[order])
+        return [points_of(first, rows, order >= len(parts[0][0]), bounds, scores=self._scores)]
 
     def parts(self) -> list[Callable[[], State]]:
         """What makes the points of slices, a few short ones at a time, or a single long one."""
@@ -188,6 +178,7 @@ class SlicedPoints(ExactPoints):
     joined: SetPoints | None
     distinct: SetPoints | None
     counted: SlicedScores | None
+    weighted: bool = False
 
     def point_state(self) -> Any:
         """Distinct scores per slice with the weight of each class."""
@@ -219,8 +210,8 @@ class SlicedPoints(ExactPoints):
         return self.counted.bin_counts(binning, blocks)
 
 
-def add_range(sets: Sequence[tuple[SetPoints, tuple[ByCell, ByCell], Codes]]) -> None:
-    """Sort the rows of a range of scores in several slice sets, and keep their points.
+def add_range(sets: Sequence[tuple[Kept, tuple[ByCell, ByCell], Codes]]) -> None:
+    """Sort the rows of a range of scores in several slice sets, and keep their points, or their order.
 
     For each set come the rows by cell and the slice of each cell.
     """
@@ -235,37 +226,40 @@ def add_range(sets: Sequence[tuple[SetPoints, tuple[ByCell, ByCell], Codes]]) ->
         sets[number][0].add(made[index])
 
 
-def joined(negative: Array, positive: Array) -> tuple[Codes, Codes, None]:
-    """Rows of each class at the positives' scores and between them; both classes come ascending.
+def joined(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any], NDArray[Any], None]:
+    """What weighs of each class at the positives' scores and between them.
 
-    >>> joined(np.array([0.1, 0.2, 0.4]), np.array([0.4, 0.4, 0.9]))[:2]
+    >>> parts = Ascending(np.array([0.1, 0.2, 0.4])), Ascending(np.array([0.4, 0.4, 0.9]))
+    >>> joined(*parts)[:2]
     (array([0, 2, 1]), array([2, 1, 0]))
     """
-    starts = np.flatnonzero(np.append(True, positive[1:] != positive[:-1]))[: len(positive)]
-    score = positive[starts]
-    low = np.searchsorted(negative, score)
+    starts = np.flatnonzero(np.append(True, positive.score[1:] != positive.score[:-1]))[: len(positive.score)]
+    score, others = positive.score[starts], negative.score
+    low = np.searchsorted(others, score)
     high = low.copy()
-    tied = np.flatnonzero(negative[np.minimum(low, len(negative) - 1)] == score) if len(negative) else low[:0]
-    high[tied] = np.searchsorted(negative, score[tied], side="right")
-    members, others = (np.zeros(2 * len(starts) + 1, dtype=np.int64) for _ in range(2))
-    members[1::2] = np.diff(starts, append=len(positive))
-    others[1::2] = high - low
-    others[0::2] = np.append(low, len(negative)) - np.append(0, high)
-    held = np.flatnonzero(members + others)
-    return members[held], others[held], None
+    tied = np.flatnonzero(others[np.minimum(low, len(others) - 1)] == score) if len(others) else low[:0]
+    high[tied] = np.searchsorted(others, score[tied], side="right")
+    ends = np.concatenate(([0], np.column_stack((low, high)).reshape(-1), [len(others)]))
+    beside = negative.masses(ends)
+    members = np.zeros(len(beside), dtype=np.int64 if positive.weight is None else np.float64)
+    members[1::2] = positive.masses(np.append(starts, len(positive.score)))
+    held = np.flatnonzero(members + beside)
+    return members[held], beside[held], None
 
 
-def distinct(negative: Array, positive: Array) -> tuple[Codes, Codes, Array]:
-    """Rows of each class at each score, and the scores; both classes come ascending.
+def distinct(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any], NDArray[Any], Array]:
+    """What weighs of each class at each score, and the scores.
 
-    >>> distinct(np.array([0.1, 0.2, 0.4]), np.array([0.4, 0.4, 0.9]))[:2]
+    >>> parts = Ascending(np.array([0.1, 0.2, 0.4])), Ascending(np.array([0.4, 0.4, 0.9]))
+    >>> distinct(*parts)[:2]
     (array([0, 0, 2, 1]), array([1, 1, 1, 0]))
     """
-    score = np.concatenate([negative, positive])
+    score = np.concatenate([negative.score, positive.score])
     score.sort()
     score = score[np.append(True, score[1:] != score[:-1])[: len(score)]]
     positives, negatives = (
-        np.diff(np.searchsorted(values, score, side="right"), prepend=0) for values in (positive, negative)
+        part.masses(np.append(0, np.searchsorted(part.score, score, side="right")))
+        for part in (positive, negative)
     )
     return positives, negatives, score
 
@@ -282,26 +276,38 @@ def _windows(negative: Array, positive: Array) -> Iterator[tuple[tuple[int, int]
             yield low, high
 
 
-def _piece(first: int, positive: Codes, negative: Codes, score: Array | None) -> Piece:
+def _piece(first: int, positive: NDArray[Any], negative: NDArray[Any], score: Array | None) -> Piece:
     return Piece(first, np.array([0, len(positive)]), _smallest(positive), _smallest(negative), score)
 
 
-def _grouped(first: int, score: Array, member: NDArray[np.bool_], bounds: Codes, *, scores: bool) -> Piece:
-    """The points of rows that lie slice after slice, ascending by score."""
+def points_of(
+    first: int, rows: Ascending, member: NDArray[np.bool_], bounds: Codes, *, scores: bool
+) -> Piece:
+    """The points of rows that lie slice after slice, ascending by score within each."""
+    score, weight = rows.score, rows.weight
     held = bounds[:-1][np.diff(bounds) > 0]
     change = np.append(True, score[1:] != score[:-1])[: len(score)]
     change[held] = True
     starts = np.flatnonzero(change)
-    positive = np.add.reduceat(member, starts, dtype=np.int64) if len(starts) else np.zeros(0, dtype=np.int64)
+    positive = _added(member, weight, starts)
     if not scores and len(starts):
         bare = positive == 0
         kept = np.append(True, ~(bare[1:] & bare[:-1]))
         kept[np.searchsorted(starts, held)] = True
         kept_at = np.flatnonzero(kept)
         starts, positive = starts[kept_at], np.add.reduceat(positive, kept_at)
-    negative = np.diff(starts, append=len(score)) - positive
+    rows_each = np.diff(starts, append=len(score))
+    negative = rows_each - positive if weight is None else _added(~member, weight, starts)
     own = score[starts] if scores else None
     return Piece(first, np.searchsorted(starts, bounds), _smallest(positive), _smallest(negative), own)
+
+
+def _added(member: NDArray[np.bool_], weight: Array | None, starts: Codes) -> NDArray[Any]:
+    """What the rows of a class weigh from each start up to the next."""
+    dtype = np.int64 if weight is None else np.float64
+    if len(starts) == 0:
+        return np.zeros(0, dtype=dtype)
+    return np.add.reduceat(member if weight is None else np.where(member, weight, 0.0), starts, dtype=dtype)
 
 
 def _together(sizes: Codes, limit: int) -> Iterator[tuple[int, int]]:
@@ -321,6 +327,8 @@ def _in_order(values: list[NDArray[Any]], order: Codes | None) -> Array:
     return together if order is None else together[order]
 
 
-def _smallest(numbers: Codes) -> NDArray[Any]:
-    """Whole numbers in as few bytes as hold them."""
+def _smallest(numbers: NDArray[Any]) -> NDArray[Any] | NonZero:
+    """Whole numbers in as few bytes as hold them; sums of weights without those that are 0: most points have one."""
+    if numbers.dtype == np.float64:
+        return NonZero.of(numbers)
     return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))

@@ -3,8 +3,8 @@
 The rows of a table belong to *parts*. Those of the part `cells` name the values of the keys of each cell, those of
 `sums` are the sums of a cell and a block, both of a group of slice sets; those of `slices` name the slices of a set.
 A row of `scores` holds counts of one slice by block and place, of one model, set and kind of bins, see `states.sparse`;
-`blocks` are the blocks that they are of. `units` and `queries` are lists of hashes. `cuts` say where the coarse bins of
-a slice lie.
+`blocks` are the blocks that they are of. All parts of `scores` lie one after another. `units` and `queries` are lists
+of hashes. `cuts` say where the coarse bins of a slice lie.
 
 Cells and slices are numbered anew in every state and told apart by their values, so that one may have what another has
 not. Blocks are the hashes of units, or these modulo a number: the former fold into the latter. `drift_cells` and
@@ -110,9 +110,8 @@ class Head:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
     @classmethod
-    def read(cls, text: str) -> Head:
+    def read(cls, said: Mapping[str, Any]) -> Head:
         """The head from its JSON."""
-        said = json.loads(text)
         parts = tuple(Part.read(part) for part in said["parts"])
         tuples: dict[str, Any] = {
             key: tuple(said[key]) for key in ("files", "states", "warnings", "typed", "units")

@@ -104,7 +104,7 @@ class SlicedScores(Protocol):
 
 
 class ExactPoints:
-    """What scores answer whose points are exact, whose rows count once each, and cannot be resampled one by one."""
+    """What scores answer whose points are exact, and whose rows cannot be resampled one by one."""
 
     __slots__ = ()
     channels: ClassVar[tuple[str, ...]] = CLASSES
@@ -117,11 +117,6 @@ class ExactPoints:
     @property
     def binned(self) -> bool:
         """Points are distinct scores."""
-        return False
-
-    @property
-    def weighted(self) -> bool:
-        """Rows count once each."""
         return False
 
 
@@ -226,7 +221,9 @@ class SlicedRows:
         members = {name: self._members(member, point, len(starts)) for name, member in classes.items()}
         beside = {"score": Segments(self.ordered.score[starts], offsets)} if scores else {}
         for part in in_parts(weights, len(point)):
-            yield {**beside, **{name: Segments(rows.drawn(part), offsets) for name, rows in members.items()}}
+            whole = self.ordered.weight is None and bool((part == np.rint(part)).all())
+            drawn = {name: Segments(rows.drawn(part), offsets, whole=whole) for name, rows in members.items()}
+            yield {**beside, **drawn}
 
     def _starts_between_positives(self) -> Codes:
         starts = self.starts()

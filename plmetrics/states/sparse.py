@@ -18,7 +18,7 @@ import polars as pl
 from plmetrics.states.saved import CELL, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,6 +46,7 @@ _LONG, _CLOSE = 1 << 12, 4
 """Pieces of so many slots of which so many times fewer have a count are written in full: they are added faster."""
 
 _SIZES = (1, 2, 4)
+_MOST_WHOLE = 1 << 8 * _SIZES[-1]
 _FLOAT = 8
 
 
@@ -74,7 +75,8 @@ def pieces(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0
     ends = slots[starts], slots[starts + sizes - 1]
     spans = ends[1] - ends[0] + 1
     full = (spans >= _LONG) & (spans <= _CLOSE * sizes)
-    gaps = np.diff(slots, prepend=slots[0])
+    gaps = np.empty_like(slots)
+    np.subtract(slots[1:], slots[:-1], out=gaps[1:])
     gaps[starts] = 0
     if full.any():
         counts = _filled(slots, counts, starts, np.where(full, spans, sizes), full)
@@ -106,10 +108,11 @@ def _filled(
     return out
 
 
-def pieces_of(counts: NDArray[np.generic], first: int = 0) -> pl.DataFrame:
-    """The rows that hold counts of slices `[slice, ...]`, the first of which has a number."""
+def pieces_of(counts: NDArray[np.generic], first: int = 0) -> tuple[pl.DataFrame, int | None]:
+    """The rows that hold counts of slices `[slice, ...]`, the first of which has a number; and their total."""
     flat = counts.reshape(-1)
-    return pieces(*held_in(flat), max(flat.size // max(len(counts), 1), 1), first)
+    slots, held = held_in(flat)
+    return pieces(slots, held, max(flat.size // max(len(counts), 1), 1), first), whole_total(held)
 
 
 def held_in(flat: NDArray[np.generic]) -> tuple[Slots, NDArray[np.generic]]:
@@ -118,24 +121,38 @@ def held_in(flat: NDArray[np.generic]) -> tuple[Slots, NDArray[np.generic]]:
     return slots, flat[slots]
 
 
-def counted(part: Part, rows: pl.DataFrame) -> Part:
+def whole_total(counts: NDArray[np.generic]) -> int | None:
+    """What counts come to; None where not all are whole numbers of at most 4 bytes."""
+    if not len(counts):
+        return 0
+    if float(counts.min()) < 0 or float(counts.max()) >= _MOST_WHOLE or not _are_whole(counts):
+        return None
+    return int(counts.sum(dtype=np.int64 if counts.dtype.kind in "iu" else None))
+
+
+def total_of(totals: Sequence[int | None]) -> int | None:
+    """What several counts come to; None where it is not known of one."""
+    known = [total for total in totals if total is not None]
+    return sum(known) if len(known) == len(totals) else None
+
+
+def counted(part: Part, rows: pl.DataFrame, total: int | None) -> Part:
     """The part that rows are of, with how many counts they hold, and what these come to."""
-    total: int | None = 0
-    for run in _runs(rows, 0, None):
-        whole = run.counts.dtype.kind == "u"
-        total = total + int(run.counts.sum()) if whole and total is not None else None
     return replace(part, entries=int(rows[ENTRIES].sum()), total=total)
 
 
 def _narrow(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """The same numbers in as few bytes as hold them; floats where they are no whole numbers."""
-    whole = values.dtype.kind in "iu" or bool((values == np.rint(values)).all())
-    if whole and float(values.min()) >= 0:
+    if float(values.min()) >= 0 and _are_whole(values):
         largest = float(values.max())
         for size in _SIZES:
             if largest < 1 << 8 * size:
                 return values.astype(f"<u{size}")
     return values.astype(f"<f{_FLOAT}")
+
+
+def _are_whole(values: NDArray[np.generic]) -> bool:
+    return values.dtype.kind in "iu" or bool((values == np.rint(values)).all())
 
 
 def _cut(values: NDArray[np.generic], starts: Slots, sizes: Slots) -> list[bytes]:
@@ -144,30 +161,49 @@ def _cut(values: NDArray[np.generic], starts: Slots, sizes: Slots) -> list[bytes
     return [bytes(held[low:high]) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
 
 
-def entries(
-    rows: pl.DataFrame, width: int, slices: Slots | None = None
-) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
-    """The slots and counts that some rows hold, a few at a time; the array of slots is the same one again and again.
+@dataclass(frozen=True, slots=True)
+class PieceRows:
+    """The rows of one part or of several, column by column: `[row]`. They are read of a table once.
 
-    Args:
-        rows: of one part.
-        width: the number of slots of a slice.
-        slices: the number by which each slice goes now; as they are numbered if not given.
+    `sizes` are the bytes that a gap and a count of each take: `[row, 2]`.
     """
-    for run in _runs(rows, width, slices):
-        yield from run.decoded()
 
+    cell: Slots
+    first: Slots
+    last: Slots
+    held: Slots
+    sizes: Slots
+    gaps: list[bytes]
+    counts: list[bytes]
 
-def _runs(rows: pl.DataFrame, width: int, slices: Slots | None) -> Iterator[_Run]:
-    """The rows whose numbers take the same number of bytes, together."""
-    cell = rows[CELL].to_numpy()
-    base = (cell if slices is None else slices[cell]).astype(np.int64) * width
-    held = rows[ENTRIES].to_numpy().astype(np.int64)
-    sizes = np.column_stack([rows[name].bin.size().to_numpy() // held for name in (GAPS, COUNTS)])
-    changes = np.flatnonzero((np.diff(sizes, axis=0) != 0).any(axis=1)) + 1
-    for low, high in pairwise([0, *changes.tolist(), rows.height]):
-        if low < high:
-            yield _Run.of(rows[low:high], base[low:high], held[low:high], *sizes[low].tolist())
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> PieceRows:
+        """Read rows, none of which is of a part of another kind."""
+        cell, first, last, held = (
+            rows[name].to_numpy().astype(np.int64) for name in (CELL, FIRST, LAST, ENTRIES)
+        )
+        gaps, counts = rows[GAPS].to_list(), rows[COUNTS].to_list()
+        lengths = [np.fromiter(map(len, one), dtype=np.int64, count=len(one)) for one in (gaps, counts)]
+        return cls(cell, first, last, held, np.column_stack(lengths) // held[:, None], gaps, counts)
+
+    def part(self, low: int, high: int) -> PieceRows:
+        """The rows from one up to another."""
+        own = slice(low, high)
+        numbers = self.cell[own], self.first[own], self.last[own], self.held[own], self.sizes[own]
+        return PieceRows(*numbers, self.gaps[own], self.counts[own])
+
+    def entries(self, width: int, slices: Slots | None = None) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
+        """The slots and counts that they hold, a few at a time; the array of slots is the same one again and again.
+
+        Args:
+            width: the number of slots of a slice.
+            slices: the number by which each slice goes now; as they are numbered if not given.
+        """
+        base = (self.cell if slices is None else slices[self.cell]) * width
+        changes = np.flatnonzero((self.sizes[1:] != self.sizes[:-1]).any(axis=1)) + 1
+        for low, high in pairwise([0, *changes.tolist(), len(base)]):
+            if low < high:
+                yield from _Run.of(self.part(low, high), base[low:high]).decoded()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +220,14 @@ class _Run:
     counts: NDArray[np.generic]
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, base: Slots, held: Slots, gap: int, count: int) -> _Run:
+    def of(cls, rows: PieceRows, base: Slots) -> _Run:
+        gap, count = rows.sizes[0].tolist()
         return cls(
-            rows[FIRST].to_numpy().astype(np.int64) + base,
-            rows[LAST].to_numpy().astype(np.int64) + base,
-            np.cumsum(held),
-            _joined(rows[GAPS], gap) if gap else None,
-            _joined(rows[COUNTS], count),
+            rows.first + base,
+            rows.last + base,
+            np.cumsum(rows.held),
+            _joined(rows.gaps, gap) if gap else None,
+            _joined(rows.counts, count),
         )
 
     def decoded(self) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
@@ -216,7 +253,7 @@ class _Run:
             low = high
 
 
-def _joined(values: pl.Series, size: int) -> NDArray[np.generic]:
+def _joined(values: list[bytes], size: int) -> NDArray[np.generic]:
     """The numbers of some pieces, end to end."""
     held: NDArray[np.generic] = np.frombuffer(
         b"".join(values), dtype=f"<f{size}" if size == _FLOAT else f"<u{size}"

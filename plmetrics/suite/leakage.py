@@ -18,7 +18,6 @@ FRAME = "@frame"
 
 _PATH = ("leakage",)
 _FORM = "write leakage: {train: train.parquet, keys: [id]}"
-_NUMBERS = ("regression", "quantile", "uplift")
 _TEXTS = ("keys", "train_keys", "duplicates", "attributes")
 
 
@@ -55,9 +54,6 @@ def check_leakage(fields: Mapping[str, Any], add: Callable[..., None]) -> None:
         add("time needs train: the table whose last time it is compared with", (*_PATH, "time"))
     if spec.train is not None and not (spec.keys or spec.time):
         add("train is compared by keys or time", (*_PATH, "train"), "add keys: [id], or time: column")
-    if spec.attributes and fields.get("reproducible") and fields.get("task") in _NUMBERS:
-        msg = "leakage.attributes of labels that are numbers adds in the order of the rows, so it is not reproducible"
-        add(msg, (*_PATH, "attributes"), "leave out reproducible, or look at attributes in a run of its own")
     for key, needs in (("train_time", "time"), ("train_keys", "keys")):
         if getattr(spec, key) and not getattr(spec, needs):
             add(f"{key} needs {needs}", (*_PATH, key))

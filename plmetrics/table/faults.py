@@ -74,7 +74,11 @@ _WORDS = {
     "Int128": "a whole number",
     "Float64": "a number",
     "Boolean": "true or false",
+    "enum": "true or false",
 }
+_LONGEST = 60
+_STAGED = re.compile(r"^@\w+\|")
+"""What stands before a column's name where its rows are staged for an aggregation."""
 
 
 def explain_polars_error(error: BaseException, source: Source) -> DataError | None:
@@ -95,9 +99,12 @@ def explain_polars_error(error: BaseException, source: Source) -> DataError | No
 
 def _named(match: re.Match[str]) -> dict[str, str]:
     groups = match.groupdict()
+    groups |= {"column": _STAGED.sub("", groups["column"])} if "column" in groups else {}
     if "value" not in groups:
         return groups
-    return groups | {"dtype": _WORDS.get(groups.get("dtype", ""), groups.get("dtype", ""))}
+    value, dtype = groups["value"], groups.get("dtype", "")
+    shown = value if len(value) <= _LONGEST else f"{value[: _LONGEST - 3]}..."
+    return groups | {"value": shown, "dtype": _WORDS.get(dtype, dtype)}
 
 
 def _fault(message: str, hint: str, text: str, source: Source) -> DataError:

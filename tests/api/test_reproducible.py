@@ -96,6 +96,13 @@ SUITES: dict[str, dict[str, Any]] = {
         "drift": {"where": "size < 4", "columns": ["amount", "region"], "slices": "region"},
     },
     "blocks_of_bins": {"exact": False, "weight": "w", "metrics": ["average_precision", "ece"]},
+    "attributes": {
+        "task": "regression",
+        "uncertainty": None,
+        "slices": {},
+        "metrics": ["mae"],
+        "leakage": {"attributes": True},
+    },
     "trained": {
         "task": "regression",
         "fold": "size",
@@ -209,7 +216,7 @@ def test_order_files_and_threads_change_no_bit(name: str, prints: dict[str, set[
 BROKEN = ("binary", "weighted", "regression", "areas", "rows", "bins", "weighted_bins", "calibrated")
 
 
-@pytest.mark.parametrize("name", [*BROKEN, "found", "moved", "trained"])
+@pytest.mark.parametrize("name", [*BROKEN, "found", "moved", "attributes", "trained"])
 def test_without_it_bits_change(name: str) -> None:
     rows = table()
     orders = [rows, *(rows.sample(fraction=1.0, shuffle=True, seed=seed) for seed in range(3))]

@@ -18,6 +18,7 @@ from suites.drawn import suites
 import plmetrics as plm
 from plmetrics.catalogue.metric import Facts
 from plmetrics.core import threads
+from plmetrics.engine import budget
 from plmetrics.engine.saved import counts
 from plmetrics.engine.saved import totals as sums
 from plmetrics.runs.fingerprint import fingerprint
@@ -218,9 +219,9 @@ def test_arrays_and_plain_sums_add_alike(
     monkeypatch.setattr(counts, "_FEW", 1 << 40)
     monkeypatch.setattr(sums, "_FEW", 1 << 40)
     dense = plm.merge(*days, state=folder / "dense.state")
-    monkeypatch.setattr(counts, "MOST_BYTES", 0)
+    monkeypatch.setattr(budget, "merging_room", lambda _: 0)
     monkeypatch.setattr(counts, "_WAITING", 1000)
-    monkeypatch.setattr(sums, "MOST_BYTES", 0)
+    monkeypatch.setattr(counts, "_NEAR", 1000)
     monkeypatch.setattr(threads, "processors", lambda: 1)
     assert_same(plm.merge(*days, state=folder / "plain.state"), dense)
     assert_same(plm.merge(folder / "plain.state"), plm.merge(folder / "dense.state"))

@@ -222,6 +222,43 @@ def test_types_that_do_not_fit_are_an_error_not_a_number(text: str) -> None:
         run(text)
 
 
+ODD_TYPES = pl.Schema(
+    {
+        "d": pl.Date,
+        "t": pl.Datetime("us", "UTC"),
+        "w": pl.Duration("us"),
+        "tags": pl.List(pl.String),
+        "pair": pl.Struct({"a": pl.Int64}),
+        "i": pl.Int64,
+        "s": pl.String,
+    }
+)
+ODD = pl.DataFrame(
+    {"d": [1], "t": [1], "w": [1], "tags": [["a"]], "pair": [{"a": 1}], "i": [1], "s": ["a"]}, ODD_TYPES
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("d > 1", "1 = t", "w > 1", "d IN (1, 2)", "t BETWEEN 1 AND 2", "d > i", "i < t", "w = i"),
+        *("w = 'a'", "w > d", "w LIKE 'a%'", "length(w) > 1", "CAST(w AS VARCHAR) = 'a'"),
+        *("tags = 'a'", "tags = 1", "tags IN ('a')", "tags = tags", "s = tags", "upper(tags) = 'A'"),
+        *("pair = 'a'", "pair LIKE 'a%'", "CASE WHEN pair = 'a' THEN 1 ELSE 0 END = 1"),
+    ],
+)
+def test_what_a_type_cannot_be_compared_with_is_refused_before_it_runs(text: str) -> None:
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="is of type"):
+        ODD.lazy().select(compile_row(text).expr).collect_schema()
+
+
+@pytest.mark.parametrize(
+    "text", ["w = w", "t <= d", "t > '1969-12-31'", "d < '2000-01-01'", "s IN ('a', 'b')"]
+)
+def test_what_a_type_can_be_compared_with(text: str) -> None:
+    assert ODD.select(compile_row(text).expr).item() is True
+
+
 @pytest.mark.parametrize(
     "text", ["i IN (day * day, 1)", "CAST(-day = day AS VARCHAR) = 'x'", "day * day > 1"]
 )

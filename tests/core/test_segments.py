@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from plmetrics.core import segments
 from plmetrics.core.segments import Segments
 
 OFFSETS = np.array([0, 0, 3, 4, 4])
@@ -45,3 +46,26 @@ def test_running_values_do_not_cross_segments():
     assert ragged.running_largest(descending=True).values.tolist() == [9, 2, 2, 5, 3]
     assert ragged.above(0.0).values.tolist() == [0, 2, 0, 3, 0]
     assert ragged.cumulative(descending=True).values.tolist() == [9, 3, 2, 8, 3]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("shape", [(), (7,)])
+def test_running_totals_of_whole_numbers_are_made_in_one_go(shape, descending):
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(0, 6, 40)
+    sizes[[0, 5, -1]] = 0
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    values = rng.integers(-3, 9, (*shape, offsets[-1])).astype(np.float64)
+    whole = Segments(values, offsets, whole=True).cumulative(descending=descending)
+    apart = Segments(values, offsets).cumulative(descending=descending)
+    assert (whole.values == apart.values).all()
+
+
+@pytest.mark.parametrize("most", [0, 1 << 20])
+def test_running_totals_that_are_kept_are_the_same(monkeypatch, most):
+    monkeypatch.setattr(segments, "_WORTH_KEEPING", most)
+    ragged = Segments(VALUES[1], OFFSETS)
+    first, again = (ragged.cumulative() for _ in range(2))
+    assert (first is again) == (most > 0)
+    assert (first.values == again.values).all()
+    assert (ragged.cumulative(descending=True).values[..., 0] == ragged.total()[..., 1]).all()

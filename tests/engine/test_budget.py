@@ -1,5 +1,7 @@
 """How ordered metrics are brought in order: by what they read, how many rows there are, and what memory allows."""
 
+import re
+
 import polars as pl
 import pytest
 
@@ -31,11 +33,12 @@ def plan(rows=ROWS, memory=4_000_000_000, **options):
         ("points", {"exact": True}),
         ("grid", {"exact": False}),
         ("rows", {"rows": 10_000}),
-        ("rows", {"weight": "w"}),
+        ("points", {"weight": "w"}),
+        ("points", {"weight": "w", "curves": ["roc"], "memory": 8e9, **INTERVALS}),
         ("rows", {"metrics": ["ece(strategy=quantile)", "roc_auc"]}),
         ("rows", {"metrics": ["corp_miscalibration"]}),
         ("rows", {"metrics": ["roc_auc"]}),
-        ("rows", {"compare": {"slices": {"g": "rest"}}}),
+        ("points", {"compare": {"slices": {"g": "rest"}}}),
         ("points", {"metrics": ["roc_auc"], **INTERVALS}),
         ("points", {"curves": ["roc"]}),
     ],
@@ -55,6 +58,12 @@ def test_less_memory_means_fewer_models_at_a_time_and_then_more_ranges():
         assert each.bytes <= memory / 2
 
 
+def test_weights_take_more_room():
+    plans = [plan(memory=1e9, exact=True, weight=weight, slices=None) for weight in (None, "w")]
+    assert [each.way for each in plans] == ["points", "points"]
+    assert plans[1].ranges > plans[0].ranges
+
+
 def test_without_exact_it_counts_instead_of_reading_ranges():
     assert plan(memory=0.5e9).way == "grid"
     assert plan(memory=1.6e9).way == "points"
@@ -65,9 +74,28 @@ def test_models_that_drop_rows_of_their_own_are_read_alone():
 
 
 @pytest.mark.parametrize(
-    "options", [{"weight": "w"}, {"memory": 50_000_000}, {"curves": ["roc"], "memory": 300_000_000}]
+    "options",
+    [
+        {"metrics": ["corp_miscalibration"]},
+        {"memory": 50_000_000},
+        {"curves": ["roc"], "memory": 300_000_000},
+        {"compare": {"slices": {"g": "rest"}}, "memory": 400_000_000},
+    ],
 )
 def test_what_cannot_be_sorted_in_ranges_is_refused(options):
     with pytest.raises(ConfigError, match="exact: true needs about") as told:
         plan(**({"memory": 500_000_000, "exact": True} | options))
     assert "leave exact out" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"weight": "w"}, {"compare": {"slices": {"g": "rest"}}}, {"weight": "w", "curves": ["roc"]}],
+    ids=["plain", "weights", "rests", "weights and scores"],
+)
+def test_the_memory_that_is_asked_for_is_enough(options):
+    with pytest.raises(ConfigError, match="raise memory to") as told:
+        plan(memory=50_000_000, exact=True, **options)
+    number, unit = re.search(r"raise memory to ([0-9.]+)(MB|GB)", str(told.value)).groups()
+    enough = float(number) * {"MB": 1e6, "GB": 1e9}[unit]
+    assert plan(memory=enough, exact=True, **options).way in {"points", "rows"}

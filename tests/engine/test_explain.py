@@ -134,7 +134,8 @@ def test_memory_of_sums_does_not_grow_with_rows() -> None:
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"metrics": ["roc_auc"], "weight": "w"}, "sorted rows"),
+        ({"metrics": ["corp_miscalibration"], "weight": "w"}, "sorted rows"),
+        ({"metrics": ["roc_auc"], "weight": "w"}, "points of scores"),
         ({"metrics": ["roc_auc"]}, "points of scores"),
         ({"metrics": ["recall(threshold=max(f1))"]}, "rows that thresholds are chosen on"),
         ({"compare": {"baseline": "one", "tests": ["delong"]}, "weight": None}, "rows that tests rank"),

@@ -121,15 +121,3 @@ def test_the_grid_of_a_sample_is_the_same_in_any_order(monkeypatch: pytest.Monke
     assert one.equals(other)
     one, other = (plm.evaluate(order, **asked).metrics for order in orders)
     assert not one.equals(other)
-
-
-@pytest.mark.parametrize(("task", "label"), [("binary", "y"), ("regression", "amount")])
-def test_attributes_of_labels_that_are_numbers_are_refused_by_name(task: str, label: str) -> None:
-    rows = pl.DataFrame({"y": [0, 1, 1, 0], "amount": [0.1, 0.7, 3.0, 4.0], "p": [0.5, 0.6, 0.25, 0.1]})
-    asked = {"task": task, "label": label, "models": {"m": "p"}, "leakage": {"attributes": True}}
-    plm.evaluate(rows, **asked, metrics=["brier" if task == "binary" else "mae"])
-    if task == "binary":
-        plm.evaluate(rows, **asked, metrics=["brier"], reproducible=True)
-        return
-    with pytest.raises(plm.ConfigError, match=r"leakage\.attributes of labels that are numbers"):
-        plm.evaluate(rows, **asked, metrics=["mae"], reproducible=True)

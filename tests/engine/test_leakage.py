@@ -265,18 +265,27 @@ def test_a_rare_class_makes_no_attribute_suspicious() -> None:
     assert (seen["observed"], seen["verdict"]) == (0, "pass")
 
 
-def test_numbers_are_explained_by_means_or_a_line() -> None:
+@pytest.mark.parametrize("reproducible", [False, True])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_numbers_are_explained_by_means_or_a_line(reproducible: bool, far: float) -> None:
     random = np.random.default_rng(7)
     label = random.normal(size=200)
     group = np.digitize(label, [-1, 0, 1])
-    noisy = label * -3 + random.normal(scale=0.1, size=200)
-    frame = pl.DataFrame({"y": label, "p": label, "group": group.astype(str), "noisy": noisy})
-    seen = attributed(frame, "group", "noisy", task="regression", metrics=["mae"])
+    noisy = label * -3 + random.normal(scale=0.1, size=200) + far
+    gaps = [None if place % 5 == 0 else np.inf if place == 1 else value for place, value in enumerate(noisy)]
+    columns = {"group": group.astype(str), "noisy": noisy, "gaps": gaps, "same": 0.1}
+    frame = pl.DataFrame({"y": label + far, "p": label, **columns})
+    asked = {"task": "regression", "metrics": ["mae"], "reproducible": reproducible}
+    seen = attributed(frame, *columns, **asked)
     means = np.array([label[group == own].mean() for own in group])
     explained = 1 - ((label - means) ** 2).sum() / ((label - label.mean()) ** 2).sum()
-    assert seen["group"]["observed"] == pytest.approx(explained, abs=1e-12)
-    line = LinearRegression().fit(noisy[:, None], label).score(noisy[:, None], label)
-    assert seen["noisy"]["observed"] == pytest.approx(line, abs=1e-12)
+    near = 1e-12 if far == 0 else 1e-8
+    assert seen["group"]["observed"] == pytest.approx(explained, abs=near)
+    held = np.array([value is not None and np.isfinite(value) for value in gaps])
+    for name, there in (("noisy", held | True), ("gaps", held)):
+        x, y = noisy[there, None], label[there]
+        assert seen[name]["observed"] == pytest.approx(LinearRegression().fit(x, y).score(x, y), abs=near)
+    assert seen["same"]["observed"] == pytest.approx(0, abs=1e-12)
     assert (seen["noisy"]["verdict"], seen["group"]["verdict"]) == ("fail", "pass")
 
 

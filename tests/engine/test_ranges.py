@@ -6,7 +6,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
-from plmetrics.engine import budget, prepare, ranges
+from plmetrics.engine import budget, prepare, ranges, stream
 from plmetrics.engine.budget import OrderPlan
 
 METRICS = ["roc_auc", "average_precision", "ks", "ece", "brier"]
@@ -24,7 +24,9 @@ def table(rows=6000, seed=3, low=0.0):
     region = rng.choice(["north", "south", "tiny"], rows, p=[0.6, 0.397, 0.003])
     unit = rng.integers(0, 600, rows)
     age = 10 * rng.integers(0, 9, rows)
-    return pl.DataFrame({"y": label.astype(np.int8), **scores, "region": region, "age": age, "unit": unit})
+    weight = rng.lognormal(0, 2, rows) * (rng.random(rows) < 0.9)
+    columns = {"y": label.astype(np.int8), **scores, "region": region, "age": age, "unit": unit}
+    return pl.DataFrame(columns | {"w": weight, "whole": rng.integers(0, 4, rows)})
 
 
 def evaluate(frame, **options):
@@ -57,6 +59,9 @@ def assert_alike(found, expected, *columns, rtol=1e-12):
         {"slices": None},
         {"max_cells": 3},
         {"lookup": 2},
+        {"weight": "w"},
+        {"weight": "w", "metrics": WITH_SCORES, "low": -2.0},
+        {"weight": "whole", "metrics": WITH_SCORES, "where": "age < 50"},
     ],
     ids=[
         "plain",
@@ -65,6 +70,9 @@ def assert_alike(found, expected, *columns, rtol=1e-12):
         "overall",
         "many cubes",
         "no table of cells",
+        "weights",
+        "weights, thresholds and negative scores",
+        "whole weights of some rows",
     ],
 )
 def test_values_are_those_of_rows_held_in_memory(monkeypatch, models, parts, options):
@@ -83,18 +91,22 @@ def test_values_are_those_of_rows_held_in_memory(monkeypatch, models, parts, opt
     assert_alike(evaluate(frame, **options).metrics, expected, "threshold")
 
 
+@pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("parts", [1, 4])
-def test_rows_are_dropped_for_each_model_alone(monkeypatch, parts):
+def test_rows_are_dropped_for_each_model_alone(monkeypatch, parts, weight):
     frame = table().with_columns(a=pl.when(pl.col("age") < 30).then(None).otherwise("a"))
-    options = {"missing": "drop_per_model", "metrics": ["roc_auc", "average_precision"]}
+    frame = frame.with_columns(w=pl.when(pl.col("unit") < 20).then(None).otherwise("w"))
+    options = {"missing": "drop_per_model", "metrics": ["roc_auc", "average_precision"], "weight": weight}
     expected = evaluate(frame, **options).metrics
     assert expected["n"].n_unique() > len(SLICES)
     planned(monkeypatch, 1, parts)
     assert_alike(evaluate(frame, **options).metrics, expected)
 
 
-def test_curves_are_those_of_rows_held_in_memory(monkeypatch):
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_curves_are_those_of_rows_held_in_memory(monkeypatch, weight):
     options = {"curves": ["roc", {"curve": "pr", "slices": ["region"]}, "reliability"], "metrics": ["brier"]}
+    options["weight"] = weight
     expected = evaluate(table(), **options).curves
     planned(monkeypatch, 1, 3)
     found = evaluate(table(), **options).curves
@@ -104,9 +116,11 @@ def test_curves_are_those_of_rows_held_in_memory(monkeypatch):
         np.testing.assert_allclose(found[name].cast(pl.Float64), expected[name].cast(pl.Float64), rtol=1e-12)
 
 
+@pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("metrics", [METRICS, WITH_SCORES])
-def test_intervals_do_not_depend_on_the_passes(monkeypatch, metrics):
+def test_intervals_do_not_depend_on_the_passes(monkeypatch, metrics, weight):
     options = {"metrics": metrics, "unit": "unit", "uncertainty": {"replicates": 50, "seed": 1}}
+    options["weight"] = weight
     options["compare"] = {"baseline": "a"}
     planned(monkeypatch, 2, 1)
     expected = evaluate(table(), **options)
@@ -118,8 +132,44 @@ def test_intervals_do_not_depend_on_the_passes(monkeypatch, metrics):
     assert many[0].filter(metric="roc_auc")["lower"].is_not_null().all()
 
 
-def test_standard_errors_are_close_to_those_of_resampled_rows(monkeypatch):
-    options = {"metrics": ["roc_auc", "average_precision"], "slices": None, "unit": "unit"}
+RESTS = {"compare": {"slices": {"region": "rest", "odd": "rest"}}}
+ODD = {"odd": {"where": "age in (10, 30) and a > 0.5"}}
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("metrics", [METRICS, WITH_SCORES])
+@pytest.mark.parametrize("shared", [4, 0], ids=["counted by cell", "counted by slice"])
+def test_rests_are_those_of_rows_held_in_memory(monkeypatch, weight, metrics, shared):
+    monkeypatch.setattr(stream, "_CELLS_PER_SLICE", shared)
+    options = {"weight": weight, "metrics": metrics, "slices": SLICES | ODD, **RESTS}
+    expected = evaluate(table(), **options).comparisons
+    planned(monkeypatch, 1, 3)
+    found = evaluate(table(), **options).comparisons
+    keys = ["contrast", "slice_set", "slice", "metric", "model", "status", "n"]
+    assert found.select(keys).equals(expected.select(keys))
+    assert found.filter(contrast="rest").height > len(metrics)
+    both = (each["difference"].cast(pl.Float64).fill_null(9.0) for each in (found, expected))
+    np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("shared", [4, 0], ids=["counted by cell", "counted by slice"])
+def test_intervals_of_rests_are_close_to_those_of_resampled_rows(monkeypatch, weight, shared):
+    monkeypatch.setattr(stream, "_CELLS_PER_SLICE", shared)
+    options = {"weight": weight, "metrics": METRICS, "slices": {"region": "region"} | ODD, **RESTS}
+    options |= {"unit": "unit", "uncertainty": {"replicates": 200, "seed": 1}}
+    expected = evaluate(table(), **options).comparisons
+    planned(monkeypatch, 1, 3)
+    found = evaluate(table(), **options).comparisons
+    large = (pl.col("contrast") == "rest") & (pl.col("slice") != "region=tiny")
+    both = [each.filter(large)["std_error"].to_numpy() for each in (found, expected)]
+    assert len(both[0]) == 2 * 3 * len(METRICS)
+    np.testing.assert_allclose(*both, rtol=0.06)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_standard_errors_are_close_to_those_of_resampled_rows(monkeypatch, weight):
+    options = {"metrics": ["roc_auc", "average_precision"], "slices": None, "unit": "unit", "weight": weight}
     options["uncertainty"] = {"replicates": 400, "seed": 1}
     expected = evaluate(table(), **options).metrics
     planned(monkeypatch, 1, 3)
@@ -127,7 +177,19 @@ def test_standard_errors_are_close_to_those_of_resampled_rows(monkeypatch):
     assert_alike(found, expected, "std_error", rtol=0.03)
 
 
-def test_a_run_reads_as_many_ranges_as_its_memory_asks_for(monkeypatch):
+@pytest.mark.parametrize("parts", [1, 3])
+def test_the_order_of_the_rows_does_not_show_where_it_must_not(monkeypatch, parts):
+    frame = table().with_columns(w=pl.col("w").replace(0.0, 0.3))
+    planned(monkeypatch, 1, parts)
+    options = {"weight": "w", "reproducible": True, "metrics": WITH_SCORES}
+    orders = (frame, frame.reverse(), frame.sample(fraction=1, shuffle=True, seed=1))
+    one, *others = (evaluate(rows, **options).metrics for rows in orders)
+    for other in others:
+        assert other.equals(one)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_a_run_reads_as_many_ranges_as_its_memory_asks_for(monkeypatch, weight):
     read = []
     monkeypatch.setattr(budget, "POINT_ROWS", 1000)
     own = ranges.Reader.read
@@ -137,8 +199,9 @@ def test_a_run_reads_as_many_ranges_as_its_memory_asks_for(monkeypatch):
         lambda self, models, limits: (read.append(models), own(self, models, limits))[1],
     )
     counted = []
-    for memory in (1_500_000, 2_500_000, 20_000_000):
-        evaluate(table(60_000), exact=True, memory=memory)
+    several = (1_500_000, 2_500_000) if weight is None else (9_000_000, 14_000_000)
+    for memory in (*several, 40_000_000):
+        evaluate(table(60_000), exact=True, memory=memory, weight=weight)
         counted.append(len(read) - sum(counted))
     assert counted[0] > counted[1] > 2
     assert counted[2] == 1

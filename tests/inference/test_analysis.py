@@ -8,8 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
-from plmetrics.inference import analysis, ordered
-from plmetrics.states import scores
+from plmetrics.inference import analysis, coarse_replicates, ordered, products
 
 ROWS = 600
 
@@ -68,17 +67,17 @@ def test_threads_change_nothing(monkeypatch, table, weight):
 def test_replicates_of_coarse_bins_are_the_same_however_many_are_made_at_once(monkeypatch, table, weight):
     made = []
 
-    def counted(drawn, counts):
-        made.append(len(drawn))
-        return scores.resample(drawn, counts)
+    def counted(weights, counts, held):
+        made.append(len(weights))
+        return products.drawn_counts(weights, counts, held)
 
     monkeypatch.setattr(ordered, "replicates_rows", lambda *_: False)
-    monkeypatch.setattr(ordered, "resample", counted)
+    monkeypatch.setattr(coarse_replicates, "drawn_counts", counted)
     whole = evaluated(table, weight=weight)
-    assert set(made) == {40}
+    assert set(made) == {10}
     made.clear()
-    monkeypatch.setattr(ordered, "_POINTS_AT_ONCE", 1)
-    monkeypatch.setattr(ordered, "_LEAST_AT_ONCE", 7)
+    monkeypatch.setattr(coarse_replicates, "_POINTS_AT_ONCE", 1)
+    monkeypatch.setattr(coarse_replicates, "_LEAST_AT_ONCE", 7)
     parts = evaluated(table, weight=weight)
     assert set(made) == {7, 5}
     for name in ("metrics", "comparisons"):

@@ -15,6 +15,7 @@ METRICS = {
     "regression": ["mae", "rmse", "median_absolute_error"],
     "multiclass": ["accuracy", "f1(average=none)"],
 }
+OTHER_COLUMN = "was 'old' and is 'new'"
 SCALES = ["difference", "ratio", "relative_change"]
 
 
@@ -83,7 +84,9 @@ def test_as_one_run_with_both_models(rows: int, task: str, given: dict[str, Any]
     assert read["test"].to_list() == read["test|run"].to_list()
     assert read.height > rows / 1000
     kind = "units" if "unit" in given else "rows"
-    assert set(read["note|run"]) == {f"paired: both runs are of the same {kind}"}
+    (note,) = set(read["note|run"])
+    assert note.startswith(f"paired: both runs are of the same {kind}; the model's ")
+    assert note.endswith(OTHER_COLUMN)
 
 
 def given_compared(given: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +101,7 @@ def test_the_interval_is_narrower_than_that_of_independent_samples() -> None:
     paired = evaluated(frame, {"m": "new"}, **versus(before)).comparisons
     apart = evaluated(frame, {"m": "new"}, uncertainty={"keep": False}, **versus(before)).comparisons
     assert set(apart["test"]) == {"independent_t"}
-    assert set(apart["note"]) == {"independent samples"}
+    assert set(apart["note"]) == {f"independent samples; the model's score {OTHER_COLUMN}"}
     ratio = paired["std_error"] / apart["std_error"]
     large = paired["slice"] != "region=tiny"
     assert ratio.filter(large).max() < 0.9
@@ -188,7 +191,7 @@ def test_other_blocks_of_the_same_units_are_no_pairs() -> None:
     asked: dict[str, Any] = {"unit": "customer", "metrics": ["log_loss"]}
     before = evaluated(frame, {"m": "old"}, **asked)
     found = evaluated(frame, {"m": "new"}, compare={"run": before}, uncertainty={"blocks": 500}, **asked)
-    words = "the runs are of the same units, but in other blocks"
+    words = f"the runs are of the same units, but in other blocks; the model's score {OTHER_COLUMN}"
     assert set(found.comparisons["note"]) == {f"taken as independent samples: {words}"}
 
 

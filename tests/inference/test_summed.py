@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import plmetrics as plm
+from plmetrics.core.exact_sums import exact_products
+from plmetrics.inference import summed, weights
+from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.estimates import chunks
-from plmetrics.inference.summed import _drawn, _exact_in_single, following
+from plmetrics.inference.products import exact_in_single
+from plmetrics.inference.summed import ModelSums, _drawn, following
 from plmetrics.inference.weights import draw_weights
 from plmetrics.states.sums import SlicedSums
 
@@ -49,7 +54,7 @@ def test_replicates_are_sums_of_the_drawn_blocks():
 def test_single_precision_is_for_whole_numbers_whose_sums_it_holds(value, exact):
     column = np.zeros((2, BLOCKS))
     column[1, 7] = value
-    assert _exact_in_single(column) is exact
+    assert exact_in_single(column) is exact
 
 
 def table(seed):
@@ -103,3 +108,56 @@ def test_more_replicates_are_of_fewer_slices_at_once(replicates, widest):
     assert [chunk.first for chunk in cut] == list(range(0, slices, widest))
     assert cut[-1].last == slices
     assert np.concatenate([chunk.sums.total("n") for chunk in cut]).tolist() == list(range(1, slices + 1))
+
+
+def test_effective_blocks_of_a_column_are_found_once(monkeypatch):
+    sums = ModelSums(COLUMNS, None)
+    made = []
+
+    def counted(masses):
+        made.extend(masses)
+        return effective_blocks(masses)
+
+    monkeypatch.setattr(summed, "effective_blocks", counted)
+    derived = COLUMNS["n"] - COLUMNS["hits"]
+    for _ in range(2):
+        found = sums.effective((COLUMNS["n"], derived, COLUMNS["hits"]))
+    for mass, own in zip((COLUMNS["n"], derived, COLUMNS["hits"]), found, strict=True):
+        assert np.array_equal(
+            own, np.floor(mass.sum(axis=1) ** 2 / np.maximum((mass**2).sum(axis=1), 1e-300) + 1e-9)
+        )
+    assert [id(mass) for mass in made] == [
+        id(mass) for mass in (COLUMNS["n"], derived, COLUMNS["hits"], derived)
+    ]
+
+
+def test_replicates_drawn_ahead_are_those_that_are_drawn_when_asked_for():
+    columns = table(1)
+    ahead, later = ModelSums(columns, WEIGHTS), ModelSums(columns, WEIGHTS)
+    ahead.draw()
+    counted = plm.metric("roc_auc")
+    assert np.array_equal(ahead.replicates(counted, "a", "").n, later.replicates(counted, "a", "").n)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_a_large_w_is_brought_in_parts_that_make_the_whole(monkeypatch, single):
+    kind = np.float32 if single else np.float64
+    ((whole, kept),) = WEIGHTS.parts(kind)
+    assert (whole, kept.dtype) == (slice(0, 300), kind)
+    monkeypatch.setattr(weights, "_WORTH_KEEPING", 0)
+    monkeypatch.setattr(weights, "_PART", 7 * BLOCKS)
+    parts = [(own, part.copy()) for own, part in WEIGHTS.parts(kind)]
+    assert [own.stop - own.start for own, _ in parts] == [7] * 42 + [6]
+    assert np.array_equal(np.concatenate([part for _, part in parts]), kept)
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_replicates_of_a_large_w_are_the_same(monkeypatch, wanted):
+    with exact_products(wanted=wanted):
+        at_once = _drawn(WEIGHTS, COLUMNS)
+        monkeypatch.setattr(weights, "_WORTH_KEEPING", 0)
+        monkeypatch.setattr(weights, "_PART", 7 * BLOCKS)
+        in_parts = _drawn(WEIGHTS, COLUMNS)
+    for name, drawn in at_once.items():
+        assert drawn.shape == (300, 5)
+        assert in_parts[name] == pytest.approx(drawn, rel=1e-14), name

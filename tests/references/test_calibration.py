@@ -16,7 +16,7 @@ import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
 from plmetrics.inference.finalised import conditions
-from plmetrics.inference.ordered import score_view
+from plmetrics.inference.views import score_view
 
 EPSILON = 2.220446049250313e-16
 FAST = {"replicates": 40, "seed": 3}

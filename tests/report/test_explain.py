@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
 
-from plmetrics.engine.explain import CubeSize, Explanation, Input, Pass, SetSize
+from plmetrics.engine.explain import CubeSize, Explanation, Input, Pass, SetSize, StateSize
 from plmetrics.report.explain import explain_json, explain_text
 
 FOUND = Explanation(
@@ -63,6 +64,29 @@ def test_what_does_not_stream_is_named() -> None:
     assert not found.streams
     assert "does not stream: in-memory-map SELECT x" in explain_text(found)
     assert "every plan streams" not in explain_text(found)
+
+
+REFUSED = tuple((name, f"{name} needs the rows in order") for name in ("spearman", "qini", "mdape", "crps"))
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (StateSize(2, (), 12_345, 6_700_000), ["all of 2 metrics", "about 12,345 rows, 6.7 MB"]),
+        (StateSize(1, (), None, None), ["1 of 2 metrics"]),
+        (StateSize(0, REFUSED, 9, 900), ["0 of 2", "mdape needs the rows in order; and 1 more"]),
+        (
+            StateSize(2, (("exact", "exact: true needs the rows"),), None, None),
+            ["exact: true needs the rows"],
+        ),
+    ],
+)
+def test_a_state_takes_few_lines(state: StateSize, told: list[str]) -> None:
+    found = dataclasses.replace(FOUND, state=state)
+    before, after = explain_text(FOUND), explain_text(found)
+    assert len(after.splitlines()) - len(before.splitlines()) <= 7
+    assert all(words in after for words in told)
+    assert json.loads(explain_json(found))["state"]["kept"] == state.kept
 
 
 def test_json() -> None:

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
 from plmetrics.inference.finalised import conditions, finalised
-from plmetrics.inference.ordered import score_view
+from plmetrics.inference.views import score_view
 from plmetrics.states import areas
 from plmetrics.states.areas import AreaRows
 
@@ -23,6 +23,10 @@ LARGE = 1 << 40
 def piece(request, monkeypatch):
     """Rows are looked at in pieces, also in some that ties go beyond."""
     monkeypatch.setattr(areas, "_PIECE", request.param)
+    if request.param == 7:
+        monkeypatch.setattr(areas, "_PACKED", 11)
+        monkeypatch.setattr(areas, "_ALONE", 1)
+        monkeypatch.setattr(areas, "processors", lambda: 3)
 
 
 @settings(phases=(Phase.explicit, Phase.generate), max_examples=40)
@@ -52,6 +56,15 @@ def test_chunks_of_a_column_follow_one_another():
     assert score.n_chunks() > 1
     whole = AreaRows(score.rechunk(), positive)
     assert AreaRows(score, positive).keys.tolist() == whole.keys.tolist()
+
+
+def test_rows_of_one_slice_are_sorted_where_they_lie():
+    rng = np.random.default_rng(2)
+    score, positive = pl.Series(rng.integers(0, 9, 100) / 9), pl.Series(rng.random(100) < 0.4)
+    once = AreaRows(score, positive, once=True)
+    found, again, plain = (rows.regroup(None, 1) for rows in (once, once, AreaRows(score, positive)))
+    assert found.won == again.won == plain.won
+    assert once.keys.tolist() == sorted(AreaRows(score, positive).keys.tolist())
 
 
 def test_scores_below_zero_do_not_sort_by_their_bits():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plmetrics.inference.ordered import ordered_values, score_view
+from plmetrics.inference.ordered import ordered_values
+from plmetrics.inference.views import score_view
 from plmetrics.states.effects import ARMS, EffectRows, SlicedEffects
 from plmetrics.states.scores import Binning, OrderedRows
 from plmetrics.suite.arguments import suite_from_arguments

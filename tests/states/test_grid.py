@@ -9,7 +9,8 @@ from references.samples import FAST, KEYS, assert_same, sample
 
 import plmetrics as plm
 from plmetrics.core.segments import Segments
-from plmetrics.inference.ordered import ordered_values, score_view
+from plmetrics.inference.ordered import ordered_values
+from plmetrics.inference.views import score_view
 from plmetrics.states.grid import (
     CoarseTally,
     FixedTally,
@@ -123,6 +124,7 @@ def test_tallies_add_up_over_batches_and_slices():
     for bins in ("fine", Binning(4), Binning(4, distances=True)):
         whole = tally(bins, 0, SLICES)
         whole.add(placed(locator, score, positive, weight, block), Members.of(code))
+        whole.finish()
         held = code >= 0
         assert whole.counts[..., 0].sum() == weight[held if bins != "fine" else held & ~positive].sum()
         parts = [tally(bins, first, 1) for first in range(SLICES)]
@@ -130,6 +132,8 @@ def test_tallies_add_up_over_batches_and_slices():
             batch = placed(locator, score[part], positive[part], weight[part], block[part])
             for each in parts:
                 each.add(batch, Members.of(code[part]))
+        for each in parts:
+            each.finish()
         np.testing.assert_allclose(np.concatenate([each.counts for each in parts]), whole.counts, rtol=1e-12)
 
 
@@ -155,6 +159,7 @@ def test_rows_of_one_slice_in_a_row_count_as_mixed_ones_do(kind, weighted):
         mass = None if weight is None else weight[order]
         chosen = placed(locator, score[order], positive[order], mass, block[order])
         tally.add(chosen, Members.of(code[order]))
+        tally.finish()
         return tally.counts
 
     assert len(Members.of(np.sort(code)).code) == SLICES + 1

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from plmetrics.states.locate import FixedBins, Keys, Locator
+from plmetrics.states.locate import FixedBins, Keys, Locator, _even, _rank
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 RNG = np.random.default_rng(5)
@@ -42,6 +42,17 @@ def test_bins_are_those_of_a_search(name):
     fixed = FixedBins.at(np.arange(1, 15) / 15, locator.keys)
     asked = everywhere(score, fixed.edges)
     np.testing.assert_array_equal(fixed.bins(asked, locator.keys(asked)), np.searchsorted(fixed.edges, asked))
+
+
+@pytest.mark.parametrize("name", [name for name, score in SHAPES.items() if len(score)])
+@pytest.mark.parametrize("kind", [_even, Keys.of])
+def test_a_guess_of_where_keys_end_changes_nothing(name, kind, monkeypatch):
+    keys = kind(SHAPES[name])
+    asked = np.unique(np.append(keys(SHAPES[name])[::9], [0, keys.size // 3, max(0, keys.size - 2)]))
+    found = keys.highest(asked)
+    top = np.full(asked.shape, np.finfo(np.float64).max)
+    monkeypatch.setattr(Keys, "_around", lambda *_: (_rank(-top), _rank(top)))
+    np.testing.assert_array_equal(found, keys.highest(asked))
 
 
 @pytest.mark.parametrize("name", ["probabilities", "rare", "log odds", "skewed"])

@@ -10,7 +10,8 @@ from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
 from plmetrics.inference.finalised import defined
-from plmetrics.inference.ordered import ordered_values, score_view
+from plmetrics.inference.ordered import ordered_values
+from plmetrics.inference.views import score_view
 from plmetrics.states.coarse import coarse_bins, coarse_edges, coarse_number, coarse_of_fine
 from plmetrics.states.packed import PackedRows
 from plmetrics.states.scores import Binning, OrderedRows, merge_points

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from plmetrics.states import sparse
 from plmetrics.states.saved import CELL, Part
-from plmetrics.states.sparse import counted, entries, pieces, pieces_of
+from plmetrics.states.sparse import PieceRows, counted, pieces, pieces_of
 
 
 def dense(rows: pl.DataFrame, size: int, width: int, slices: np.ndarray | None = None) -> np.ndarray:
     """The counts that rows hold, slot by slot."""
     out = np.zeros(size)
-    for slots, counts in entries(rows, width, slices):
+    for slots, counts in PieceRows.of(rows).entries(width, slices):
         np.add.at(out, slots, counts)
     return out
 
@@ -35,10 +35,10 @@ def test_counts_come_back(slices: int, width: int, share: float, most: int, whol
     counts[rng.random(counts.shape) >= share] = 0
     if not whole:
         counts[0] *= -0.37
-    rows = pieces_of(counts, first=3)
+    rows, total = pieces_of(counts, first=3)
     assert np.array_equal(dense(rows, (slices + 3) * width, width)[3 * width :], counts.reshape(-1))
     assert rows[CELL].is_sorted()
-    part = counted(Part("scores"), rows)
+    part = counted(Part("scores"), rows, total)
     assert part.total == (
         counts.sum() if (counts == np.rint(counts)).all() and counts.min() >= 0 else None
     ) or (counts.max() >= 1 << 32)
@@ -57,7 +57,7 @@ def test_numbers_take_as_few_bytes_as_they_need(step: int) -> None:
 
 def test_slices_may_be_numbered_anew() -> None:
     counts = np.array([[1.0, 0, 2], [0, 0, 0], [3, 4, 0]])
-    found = dense(pieces_of(counts), 12, 3, slices=np.array([3, 0, 1]))
+    found = dense(pieces_of(counts)[0], 12, 3, slices=np.array([3, 0, 1]))
     assert found.reshape(4, 3).tolist() == [[0, 0, 0], [3, 4, 0], [0, 0, 0], [1, 0, 2]]
 
 
@@ -66,6 +66,6 @@ def test_long_slices_lie_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 3, (4, 95)).astype(float)
     counts[2] = 0
-    rows = pieces_of(counts)
+    rows, _ = pieces_of(counts)
     assert rows[sparse.ENTRIES].max() == 10
     assert np.array_equal(dense(rows, counts.size, 95), counts.reshape(-1))

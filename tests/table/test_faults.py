@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from plmetrics.core.errors import DataError
+from plmetrics.core.rowsql import compile_row
 from plmetrics.table.faults import explain_polars_error
 from plmetrics.table.formats import csv
 from plmetrics.table.source import Source, open_source
@@ -55,6 +56,23 @@ def explained(source: Source) -> str:
 def test_rows_of_a_csv_file(root, text, words):
     (root / "a.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
     assert explained(open_source("a.csv")) == f"a.csv: {words}"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "to", "words"),
+    [
+        ("s", "x", "DOUBLE", "column 's': a CAST to a number fails for \"x\"\n"),
+        ("@column|s", "x", "DOUBLE", "column 's': a CAST to a number fails for \"x\"\n"),
+        ("s", "x", "BOOLEAN", "column 's': a CAST to true or false fails for \"x\"\n"),
+        ("s", "x" * 5000, "INT", 'fails for "' + "x" * 56 + "...\n"),
+    ],
+)
+def test_a_cast_that_fails_names_the_column_and_the_value(root, column, value, to, words):
+    pl.DataFrame({column: [value]}).write_parquet("a.parquet")
+    source = open_source("a.parquet")
+    with pytest.raises(pl.exceptions.PolarsError) as caught:
+        source.frame.select(compile_row(f'CAST("{column}" AS {to}) IS NULL').expr).collect()
+    assert words in str(explain_polars_error(caught.value, source))
 
 
 def test_files_that_may_be_to_blame_are_listed(root):

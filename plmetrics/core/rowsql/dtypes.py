@@ -67,6 +67,41 @@ def as_measure(value: pl.Expr, dtype: DataType) -> pl.Expr:
     return value.cast(pl.Float64) if dtype == pl.Boolean else as_number(value, dtype).cast(pl.Float64)
 
 
+def as_text(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """A text; categories become their names.
+
+    Raises:
+        InvalidOperationError: values of this type have no text.
+    """
+    if dtype.is_nested() or dtype == pl.Duration:
+        raise _unfit(value, dtype, "a text")
+    return value.cast(pl.String)
+
+
+def compared(value: pl.Expr, dtype: DataType, *, other: Kind) -> pl.Expr:
+    """A value that is compared with one of another kind. Polars would compare what a time is stored as with a number.
+
+    Raises:
+        InvalidOperationError: the two have nothing to compare.
+    """
+    kinds: dict[Kind, str] = {"number": "a number", "text": "a text", "date": "a date"}
+    lists = dtype.is_nested()
+    if lists or (other in kinds and (dtype == pl.Duration or (other == "number" and dtype.is_temporal()))):
+        names = ", ".join(f"'{name}'" for name in dict.fromkeys(value.meta.root_names()))
+        msg = f"{names or 'this'} is of type {dtype}, which cannot be compared with {kinds.get(other, 'others')}"
+        raise pl.exceptions.InvalidOperationError(msg)
+    return value
+
+
+def kind_of(dtype: DataType) -> Kind:
+    """What kind of value a column of this type holds, as far as comparisons differ by it."""
+    if dtype.is_numeric():
+        return "number"
+    if dtype in {pl.String, pl.Categorical, pl.Enum}:
+        return "text"
+    return "date" if dtype in {pl.Date, pl.Datetime} else "unknown"
+
+
 def _unfit(value: pl.Expr, dtype: DataType, wanted: str) -> pl.exceptions.InvalidOperationError:
     names = ", ".join(f"'{name}'" for name in dict.fromkeys(value.meta.root_names()))
     return pl.exceptions.InvalidOperationError(
@@ -97,6 +132,8 @@ def constant_like(column: pl.Expr, dtype: DataType, *, value: str | bool | date)
 
 def cast(value: pl.Expr, dtype: DataType, target: pl.DataType, *, strict: bool) -> pl.Expr:
     """SQL's CAST of a value of this type; a value that does not fit is an error, or null unless `strict`."""
+    if target == pl.String and dtype != pl.Boolean:
+        return as_text(value, dtype)
     if dtype in {pl.Categorical, pl.Enum}:
         value, dtype = value.cast(pl.String), pl.String()
     if target == pl.String and dtype == pl.Boolean:

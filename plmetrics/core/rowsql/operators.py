@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import constant_like
+from plmetrics.core.rowsql.dtypes import compared, constant_like, kind_of
 from plmetrics.core.rowsql.parts import (
     Builder,
     Node,
@@ -27,6 +27,8 @@ from plmetrics.core.rowsql.parts import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from polars.datatypes import DataType
 
 
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -133,7 +135,29 @@ def _comparison(
 ) -> Part:
     comparable(left, right, node)
     first, second = _fitted(left, right), _fitted(right, left)
-    return derived("condition", operation(first, second), left, right)
+    if left.kind == right.kind == "unknown":
+        made = first.pipe_with_dtype(partial(_of_columns, other=second, operation=operation))
+        return derived("condition", made, left, right)
+    made = operation(_checked(first, left, right), _checked(second, right, left))
+    return derived("condition", made, left, right)
+
+
+def _checked(value: pl.Expr, part: Part, other: Part) -> pl.Expr:
+    """The value of a part, refused where its type has nothing to compare with the other's kind."""
+    return value.pipe_with_dtype(partial(compared, other=other.kind)) if part.kind == "unknown" else value
+
+
+def _of_columns(
+    value: pl.Expr, dtype: DataType, *, other: pl.Expr, operation: Callable[[pl.Expr, pl.Expr], pl.Expr]
+) -> pl.Expr:
+    """A comparison of two columns, once the types of both are known."""
+
+    def made(second: pl.Expr, of: DataType) -> pl.Expr:
+        return operation(
+            compared(value, dtype, other=kind_of(of)), compared(second, of, other=kind_of(dtype))
+        )
+
+    return other.pipe_with_dtype(made)
 
 
 def _fitted(part: Part, other: Part) -> pl.Expr:
@@ -168,7 +192,8 @@ def _found(value: Part, members: list[Part], node: Node) -> Part:
     if all(isinstance(member.literal, str) and not follows_column(member) for member in members):
         for member in members:
             comparable(value, member, node)
-        expr = value.expr.is_in([member.literal for member in members])
+        tested = _checked(value.expr, value, members[0]) if members else value.expr
+        expr = tested.is_in([member.literal for member in members])
         return Part(expr, "condition", value.size + len(members))
     tests = [_comparison(operator.eq, value, member, node) for member in members]
     return balanced(tests, CHAINS["or"], node)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import Kind, as_condition, as_number, iso_date
+from plmetrics.core.rowsql.dtypes import Kind, as_condition, as_number, as_text, iso_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -130,7 +130,7 @@ def number(part: Part, node: Node) -> pl.Expr:
 def text(part: Part, node: Node) -> pl.Expr:
     """A text per row; categories become their names."""
     if part.kind in {"text", "unknown", "null"}:
-        return part.expr if part.kind == "text" else part.expr.cast(pl.String)
+        return part.expr if part.kind == "text" else part.expr.pipe_with_dtype(as_text)
     refuse(node, f"a text is needed here, and this is {_KINDS[part.kind]}")
 
 

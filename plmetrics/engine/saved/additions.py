@@ -13,7 +13,7 @@ from plmetrics.engine.saved.capture import blocks_in, write_blocks
 from plmetrics.engine.saved.counts import countings, wanted
 from plmetrics.engine.saved.totals import cube, grouped, totals_of
 from plmetrics.states.saved import Part
-from plmetrics.states.sparse import KEYS, PIECES, counted
+from plmetrics.states.sparse import KEYS, PIECES, PieceRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 
 def add_all(
-    builder: Builder, groups: Sequence[tuple[int, ...]], alike: Sequence[Alike], blocks: MergedBlocks
+    builder: Builder,
+    groups: Sequence[tuple[int, ...]],
+    alike: Sequence[Alike],
+    blocks: MergedBlocks,
+    room: int,
 ) -> None:
     """Add the parts with the sums and the counts of all states.
 
@@ -37,12 +41,13 @@ def add_all(
         groups: the slice sets whose sums lie together.
         alike: the states.
         blocks: how they are blocked together.
+        room: bytes for what they are added in: half for sums, half for counts. What has no room there is sorted.
     """
     cubes = [cube(sets, place, builder.parts[place].rows, alike) for place, sets in enumerate(groups)]
     known = blocks.keys()
     keys = _block_keys(alike) if known is None else known
-    sums = totals_of(cubes, keys, blocks.modulus)
-    scores = [] if keys is None else list(countings(_wanted(builder, alike), keys, blocks.modulus))
+    sums = totals_of(cubes, keys, blocks.modulus, room // 2)
+    scores = [] if keys is None else list(countings(_wanted(builder, alike), keys, blocks.modulus, room // 2))
     for group in alike:
         reading = partial(_table, names=_columns(group, sums, scores))
         for state, table in zip(group.states, ahead(reading, group.states), strict=True):
@@ -52,9 +57,8 @@ def add_all(
         builder.add(Part("sums", sets), next(plain) if own is None else own.rows())
     if scores and keys is not None:
         write_blocks(builder, keys)
-    for counting in scores:
-        rows = counting.rows()
-        builder.add(counted(counting.wanted.part, rows), rows)
+    for part, rows in each(lambda counting: counting.written(), scores):
+        builder.add(part, rows)
 
 
 def _block_keys(alike: Sequence[Alike]) -> NDArray[np.uint64] | None:
@@ -118,7 +122,12 @@ def _jobs(
     if not scores or number is None:
         return
     keys = blocks_in(_rows(table, head, number))
+    starts = np.cumsum([0, *(part.rows for part in head.parts)])
+    places = {part.name: place for place, part in head.numbers("scores").items()}
+    first, last = starts[min(places.values())], starts[max(places.values()) + 1]
+    rows = PieceRows.of(table[first:last])
     for counting in scores:
-        place = head.number(*counting.wanted.part.name)
+        place = places.get(counting.wanted.part.name)
         if place is not None:
-            yield partial(counting.add, group, _rows(table, head, place), keys)
+            part = rows.part(starts[place] - first, starts[place + 1] - first)
+            yield partial(counting.add, group, part, keys)

@@ -26,7 +26,7 @@ from plmetrics.states.saved import (
     frame_text,
 )
 from plmetrics.states.scores import Binning
-from plmetrics.states.sparse import KEYS, counted, pieces_of
+from plmetrics.states.sparse import KEYS, counted, pieces_of, total_of
 from plmetrics.table.roles import UNIT
 from plmetrics.table.units import unit_hash
 
@@ -209,7 +209,7 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Gri
     for model in prepared.request.models:
         cut = passes.of_model(model)
         cuts: dict[int, list[Cuts]] = {}
-        rows: dict[tuple[int, str], list[pl.DataFrame]] = {}
+        rows: dict[tuple[int, str], list[tuple[pl.DataFrame, int | None]]] = {}
         sizes: dict[tuple[int, str], tuple[int, int]] = {}
         usual = np.zeros(0, dtype=np.int64)
         offset: dict[int, int] = {}
@@ -227,9 +227,9 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Gri
                     rows.setdefault(key, []).append(pieces_of(counts, first + low))
                     sizes[key] = counts.shape[2], counts.shape[3]
         for (number, text), parts in rows.items():
-            lies = pl.concat(parts)
+            lies, totals = pl.concat([part for part, _ in parts]), [total for _, total in parts]
             part = Part("scores", (number,), model, text, sizes[number, text])
-            builder.add(counted(part, lies), lies)
+            builder.add(counted(part, lies, total_of(totals)), lies)
         locator = passes.locators[model]
         held = {
             number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)

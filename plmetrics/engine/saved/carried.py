@@ -25,6 +25,11 @@ _SECTIONS = {
 }
 
 
+def not_carried(suite: Suite, source: Source) -> list[Problem]:
+    """What of a suite on some table no state carries."""
+    return [*_problems(suite), *_units_problem(suite, source)]
+
+
 def countable(suite: Suite) -> Suite:
     """The suite as a state serves it: ordered metrics are counted on a grid, with a bound.
 
@@ -95,9 +100,15 @@ def check_units(suite: Suite, source: Source) -> None:
     Raises:
         ConfigError: rows are units and come from no file.
     """
+    problems = list(_units_problem(suite, source))
+    if problems:
+        raise ConfigError(problems)
+
+
+def _units_problem(suite: Suite, source: Source) -> Iterator[Problem]:
     own = suite.columns.unit is not None or suite.task == "ranking" or suite.uncertainty is None
     if own or (source.reader is not None and suite.data.long is None):
         return
     msg = "rows without a file have no names, so that those of two states would be taken for the same"
     hint = "name what is resampled together as columns.unit, or write the table to a file"
-    raise ConfigError(Problem(msg, ("columns", "unit"), hint))
+    yield Problem(msg, ("columns", "unit"), hint)

@@ -83,12 +83,13 @@ def read(state: Stored, *kinds: str) -> Saved:
     return Saved(state.head, rows.collect(), state.place)
 
 
-def merged(states: Sequence[Stored], *, totals: bool) -> Saved:
+def merged(states: Sequence[Stored], *, totals: bool, room: int) -> Saved:
     """One state of several that add.
 
     Args:
         states: at least one, of which `adding.check` found nothing against it.
         totals: whether replicates need to know how many different units there are.
+        room: bytes for what they are added in; with less it takes longer, and gives the same.
     """
     alike = by_layout(states)
     blocks = blocks_of(alike, totals=totals)
@@ -98,7 +99,7 @@ def merged(states: Sequence[Stored], *, totals: bool) -> Saved:
         _cells(builder, sets, alike)
     for number in range(len(alike[0].head.sets)):
         _slices(builder, number, alike)
-    add_all(builder, groups, alike, blocks)
+    add_all(builder, groups, alike, blocks, room)
     _constants(builder, alike[0].first)
     blocks.write(builder)
     drift = merged_drift(builder, alike)

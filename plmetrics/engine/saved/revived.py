@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.budget import memory_budget
+from plmetrics.engine.budget import counting_room
 from plmetrics.engine.passes import BLOCK as ROW_BLOCK
 from plmetrics.engine.passes import aggregated, needs_rows
 from plmetrics.engine.prepare import Accounting, Blocks, Prepared
@@ -21,7 +21,7 @@ from plmetrics.engine.saved.grids import Grids
 from plmetrics.engine.slicing import found_slices, key_codes
 from plmetrics.states.grid import SlicedGrid, shape
 from plmetrics.states.saved import BLOCK, BLOCKS, CELL, frame_of
-from plmetrics.states.sparse import PIECES, entries
+from plmetrics.states.sparse import PIECES, PieceRows
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slices import plan_cubes
 from plmetrics.table.source import Source
@@ -196,7 +196,7 @@ class _Held:
         rows, size = self._rows(bins)
         blocks = None if self.prepared.blocks is None else self.sums.block_keys
         width = size[0] * size[1] * (1 if blocks is None else len(blocks)) * 8
-        step = max(1, memory_budget(self.prepared.request) // 2 // max(width, 1))
+        step = max(1, counting_room(self.prepared.request) // max(width, 1))
         for low in range(0, self.size, step):
             high = min(low + step, self.size)
             yield low, high, self._dense(rows, size, low, high, blocks)
@@ -231,7 +231,7 @@ class _Held:
         moved = np.arange(self.first + high) - first
         own = self._blocks() if blocks is not None else np.zeros(1, dtype=np.uint64)
         to = np.arange(1) if blocks is None else np.searchsorted(blocks, own)
-        for slots, held in entries(mine, len(own) * places, moved):
+        for slots, held in PieceRows.of(mine).entries(len(own) * places, moved):
             if len(own) == number and (np.diff(to) == 1).all():
                 counts.reshape(-1)[slots] = held
                 continue

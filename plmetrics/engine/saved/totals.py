@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.saved.merging import Alike
     from plmetrics.engine.saved.units import MergedBlocks
 
-MOST_BYTES = 1 << 31
-"""The most memory for columns."""
-
 _NEW = "@new"
 _SPARE = 4
 _FEW = 1 << 16
@@ -101,10 +98,10 @@ class Totals:
             values = rows[name].to_numpy()
             if name not in self.columns:
                 self.columns[name] = np.zeros(len(self.seen), dtype=values.dtype)
-            if (steps > 0).all():
+            if isinstance(where, slice):
                 self.columns[name][where] += values
             else:
-                np.add.at(self.columns[name], place, values)
+                np.add.at(self.columns[name], where, values)
 
     def rows(self) -> pl.DataFrame:
         """The sums of all states."""
@@ -117,11 +114,10 @@ class Totals:
 
 
 def totals_of(
-    cubes: Sequence[Cube], keys: NDArray[np.uint64] | None, modulus: int | None
+    cubes: Sequence[Cube], keys: NDArray[np.uint64] | None, modulus: int | None, room: int
 ) -> list[Totals | None]:
-    """Where the sums of each cube are added; None where there is no room for all there could be."""
+    """Where the sums of each cube are added; None where so many bytes have no room for all there could be."""
     out: list[Totals | None] = []
-    room = MOST_BYTES
     for one in cubes:
         own = keys if BLOCK in one.names else np.zeros(1, dtype=np.uint64)
         size = 0 if own is None else one.cells * len(own)

@@ -11,7 +11,7 @@ from plmetrics.catalogue.uplift.targeted import Targeted
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
-from plmetrics.inference.ordered import score_view
+from plmetrics.inference.views import score_view
 from plmetrics.states.effects import ARMS
 from plmetrics.states.scores import Binning, resample
 

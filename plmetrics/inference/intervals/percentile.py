@@ -9,6 +9,8 @@ from plmetrics.inference.intervals.spread import all_defined
 
 Array = NDArray[np.float64]
 
+_WORTH_A_PARTITION = 64
+
 
 def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
     """Ends that leave (1 - level)/2 of the defined replicates `[replicate, slice]` outside on each side.
@@ -31,8 +33,13 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
     array([[1.25],
            [1.75]])
     """
-    ranked, number = _ranked(replicates)
     wanted = np.asarray(probabilities, dtype=np.float64)
+    if wanted.ndim == 1 and all_defined(replicates):
+        place = wanted * (len(replicates) - 1)
+        low, high = _neighbours(replicates, np.floor(place).astype(np.int64))
+        between: Array = low + (high - low) * (place - np.floor(place))[:, None]
+        return between
+    ranked, number = _ranked(replicates)
     place = (wanted[:, None] if wanted.ndim == 1 else wanted) * np.maximum(number - 1, 0)
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
@@ -40,6 +47,32 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
     high = np.take_along_axis(ranked, above, axis=0)
     found: Array = low + (high - low) * (place - below)
     return found
+
+
+def _neighbours(replicates: Array, ranks: NDArray[np.int64]) -> tuple[Array, Array]:
+    """The replicates of some ranks, counted from 0, and those of the next ones `[rank, slice]`; all are defined.
+
+    Ranks that are apart are found one after another, from the highest, and the others stay out of order: that takes
+    half the time.
+    """
+    last = len(replicates) - 1
+    if last < _WORTH_A_PARTITION or (np.diff(ranks) <= 1).any():
+        ranked = np.sort(replicates, axis=0)
+        return ranked[ranks], ranked[np.minimum(ranks + 1, last)]
+    left = replicates.copy(order="K")
+    low, high = np.empty((2, len(ranks), replicates.shape[1]))
+    for place in reversed(range(len(ranks))):
+        rank = int(ranks[place])
+        if rank == last:
+            low[place] = high[place] = left.max(axis=0)
+        elif 2 * rank < len(left):
+            left.partition(rank + 1, axis=0)
+            low[place], high[place] = left[: rank + 1].max(axis=0), left[rank + 1]
+        else:
+            left.partition(rank, axis=0)
+            low[place], high[place] = left[rank], left[rank + 1 :].min(axis=0)
+        left = left[: rank + 1]
+    return low, high
 
 
 def _ranked(replicates: Array) -> tuple[Array, NDArray[np.int64]]:

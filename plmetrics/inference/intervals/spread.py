@@ -18,6 +18,9 @@ Array = NDArray[np.float64]
 UNDEFINED_SHARE = 0.05
 """With more undefined replicates than this there is no interval: the rest no longer stand for all."""
 
+_NEAR = 1 << 15
+"""So many replicates are looked at together."""
+
 _ROUNDING = {"bootstrap": 1e-12, "jackknife": 1e-13, "influence": 1e-14}
 """By what share of their size replicates of each kind differ through rounding alone."""
 
@@ -71,7 +74,10 @@ def spread(
     """
     number, width = _number_and_width(replicates)
     undefined = len(replicates) - number
-    deviation = standard_error(replicates, kind, value, groups)
+    if kind == "bootstrap" and len(replicates) and not undefined.any():
+        deviation = _deviation_of_all(replicates)
+    else:
+        deviation = standard_error(replicates, kind, value, groups)
     constant = (number > 0) & ((width <= _ROUNDING[kind] * magnitude) | (deviation == 0))
     std_error = np.where(constant & (number > 1), 0.0, deviation)
     most = UNDEFINED_SHARE * len(replicates) if kind == "bootstrap" else 0
@@ -81,9 +87,11 @@ def spread(
 
 def _number_and_width(replicates: Array) -> tuple[NDArray[np.int64], Array]:
     """How many replicates of each slice are defined, and how far apart these are; -inf where none are."""
-    if all_defined(replicates):
-        number = np.full(replicates.shape[1], len(replicates))
-        return number, np.max(replicates, axis=0) - np.min(replicates, axis=0)
+    if len(replicates) > 0:
+        with np.errstate(over="ignore", invalid="ignore"):
+            width = np.max(replicates, axis=0) - np.min(replicates, axis=0)
+        if np.isfinite(width).all():
+            return np.full(replicates.shape[1], len(replicates)), width
     defined = np.isfinite(replicates)
     widest = np.max(replicates, axis=0, initial=-np.inf, where=defined)
     return defined.sum(axis=0), widest - np.min(replicates, axis=0, initial=np.inf, where=defined)
@@ -135,16 +143,27 @@ def standard_error(
 def standard_deviation(replicates: Array) -> Array:
     """Standard deviation (ddof 1) of the finite replicates of each slice; NaN below 2 of them."""
     if len(replicates) > 1 and all_defined(replicates):
-        moved = replicates - replicates.mean(axis=0)
-        with np.errstate(over="ignore"):
-            variance: Array = np.square(moved, out=moved).sum(axis=0) / (len(replicates) - 1)
-        return np.sqrt(variance)
+        return _deviation_of_all(replicates)
     finite = np.isfinite(replicates)
     number = finite.sum(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         mean = np.sum(replicates, axis=0, where=finite) / np.maximum(number, 1)
         squares = np.sum((replicates - mean) ** 2, axis=0, where=finite)
     return np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), np.nan)
+
+
+def _deviation_of_all(replicates: Array) -> Array:
+    """The same where all are finite: a few slices at a time, whose replicates stay near the processor."""
+    if len(replicates) < 2:
+        return np.full(replicates.shape[1], np.nan)
+    squares = np.empty(replicates.shape[1])
+    step = max(1, _NEAR // len(replicates))
+    for first in range(0, len(squares), step):
+        own = replicates[:, first : first + step]
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = own - own.mean(axis=0)
+            squares[first : first + step] = np.square(moved, out=moved).sum(axis=0)
+    return np.sqrt(squares / (len(replicates) - 1))
 
 
 def block_factor(blocks: NDArray[np.int64]) -> Array:

@@ -34,3 +34,16 @@ def test_replicates_are_left_as_they_were() -> None:
     drawn = np.array([[2.0], [np.inf], [1.0]])
     percentile(drawn, 0.9)
     assert drawn.tolist() == [[2.0], [np.inf], [1.0]]
+
+
+@pytest.mark.parametrize(
+    "probabilities", [(0.025, 0.975), (0.975,), (0.0, 0.5, 1.0), (0.4, 0.4, 0.401), (1.0,)]
+)
+@pytest.mark.parametrize("ties", [False, True])
+def test_what_is_found_by_partition_is_what_sorting_finds(monkeypatch, probabilities, ties) -> None:
+    drawn = np.random.default_rng(2).normal(size=(3, 501)).T
+    drawn = drawn.round(1) if ties else drawn
+    found = quantiles(drawn, probabilities)
+    monkeypatch.setattr("plmetrics.inference.intervals.percentile._WORTH_A_PARTITION", 1 << 60)
+    assert (found == quantiles(drawn, probabilities)).all()
+    assert found == pytest.approx(np.quantile(drawn, probabilities, axis=0), rel=1e-12)

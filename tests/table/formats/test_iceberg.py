@@ -143,7 +143,7 @@ def test_a_table_without_rows(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[1", json.dumps({"format-version": 2, "table-uuid": str(uuid.uuid4())})]
+    "text", ["", "{}", "[1", json.dumps({"format-version": 2, "table-uuid": str(uuid.UUID(int=7))})]
 )
 def test_metadata_that_cannot_be_read(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)

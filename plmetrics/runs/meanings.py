@@ -1,0 +1,94 @@
+"""Where values of one name mean different things in two runs, and where a model was merely read from other columns.
+
+Both are told from what the suites said. Values of two runs stand side by side when model, slice and metric have the
+same names; the parameters of a metric are part of its name. What else decides a value is looked up here: which rows
+count, which column is the label, what is positive, how a slice or a metric of that name is made. A model of the same
+name that reads another column is a new version of it: that is what runs are compared for, so it is noted, no more.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.derived import AcrossSlices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.catalogue.metric import Metric
+
+_ABSENT = object()
+_LONGEST = 60
+_DECIDES = ("task", "data", "columns", "positive", "classes")
+_BY_NAME = ("slices", "metrics")
+_NOT_VALUES = frozenset({"data.path", "data.trec.qrels", "data.trec.run", "columns.unit", "columns.fold"})
+"""Where rows lie, and what decides intervals alone: other units are looked at where runs are paired."""
+
+
+def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
+    """What makes values of one name mean different things, one thing a text.
+
+    Args:
+        before: what the suite of the earlier run says, its defaults left out.
+        after: the same of the later run.
+        metrics: the metrics of the later run. Those across slices leave out slices below `min_rows`.
+
+    >>> misleading({"columns": {"label": "late"}}, {"columns": {"label": "lost"}}, ())
+    ["columns.label was 'late' and is 'lost'"]
+    """
+    across = any(isinstance(metric, AcrossSlices) for metric in metrics)
+    decisive = [*_DECIDES, "min_rows"] if across else [*_DECIDES]
+    if before.get("calibrate") and after.get("calibrate"):
+        decisive.append("calibrate")
+    found = [
+        text
+        for key in decisive
+        for text in _differences(before.get(key, _ABSENT), after.get(key, _ABSENT), key)
+    ]
+    for key in _BY_NAME:
+        old, new = (_named(said.get(key, {})) for said in (before, after))
+        for name in (name for name in new if name in old):
+            found += _differences(old[name], new[name], f"{key}.{name}")
+    return found
+
+
+def read_elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
+    """The models of both runs that read other columns than before, and in words which.
+
+    >>> read_elsewhere({"models": {"m": {"score": "v1"}}}, {"models": {"m": {"score": "v2"}}})
+    {'m': "score was 'v1' and is 'v2'"}
+    """
+    old, new = (said.get("models", {}) for said in (before, after))
+    found = {name: ", ".join(_differences(old[name], new[name], "")) for name in new if name in old}
+    return {name: words for name, words in found.items() if words}
+
+
+def _named(entries: Any) -> dict[str, Any]:
+    """Entries by name; of a list those that are more than a name."""
+    if isinstance(entries, dict):
+        return entries
+    return {entry["name"]: entry for entry in entries if isinstance(entry, dict) and "name" in entry}
+
+
+def _differences(old: Any, new: Any, place: str) -> Iterator[str]:
+    """The leaves in which two values differ."""
+    if place in _NOT_VALUES or old == new:
+        return
+    pair = [{} if value is _ABSENT else value for value in (old, new)]
+    if all(isinstance(value, dict) for value in pair):
+        for key in dict.fromkeys([*pair[0], *pair[1]]):
+            inner = f"{place}.{key}" if place else str(key)
+            yield from _differences(pair[0].get(key, _ABSENT), pair[1].get(key, _ABSENT), inner)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(one, other, f"{place}.{index}")
+    else:
+        yield f"{place} was {_shown(old)} and is {_shown(new)}"
+
+
+def _shown(value: Any) -> str:
+    if value is _ABSENT:
+        return "not given"
+    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
