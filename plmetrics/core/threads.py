@@ -51,13 +51,12 @@ def ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator
 
 
 def steps(first: int, last: int, most: int) -> list[tuple[int, int]]:
-    """The numbers from `first` to `last` in parts of at most so many each, and if they suffice one a processor.
+    """The numbers from `first` to `last` in parts of at most so many each, on any number of processors the same.
 
     >>> steps(3, 8, 2)
     [(3, 5), (5, 7), (7, 8)]
     """
-    size = max(1, min(most, -(-(last - first) // processors())))
-    return [(low, min(low + size, last)) for low in range(first, last, size)]
+    return [(low, min(low + most, last)) for low in range(first, last, most)]
 
 
 class _OneThreadAProduct:

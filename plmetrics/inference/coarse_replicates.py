@@ -152,5 +152,5 @@ class _Drawing:
 
 
 def stacked(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
-    """The parts of each metric as one array."""
-    return {text: np.concatenate(arrays, axis=axis) for text, arrays in parts.items()}
+    """The parts of each metric as one array, in one order in memory for any parts: sums along it depend on that."""
+    return {text: np.ascontiguousarray(np.concatenate(arrays, axis=axis)) for text, arrays in parts.items()}

@@ -240,8 +240,8 @@ def _end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
     return OrderedValues(
         np.concatenate([part.value for part in parts]),
         reasons,
-        np.concatenate(replicates, axis=1) if replicates else None,
-        np.concatenate(deviations, axis=1) if deviations else None,
+        np.ascontiguousarray(np.concatenate(replicates, axis=1)) if replicates else None,
+        np.ascontiguousarray(np.concatenate(deviations, axis=1)) if deviations else None,
     )
 
 

@@ -41,11 +41,10 @@ def evaluated(table, **arguments):
             "fpr_parity_difference(by=cell)",
             "recall_at_precision(precision=0.7)",
         ],
-        slices={"cell": "cell"},
         unit="customer",
         uncertainty={"replicates": 40, "seed": 5},
         compare={"baseline": "a"},
-        **arguments,
+        **({"slices": {"cell": "cell"}} | arguments),
     )
 
 
@@ -82,3 +81,19 @@ def test_replicates_of_coarse_bins_are_the_same_however_many_are_made_at_once(mo
     assert set(made) == {7, 5}
     for name in ("metrics", "comparisons"):
         assert_frame_equal(getattr(whole, name), getattr(parts, name), rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("exact", [True, False])
+def test_reproducible_tables_do_not_tell_the_number_of_processors(monkeypatch, table, weight, exact):
+    asked = {"weight": weight, "exact": exact, "reproducible": True}
+    asked["slices"] = {"cell": "cell", "half": {"column": "a", "bins": [0.5]}}
+    monkeypatch.setattr(ordered, "_WORTH_A_THREAD", 0)
+    found = []
+    for count in (1, 2, 3):
+        for place in ("core.threads", "engine.stream", "inference.ordered"):
+            monkeypatch.setattr(f"plmetrics.{place}.processors", lambda count=count: count)
+        found.append(evaluated(table, **asked))
+    for other in found[1:]:
+        for name in ("metrics", "comparisons"):
+            assert getattr(found[0], name).equals(getattr(other, name), null_equal=True)
