@@ -68,10 +68,10 @@ def evaluate_suite(
         DataError: a column is absent or of the wrong type, a value is bad, or there are no rows.
     """
     from plmetrics.engine.budget import budget_of
-    from plmetrics.engine.frugal import Watch, little_read_ahead
+    from plmetrics.engine.frugal import Watch, memory_settings
 
     budget, memory = budget_of(suite), Watch.begin()
-    with little_read_ahead(budget):
+    with memory_settings(budget):
         result = _evaluated(suite, source, progress, beside)
     caution = memory.exceeded(budget)
     result.record["warnings"] += [] if caution is None else [caution]

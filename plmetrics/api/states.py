@@ -119,9 +119,9 @@ def _state(
 ) -> tuple[Head, pl.DataFrame]:
     """The head and the table of a state."""
     from plmetrics.engine.budget import budget_of
-    from plmetrics.engine.frugal import little_read_ahead
+    from plmetrics.engine.frugal import memory_settings
 
-    with little_read_ahead(budget_of(suite)):
+    with memory_settings(budget_of(suite)):
         return _made(suite, source, earlier, watch)
 
 

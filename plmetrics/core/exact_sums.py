@@ -192,6 +192,15 @@ def exact_products(*, wanted: bool) -> Iterator[None]:
         _products.reset(token)
 
 
+def are_exact() -> bool:
+    """Whether `product` gives the same on any number of threads here.
+
+    >>> are_exact()
+    False
+    """
+    return _products.get()
+
+
 def product(weights: NDArray[Any], states: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
     """Matrix product of whole numbers and sums, `[r, k] x [..., k, m]`. There is room for it in `out`.
 
@@ -199,7 +208,7 @@ def product(weights: NDArray[Any], states: NDArray[Any], out: NDArray[Any] | Non
     show, states are cut into two parts of so few digits that no order rounds the sums of either. What is left of them
     counts only in sums that are very small beside the largest state.
     """
-    if not _products.get():
+    if not are_exact():
         found: NDArray[Any] = np.matmul(weights, states, out=out)
         return found
     weights, states = weights.astype(np.float64, copy=False), states.astype(np.float64, copy=False)

@@ -1,9 +1,10 @@
-"""Keeping a small memory budget: what is read ahead, what is given back, and a word where a run took more than it may.
+"""Keeping a memory budget: what is read ahead, what is given back, and a word where a run took more than it may.
 
 The query engine fetches row groups and opens files ahead of what asks for them. Where memory is ample that hides the
 time of a read; a small budget has no room for it. The engine takes its limits from the environment, which is put back
-when the run is over. Likewise the C library keeps memory that was freed, for each thread apart, unless it is told not
-to: arrays that come and go a million times leave twice of what is in use.
+when the run is over. Likewise the C library keeps some of what was freed, for each thread apart. Under a small budget
+arrays that come and go leave twice of what is in use; under an ample one too little is kept, and pages are cleared anew
+for every array.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plmetrics.core.threads import processors
 from plmetrics.engine.budget import LIBRARIES, as_written, size_text
 
 if TYPE_CHECKING:
@@ -26,18 +28,18 @@ SMALL = 1_500_000_000
 _LIMITS = {"POLARS_ROW_GROUP_PREFETCH_SIZE": "1", "POLARS_MAX_CONCURRENT_SCANS": "1"}
 _KEPT_AT_END, _LARGEST_MAPPED, _MOST_ARENAS = -1, -3, -8
 _MAPPED = 4_000_000
-_MAPPED_IF_AMPLE, _KEPT_IF_AMPLE = 32 << 20, 128 << 20
+_MAPPED_IF_AMPLE, _KEPT_IF_AMPLE = 32 << 20, 64 << 20
 _STATUS = Path("/proc/self/status")
 _TOLERATED = 1.15
 
 
 @contextmanager
-def little_read_ahead(budget: int) -> Iterator[None]:
-    """Under a small budget let the query engine fetch one row group of one file at a time.
+def memory_settings(budget: int) -> Iterator[None]:
+    """Under a small budget let the query engine fetch one row group of one file at a time, and keep little.
 
-    Limits that the environment has already are left as they are.
+    Limits that the environment has already are left as they are. Under an ample budget more is kept than by default.
 
-    >>> with little_read_ahead(10**9):
+    >>> with memory_settings(10**9):
     ...     os.environ["POLARS_ROW_GROUP_PREFETCH_SIZE"]
     '1'
     """
@@ -57,7 +59,8 @@ def little_read_ahead(budget: int) -> Iterator[None]:
 def give_back() -> None:
     """Let the C library give large arrays back when they are freed, and share the rest between threads.
 
-    It cannot be undone: later arrays of this process cost a little more time. Without glibc nothing is done.
+    Until a run has an ample budget, later arrays of this process cost a little more time. Without glibc nothing is
+    done.
     """
     _tell_library({_MOST_ARENAS: 1, _LARGEST_MAPPED: _MAPPED})
 
@@ -65,9 +68,11 @@ def give_back() -> None:
 def hold_on() -> None:
     """Let the C library keep what arrays of a few megabytes leave, for the next ones.
 
-    Each thread would else give it back and get it anew, cleared page by page, a thousand times a second.
+    Each thread would else give it back and get it anew, cleared page by page, a thousand times a second. There is a
+    store for the first thread and one for each processor. Without glibc nothing is done.
     """
-    _tell_library({_KEPT_AT_END: _KEPT_IF_AMPLE, _LARGEST_MAPPED: _MAPPED_IF_AMPLE})
+    arenas = {_MOST_ARENAS: processors() + 1}
+    _tell_library(arenas | {_KEPT_AT_END: _KEPT_IF_AMPLE, _LARGEST_MAPPED: _MAPPED_IF_AMPLE})
 
 
 def _tell_library(settings: Mapping[int, int]) -> None:

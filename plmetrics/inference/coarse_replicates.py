@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.exact_sums import are_exact
 from plmetrics.core.threads import each, steps
 from plmetrics.inference.finalised import defined, finalised
 from plmetrics.inference.products import drawn_counts, exact_blocks_held
@@ -125,8 +126,12 @@ class _Drawing:
 
     @classmethod
     def of(cls, weights: Array | Nudges, sliced: SlicedScores) -> _Drawing:
-        """The weights that suit some scores."""
-        halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES
+        """The weights that suit some scores.
+
+        Which slices are looked at together, and so whether their counts fit into single precision, depends on
+        processors and memory: tables that must not tell are made without it.
+        """
+        halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES and not are_exact()
         return cls(weights, np.asarray(weights, dtype=np.float32) if halves else None, sliced.channels)
 
     def shares(self, counts: Array) -> list[Callable[[], Array]]:

@@ -202,8 +202,9 @@ def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
         return
     from scipy.sparse import csc_array
 
-    if len(flat) <= np.max(key):
-        msg = f"there are {len(flat):,} counts, but a key {np.max(key):,}"
+    furthest = int(np.max(key.view(f"u{key.itemsize}")))  # one below 0 is far above
+    if furthest >= len(flat):
+        msg = f"there are {len(flat):,} counts, but a key {furthest:,}"
         raise IndexError(msg)
     values = np.ones(len(key), dtype=flat.dtype) if weight is None else weight
     counted = csc_array((values, key, [0, len(key)]), shape=(len(flat), 1)) @ np.ones(1, dtype=values.dtype)

@@ -84,7 +84,8 @@ class SetOrder:
         score = np.concatenate([part.score for part in classes])
         weights = [part.weight for part in classes if part.weight is not None]
         weight = np.concatenate(weights) if weights else None
-        order = np.argsort(score if weight is None else score + 1j * weight)
+        # Stable: else the classes of rows with equal scores and weights would lie as they came, and round sums so.
+        order = np.argsort(score) if weight is None else np.argsort(score + 1j * weight, kind="stable")
         score, weight = score[order], None if weight is None else weight[order]
         owner, member = owner[order], order >= len(classes[0].score)
         new = np.append(True, score[1:] != score[:-1])

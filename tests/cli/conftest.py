@@ -32,8 +32,10 @@ Invoke = Callable[..., Outcome]
 
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Invoke:
-    """Run the command line in this process."""
+    """Run the command line in this process, which has no terminal."""
     from plmetrics.cli.app import main
+
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*arguments: str) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["plmetrics", *arguments])

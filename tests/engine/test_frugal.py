@@ -12,7 +12,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.engine import budget as module
-from plmetrics.engine.frugal import SMALL, Watch, little_read_ahead, too_much
+from plmetrics.engine.frugal import SMALL, Watch, memory_settings, too_much
 from plmetrics.engine.slicing import most_rows
 
 READ_AHEAD = "POLARS_ROW_GROUP_PREFETCH_SIZE"
@@ -38,7 +38,7 @@ def test_only_a_small_budget_limits_what_is_read_ahead(monkeypatch, budget, own,
     seen = []
 
     def fails():
-        with little_read_ahead(budget):
+        with memory_settings(budget):
             seen.append(os.environ.get(READ_AHEAD))
             raise ZeroDivisionError
 
@@ -50,7 +50,7 @@ def test_only_a_small_budget_limits_what_is_read_ahead(monkeypatch, budget, own,
 
 def test_limits_that_are_set_already_stay(monkeypatch):
     monkeypatch.setenv(READ_AHEAD, "7")
-    with little_read_ahead(1):
+    with memory_settings(1):
         assert os.environ[READ_AHEAD] == "7"
     assert os.environ[READ_AHEAD] == "7"
 
@@ -133,3 +133,33 @@ def test_edges_of_quantiles_come_from_as_many_rows_as_fit(monkeypatch):
     shares = [result.metrics.filter(slice_set="w")["n"].to_numpy() / 20_000 for result in (few, every)]
     np.testing.assert_allclose(shares[1], 0.25, atol=1e-4)
     np.testing.assert_allclose(shares[0], 0.25, atol=0.05)
+
+
+_FAULTS = """
+import resource, sys, threading
+import numpy as np
+from plmetrics.engine.frugal import hold_on
+
+def arrays():
+    for _ in range(100):
+        held = [np.ones(150_000) for _ in range(4)]
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    thread = threading.Thread(target=arrays)
+    thread.start()
+    thread.join()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+by_default = faults()
+hold_on()
+faults()
+print(by_default, faults())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library that is told is Linux's")
+def test_freed_arrays_of_a_thread_are_used_again():
+    done = subprocess.run([sys.executable, "-c", _FAULTS], capture_output=True, text=True, check=True)
+    by_default, held = map(int, done.stdout.split())
+    assert held < 5_000 < by_default

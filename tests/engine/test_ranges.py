@@ -188,6 +188,19 @@ def test_the_order_of_the_rows_does_not_show_where_it_must_not(monkeypatch, part
         assert other.equals(one)
 
 
+@pytest.mark.parametrize("parts", [1, 3])
+def test_the_order_of_rows_with_equal_scores_and_weights_does_not_show_in_rests(monkeypatch, parts):
+    frame = table().with_columns(pl.col("a", "b").round(1), w=0.1 + pl.col("whole") / 7)
+    planned(monkeypatch, 1, parts)
+    options = {"weight": "w", "reproducible": True, "slices": {"region": "region"}}
+    options |= {"compare": {"slices": {"region": "rest"}}, "metrics": ["roc_auc", "average_precision"]}
+    orders = (frame, frame.reverse(), frame.sample(fraction=1, shuffle=True, seed=1))
+    one, *others = (evaluate(rows, **options).comparisons for rows in orders)
+    assert one["difference"].is_not_null().all()
+    for other in others:
+        assert other.equals(one)
+
+
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_a_run_reads_as_many_ranges_as_its_memory_asks_for(monkeypatch, weight):
     read = []

@@ -97,3 +97,16 @@ def test_reproducible_tables_do_not_tell_the_number_of_processors(monkeypatch, t
     for other in found[1:]:
         for name in ("metrics", "comparisons"):
             assert getattr(found[0], name).equals(getattr(other, name), null_equal=True)
+
+
+def test_heavy_slices_beside_light_ones_do_not_tell_the_number_of_processors(monkeypatch, table):
+    """A slice whose counts have no room in single precision is counted beside others, and which is by the way."""
+    rng = np.random.default_rng(2)
+    weight = pl.Series(rng.random(ROWS)) * pl.when(pl.col("cell") == 0).then(1e12).otherwise(1.0)
+    heavy = table.with_columns(pl.col("cell") % 6, weight=weight)
+    found = []
+    for count in (1, 2):
+        for place in ("core.threads", "engine.stream", "inference.ordered"):
+            monkeypatch.setattr(f"plmetrics.{place}.processors", lambda count=count: count)
+        found.append(evaluated(heavy, weight="weight", exact=False, reproducible=True).metrics)
+    assert found[0].equals(found[1], null_equal=True)

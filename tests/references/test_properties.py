@@ -30,7 +30,11 @@ KNOBS = {
     "spans": {"table.slices._WIDEST_SPAN": 1},
     "lookups": {"table.slices.LOOKUP_CELLS": 0},
     "aggregates": {"engine.passes.AGGREGATES_PER_NODE": 3},
-    "slices": {"inference.estimates._SLICES_AT_ONCE": 1, "inference.ordered._SLICES_AT_ONCE": 1},
+    "slices": {
+        "inference.estimates._SLICES_AT_ONCE": 1,
+        "inference.ordered.SLICES_AT_ONCE": 1,
+        "inference.coarse_replicates.SLICES_AT_ONCE": 1,
+    },
     "dense": {"states.scores.DENSE_LIMIT": 1},
     "coarse": {"states.scores.EXACT_REPLICATES": 0, "states.scores._OF_A_SLICE": 0},
     "replicates": {"states.members._ROOM": 1},

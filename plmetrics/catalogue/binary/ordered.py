@@ -18,6 +18,9 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Kind, Undefined
 
+_NEGLIGIBLE = 1e-300
+"""What is smaller beside another number cannot be divided by without overflow."""
+
 
 def _last(running: Any) -> Any:
     """The final value of a running total, which unlike a sum of its own has the running total's rounding."""
@@ -211,7 +214,9 @@ class AveragePrecision(Metric):
         hits = ops.cumulative(p, descending=True)
         alarms = ops.cumulative(n, descending=True)
         best = p * ops.ratio(hits, hits + alarms - n, otherwise=0.0)
-        worst = p - alarms * ops.log1p(ops.ratio(p, hits - p + alarms, otherwise=0.0))
+        above = hits - p + alarms
+        above = ops.where(above > _NEGLIGIBLE * p, above, p)  # F is smaller still: the product is 0
+        worst = p - alarms * ops.log1p(ops.ratio(p, above, otherwise=0.0))
         value = p * ops.ratio(hits, hits + alarms, otherwise=0.0)
         gained, lost = ops.total(best) - ops.total(value), ops.total(value) - ops.total(worst)
         return ops.ratio(ops.larger(gained, lost), ops.total(p))
