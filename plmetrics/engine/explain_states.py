@@ -82,12 +82,13 @@ def state_size(request: Request, prepared: Prepared | None, entries: Sequence[in
     told = tuple(reversed(named.items()))
     if prepared is None:
         return StateSize(kept, told, None, None)
-    rows, held = _sums(prepared, entries)
+    schemas = _schemas(prepared)
+    rows, held = _sums(prepared, schemas, entries)
     parts = 3 * len(prepared.cubes)
     for counted in _scores(prepared, blocks):
         rows, held, parts = rows + counted.rows, held + counted.bytes, parts + 1
     held += _units(prepared) * _NUMBER
-    columns = {name for schema in _schemas(prepared) for name in schema}
+    columns = {name for schema in schemas for name in schema}
     number = len(columns) + 2 + _OF_SCORES * needs_rows(prepared)
     held += _HEAD + _SOURCE * len(request.schema) + _COLUMN * number + _PART * parts
     return StateSize(kept, told, rows, int(held), request.suite.drift is not None)
@@ -111,10 +112,10 @@ def _schemas(prepared: Prepared) -> list[pl.Schema]:
     ]
 
 
-def _sums(prepared: Prepared, entries: Sequence[int]) -> tuple[int, float]:
+def _sums(prepared: Prepared, schemas: Sequence[pl.Schema], entries: Sequence[int]) -> tuple[int, float]:
     """Rows and bytes of the sums, and of the cells they are of."""
     rows, held = 0, 0.0
-    for cube, schema, number in zip(prepared.cubes, _schemas(prepared), entries, strict=True):
+    for cube, schema, number in zip(prepared.cubes, schemas, entries, strict=True):
         floats = sum(kind.is_float() for kind in schema.values())
         each = math.log2(1 + prepared.rows.read / max(number, 1)) / 8
         held += number * (floats * _NUMBER + (len(schema) - floats) * min(each, _NUMBER) + _KEY)
