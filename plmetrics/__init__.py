@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     )
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.registry import register
-    from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError
+    from plmetrics.core.errors import (
+        ConfigError,
+        DataError,
+        EnvironmentFault,
+        PlmetricsError,
+        PlmetricsWarning,
+    )
     from plmetrics.inference.comparisons import functions as tests
     from plmetrics.states.sums import Atom
 
@@ -42,6 +48,7 @@ __all__ = [
     "EnvironmentFault",
     "Metric",
     "PlmetricsError",
+    "PlmetricsWarning",
     "Result",
     "State",
     "diff",
@@ -77,7 +84,13 @@ _HOMES = {
     "plmetrics.catalogue.metric": ("Metric",),
     "plmetrics.catalogue.registry": ("register",),
     "plmetrics.states.sums": ("Atom",),
-    "plmetrics.core.errors": ("ConfigError", "DataError", "EnvironmentFault", "PlmetricsError"),
+    "plmetrics.core.errors": (
+        "ConfigError",
+        "DataError",
+        "EnvironmentFault",
+        "PlmetricsError",
+        "PlmetricsWarning",
+    ),
 }
 _MODULES = {"splits": "plmetrics.api.splits", "tests": "plmetrics.inference.comparisons.functions"}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import PlmetricsError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
 
     from plmetrics.api.drifting import Counted
     from plmetrics.api.earlier import Earlier
+    from plmetrics.api.references import EarlierRuns
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
@@ -24,7 +26,7 @@ class Beside:
 
     `train` is looked through for leakage, `reference` is what drift is measured from, `counted` likewise where it is no
     table, `earlier` the run that this one is compared with, and `history` the gates of earlier runs, for those that
-    fail after some in a row.
+    fail after some in a row. `files` are the data files as run.json lists them, `runs` says which runs were taken.
     """
 
     train: Source | None = None
@@ -32,6 +34,18 @@ class Beside:
     counted: Counted | None = None
     earlier: Earlier | None = None
     history: pl.DataFrame | None = None
+    files: Sequence[Mapping[str, Any]] = ()
+    runs: EarlierRuns | None = None
+
+
+def data_files(source: Source) -> list[dict[str, Any]]:
+    """The data files as run.json lists them, each with a digest of its size and both its ends."""
+    from plmetrics.table.digests import digest_of
+
+    return [
+        {"path": file.name, "bytes": file.size, "rows": file.rows, "digest": digest_of(file)}
+        for file in source.files
+    ]
 
 
 def training_table(suite: Suite, leakage: Any = None, base: Path | None = None) -> Source | None:

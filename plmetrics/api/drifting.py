@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.api.outcome import Result
+    from plmetrics.api.references import EarlierRuns
     from plmetrics.api.stages import Stopwatch
     from plmetrics.api.states import State
     from plmetrics.core.names import SuitePath
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
-FIRST = (
-    "there is no earlier run of this suite yet that drift can be measured from: none keeps what it counted"
-)
+FIRST = "there is no earlier run of this suite yet that drift can be measured from"
 _NAMED = 3
 
 
@@ -47,10 +46,11 @@ def reference_table(suite: Suite, drift: Any = None, base: Path | None = None) -
     from plmetrics.table.source import open_source
 
     spec = suite.drift
-    if spec is None or spec.reference is None:
+    if spec is None or spec.reference is None or spec.is_counted:
         return None
     try:
-        return open_source(drift["reference"] if spec.reference == FRAME else spec.reference, base)
+        where = spec.where or (None if suite.data.long else suite.data.where)
+        return open_source(drift["reference"] if spec.reference == FRAME else spec.reference, base, where)
     except PlmetricsError as error:
         raise _located(error, ("drift", "reference")) from error
 
@@ -64,23 +64,25 @@ def _located(error: PlmetricsError, path: SuitePath) -> PlmetricsError:
 class Counted:
     """A reference of counts in place of rows: the states that add to it, and where the suite names them.
 
-    There are no states before the first run of a suite whose own runs are the reference.
+    There are no states before the first run of a suite whose own runs are the reference; `passed_over` then says of
+    earlier ones why they do not serve.
     """
 
     states: tuple[Stored, ...]
     path: SuitePath
+    passed_over: str = ""
 
 
 def reference_counts(
-    suite: Suite, drift: Any = None, base: Path | None = None, home: Path | None = None
+    suite: Suite, runs: EarlierRuns, drift: Any = None, base: Path | None = None
 ) -> Counted | None:
     """The counts that are the reference of the section `drift`; None where it is a table.
 
     Args:
         suite: its section drift says which.
+        runs: chooses among the runs of a folder, and notes which it took.
         drift: the mapping with states or a result, where these were handed over.
         base: the folder that relative paths start from.
-        home: the folder of the suite's own runs.
 
     Raises:
         DataError: a file is no state, or a folder no run that keeps what drift counts.
@@ -96,7 +98,7 @@ def reference_counts(
             given = drift["state"] if spec.state == FRAME else spec.state
             return Counted(_stored(given if isinstance(given, (list, tuple)) else [given], base), path)
         given = drift["run"] if spec.run == FRAME else spec.run
-        return Counted(_of_run(given, base, home), path)
+        return Counted(_of_run(given, spec.choice, runs, base), path, runs.none_yet("drift.run"))
     except PlmetricsError as error:
         raise _located(error, path) from error
 
@@ -121,13 +123,9 @@ def _stored(given: Sequence[Any], base: Path | None) -> tuple[Stored, ...]:
     return tuple(out)
 
 
-def _of_run(given: Any, base: Path | None, home: Path | None) -> tuple[Stored, ...]:
+def _of_run(given: Any, choice: str, runs: EarlierRuns, base: Path | None) -> tuple[Stored, ...]:
     """What an earlier run keeps; nothing before the first run of the suite itself."""
     from plmetrics.api.states import stored_state
-    from plmetrics.runs.earlier import earlier_results
-    from plmetrics.runs.folder import RECORD
-    from plmetrics.runs.reading import read_run
-    from plmetrics.runs.states import DRIFT_STATE
 
     if not isinstance(given, (str, Path)):
         if getattr(given, "drift_state", None) is None:
@@ -135,17 +133,23 @@ def _of_run(given: Any, base: Path | None, home: Path | None) -> tuple[Stored, .
             raise DataError(Problem(msg, hint="compare with a state: drift.state"))
         return (stored_state(given.drift_state),)
     path = Path(given) if base is None else base / given
-    own = home is not None and path.resolve() == home.resolve()
-    held = [] if (path / RECORD).is_file() else earlier_results(path, 1)[0]
-    if not held and own:
-        return ()
-    run = read_run(held[0].folder if held else path)
-    kept = run.folder / DRIFT_STATE
-    if kept.is_file():
-        return (stored_state(kept),)
-    if own:
-        return ()
-    raise DataError(_keeps_none(run))
+    found = runs.reference("drift.run", path, choice, _counts, _check_counts_kept)
+    return () if found is None else (found,)
+
+
+def _counts(run: StoredRun) -> Stored:
+    """What drift counted in a run."""
+    from plmetrics.api.states import stored_state
+    from plmetrics.runs.states import DRIFT_STATE
+
+    return stored_state(run.folder / DRIFT_STATE)
+
+
+def _check_counts_kept(run: StoredRun) -> None:
+    from plmetrics.runs.states import DRIFT_STATE
+
+    if not (run.folder / DRIFT_STATE).is_file():
+        raise DataError(_keeps_none(run))
 
 
 def _keeps_none(run: StoredRun) -> Problem:
@@ -166,15 +170,18 @@ def check_counts(bound: Request, models: Iterable[str], reference: Counted | Non
     """
     if reference is None or not reference.states:
         return
+    from plmetrics.api.states import file_places
     from plmetrics.engine.drift_against import on_slices_of
     from plmetrics.engine.drift_said import Said
     from plmetrics.engine.saved.drift import check_reference, said_of
     from plmetrics.engine.windows import current_window
+    from plmetrics.runs.states import as_written
 
-    held = said_of(reference.states, reference.path)
-    request = on_slices_of(bound, bound, held[0])
-    wanted = Said.of(current_window(request, frozenset(models)))
-    check_reference(reference.states, wanted, reference.path)
+    with as_written(file_places(reference.states)):
+        held = said_of(reference.states, reference.path)
+        request = on_slices_of(bound, bound, held[0])
+        wanted = Said.of(current_window(request, frozenset(models)))
+        check_reference(reference.states, wanted, reference.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +224,7 @@ def drifted(
         else:
             counts, counted = _against(request, bound, asked, reference)
     table = drift_table(suite, counts)
-    warnings = (FIRST,) if counts is None else ()
+    warnings = () if reference is None or counts is not None else (f"{FIRST}{reference.passed_over}",)
     return Drifted(table, drift_gates(suite, table), counted, warnings)
 
 
@@ -225,10 +232,12 @@ def _against(
     request: Request, bound: Request, asked: frozenset[str], reference: Counted
 ) -> tuple[DriftCounts | None, Summary]:
     """Both windows, counted alike; None where there is no reference yet."""
+    from plmetrics.api.states import file_places
     from plmetrics.engine.drift_against import drift_against, on_slices_of
     from plmetrics.engine.drift_summary import summarised
     from plmetrics.engine.saved.drift import check_reference, reference_of, said_of
     from plmetrics.engine.saved.merging import by_layout
+    from plmetrics.runs.states import as_written
 
     if not reference.states:
         return None, summarised(request, asked)
@@ -236,7 +245,8 @@ def _against(
     request = on_slices_of(request, bound, said_of(reference.states, reference.path)[0])
     current = summarised(request, asked)
     check_reference(reference.states, current.said, reference.path)
-    before = reference_of(by_layout(reference.states), current.said)
+    with as_written(file_places(reference.states)):
+        before = reference_of(by_layout(reference.states), current.said)
     return drift_against(request, asked, before, current, reference.path), current
 
 

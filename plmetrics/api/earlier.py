@@ -10,9 +10,11 @@ import polars as pl
 
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
+from plmetrics.core.slice_texts import renamed
 
 if TYPE_CHECKING:
     from plmetrics.api.outcome import Result
+    from plmetrics.api.references import EarlierRuns
     from plmetrics.inference.analysis import Analysis
     from plmetrics.inference.kept import Kept
     from plmetrics.inference.run_comparisons import Side
@@ -31,25 +33,21 @@ class Earlier:
 
 
 def earlier_run(
-    suite: Suite, compare: Any = None, base: Path | None = None, home: Path | None = None
+    suite: Suite, runs: EarlierRuns, compare: Any = None, base: Path | None = None
 ) -> Earlier | None:
     """The run that `compare.run` names; None without one, and before the first run of the suite itself.
 
-    Of a folder of runs it is the latest that is complete.
-
     Args:
         suite: its section compare says which.
+        runs: chooses among the runs of a folder, and notes which it took.
         compare: the mapping with the result itself, where that was handed over.
         base: the folder that a relative path starts from.
-        home: the folder of the suite's own runs.
 
     Raises:
         DataError: it is no run that has ended with results; located at `compare.run`.
     """
     from plmetrics.runs.diff import run_name
-    from plmetrics.runs.earlier import earlier_results
-    from plmetrics.runs.folder import RECORD
-    from plmetrics.runs.reading import read_run
+    from plmetrics.runs.earlier import results_of
     from plmetrics.suite.compare import RESULT
 
     if suite.compare is None or suite.compare.run is None:
@@ -58,14 +56,11 @@ def earlier_run(
         result = compare["run"]
         return Earlier(result, run_name(result))
     path = Path(suite.compare.run) if base is None else base / suite.compare.run
-    held = [] if (path / RECORD).is_file() else earlier_results(path, 1)[0]
-    if not held and home is not None and path.resolve() == home.resolve():
-        return None
     try:
-        stored = held[0] if held else read_run(path).results()
+        stored = runs.reference("compare.run", path, suite.compare.reference, results_of)
     except PlmetricsError as error:
         raise type(error)([replace(problem, path=_PATH) for problem in error.problems]) from error
-    return Earlier(stored, run_name(stored))
+    return None if stored is None else Earlier(stored, run_name(stored))
 
 
 def with_earlier(
@@ -81,7 +76,9 @@ def with_earlier(
     from plmetrics.inference.run_comparisons import run_comparisons
 
     level = 0.95 if suite.uncertainty is None else suite.uncertainty.level
-    found = run_comparisons(*_sides(suite, metrics, kept, earlier), suite.compare.scales, level)
+    found = run_comparisons(
+        *_sides(suite, metrics, kept, earlier), suite.compare.scales, level, suite.metrics
+    )
     return pl.concat([comparisons, _said_of_models(found, suite, earlier)], how="diagonal")
 
 
@@ -124,23 +121,24 @@ def _sides(suite: Suite, metrics: pl.DataFrame, kept: Kept | None, earlier: Earl
     units = blocked.get("units") or 0
     there = Side(
         earlier.name,
-        before.metrics,
+        renamed(before.metrics, metrics),
         before.suite.uncertainty,
         units,
         blocked.get("modulus") or units,
-        before.kept,
+        None if before.kept is None else before.kept.renamed(metrics),
     )
     return Side("", metrics, suite.uncertainty, kept=kept), there
 
 
-def noted(result: Result, earlier: Earlier | None) -> Result:
+def noted(result: Result, earlier: Earlier | None, runs: EarlierRuns | None = None) -> Result:
     """The result with warnings: metrics that are not decomposed, and what the runs do not share, as in a diff."""
     from plmetrics.inference.decomposition import left_out
     from plmetrics.runs.diff import not_alike
 
     words = left_out(result.suite) if result.decomposition.height else []
     if earlier is None and result.suite.compare is not None and result.suite.compare.run is not None:
-        words.append("there is no earlier run of this suite to compare with yet")
+        passed = "" if runs is None else runs.none_yet("compare.run")
+        words.append(f"there is no earlier run of this suite to compare with yet{passed}")
     if earlier is not None:
         words += [f"compared with {earlier.name}: {note}" for note in not_alike(earlier.result, result)]
     return replace(result, record={**result.record, "warnings": [*result.record["warnings"], *words]})

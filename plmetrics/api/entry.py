@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.api.beside import Beside, training_table
+from plmetrics.api.beside import Beside, data_files, training_table
 from plmetrics.api.drifting import files_kept, reference_counts, reference_table
 from plmetrics.api.earlier import earlier_run
 from plmetrics.api.gating import gate_history
+from plmetrics.api.references import EarlierRuns
 from plmetrics.api.stages import evaluate_suite
+from plmetrics.api.warned import warned
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 
 if TYPE_CHECKING:
@@ -19,14 +21,16 @@ if TYPE_CHECKING:
 
     from plmetrics.api.outcome import Result
     from plmetrics.api.stages import Progress
+    from plmetrics.suite.yaml import LoadedSuite
 
 
+@warned
 def evaluate(
     data: object,
     *,
     task: str = "binary",
-    label: str,
-    models: Any,
+    label: str | None = None,
+    models: Any = None,
     calibrate: Any = None,
     baseline: bool = False,
     weight: str | None = None,
@@ -63,7 +67,8 @@ def evaluate(
         data: a DataFrame or LazyFrame, a pandas or pyarrow table, or a path, glob, folder or list of paths; for a
             ranking also {"trec": {"qrels": path, "run": path}}.
         task: what is predicted: binary, multiclass, regression, quantile, ranking or uplift.
-        label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers.
+        label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers. Needed, as `models` are,
+            but for TREC files.
         models: score columns by model name; a string is one model named after its column. A column may be a mapping:
             {"score": column}, {"prediction": column} for a number or a class, {"proba": {class: column}},
             {"quantiles": {level: column}}, {"mean": column, "sd": column} or {"members": [column, ...]}.
@@ -121,16 +126,22 @@ def evaluate(
     arguments = dict(locals())
     for local in ("data", "suite_from_arguments", "open_source"):
         arguments.pop(local)
-    suite = suite_from_arguments(**arguments)
+    suite = suite_from_arguments(data, **arguments)
+    source = open_source(data, where=suite.reads_where)
+    files = data_files(source)
+    runs = EarlierRuns.of(suite, files)
     beside = Beside(
         train=training_table(suite, leakage),
         reference=reference_table(suite, drift),
-        counted=reference_counts(suite, drift),
-        earlier=earlier_run(suite, compare),
+        counted=reference_counts(suite, runs, drift),
+        earlier=earlier_run(suite, runs, compare),
+        files=files,
+        runs=runs,
     )
-    return evaluate_suite(suite, open_source(data), beside=beside)
+    return evaluate_suite(suite, source, beside=beside)
 
 
+@warned
 def run(
     path: str | Path,
     output: str | Path | None = None,
@@ -164,24 +175,53 @@ def run(
     except PlmetricsError as error:
         record_refusal(Path(path), error, output, set)
         raise
-    with RunFolder.start(directory, loaded.suite.name) as folder:
+    with masked(loaded):
+        folder = RunFolder.start(directory, loaded.suite.name)
+    with folder, masked(loaded):
         with located(loaded):
-            source = open_source(loaded.suite.data.rows, loaded.folder)
-            home = directory / loaded.suite.name
-            history, unread = gate_history(loaded.suite, home)
+            source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
+            files = data_files(source)
+            runs = EarlierRuns.of(loaded.suite, files, directory / loaded.suite.name)
             beside = Beside(
                 train=training_table(loaded.suite, base=loaded.folder),
                 reference=reference_table(loaded.suite, base=loaded.folder),
-                counted=reference_counts(loaded.suite, base=loaded.folder, home=home),
-                earlier=earlier_run(loaded.suite, base=loaded.folder, home=home),
-                history=history,
+                counted=reference_counts(loaded.suite, runs, base=loaded.folder),
+                earlier=earlier_run(loaded.suite, runs, base=loaded.folder),
+                history=gate_history(loaded.suite, runs),
+                files=files,
+                runs=runs,
             )
             result = evaluate_suite(loaded.suite, source, progress, beside)
-            result.record["warnings"].extend(unread)
         if loaded.defaults:
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
+        result = without_variables(loaded, result)
         record = folder.publish(result, files_kept(result))
     return replace(result, folder=folder.path, record=record)
+
+
+def without_variables(loaded: LoadedSuite, result: Result) -> Result:
+    """A result whose record, and what drift keeps, hold no values of variables."""
+    if not loaded.unexpanded:
+        return result
+    from plmetrics.api.states import as_recorded
+    from plmetrics.runs.fingerprint import as_said
+
+    kept = result.drift_state
+    return replace(
+        result,
+        record=loaded.record({**result.record, "suite": as_said(result.suite)}),
+        drift_state=None if kept is None else replace(kept, head=as_recorded(loaded, kept.head)),
+    )
+
+
+@contextmanager
+def masked(loaded: LoadedSuite) -> Iterator[None]:
+    """Errors without values of variables."""
+    try:
+        yield
+    except BaseException as error:
+        loaded.variables.mask(error)
+        raise
 
 
 @contextmanager

@@ -105,6 +105,7 @@ def readout(
     asked = Experiment(outcomes, arm, control, _slice_sets(by), unit, missing, ranks, reproducible)
     source = open_source(data)
     with reading(source):
+        source.check_rows(fill=missing == "drop")
         measured = measure(source, asked)
     return readout_table(measured, replace(plan, shares=_planned(shares, measured)))
 

@@ -5,32 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
 
+    from plmetrics.api.references import EarlierRuns
     from plmetrics.inference.analysis import Analysis
     from plmetrics.suite.model import Suite
 
 
-def gate_history(suite: Suite, home: Path) -> tuple[pl.DataFrame | None, list[str]]:
+def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     """The gates of the runs before this one, as far back as a gate asks; None where none asks.
+
+    Of runs over the same data the last one counts, and none over the data of this run.
 
     Args:
         suite: its gates.
-        home: the folder of the suite's runs.
+        runs: where the suite's runs are; takes note of those that count.
 
     Returns:
-        What `gates.history.history_of` makes of them, and what could not be read, in words.
+        What `gates.history.history_of` makes of them.
     """
     from plmetrics.gates.history import history_of
-    from plmetrics.runs.earlier import earlier_results
+    from plmetrics.runs.earlier import distinct_results
 
     most = max((gate.consecutive for gate in suite.gates), default=1) - 1
-    if most == 0:
-        return None, []
-    results, warnings = earlier_results(home, most)
-    return history_of([result.gates for result in results]), warnings
+    if most == 0 or runs.home is None:
+        return None
+    results, warnings = distinct_results(runs.home, runs.data, most)
+    runs.warn(warnings)
+    runs.history = [str(result.record["run_id"]) for result in results]
+    return history_of([result.gates for result in results])
 
 
 def judged(
@@ -46,9 +49,10 @@ def judged(
     """
     from plmetrics.core.results import first_rows
     from plmetrics.gates.verdicts import Evidence, evaluate_gates
-    from plmetrics.inference.sizes import slice_positives
+    from plmetrics.inference.sizes import slice_positives, with_kish_sizes
 
     suite = analysis.suite
     counted = any(gate.min_positives is not None for gate in suite.gates)
     positives = slice_positives(analysis) if counted else None
-    return evaluate_gates(suite, Evidence(first_rows(metrics), comparisons, positives, history))
+    sized = with_kish_sizes(analysis, first_rows(metrics))
+    return evaluate_gates(suite, Evidence(sized, comparisons, positives, history))

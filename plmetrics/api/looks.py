@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.api.beside import training_table
+from plmetrics.api.beside import data_files, training_table
 from plmetrics.api.drifting import check_counts, reference_counts, reference_table
-from plmetrics.api.entry import located
+from plmetrics.api.entry import located, masked
 from plmetrics.api.outcome import Result
+from plmetrics.api.references import EarlierRuns
 from plmetrics.api.stages import Stopwatch
+from plmetrics.api.warned import warned
 from plmetrics.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Validated:
     warnings: tuple[str, ...] = ()
 
 
+@warned
 def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validated:  # noqa: A002
     """Check a suite against its data on zero rows: names, columns and types, without a scan.
 
@@ -59,13 +62,14 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validate
 
     loaded = load_suite(Path(path), set or {})
     directory = output_directory(loaded)
-    with located(loaded):
-        source = open_source(loaded.suite.data.rows, loaded.folder)
+    with masked(loaded), located(loaded):
+        source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         train = training_table(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, train, reference_table(loaded.suite, base=loaded.folder))
-        counted = reference_counts(loaded.suite, base=loaded.folder, home=directory / loaded.suite.name)
+        runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
+        counted = reference_counts(loaded.suite, runs, base=loaded.folder)
         check_counts(request, loaded.suite.models, counted)
-    return Validated(request.suite, request.schema, tuple(doubts_of_sample(request)))
+    return Validated(request.suite, request.schema, (*doubts_of_sample(request), *runs.warnings))
 
 
 def explain(
@@ -83,8 +87,8 @@ def explain(
     from plmetrics.table.source import open_source
 
     loaded = load_suite(Path(path), set or {})
-    with located(loaded):
-        source = open_source(loaded.suite.data.rows, loaded.folder)
+    with masked(loaded), located(loaded):
+        source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         with Stopwatch(progress).stage("prepare"), reading(source):
             train = training_table(loaded.suite, base=loaded.folder)
             reference = reference_table(loaded.suite, base=loaded.folder)
@@ -142,6 +146,7 @@ def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[
 
     source = open_source(data)
     with reading(source):
+        source.check_rows()
         rows = sample(source)
         if rows.is_empty():
             msg = "the table has no rows"

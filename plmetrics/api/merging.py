@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.api.beside import Beside
 from plmetrics.api.gating import gate_history
 from plmetrics.api.outcome import Result
+from plmetrics.api.references import EarlierRuns
 from plmetrics.api.stages import Stopwatch, estimated, inferred
-from plmetrics.api.states import State, differences, stored_state, suite_of
-from plmetrics.api.testing import tested
+from plmetrics.api.states import State, differences, file_places, stored_state, suite_of
+from plmetrics.api.testing import rows_of_tests, tested
+from plmetrics.api.warned import warned
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.exact_sums import exact_products
 from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES
 from plmetrics.core.threads import each
-from plmetrics.runs.states import state_files, unchanged
+from plmetrics.runs.states import StateFault, as_written, state_files
+from plmetrics.table.faults import unchanged
+from plmetrics.table.files import shown_path, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +38,7 @@ _NO_DRIFT = (
 )
 
 
+@warned
 def merge(
     *states: State | str | Path,
     output: str | Path | None = None,
@@ -71,7 +75,8 @@ def merge(
 
     watch = Stopwatch(progress)
     given = list(_each(states))
-    with unchanged([one for one in given if isinstance(one, Path)]):
+    stamps = {str(one): stamp_of(one) for one in given if isinstance(one, Path)}
+    with as_written(map(shown_path, stamps)), unchanged(stamps, "merged", StateFault):
         with watch.stage("read"):
             stored = each(stored_state, given)
             if not stored:
@@ -108,9 +113,9 @@ def _published(
     if output is None:
         return _result(suite, whole, stored, watch, Beside())
     with RunFolder.start(output, suite.name) as folder:
-        history, unread = gate_history(suite, output / suite.name)
-        result = _result(suite, whole, stored, watch, Beside(history=history))
-        result.record["warnings"].extend(unread)
+        runs = EarlierRuns.of(suite, whole.head.files, output / suite.name)
+        result = _result(suite, whole, stored, watch, Beside(history=gate_history(suite, runs)))
+        result.record.update(runs.added_to(result.record))
         record = folder.publish(result)
     return replace(result, folder=folder.path, record=record)
 
@@ -120,13 +125,16 @@ def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwat
     from plmetrics.gates.verdicts import verdict
     from plmetrics.inference.analysis import corrected
 
-    alike = partial(exact_products, wanted=suite.reproducible)
-    with watch.stage("intervals"), alike():
+    with watch.stage("intervals"), as_written(file_places(stored)):
         run = revived(suite, whole)
+    alike = partial(run.aggregated.arithmetic, exact=suite.reproducible)
+    with watch.stage("intervals"), alike(), as_written(file_places(stored)):
         analysis, ordered, curves = estimated(run.prepared, run.aggregated, run.scores)
         made, analysis = inferred(analysis, ordered, [], beside)
     with watch.stage("tests"), alike():
-        compared = tested(made["comparisons"], analysis, run.prepared, made["metrics"], made["folds"])
+        compared = tested(
+            made["comparisons"], analysis, rows_of_tests(run.prepared), made["metrics"], made["folds"]
+        )
         made["comparisons"] = corrected(analysis, compared).select(list(COMPARISONS_SCHEMA))
     empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in made}
     return Result(
@@ -147,7 +155,7 @@ def _record(run: Revived, head: Head, stored: Sequence[Stored], watch: Stopwatch
     pairs = head.rows["pairs_read"]
     return {
         "constants": prepared.constants(int(sums.units.sum())),
-        "files": [{key: file[key] for key in ("path", "bytes", "rows")} for file in head.files],
+        "files": [{key: file[key] for key in ("path", "bytes", "rows", "digest")} for file in head.files],
         "states": [
             {"path": state.place, "content": state.content, "rows": state.head.rows["read"]}
             for state in stored

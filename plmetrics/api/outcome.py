@@ -40,6 +40,11 @@ class Result(ResultTables):
     folder: Path | None = None
     drift_state: State | None = field(default=None, repr=False)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is no error but probably not meant."""
+        return tuple(self.record.get("warnings", ()))
+
     def __repr__(self) -> str:
         tables = ", ".join(
             f"{name}={getattr(self, name).height}" for name in ("metrics", "comparisons", "gates")

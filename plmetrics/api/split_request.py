@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
@@ -63,7 +64,7 @@ class Asked:
 
     def finished(self, rows: pl.LazyFrame, *names: str) -> Frame:
         """The table as it came, and the new columns."""
-        return given_back(self.source, rows.select(*self.source.schema, *names))
+        return given_back(self.source, rows.select(cs.by_name(*self.source.schema, *names)))
 
 
 def asked_for(
@@ -90,6 +91,7 @@ def asked_for(
     for role, columns in roles.items():
         for column in columns:
             require(source.schema, column, role, (role,))
+    source.check_rows()
     return Asked(source, **roles, seed=seed, exact=exact, mixed=mixed)
 
 

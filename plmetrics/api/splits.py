@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from plmetrics.api.split_request import asked_for, number_of, shares_of
 from plmetrics.api.time_splits import time_ordered
@@ -269,7 +270,7 @@ def repeated(
         if long:
             turns = pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
             held = pl.concat_list(f"@{column}" for column in columns)
-            rows = rows.select(*asked.source.schema, held.alias(name), turns.alias(repeat))
+            rows = rows.select(cs.by_name(*asked.source.schema), held.alias(name), turns.alias(repeat))
             rows = rows.explode(name, repeat)
         return asked.finished(rows, *added)
 

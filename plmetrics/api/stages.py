@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.api.beside import Beside
+from plmetrics.api.beside import Beside, data_files
 from plmetrics.api.drifting import check_counts, drifted, kept
 from plmetrics.api.earlier import decomposed, noted, with_earlier
 from plmetrics.api.gating import judged
 from plmetrics.api.outcome import Result
 from plmetrics.api.searching import search_warnings, searched_slices
-from plmetrics.api.testing import tested
-from plmetrics.core.exact_sums import exact_products
+from plmetrics.api.testing import areas_compared, rows_of_tests, tested
 from plmetrics.core.results import COMPARISONS_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from plmetrics.engine.leakage import Finding
+    from plmetrics.engine.paired import PairedRows
     from plmetrics.engine.passes import Aggregated
     from plmetrics.engine.prepare import Prepared
     from plmetrics.engine.repeated import RepeatedSums
@@ -80,7 +80,7 @@ def evaluate_suite(
 
 def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: Beside | None) -> Result:
     """The stages, one after another."""
-    from plmetrics.engine.faults import reading
+    from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.leakage import leakage_found
     from plmetrics.engine.passes import aggregate
     from plmetrics.engine.prepare import prepare
@@ -96,6 +96,7 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: 
     with watch.stage("prepare"), reading(source):
         bound = bind(suite, source, beside.train, beside.reference)
         check_counts(bound, suite.models, beside.counted)
+        uneven = check_rows(suite.data.missing, bound.source, beside.train, beside.reference)
         prepared = prepare(bound)
         request, asked, suite = prepared.request, suite.models, prepared.request.suite
     of_rows = bound if request.pairs_read is not None else request
@@ -107,21 +108,24 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: 
         aggregated = aggregate(prepared, digested=wants_kept(suite))
         repeated = repeated_sums(prepared)
     drift = drifted(of_rows, bound, asked, watch, beside.counted)
-    alike = partial(exact_products, wanted=suite.reproducible)
+    alike = partial(aggregated.arithmetic, exact=suite.reproducible)
     with watch.stage("order"), reading(source), alike():
         analysis, ordered, curves = estimated(prepared, aggregated)
-    with watch.stage("intervals"), alike():
+    with watch.stage("intervals"), reading(source), alike():
+        rows = rows_of_tests(prepared)
         units = units_table(aggregated.block_keys, aggregated.units, aggregated.digests)
-        made, analysis = inferred(analysis, ordered, repeated, beside, units)
-    with watch.stage("tests"), reading(source), alike():
-        made["comparisons"] = tested(made["comparisons"], analysis, prepared, made["metrics"], made["folds"])
+        made, analysis = inferred(analysis, ordered, repeated, beside, units, rows)
+    with watch.stage("tests"), alike():
+        made["comparisons"] = tested(made["comparisons"], analysis, rows, made["metrics"], made["folds"])
         made["comparisons"] = corrected(analysis, made["comparisons"]).select(list(COMPARISONS_SCHEMA))
     with watch.stage("search"), reading(source):
         slices_found, searched = searched_slices(suite.model_copy(update={"models": asked}), source)
     leakage = leakage_table(suite, found)
     gates = pl.concat([made["gates"], leakage_gates(leakage), drift.gates])
     record = _record(request, prepared, aggregated, watch) | searched
-    record["warnings"] += [*leakage_warnings(leakage), *drift.warnings, *search_warnings(record)]
+    record["files"] = list(beside.files) or data_files(source)
+    record["warnings"] += [*uneven, *leakage_warnings(leakage), *drift.warnings, *search_warnings(record)]
+    record = record if beside.runs is None else beside.runs.added_to(record)
     made |= {"gates": gates, "curves": curves, "leakage": leakage, "drift": drift.table}
     result = Result(
         **made,
@@ -131,7 +135,7 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: 
         record=record,
         drift_state=kept(bound, drift),
     )
-    return noted(result, beside.earlier)
+    return noted(result, beside.earlier, beside.runs)
 
 
 def estimated(
@@ -157,7 +161,9 @@ def estimated(
     )
     sets = [SetStates(*of_set) for of_set in states]
     independent = suite.columns.unit is None and suite.columns.weight is None
-    population = Population(prepared.populations(), independent, prepared.thresholds)
+    population = Population(
+        prepared.populations(), independent, prepared.thresholds, every_row=request.counts_every_row
+    )
     weights = resampling(suite, aggregated.units)
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units)
     models = models_to_order(prepared, aggregated) if counted is None else counted
@@ -176,10 +182,12 @@ def inferred(
     repeated: Sequence[RepeatedSums],
     beside: Beside,
     units: pl.DataFrame | None = None,
+    rows: PairedRows | None = None,
 ) -> tuple[dict[str, Any], Analysis]:
     """The tables that follow from the estimates, comparisons not yet corrected; and what they are about.
 
-    With `units`, the digests of these by block, replicates are kept beside the tables.
+    With `units`, the digests of these by block, replicates are kept beside the tables. `rows` are
+    those that tests rank.
     """
     from plmetrics.inference.analysis import tables
     from plmetrics.inference.cross_validation.tables import cross_validated, without_folds
@@ -190,6 +198,7 @@ def inferred(
     suite = analysis.suite
     keeper = None if units is None else Keeper(analysis)
     metrics, comparisons = tables(analysis, ordered, keeper)
+    comparisons = areas_compared(comparisons, analysis, rows)
     kept = None if keeper is None else keeper.kept(units)
     listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
     comparisons = with_earlier(comparisons, suite, metrics.filter(listed), kept, beside.earlier)
@@ -210,9 +219,6 @@ def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> d
 
     return {
         "constants": prepared.constants(int(aggregated.units.sum())),
-        "files": [
-            {"path": file.name, "bytes": file.size, "rows": file.rows} for file in request.source.files
-        ],
         "rows": {
             "read": prepared.rows.read,
             "zero_weight": prepared.rows.zero_weight,

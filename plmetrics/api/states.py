@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.api.entry import located
+from plmetrics.api.entry import located, masked
 from plmetrics.api.stages import Stopwatch
+from plmetrics.api.warned import warned
 from plmetrics.core.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.saved.merging import Stored
     from plmetrics.states.saved import Head
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.yaml import LoadedSuite
     from plmetrics.table.source import Source
 
 
@@ -53,6 +55,7 @@ class State:
         return f"State({self.head.name!r}, rows={self.rows}, path={self.path})"
 
 
+@warned
 def state(
     data: object,
     output: str | Path | None = None,
@@ -64,7 +67,7 @@ def state(
 ) -> State:
     """Make the state of some rows: sums and counts from which `merge` makes the results of all rows together.
 
-    States add where their constants are equal: centres of labels, edges of quantile slices, values of a top, chosen
+    States add where their constants are equal: edges of quantile slices, values of a top, chosen
     thresholds, and the grid that scores are counted on. Take them from an earlier state with `constants`. Slices need
     not be the same. Of a suite with drift a state also holds what that counts, whatever it is measured from: it is the
     reference of later runs with `drift: {state: FILE}`, whose suites may be others.
@@ -101,17 +104,24 @@ def state(
     taken = None if constants is None else stored_state(constants)
     if arguments:
         suite = suite_from_arguments(**arguments)
-        made = _state(suite, open_source(data), taken, watch)
+        made = _state(suite, open_source(data, where=suite.reads_where), taken, watch)
         return _written(made, None if output is None else Path(output))
     if not isinstance(data, (str, Path)):
         raise ConfigError(
             Problem("a table needs the keyword arguments of evaluate: label, models", ("data",))
         )
     loaded = load_suite(Path(data), set or {})
-    with located(loaded):
-        source = open_source(loaded.suite.data.rows, loaded.folder)
-        made = _state(loaded.suite, source, taken, watch)
+    with masked(loaded), located(loaded):
+        source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
+        head, table = _state(loaded.suite, source, taken, watch)
+    made = as_recorded(loaded, head), table
     return _written(made, loaded.folder / "states" if output is None else Path(output))
+
+
+def as_recorded(loaded: LoadedSuite, head: Head) -> Head:
+    """The head of a state without values of variables."""
+    facts = loaded.record({"suite": head.suite, "files": head.files, "warnings": head.warnings})
+    return replace(head, suite=facts["suite"], files=tuple(facts["files"]), warnings=tuple(facts["warnings"]))
 
 
 def _state(
@@ -129,7 +139,7 @@ def _made(
     suite: Suite, source: Source, earlier: Stored | None, watch: Stopwatch
 ) -> tuple[Head, pl.DataFrame]:
     from plmetrics.engine.drift_summary import summarised
-    from plmetrics.engine.faults import reading
+    from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.passes import aggregated, summed
     from plmetrics.engine.prepare import prepare
     from plmetrics.engine.request import bind
@@ -142,34 +152,38 @@ def _made(
     with watch.stage("prepare"), reading(source):
         bound = bind(counted, source)
         countable(bound.suite.model_copy(update={"exact": None}))
+        uneven = check_rows(counted.data.missing, source)
         prepared = prepare(bound, taken)
     with watch.stage("aggregate"), reading(source):
-        frames, _ = summed(prepared)
+        frames, _ = summed(prepared, centred=not counted.reproducible)
         sums = aggregated(prepared, frames, None)
     with watch.stage("count"), reading(source):
         drift = None
         if counted.drift is not None:
             drift = summarised(rows_of(bound, prepared), frozenset(counted.models))
         captured = capture(bound, prepared, frames, sums, drift)
-    return _head(counted, source, captured, prepared.warnings), captured.table
+    return _head(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
 
 
 def _head(suite: Suite, source: Source, captured: Captured, warnings: tuple[str, ...]) -> Head:
-    from plmetrics.runs.fingerprint import fingerprint, masked
+    from plmetrics.core.redaction import masked
+    from plmetrics.runs.fingerprint import fingerprint
     from plmetrics.runs.record import versions
     from plmetrics.suite.written import written
     from plmetrics.table.digests import digest_of
+    from plmetrics.table.faults import stamps_of, unchanged
 
-    files = tuple(
-        {
-            "path": masked(str(Path(file.path).resolve())),
-            "name": file.name,
-            "bytes": file.size,
-            "rows": file.rows,
-            "digest": digest_of(file),
-        }
-        for file in source.files
-    )
+    with unchanged(stamps_of(source)):
+        files = tuple(
+            {
+                "path": masked(str(Path(file.path).resolve())),
+                "name": file.name,
+                "bytes": file.size,
+                "rows": file.rows,
+                "digest": digest_of(file),
+            }
+            for file in source.files
+        )
     return captured.head(
         name=suite.name,
         suite=written(suite),
@@ -200,13 +214,15 @@ def _constants(suite: Suite, stored: Stored) -> Constants:
     from plmetrics.engine.saved.grids import Grids
     from plmetrics.engine.saved.merging import read
     from plmetrics.runs.fingerprint import fingerprint
+    from plmetrics.runs.states import as_written
 
     check_whole([stored])
     if stored.head.fingerprint != fingerprint(suite):
         differing = ", ".join(differences(suite, suite_of(stored.head)))
         msg = f"the constants of {stored.place} are those of another suite: they differ in {differing}"
         raise NotAdding(Problem(msg, hint="take constants from a state of this suite"))
-    return Constants.read(stored.head.constants, Grids.read(read(stored, "edges", "usual", "cuts")))
+    with as_written(file_places([stored])):
+        return Constants.read(stored.head.constants, Grids.read(read(stored, "edges", "usual", "cuts")))
 
 
 def _written(made: tuple[Head, pl.DataFrame], output: Path | None) -> State:
@@ -231,6 +247,11 @@ def stored_state(given: State | str | Path) -> Stored:
     path = Path(given)
     head, content = read_head(path)
     return Stored(head, path, shown_path(path), content)
+
+
+def file_places(states: Sequence[Stored]) -> list[str]:
+    """The places of those states that lie in files."""
+    return [state.place for state in states if isinstance(state.table, Path)]
 
 
 def suite_of(head: Head) -> Suite:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
+    from plmetrics.engine.paired import PairedRows
     from plmetrics.engine.prepare import Prepared
     from plmetrics.inference.analysis import Analysis
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 def tested(
     comparisons: pl.DataFrame,
     analysis: Analysis,
-    prepared: Prepared,
+    rows: PairedRows | None,
     metrics: pl.DataFrame,
     folds: pl.DataFrame,
 ) -> pl.DataFrame:
@@ -23,17 +24,35 @@ def tested(
     Args:
         comparisons: those of the bootstrap, not yet corrected.
         analysis: the run's sums.
-        prepared: where the rows are.
+        rows: those that tests rank, None where there are none.
         metrics: the result table.
         folds: the values of folds.
-
-    Raises:
-        DataError: the times of a test are null.
     """
     compare = analysis.suite.compare
     if compare is None or not compare.tests:
         return comparisons
-    from plmetrics.engine.paired import paired_rows
     from plmetrics.inference.tested import with_tests
 
-    return with_tests(comparisons, analysis, paired_rows(prepared), metrics, folds)
+    return with_tests(comparisons, analysis, rows, metrics, folds)
+
+
+def areas_compared(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
+    """The comparisons, of areas whose intervals are DeLong's by his test."""
+    if rows is None:
+        return comparisons
+    from plmetrics.inference.tested import with_areas
+
+    return with_areas(comparisons, analysis, rows)
+
+
+def rows_of_tests(prepared: Prepared) -> PairedRows | None:
+    """The rows that tests rank, None where none does.
+
+    Raises:
+        DataError: the times of a test are null.
+    """
+    if prepared.request.suite.uncertainty is None and prepared.request.suite.compare is None:
+        return None
+    from plmetrics.engine.paired import paired_rows
+
+    return paired_rows(prepared)

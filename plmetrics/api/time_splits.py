@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
+import polars.selectors as cs
 
 from plmetrics.api.split_request import asked_for, number_of, unknown
 from plmetrics.core.errors import ConfigError, Problem
@@ -78,5 +79,5 @@ def time_ordered(
         if not long:
             return asked.finished(rows.with_columns(map(pl.Expr.alias, parts, columns)), *columns)
         each = pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
-        rows = rows.select(*schema, pl.concat_list(parts).alias(name), each.alias("fold"))
+        rows = rows.select(cs.by_name(*schema), pl.concat_list(parts).alias(name), each.alias("fold"))
         return asked.finished(rows.explode(name, "fold").filter(pl.col(name).is_not_null()), *added)

@@ -15,6 +15,8 @@ import polars as pl
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.quantiles import Quantile
+from plmetrics.catalogue.variation import lost, variation
+from plmetrics.catalogue.variation import moment as moment_of
 from plmetrics.core import ops
 from plmetrics.core.rowsql import RowExpression, compile_row
 from plmetrics.states.sums import Atom, RowValue
@@ -119,6 +121,11 @@ class RowAggregate(Custom):
         return value if self.where is None else pl.when(self._compiled(rows, self.where).expr).then(value)
 
     @property
+    def every_row(self) -> bool:
+        """Whether it asks for nulls, so that rows which are left out for one must not be absent."""
+        return self.family == "sums" and any(read(text).tests_null for text in self.expressions().values())
+
+    @property
     def yes_or_no(self) -> bool:
         """Whether the expression is a condition, so that its mean is a share."""
         return read(self.sql).kind == "condition"
@@ -204,6 +211,7 @@ class NullShare(RowAggregate):
     aggregate = "null_share"
     kind = "proportion"
     range = _SHARE
+    every_row = True
 
     def atoms(self) -> Mapping[str, Atom]:
         """The rows with and without a value."""
@@ -231,7 +239,7 @@ class NullShare(RowAggregate):
 
     def _within(self, rows: Rows) -> pl.Expr:
         if self.where is None:
-            return rows.score.is_not_null()
+            return pl.lit(value=True)
         return self._compiled(rows, self.where).expr.fill_null(value=False)
 
 
@@ -258,14 +266,22 @@ class CustomDeviation(RowAggregate):
                 distance = rows.centred(self._value)
                 return pl.when(distance.is_finite()).then(distance**power).otherwise(0.0)
 
-            return Atom(self._key(f"moment {power}"), row)
+            first = self._key("moment 1")
+            alone = (first, first) if power > 1 else ()
+            return moment_of(
+                self._key(f"moment {power}"), (self._value,) * power, row, self._key("mass"), alone
+            )
 
         return {"first": moment(1), "second": moment(2), **self._counted()}
 
     def finalise(self, state: Any) -> Any:
         """From sums that add."""
-        mean = ops.ratio(state.first, state.mass)
-        return ops.sqrt(ops.larger(ops.ratio(state.second, state.mass) - mean**2, 0.0))
+        return ops.sqrt(ops.ratio(variation(state.first, state.second, state.mass, state.n), state.mass))
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also values of which nobody can say how much they vary."""
+        vague = lost(state, self._value.key, state.first, state.second, state.mass)
+        return [*super().undefined(state), ("rounding", vague)]
 
 
 @dataclass(frozen=True)

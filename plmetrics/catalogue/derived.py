@@ -11,6 +11,7 @@ from plmetrics.catalogue.custom import EVERYTHING, Custom
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
+from plmetrics.core.rowsql.degrees import degree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,6 +67,12 @@ class Formula(Custom, Derived):
     def parts(self) -> tuple[Metric, ...]:
         """The metrics it names."""
         return tuple(metric for _, metric in self.operands)
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """Whether it grows with the rows, as costs of errors do and a quotient of two totals does not."""
+        totals = frozenset(name for name, metric in self.operands if metric.additive)
+        return bool(totals) and degree(self.sql, totals) > 0
 
     def settled(self, facts: Facts) -> Metric:
         """The formula of settled metrics."""
@@ -167,6 +174,12 @@ class OverSlices(Custom, AcrossSlices):
     def smooth(self) -> bool:  # type: ignore[override]
         """A mean and a sum are; the largest and the smallest jump from slice to slice."""
         return self.agg in {"mean", "sum"}
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """As the metric is."""
+        assert self.metric is not None
+        return self.metric.additive
 
     @property
     def range(self) -> tuple[float, float]:  # type: ignore[override]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import numbers
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
 
+from plmetrics.catalogue.parameters import ParameterError, parameters
 from plmetrics.catalogue.thresholds import ThresholdRule
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
@@ -20,7 +20,7 @@ from plmetrics.core.text import value_text
 from plmetrics.states.expressions import point_expression, sum_expressions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from plmetrics.states.scores import Binning
     from plmetrics.states.sums import Atom, RowValue
@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 Family = Literal["sums", "scores", "ranks", "derived"]
 Direction = Literal["higher", "lower", "zero", "none"]
 Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
+Reads = Literal["area", "curve", "order", "scores", "ranks"]
 IntervalForm = Literal["t", "delta", "logit"]
 Undefined = list[tuple[str, Any]]
+UNREACHABLE_ON_GRID = "unreachable_on_grid"
+"""The status of a value that a grid may hide: the bound says how large it may be."""
 
 _TYPES: dict[str, type] = {
     "float": float,
@@ -41,49 +44,10 @@ _TYPES: dict[str, type] = {
     "ThresholdRule": ThresholdRule,
 }
 _FLOAT_LIMIT = 1 << 1023
+TOTAL = "is a total, which is larger where there are more rows"
+"""What is wrong with a metric that is `additive` where groups of different sizes are compared by it."""
+
 _NO_PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
-
-
-class ParameterError(ValueError):
-    """A metric's parameter is unknown, missing or outside its domain; `parameter` is its name, if it is there."""
-
-    def __init__(self, message: str, parameter: str | None = None) -> None:
-        super().__init__(message)
-        self.parameter = parameter
-
-
-def parameter(
-    default: Any = dataclasses.MISSING,
-    *,
-    doc: str,
-    check: Callable[[Any], bool] | None = None,
-    domain: str = "",
-    name: str | None = None,
-    unnamed: bool = False,
-) -> Any:
-    """A metric's parameter: its default, what it means, its domain, and its name where the field has another.
-
-    An `unnamed` one stands first in texts, without its name.
-    """
-    metadata = {"doc": doc, "check": check, "domain": domain, "name": name, "unnamed": unnamed}
-    return dataclasses.field(default=default, metadata=metadata, kw_only=default is dataclasses.MISSING)
-
-
-def parameter_name(field: dataclasses.Field[Any]) -> str:
-    """What a parameter is called in texts: the field's name, unless that is taken by something else."""
-    return field.metadata.get("name") or field.name
-
-
-def parameters(metric: Metric | type[Metric]) -> dict[str, dataclasses.Field[Any]]:
-    """The parameters of a metric by name, in catalogue order; one without a name in texts comes first."""
-    fields = sorted(dataclasses.fields(metric), key=lambda field: not field.metadata.get("unnamed"))
-    return {parameter_name(field): field for field in fields}
-
-
-def unnamed_parameter(metric: type[Metric]) -> str | None:
-    """The parameter that stands in texts without its name, if there is one."""
-    fields = parameters(metric).items()
-    return next((name for name, field in fields if field.metadata.get("unnamed")), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +71,11 @@ class Metric:
     under `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `smooth` (a little more weight
     of a row moves it a little: the jackknife and the delta method need that), `additive` (a total: replicates are
     scaled to the table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do),
-    `reads_scores` (family scores: it reads `state.score`, which replicates lack otherwise, and grids do not have). For
-    whoever chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`,
-    `formula`, `reference`.
+    `reads` (family scores: `area` is the area under the ROC curve and the size of the classes; `curve` the ROC curve,
+    where neighbouring scores without positives may be one point; `order` the weight of each class at every distinct
+    score; `scores` these and `state.score` as well, which grids do not have; family ranks: `ranks` are the moments of
+    ranks, and anything else which pairs of rows agree as well). For whoever chooses a metric: `threshold_free`,
+    `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -142,7 +108,7 @@ class Metric:
     additive: ClassVar[bool] = False
     probability: ClassVar[bool] = False
     needs_score: ClassVar[bool] = False
-    reads_scores: ClassVar[bool] = False
+    reads: ClassVar[Reads] = "order"
     expressible: ClassVar[bool] = True
     threshold_free: ClassVar[bool] = True
     handles_imbalance: ClassVar[bool] = True
@@ -220,6 +186,13 @@ class Metric:
         """The columns of the table, besides the roles, that its row expressions read (as `Rows.column`)."""
         return ()
 
+    def standard_error(self, *, weighted: bool) -> Metric | None:  # noqa: ARG002
+        """The metric of this one's standard error where rows are independent, from its own sums over all rows.
+
+        None, where only blocks of rows say it. `weighted` is whether rows have weights. Family sums only.
+        """
+        return None
+
     def parts(self) -> tuple[Metric, ...]:
         """The metrics that this one is made from. Family derived only."""
         return ()
@@ -227,6 +200,11 @@ class Metric:
     @property
     def by_class(self) -> bool:
         """Whether it has a value for each class, in rows of their own."""
+        return False
+
+    @property
+    def every_row(self) -> bool:
+        """Whether rows count that `data.missing` leaves out for a label or score."""
         return False
 
     @property
@@ -272,6 +250,16 @@ class Metric:
     def cut(self, state: Any) -> Any:  # noqa: ARG002
         """The threshold at which the value was read, NaN where there is none; None for metrics without one."""
         return None
+
+    @property
+    def reads_distinct(self) -> bool:
+        """Whether every distinct score is a point of replicates. Family scores only."""
+        return self.reads in {"order", "scores"}
+
+    @property
+    def reads_points(self) -> bool:
+        """Whether every distinct score is a point of the state of all rows. Family scores only."""
+        return self.reads_distinct or self.finds_threshold
 
     @property
     def finds_threshold(self) -> bool:
@@ -322,7 +310,9 @@ class Metric:
         value: pl.Expr = self.finalise(state)
         for _, condition in self.undefined(state):
             value = ops.where(condition, pl.lit(None, dtype=pl.Float64), value)
-        return value.fill_nan(None)
+        sums = [getattr(state, name) for name in ("weight", *self.atoms())]
+        finite = pl.all_horizontal(part.is_finite() for part in (*sums, value))
+        return pl.when(finite).then(value).otherwise(pl.lit(None, dtype=pl.Float64))
 
 
 _TYPES["Metric"] = Metric
@@ -383,28 +373,3 @@ def _value_text(value: Any) -> str:
     if isinstance(value, (int, float)):
         return number_text(value)
     return value_text(value) if isinstance(value, str) else str(value)
-
-
-def finite(value: float) -> bool:
-    """Domain check: any finite number."""
-    return math.isfinite(value)
-
-
-def positive(value: float) -> bool:
-    """Domain check: finite and above 0."""
-    return math.isfinite(value) and value > 0
-
-
-def share(value: float) -> bool:
-    """Domain check: strictly between 0 and 1."""
-    return 0 < value < 1
-
-
-def nonnegative(value: float) -> bool:
-    """Domain check: finite and not below 0."""
-    return math.isfinite(value) and value >= 0
-
-
-def one_of(*options: str) -> Callable[[Any], bool]:
-    """Domain check: one of some words."""
-    return lambda value: value in options

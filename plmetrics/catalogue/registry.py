@@ -8,8 +8,9 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.metric import Metric, ParameterError
-from plmetrics.catalogue.metric import parameters as parameters_of
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import ParameterError
+from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.errors import EnvironmentFault, Problem
 from plmetrics.core.names import did_you_mean
 
@@ -21,6 +22,7 @@ ENTRY_POINTS = "plmetrics.metrics"
 
 FAMILIES = ("sums", "scores", "ranks", "derived")
 DIRECTIONS = ("higher", "lower", "zero", "none")
+READS = ("area", "curve", "order", "scores", "ranks")
 _FACTS = ("name", "task", "family", "range", "direction")
 _metrics: dict[tuple[str, str], type[Metric]] = {}
 _aliases: dict[tuple[str, str], str] = {}
@@ -116,14 +118,15 @@ def check(metric: type[Metric]) -> None:
     """See that a metric class says what it must.
 
     Raises:
-        ValueError: a fact is missing, or its family or direction is none.
+        ValueError: a fact is missing, or its family, direction or what it reads is none.
     """
     missing = [fact for fact in _FACTS if not hasattr(metric, fact)]
     if missing:
         msg = f"the metric class {metric.__name__} does not say its {', '.join(missing)}"
         raise ValueError(msg)
-    for fact, known in (("family", FAMILIES), ("direction", DIRECTIONS)):
-        if getattr(metric, fact) not in known:
+    for fact, known in (("family", FAMILIES), ("direction", DIRECTIONS), ("reads", READS)):
+        given = getattr(metric, fact)
+        if not isinstance(given, property) and given not in known:
             msg = f"{fact} of the metric class {metric.__name__} must be one of {', '.join(known)}"
             raise ValueError(msg)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from plmetrics import __version__
+from plmetrics.cli.bus_error import explain_bus_errors
 from plmetrics.cli.console import say, write_result
 from plmetrics.cli.diff import diff
 from plmetrics.cli.explain import explain
@@ -22,6 +23,7 @@ from plmetrics.cli.split import split
 from plmetrics.cli.state import state
 from plmetrics.cli.suggest import suggest
 from plmetrics.cli.validate import validate
+from plmetrics.core.process import take_over
 from plmetrics.runs.failure import INTERRUPTED
 
 _EXIT_CODES = """\b
@@ -79,6 +81,8 @@ def root(
 
 def main() -> None:
     """Run the command line; the exit code says how it went."""
+    take_over()
+    explain_bus_errors()
     try:
         app(prog_name="plmetrics")
     except KeyboardInterrupt:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
 
 from plmetrics.cli.console import say, wants_color
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
 
@@ -47,7 +48,9 @@ def guarded(*, debug: bool = False) -> Iterator[None]:
     Panics of the engine and interrupts do not derive from Exception, so everything is caught.
     """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlmetricsWarning)  # commands print them
+            yield
     except (SystemExit, GeneratorExit, typer.Exit, typer.Abort):
         raise
     except BaseException as error:

@@ -57,6 +57,7 @@ def show_and_exit(result: Result, form: Format, *, quiet: bool) -> NoReturn:
 def result_text(result: Result, form: Format, *, quiet: bool) -> str:
     """A result as it is printed."""
     from plmetrics.report.export import to_csv, to_json
+    from plmetrics.report.layout import printable
     from plmetrics.report.summary import summarise
     from plmetrics.report.terminal import render
 
@@ -64,7 +65,8 @@ def result_text(result: Result, form: Format, *, quiet: bool) -> str:
         case Format.json:
             return to_json(result, result.folder)
         case Format.csv:
-            return to_csv(result)
+            text = to_csv(result)
+            return printable(text, keep="\n") if sys.stdout.isatty() else text
     place = None if result.folder is None else shown_path(result.folder)
     return render(summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet)
 

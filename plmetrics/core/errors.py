@@ -114,6 +114,10 @@ class EnvironmentFault(PlmetricsError):  # noqa: N818
         )
 
 
+class PlmetricsWarning(UserWarning):
+    """What is no error but probably not meant; also in `warnings` of the result."""
+
+
 class Collected:
     """Errors of steps that do not depend on each other, raised as one.
 

@@ -106,7 +106,7 @@ def exact_total(ordinary: Array, fixed: Whole, left: Whole, exponent: int, rows:
         remainder = fixed.astype(np.float64)
         wraps = np.rint((ordinary / unit - remainder) / _WRAP)
         total: Array = (wraps * _WRAP + (remainder + left / _FINER)) * unit
-        near = np.abs(total - ordinary) <= _NEAR * 2.0**exponent
+        near = np.abs(total - ordinary) <= np.ldexp(_NEAR, exponent)
         vague = (np.abs(total) < finest * _SHARP) & (np.abs(total - ordinary) <= finest)
     return np.where(near & ~vague, total, ordinary)
 

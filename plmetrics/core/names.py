@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 SuitePath: TypeAlias = tuple[str | int, ...]
 
+_LONGEST_PATH, _LONGEST_PART = 4000, 255
+
 RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
 
 
@@ -22,6 +24,16 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """
     matches = difflib.get_close_matches(str(name).lower(), sorted(known), n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+def is_path(text: str) -> bool:
+    r"""Whether a file system can have a file of that name, by its length and characters.
+
+    >>> is_path("runs/nightly"), is_path("runs\0"), is_path("a" * 300)
+    (True, False, False)
+    """
+    parts = text.encode(errors="replace").split(b"/")
+    return "\0" not in text and max(map(len, parts)) <= _LONGEST_PART and len(text) <= _LONGEST_PATH
 
 
 def did_you_mean(name: str, known: Iterable[str], *, limit: int = 12) -> str | None:
@@ -50,3 +62,8 @@ def number_text(value: float) -> str:
     if math.isfinite(value) and value == int(value) and abs(value) < 1e16:
         return str(int(value))
     return repr(float(value))
+
+
+def is_pattern(name: str) -> bool:
+    """Whether Polars takes the name of a column for a pattern of names: such a column can be read, not be named."""
+    return name == "*" or (name.startswith("^") and name.endswith("$"))

@@ -31,6 +31,17 @@ def where(condition: Any, then: Any, otherwise: Any) -> Any:
     return np.where(condition, then, otherwise)
 
 
+def each_row(value: pl.Expr) -> pl.Expr:
+    """A value of each row: a constant, which Polars holds as one row, becomes as long as the table.
+
+    >>> pl.DataFrame({"x": [5, 6, 7]}).select(each_row(pl.lit(2.0)).sum()).item()
+    6.0
+    """
+    if value.meta.root_names():
+        return value
+    return pl.when(pl.first().is_null()).then(value).otherwise(value)
+
+
 def ratio(numerator: Any, denominator: Any, otherwise: float = float("nan")) -> Any:
     """Numerator / denominator, and `otherwise` where the denominator is 0.
 

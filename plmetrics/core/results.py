@@ -16,6 +16,9 @@ def _schema(**columns: ColumnType) -> pl.Schema:
     return pl.Schema({name.rstrip("_"): dtype for name, dtype in columns.items()})
 
 
+NEARER, FARTHER = "nearer to 0", "farther from 0"
+"""Words in the note of a comparison of a metric that is best at 0."""
+
 METRICS_SCHEMA = _schema(
     model=pl.String,
     slice_set=pl.String,

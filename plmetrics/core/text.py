@@ -36,7 +36,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _AT_RANKS = re.compile(
-    r"\s*(?P<name>[^\W\d]\w*)@(?P<ranks>all|\d+|\[\s*\d+(?:\s*,\s*\d+)*\s*\])\s*(?:\((?P<others>.*)\))?\s*"
+    r"\s*(?P<name>[^\W\d]\w*)\s*(?:\((?P<first>[^@]*)\))?@(?P<ranks>all|\d+|\[\s*\d+(?:\s*,\s*\d+)*\s*\])\s*(?:\((?P<others>.*)\))?\s*"
 )
 _WORD = re.compile(r"[^\W\d]\w*(?:-\w+)*")
 
@@ -127,16 +127,15 @@ def at_ranks(text: str) -> tuple[str, ...]:
 
     >>> at_ranks("ndcg@[5, 10]"), at_ranks("ndcg@5(gain=exponential)"), at_ranks("mrr")
     (('ndcg(k=5)', 'ndcg(k=10)'), ('ndcg(k=5, gain=exponential)',), ('mrr',))
+    >>> at_ranks("ndcg(ties=worst)@[5, 10]")
+    ('ndcg(k=5, ties=worst)', 'ndcg(k=10, ties=worst)')
     """
     match = _AT_RANKS.fullmatch(text)
     if match is None:
         return (text,)
-    name, ranks, others = (
-        match["name"],
-        match["ranks"].strip("[]").split(","),
-        (match["others"] or "").strip(),
-    )
-    behind = f", {others}" if others else ""
+    name, ranks = match["name"], match["ranks"].strip("[]").split(",")
+    others = [(match[part] or "").strip() for part in ("first", "others")]
+    behind = "".join(f", {part}" for part in others if part)
     return tuple(f"{name}(k={rank.strip()}{behind})" for rank in ranks)
 
 

@@ -54,7 +54,7 @@ class LabelSums:
         across = sums["xy"] - sums["x"] * sums["y"] / n
         spread = [sums[f"{key}{key}"] - sums[key] * sums[key] / n for key in "xy"]
         found = across / (spread[0].sqrt() * spread[1].sqrt())
-        varies = 2.0 ** self.exponents[f"{name}|x"] > _CONSTANT * abs(self.centres[name])
+        varies = 2.0 ** min(self.exponents[f"{name}|x"], 1020) > _CONSTANT * abs(self.centres[name])
         return found if varies else pl.lit(None, pl.Float64)
 
     def moments(self) -> list[pl.Expr]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.names import is_pattern
 from plmetrics.table.alike import common_type
 from plmetrics.table.roles import LABEL
 
@@ -52,7 +53,7 @@ def attribute_candidates(request: Request) -> tuple[str, ...]:
     roles |= {name for model in request.roles.models.values() for name in model.columns.values()}
     roles |= {*(spec.keys or ()), *([spec.time] if spec.time else ())}
     plain = (name for name, dtype in request.schema.items() if common_type(dtype, dtype) is not None)
-    return tuple(name for name in plain if name not in roles)
+    return tuple(name for name in plain if name not in roles and not is_pattern(name))
 
 
 def attributes_found(rows: pl.LazyFrame, request: Request, columns: Sequence[str]) -> list[About]:

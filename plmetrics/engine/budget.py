@@ -81,8 +81,11 @@ def memory_budget(request: Request) -> int:
 
 def budget_of(suite: Suite) -> int:
     """Bytes that a run of a suite may use, libraries among them."""
-    if suite.memory is not None:
-        return suite.memory
+    return machine_budget() if suite.memory is None else suite.memory
+
+
+def machine_budget() -> int:
+    """Bytes that a run may use where nobody says: a share of the machine's memory."""
     return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
@@ -136,12 +139,12 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
     budget = working_memory(request)
     grid = OrderPlan("grid", len(request.models), 1, 0, counting_room(request))
     if exact is False:
-        _refuse_rows(request.suite, "allow exact")
+        refuse_rows(request.suite, "allow exact")
         return grid
     held = OrderPlan("rows", len(request.models), 1, 0, sort_bytes(request, rows, cubes))
     fits = held.bytes <= budget
     enough = rows if fits else max(rows, POINT_ROWS)
-    if not (fits and _areas_alone(request)) and by_points(request, enough):
+    if not (fits and request.areas_alone) and by_points(request, enough):
         plan = _points_plan(request, rows, cubes, budget)
         if plan is not None and (exact or plan.ranges == 1):
             return plan
@@ -153,7 +156,7 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
             least = min(least, _least_by_points(request, rows, cubes))
         raise _no_room(least, memory_budget(request))
     if exact is None:
-        _refuse_rows(request.suite, f"raise memory to {as_written(held.bytes + LIBRARIES)}")
+        refuse_rows(request.suite, f"raise memory to {as_written(held.bytes + LIBRARIES)}")
         return grid
     return held
 
@@ -185,13 +188,6 @@ def compares_rests(suite: Suite, name: str) -> bool:
     return suite.compare is not None and REST in suite.compare.slices.get(name, ())
 
 
-def _areas_alone(request: Request) -> bool:
-    """Whether sorted rows need not be kept: ROC areas are all that is read from them."""
-    if request.suite.uncertainty is not None or request.suite.curves or request.roles.weight is not None:
-        return False
-    return bool(request.scores) and all(metric.kind == "roc_area" for metric in request.scores)
-
-
 def _replicates_rows(suite: Suite, rows: int) -> bool:
     uncertainty = suite.uncertainty
     return uncertainty is not None and rows * uncertainty.replicates <= EXACT_REPLICATES
@@ -199,13 +195,13 @@ def _replicates_rows(suite: Suite, rows: int) -> bool:
 
 def _reads_points(metric: Metric) -> bool:
     binning = metric.binning()
-    return not metric.reads_scores and (binning is None or binning.strategy == "uniform")
+    return metric.reads != "scores" and (binning is None or binning.strategy == "uniform")
 
 
 def reads_scores(request: Request) -> bool:
     """Whether scores themselves are read, beyond their order: thresholds are, and curves."""
     drawn = any(curve.curve != "reliability" for curve in request.suite.curves)
-    return drawn or any(metric.finds_threshold for metric in request.scores if metric.binning() is None)
+    return drawn or any(metric.reads_points for metric in request.scores if metric.binning() is None)
 
 
 def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderPlan | None:
@@ -311,8 +307,16 @@ def _no_room_to_hold(
     return ConfigError(Problem(f"{what} holds {rows:,} rows in memory: {sizes}", place, hint))
 
 
-def _refuse_rows(suite: Suite, remedy: str) -> None:
-    """Metrics and curves that a grid of scores cannot serve; `remedy` is what would let the rows be sorted."""
+def refuse_rows(suite: Suite, remedy: str) -> None:
+    """Refuse metrics and curves that a grid of scores cannot serve.
+
+    Args:
+        suite: what is asked, its classes known.
+        remedy: what would let the rows be sorted.
+
+    Raises:
+        ConfigError: there is one.
+    """
     for index, curve in enumerate(suite.curves):
         if curve.curve in ROW_CURVES:
             msg = f"curve {curve.curve} needs the rows, which exact: false or the memory budget rules out"
@@ -321,7 +325,7 @@ def _refuse_rows(suite: Suite, remedy: str) -> None:
         for leaf in leaves(metric):
             binning = leaf.binning()
             by_quantile = binning is not None and binning.strategy == "quantile"
-            if by_quantile or leaf.reads_scores or leaf.values() is not None or leaf.family == "ranks":
+            if by_quantile or leaf.reads == "scores" or leaf.values() is not None or leaf.family == "ranks":
                 msg = f"{leaf.text} needs the sorted rows, which exact: false or the memory budget rules out"
                 choice = by_quantile and hasattr(leaf, "strategy")
                 hint = f"use strategy=uniform, or {remedy}" if choice else remedy

@@ -15,7 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.budget import working_memory
 from plmetrics.engine.models import with_model
-from plmetrics.engine.passes import bad_values
+from plmetrics.engine.second_look import bad_values
 from plmetrics.suite.sections import BY_FOLD, ModelColumns
 from plmetrics.table.checks import Requirement
 from plmetrics.table.predicted import Predicted, score_column

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.engine.passes import POSITIVE, rows_plan, summed_in, totals
+from plmetrics.engine.passes import summed_in, totals
+from plmetrics.engine.row_plan import POSITIVE, rows_plan
 from plmetrics.table.roles import VALID
 
 if TYPE_CHECKING:

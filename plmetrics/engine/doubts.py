@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.known import Known
+from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core.errors import PlmetricsError
+from plmetrics.engine.second_look import label_values, shown
 from plmetrics.engine.survey import classes_from_counts, layout_of, spread, survey_of_request
+from plmetrics.states.moments import about_one
 from plmetrics.suite.advice import misleading
 from plmetrics.suite.contradictions import contradictions
-from plmetrics.table.files import listed
 from plmetrics.table.predicted import score_column
 
 if TYPE_CHECKING:
@@ -32,21 +34,24 @@ _SHOWN = 5
 def doubts(prepared: Prepared, aggregated: Aggregated) -> list[str]:
     """Warnings of a run: a class that no row has, gates that exclude each other, metrics that mislead."""
     return [
+        *_models_of_the_label(prepared.request),
         *_no_positives(prepared, aggregated),
+        *_never_called(prepared, aggregated),
         *contradictions(prepared.request.suite),
         *misleading(prepared.request.suite, known(prepared, aggregated)),
     ]
 
 
 def doubts_of_sample(request: Request) -> list[str]:
-    """Warnings of a suite that has not run: metrics that mislead, by a sample of its rows.
+    """Warnings of a suite that has not run: scores that are labels, and metrics that mislead by a sample of its rows.
 
     There are none where the rows cannot be read: what is wrong with them is for the run to say.
     """
+    own = _models_of_the_label(request)
     with suppress(pl.exceptions.PolarsError, PlmetricsError, OSError):
         found = survey_of_request(request)
-        return [] if found is None else misleading(request.suite, found)
-    return []
+        return [*own, *([] if found is None else misleading(request.suite, found))]
+    return own
 
 
 def known(prepared: Prepared, aggregated: Aggregated) -> Known:
@@ -54,9 +59,14 @@ def known(prepared: Prepared, aggregated: Aggregated) -> Known:
     suite = prepared.request.suite
     model = max(prepared.populations(), key=lambda name: aggregated.used[name])
     prefix = prepared.populations()[model]
-    state = aggregated.sums[0].columns
-    sums = {name: float(held.sum()) for name, held in state.items() if name.startswith((prefix, f"{model}|"))}
+    state = aggregated.sums[0]
+    columns, centres = about_one(state.columns, state.centres, np.zeros_like(state.cell), 1)
+    read = (prefix, f"{model}|")
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = {name: float(held.sum()) for name, held in columns.items() if name.startswith(read)}
     figures: dict[str, Any] = {"rows": round(sums[f"{prefix}n"])}
+    if not isfinite(sums[f"{prefix}weight"]):
+        return Known(task=suite.task, **figures)
     if suite.task == "binary":
         counts = np.array([sums[f"{prefix}positives"], sums[f"{prefix}negatives"]])
         figures |= classes_from_counts(counts, counts) | {"prevalence": float(counts[0] / counts.sum())}
@@ -64,7 +74,7 @@ def known(prepared: Prepared, aggregated: Aggregated) -> Known:
     elif suite.task == "multiclass":
         figures |= _classes(model, sums)
     elif suite.task == "regression":
-        figures |= _label(prepared, model, prefix, sums)
+        figures |= _label(model, prefix, sums, centres.of(0, 1))
     return Known(task=suite.task, **figures)
 
 
@@ -78,11 +88,42 @@ def _no_positives(prepared: Prepared, aggregated: Aggregated) -> list[str]:
     ]
     if not counted or any(values.any() for values in counted):
         return []
-    column = suite.columns.label
-    plan = prepared.request.raw.select(pl.col(column).drop_nulls().unique().sort())
-    labels = plan.head(_SHOWN + 1).collect()[column]
-    known = listed([repr(label) for label in labels.to_list()], _SHOWN)
+    labels = label_values(prepared.request)
+    if suite.positive in labels:
+        return []
+    column, known = suite.columns.label, shown(labels)
     return [f"no row is positive: column '{column}' holds {known}, but positive is {suite.positive!r}"]
+
+
+def _models_of_the_label(request: Request) -> list[str]:
+    """Models whose score is the label itself."""
+    roles = request.roles
+    return [
+        f"model '{name}' reads the label, column '{roles.label}', as its prediction: its numbers say nothing"
+        for name, model in roles.models.items()
+        if any(column == roles.label and part not in model.made for part, column in model.columns.items())
+    ]
+
+
+def _never_called(prepared: Prepared, aggregated: Aggregated) -> list[str]:
+    """Thresholds that no score of a model reaches, or none of a positive row: where rows are counted there anyway."""
+    request, state = prepared.request, aggregated.sums[0].columns
+    asked = (getattr(metric, "threshold", None) for metric in request.sums)
+    thresholds = dict.fromkeys(threshold_text(held) for held in asked if isinstance(held, float))
+    out = []
+    for model, prefix in prepared.populations().items():
+        for threshold in thresholds if not request.roles.models[model].made else ():
+            names = {part: f"{model}|{part}(threshold={threshold})" for part in ("tp", "fp")}
+            called = {part: state[name].any() for part, name in names.items() if name in state}
+            if any(called.values()):
+                continue
+            if len(called) == len(names):
+                out.append(
+                    f"no score of model '{model}' is {threshold} or more: nothing is called positive there"
+                )
+            elif "tp" in called and state[f"{prefix}positives"].any():
+                out.append(f"no positive row has a score of model '{model}' of {threshold} or more")
+    return out
 
 
 def _scores(prepared: Prepared, rows: pl.DataFrame | None) -> dict[str, float]:
@@ -125,7 +166,9 @@ def _classes(model: str, sums: Mapping[str, float]) -> dict[str, Any]:
     return classes_from_counts(found, found) if found.size and found.sum() else {}
 
 
-def _label(prepared: Prepared, model: str, prefix: str, sums: Mapping[str, float]) -> dict[str, Any]:
+def _label(
+    model: str, prefix: str, sums: Mapping[str, float], centres: Mapping[str, NDArray[np.float64]]
+) -> dict[str, Any]:
     """What metrics counted of a label that is a number: zeros, mean and deviation."""
     figures: dict[str, Any] = {}
     weight = sums[f"{prefix}weight"]
@@ -133,7 +176,7 @@ def _label(prepared: Prepared, model: str, prefix: str, sums: Mapping[str, float
         figures["zeros"] = sums[f"{model}|zero_label"] / sums[f"{prefix}n"]
     if f"{model}|label_centred" in sums and weight:
         centred, squares = (sums[f"{model}|label_{part}"] / weight for part in ("centred", "centred_squared"))
-        mean = centred + prepared.centres[model].get("label", 0.0)
+        mean = centred + float(centres[f"{model}|label"][0])
         if isfinite(squares):
             figures["spread"] = spread(mean, sqrt(max(squares - centred * centred, 0.0)))
     return figures

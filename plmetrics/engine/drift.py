@@ -19,11 +19,10 @@ from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.budget import working_memory
 from plmetrics.engine.drift_slices import KEY, PLACE, SlicedCounts, recentred, sliced_counts
 from plmetrics.engine.exponents import exponents_in
-from plmetrics.engine.passes import bad_values
+from plmetrics.engine.second_look import bad_values
 from plmetrics.engine.slicing import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.windows import (
     BAD,
-    PRESENT,
     VALUE,
     WINDOW,
     Subject,
@@ -174,7 +173,6 @@ class _Column:
     """How one column is counted: by value, or on bins between `edges`; `too_many` values become one.
 
     `scattered` values, most of which occur once, are not worth grouping: they are sorted later all the same.
-    `everywhere`: every row has one. Then there is nothing to filter, and the columns share one scan of each window.
     """
 
     number: int
@@ -182,18 +180,16 @@ class _Column:
     edges: NDArray[np.float64] | None = None
     too_many: bool = False
     scattered: bool = False
-    everywhere: bool = True
     reproducible: bool = False
 
     def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
         """A plan a cube: one streaming pass that groups by cell, window and place."""
         value, weight = pl.col(f"{VALUE}{self.number}"), pl.col(WEIGHT)
-        present = frame if self.everywhere else frame.filter(pl.col(f"{PRESENT}{self.number}"))
         added = {"weight": weight}
         if self.edges is not None:
             apart = value - self.centre
             added |= {"offset": weight * apart, "square": weight * apart**2}
-        powers = exponents_in(present, added) if self.reproducible else {}
+        powers = exponents_in(frame, added) if self.reproducible else {}
         sums = [pl.len().cast(pl.Int64).alias("rows")]
         for name, part in added.items():
             total = ordered_sum(part, powers[name]) if self.reproducible else part.sum()
@@ -202,8 +198,8 @@ class _Column:
         keys = ((2 * cube.cell() + pl.col(WINDOW)).alias(KEY) for cube in cubes)
         if self.scattered:
             one = pl.lit(1, dtype=pl.Int64).alias("rows")
-            return [present.select(key, place, one, weight.alias("weight")) for key in keys]
-        return [present.group_by(key, place).agg(sums) for key in keys]
+            return [frame.select(key, place, one, weight.alias("weight")) for key in keys]
+        return [frame.group_by(key, place).agg(sums) for key in keys]
 
     @property
     def centre(self) -> float:
@@ -244,13 +240,8 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> li
             binned.append(number)
     edges = _edges(windows, facts, binned) if binned else {}
     columns |= {number: _Column(number, windows.subjects[number], edges[number]) for number in binned}
-    apart = windows.request.roles.missing == "drop_per_model"
     return [
-        replace(
-            columns[number],
-            everywhere=not apart or windows.subjects[number].model is None,
-            reproducible=windows.request.suite.reproducible,
-        )
+        replace(columns[number], reproducible=windows.request.suite.reproducible)
         for number in sorted(columns)
     ]
 

@@ -17,7 +17,7 @@ from plmetrics.engine.drift import MOST_CATEGORIES
 from plmetrics.engine.drift_grid import lower_edge
 from plmetrics.engine.drift_said import Said
 from plmetrics.engine.slicing import settled
-from plmetrics.engine.windows import PRESENT, VALUE, current_window
+from plmetrics.engine.windows import VALUE, current_window
 from plmetrics.states.saved import CELL
 from plmetrics.table.alike import common_type
 from plmetrics.table.roles import WEIGHT
@@ -142,8 +142,6 @@ def _plan(window: Window, number: int, group: Sequence[str], *, folded: bool) ->
     """One pass that counts a column by the cells of a group."""
     subject, frame = window.subjects[number], window.frame
     value, weight = pl.col(f"{VALUE}{number}"), pl.col(WEIGHT)
-    if window.request.roles.missing == "drop_per_model" and subject.model is not None:
-        frame = frame.filter(pl.col(f"{PRESENT}{number}"))
     place = _folded_place(value, subject.kind) if folded else value
     sums = [pl.len().cast(pl.Int64).alias(ROWS), weight.sum().cast(pl.Float64).alias(WEIGHTS)]
     if folded and subject.of_numbers:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.threads import each
-from plmetrics.engine.passes import BLOCK, POSITIVE, cell_column, rows_plan
+from plmetrics.engine.row_plan import BLOCK, POSITIVE, cell_column, rows_plan
 from plmetrics.engine.rows import block_numbers
 from plmetrics.states.grid import FINE_BINS, Members
 from plmetrics.states.locate import Locator

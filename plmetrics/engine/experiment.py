@@ -13,7 +13,8 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.engine.exact_moments import exact_moments
 from plmetrics.engine.exponents import exact_means
 from plmetrics.table.roles import require
-from plmetrics.table.slice_keys import value_text
+from plmetrics.table.slice_keys import SliceKey, value_text
+from plmetrics.table.slices import Slices, SliceSet
 from plmetrics.table.units import is_key
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _columns(schema: pl.Schema, asked: Experiment) -> dict[str, pl.Expr]:
         dtype = require(schema, column, "slices", ("by",))
         if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
             raise DataError(Problem(f"column '{column}' is of type {dtype}, which has no slices", ("by",)))
-        value = pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
+        value = pl.col(column)
         textual = isinstance(dtype, (pl.Categorical, pl.Enum))
         columns[_slice(column)] = value.cast(pl.String) if textual else value
     return columns
@@ -327,9 +328,10 @@ def _slices(
             table.select(keys).unique().sort(keys, nulls_last=True) if keys else pl.DataFrame({"@one": [0]})
         )
         first = len(slices)
-        for row in values.rows():
-            text = ", ".join(f"{column}={_text(value)}" for column, value in zip(columns, row, strict=False))
-            slices.append((name, text if columns else "all"))
+        named = tuple(
+            SliceKey(key, column, pl.col(key), "column") for key, column in zip(keys, columns, strict=True)
+        )
+        slices += [(name, text) for text in Slices(SliceSet(name, named), values).texts()]
         places.append(values.with_columns(pl.int_range(first, len(slices), dtype=pl.Int64).alias("@place")))
     if len(slices) > MOST_SLICES:
         msg = f"there are {len(slices):,} slices, more than {MOST_SLICES:,}"
@@ -376,10 +378,6 @@ def _outcome(index: int) -> str:
 
 def _slice(column: str) -> str:
     return f"@slice|{column}"
-
-
-def _text(value: Any) -> str:
-    return "null" if value is None else value_text(value)
 
 
 def _few(names: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from plmetrics.engine.explain_passes import sums_made
 from plmetrics.engine.paired import reads_paired_rows
 from plmetrics.engine.passes import needs_rows, sum_plans
 from plmetrics.engine.slicing import most_rows
+from plmetrics.engine.thresholds import NUMBERS_IN_HAND
 from plmetrics.states.coarse import coarse_number
 from plmetrics.states.grid import FINE_BINS
 from plmetrics.states.scores import DENSE_LIMIT, EXACT_REPLICATES
@@ -39,6 +40,9 @@ _COPIES_OF_SUMS = 3
 
 _COPIES_OF_ROWS = 3
 """Rows that are sorted: as they came, in order, and what is made of them."""
+
+_FREED = 1.5
+"""What points take with the memory that earlier sorts have given back, and the process has not."""
 
 _CHANNELS = 2
 _KEPT = 3
@@ -78,7 +82,7 @@ def row_width(schema: pl.Schema, columns: Sequence[str]) -> int:
 
 def foreseen(prepared: Prepared, sizes: Sizes) -> Foreseen:
     """The memory of a run whose first stage was done."""
-    reading = _reading(sizes)
+    reading = _reading(prepared, sizes)
     before = _before(prepared, sizes)
     sums = _sums(prepared, sizes)
     ordered = _ordered(prepared, sizes)
@@ -93,8 +97,11 @@ def foreseen(prepared: Prepared, sizes: Sizes) -> Foreseen:
     return Foreseen({name: held for name, held in parts.items() if held}, max(stages))
 
 
-def _reading(sizes: Sizes) -> int:
-    return _FLOOR + min(sizes.rows, _ROWS_IN_FLIGHT * processors()) * sizes.width
+def _reading(prepared: Prepared, sizes: Sizes) -> int:
+    """Rows in flight; where each is a unit, with its number and the hash of that."""
+    numbered = prepared.blocks is not None and prepared.request.unit_rows
+    width = sizes.width + 2 * _NUMBER * int(numbered)
+    return _FLOOR + min(sizes.rows, _ROWS_IN_FLIGHT * processors()) * width
 
 
 def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
@@ -109,7 +116,7 @@ def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
             _COPIES_OF_ROWS * min(rows, most_rows(request)) * (_NUMBER + weight)
         )
     if any(metric.chosen_threshold is not None for metric in request.leaves):
-        held["rows that thresholds are chosen on"] = 2 * _COPIES_OF_ROWS * rows * (_NUMBER + weight + 1)
+        held["rows that thresholds are chosen on"] = rows * _NUMBER * NUMBERS_IN_HAND
     if prepared.rows.fitted:
         width = _NUMBER * (2 + len(request.models))
         held["rows that calibrators are fitted on"] = _COPIES_OF_ROWS * prepared.rows.fitted * width
@@ -151,7 +158,7 @@ def _ordered(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
             held["scores by block"] = min(_coarse(prepared, sizes) * 2, DENSE_LIMIT * _NUMBER * 2)
         return held
     if prepared.exact:
-        held["points of scores"] = order.bytes
+        held["points of scores"] = int(_FREED * order.bytes)
     if uncertainty is not None or not prepared.exact:
         room = counting_room(request, beside_points=prepared.exact)
         held["scores on a grid"] = min(_fine(prepared), room)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.engine.attributes import attribute_candidates
 from plmetrics.engine.paired import reads_paired_rows
-from plmetrics.engine.passes import BLOCK, needs_rows, rows_plan, sum_plans
+from plmetrics.engine.passes import needs_rows, sum_plans
 from plmetrics.engine.prepare import constant_plans
+from plmetrics.engine.row_plan import BLOCK, rows_plan
 from plmetrics.engine.search import search_plan
 from plmetrics.engine.slicing import settling_scans
 from plmetrics.engine.streaming import columns_read, fallbacks, scans
-from plmetrics.engine.thresholds import threshold_scans
+from plmetrics.engine.thresholds import threshold_plans, threshold_scans
 from plmetrics.engine.unit_counts import counts_by_batch
 from plmetrics.engine.windows import compared_columns, current_window, drift_windows
 from plmetrics.suite.sections import BY_FOLD
@@ -125,7 +126,8 @@ def _prepare(request: Request, prepared: Prepared, rows: int | None) -> Pass:
     after += int(counts_by_batch(made)) * _of_files(prepared)
     found = ", ".join(_looked_up(request)) or "nothing to find"
     number = before + scans(plans) + after
-    return Pass("prepare", found, number, columns=columns_read(plans), rows=rows if number else None)
+    columns = max(map(columns_read, (plans, threshold_plans(made))))
+    return Pass("prepare", found, number, columns=columns, rows=rows if number else None)
 
 
 def _looks_before(request: Request, rows: int) -> Iterator[int]:

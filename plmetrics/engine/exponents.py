@@ -68,7 +68,7 @@ def exponents_of(prepared: Prepared) -> dict[str, int]:
     values = {name: one.value for name, one in sums.items() if one.most is None and one.value is not None}
     if prepared.table.weight is not None:
         values[_WEIGHT] = prepared.table.weight
-    most = largest(prepared.table.frame, values)
+    most = largest(prepared.rows_added, values)
     heaviest = most.get(_WEIGHT, 1.0)
     known = {name: one.most * heaviest for name, one in sums.items() if one.value is not None and one.most}
     if adds_in_bins(prepared.request.suite):

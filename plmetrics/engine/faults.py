@@ -8,30 +8,75 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.table.faults import explain_polars_error
+from plmetrics.core.errors import DataError, PlmetricsError, Problem
+from plmetrics.table.faults import explain_polars_error, stamps_of, unchanged
+from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from plmetrics.table.source import Source
 
-_READING = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+_UPSTREAM = "write the file again"
+_LONGEST = 200
+
+
+def check_rows(missing: str, *sources: Source | None) -> list[str]:
+    """See that the rows of some sources are whole; where bad values drop their rows, those of absent fields may, too.
+
+    Returns:
+        Warnings of rows with absent fields.
+
+    Raises:
+        DataError: rows have more fields than the header, or fewer although `missing` is "error".
+    """
+    fill = missing != "error"
+    return [warning for source in sources if source is not None for warning in source.check_rows(fill=fill)]
 
 
 @contextmanager
 def reading(source: Source, beside: Source | None = None) -> Iterator[None]:
     """Say which file and column are to blame where an error comes from the data; let others pass.
 
+    Where the error does not tell, each file is read by itself: one that cannot be read is to blame.
+
     Args:
         source: what is read.
         beside: what is read with it, if anything.
+
+    Raises:
+        DataError: the data are to blame, or a file is not what it was when it was listed.
     """
-    if beside is not None:
-        source = replace(source, files=(*source.files, *beside.files))
-    try:
-        yield
-    except _READING as error:
-        fault = explain_polars_error(error, source)
-        if fault is None:
+    sources = [source] if beside is None else [source, beside]
+    with unchanged(stamps_of(*sources)):
+        try:
+            yield
+        except MemoryError:
             raise
-        raise fault from error
+        except (Exception, pl.exceptions.PanicException) as error:
+            if isinstance(error, PlmetricsError) and type(error) is not PlmetricsError:
+                raise
+            fault = _fault(error, sources)
+            if fault is None:
+                raise
+            raise fault from error
+
+
+def _fault(error: BaseException, sources: Sequence[Source]) -> DataError | None:
+    files = tuple(file for source in sources for file in source.files)
+    fault = explain_polars_error(error, replace(sources[0], files=files))
+    alone = (source for several in sources for source in several.of_each_file())
+    return fault or next(filter(None, map(_unreadable, alone)), None)
+
+
+def _unreadable(source: Source) -> DataError | None:
+    """Why the one file of a source cannot be read, None where it can."""
+    try:
+        source.frame.sink_batches(lambda _: None)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        fault = explain_polars_error(error, source)
+        panic = isinstance(error, pl.exceptions.PanicException)
+        reason = "" if panic else f": {str(error).strip().partition(chr(10))[0][:_LONGEST]}"
+        message = f"{shown_path(source.files[0].path)}: the data are damaged{reason}"
+        return fault or DataError(Problem(message, hint=_UPSTREAM))
+    return None

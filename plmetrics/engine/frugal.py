@@ -1,10 +1,10 @@
 """Keeping a memory budget: what is read ahead, what is given back, and a word where a run took more than it may.
 
 The query engine fetches row groups and opens files ahead of what asks for them. Where memory is ample that hides the
-time of a read; a small budget has no room for it. The engine takes its limits from the environment, which is put back
-when the run is over. Likewise the C library keeps some of what was freed, for each thread apart. Under a small budget
-arrays that come and go leave twice of what is in use; under an ample one too little is kept, and pages are cleared anew
-for every array.
+time of a read; a small budget has no room for it. The engine takes its limits from the environment. Likewise the C
+library keeps some of what was freed, for each thread apart. Under a small budget arrays that come and go leave twice of
+what is in use; under an ample one too little is kept, and pages are cleared anew for every array. Both are settings of
+the whole process, which the command line changes and a library leaves alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plmetrics.core.process import is_ours
 from plmetrics.core.threads import processors
 from plmetrics.engine.budget import LIBRARIES, as_written, size_text
 
@@ -38,11 +39,11 @@ def memory_settings(budget: int) -> Iterator[None]:
     """Under a small budget let the query engine fetch one row group of one file at a time, and keep little.
 
     Limits that the environment has already are left as they are. Under an ample budget more is kept than by default.
-
-    >>> with memory_settings(10**9):
-    ...     os.environ["POLARS_ROW_GROUP_PREFETCH_SIZE"]
-    '1'
+    Nothing is done in a process that is not the command line's.
     """
+    if not is_ours():
+        yield
+        return
     if budget < SMALL:
         give_back()
     else:

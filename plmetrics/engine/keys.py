@@ -42,7 +42,7 @@ def _predicate_key(
 def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> SliceKey:
     path = ("slices", name)
     dtype = require(schema, column, f"slice set '{name}'", path)
-    value = pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
+    value = pl.col(column)
     if spec.bins is not None:
         return _binned_key(name, column, value, dtype, tuple(spec.bins))
     if spec.quantiles is not None:

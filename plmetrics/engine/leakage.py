@@ -1,11 +1,13 @@
 """Rows that were known before: in the training table, in another fold, twice, or no later than training ended.
 
 Every check is a plan that streams: a semi join by the keys, or a grouping by them. Rows of weight 0 are absent, and
-weights do not matter otherwise: a row that leaks is a row.
+weights do not matter otherwise: a row that leaks is a row. Of a cross-validation the held-out rows count, as for its
+metrics, and folds and duplicates are looked for within each repeat, configuration and size.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ import polars as pl
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.engine.attributes import attribute_candidates, attributes_found
 from plmetrics.engine.budget import refuse_to_hold
+from plmetrics.engine.folds import fold_keys
 from plmetrics.table.alike import as_type, common_type
 from plmetrics.table.roles import WEIGHT, require, unchecked_table
 
@@ -28,8 +31,11 @@ if TYPE_CHECKING:
 
 _KEY = "@key|"
 _FOLD = "@fold"
-_TIME = "@time"
+_TIME, _MOMENT = "@time", "@moment"
+_WITHIN = "@within|"
 _PATH = ("leakage",)
+_OF_ONE = ("fold", "split", "inner")
+_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 _IN_TABLE = 10
 """Numbers' worth of memory that a key takes in a hash table, beside itself."""
 
@@ -156,8 +162,11 @@ def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> None:
 
 def evaluated(request: Request, columns: Sequence[str]) -> pl.LazyFrame:
     """Raw columns of the rows that count, beside the canonical ones."""
-    roles = request.roles
-    frame = unchecked_table(request.raw, request.schema, roles, columns)
+    roles, raw = request.roles, request.raw
+    folds = fold_keys(request.suite, request.schema)
+    if folds is not None and folds.held_out is not None:
+        raw = raw.filter(folds.held_out.expression)
+    frame = unchecked_table(raw, request.schema, roles, columns)
     if roles.weight is not None:
         frame = frame.filter((pl.col(WEIGHT) != 0).fill_null(value=True))
     if roles.missing == "drop":
@@ -168,14 +177,19 @@ def evaluated(request: Request, columns: Sequence[str]) -> pl.LazyFrame:
 
 @dataclass(frozen=True, slots=True)
 class LeakagePlans:
-    """The checks of rows as plans not yet run. `rows` has keys, fold and time in the types they are compared in."""
+    """The checks of rows as plans not yet run. `rows` has keys, fold and time in the types they are compared in.
+
+    `last` is the moment when training ended, and its text; `within` are the columns of what is repeated in a
+    cross-validation.
+    """
 
     spec: Leakage
     fold: str | None
     rows: pl.LazyFrame
     train: pl.LazyFrame | None
-    last: Any
+    last: tuple[pl.Expr, str] | None
     candidates: tuple[str, ...]
+    within: tuple[str, ...]
 
     @classmethod
     def of(cls, request: Request, spec: Leakage) -> LeakagePlans:
@@ -184,20 +198,24 @@ class LeakagePlans:
         schema, train = request.schema, request.train
         own: dict[str, pl.Expr] = {} if fold is None else {_FOLD: pl.col(fold).cast(_fold_type(schema[fold]))}
         there: dict[str, pl.Expr] = {}
-        names = [_TIME if path[1] == "time" else f"{_KEY}{name}" for name, _, path in _pairs(spec)]
-        for alias, (name, other, path) in zip(names, _pairs(spec), strict=True):
+        for name, other, path in _pairs(spec):
             common = _compared(name, other, schema, train, path)
-            if alias == _TIME and isinstance(common, pl.Datetime):
-                common = pl.Datetime(
-                    "us", common.time_zone
-                )  # The last one passes through Python, which has no less.
-            own[alias], there[alias] = as_type(pl.col(name), common), as_type(pl.col(other), common)
+            types = schema[name], schema[name] if train is None else train.schema[other]
+            if path[1] == "time":
+                own[_TIME], there[_TIME] = pl.col(name), pl.col(other)
+                own[_MOMENT], there[_MOMENT] = _moments((name, other), types, common)
+            else:
+                alias = f"{_KEY}{name}"
+                own[alias], there[alias] = _equatable((name, other), types, common)
+        within = _scopes(request)
+        own |= within
         listed = spec.duplicates if isinstance(spec.duplicates, tuple) else ()
         raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
+        raw += [name for scope in within.values() for name in scope.meta.root_names()]
         rows = evaluated(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **own)
         known = None if train is None else train.frame.select(**there)
         last = None if known is None or spec.time is None else _last(known, spec.train_time or spec.time)
-        return cls(spec, fold, rows, known, last, attribute_candidates(request))
+        return cls(spec, fold, rows, known, last, attribute_candidates(request), tuple(within))
 
     @property
     def keys(self) -> list[str]:
@@ -215,7 +233,7 @@ class LeakagePlans:
             else []
         )
         if self.last is not None:
-            late = pl.col(_TIME) <= self.last
+            late = pl.col(_MOMENT) <= self.last[0]
             nulls += [
                 pl.col(_TIME).is_null().sum().cast(pl.Int64).alias("time"),
                 late.sum().cast(pl.Int64).alias("early"),
@@ -226,14 +244,16 @@ class LeakagePlans:
             plans |= _looks(
                 "keys", known.join(self.train, on=self.keys, how="semi"), self.keys, pl.len().cast(pl.Int64)
             )
+            lacking = pl.any_horizontal(pl.col(self.keys).is_null())
+            plans["train"] = self.train.select(rows=pl.len(), nulls=lacking.sum())
         if self.fold is not None:
             ends = (pl.col(_FOLD).min().alias("low"), pl.col(_FOLD).max().alias("high"))
-            groups = known.group_by(self.keys).agg(pl.len().cast(pl.Int64).alias("n"), *ends)
+            groups = known.group_by([*self.keys, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"), *ends)
             plans |= _looks("folds", groups.filter(pl.col("low") != pl.col("high")), self.keys)
         if self.spec.duplicates:
             listed = isinstance(self.spec.duplicates, tuple)
             rows, by = (self.rows, list(self.spec.duplicates)) if listed else (known, self.keys)  # type: ignore[arg-type]
-            groups = rows.group_by(by).agg(pl.len().cast(pl.Int64).alias("n"))
+            groups = rows.group_by([*by, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"))
             plans |= _looks("duplicates", groups.filter(pl.col("n") > 1), by)
         return plans
 
@@ -250,18 +270,21 @@ class LeakagePlans:
             elif nulls:
                 note = _not_compared(nulls, "a null key")
             rows = None if nulls == counts["rows"] else int(found[check].item() or 0)
+            if check == "keys":
+                lacking, none = _lacking(found["train"])
+                rows, note = None if none else rows, "; ".join(filter(None, [note, lacking])) or None
             example = _example(found[f"{check}|example"])
             out.append(Finding(check, columns, rows, counts["rows"], example=example, note=note))
         if self.last is not None and self.spec.time is not None:
-            out.append(self._late(counts, self.spec.time))
+            out.append(self._late(counts, self.spec.time, self.last[1], found["counts"]["first"]))
         return out
 
-    def _late(self, counts: dict[str, Any], name: str) -> Finding:
-        note = f"training ends at {self.last}"
+    def _late(self, counts: dict[str, Any], name: str, last: str, first: pl.Series) -> Finding:
+        note = f"training ends at {last}"
         if counts["time"]:
             note += f"; {_not_compared(counts['time'], 'no time')}"
         rows = None if counts["time"] == counts["rows"] else counts["early"]
-        example = f"{name}={counts['first']}" if rows else None
+        example = f"{name}={_moment_text(first)}" if rows else None
         return Finding("time", (name,), rows, counts["rows"], example=example, note=note)
 
 
@@ -277,13 +300,68 @@ def _fold_type(dtype: pl.DataType) -> pl.DataType:
     return common_type(dtype, dtype) or dtype
 
 
-def _last(known: pl.LazyFrame, name: str) -> Any:
-    """The last time of the training table."""
-    last = known.select(pl.col(_TIME).max()).collect().item()
-    if last is None:
+def _equatable(
+    names: tuple[str, str], types: tuple[pl.DataType, pl.DataType], common: pl.DataType
+) -> tuple[pl.Expr, pl.Expr]:
+    """A key of both tables as values that are equal where they mean the same.
+
+    A float of 32 bits is compared in 32 bits: 0.1 has other digits in 64, and would never be found.
+    """
+    if types[0] != types[1] and isinstance(common, pl.Datetime):
+        return _moments(names, types, common)
+    if types[0] != types[1] and common.is_float():
+        common = pl.Float32()
+    one, other = (as_type(pl.col(name), common) for name in names)
+    return one, other
+
+
+def _moments(
+    names: tuple[str, str], types: tuple[pl.DataType, pl.DataType], common: pl.DataType
+) -> tuple[pl.Expr, pl.Expr]:
+    """A column of both tables as values in order: moments of any unit as nanoseconds, without end or rounding."""
+    if not isinstance(common, pl.Datetime):
+        one, other = (as_type(pl.col(name), common) for name in names)
+        return one, other
+    factors = [_NANOSECONDS[dtype.time_unit] if isinstance(dtype, pl.Datetime) else 1 for dtype in types]
+    one, other = (
+        pl.col(name).to_physical().cast(pl.Int128) * factor
+        for name, factor in zip(names, factors, strict=True)
+    )
+    return one, other
+
+
+def _scopes(request: Request) -> dict[str, pl.Expr]:
+    """What tells the repetitions of a cross-validation apart, in each of which a row may be held out once."""
+    folds = fold_keys(request.suite, request.schema)
+    axes = {} if folds is None else folds.axes
+    return {f"{_WITHIN}{axis}": key.expression for axis, key in axes.items() if axis not in _OF_ONE}
+
+
+def _last(known: pl.LazyFrame, name: str) -> tuple[pl.Expr, str]:
+    """The last moment of the training table, and its text."""
+    last = known.select(pl.col(_MOMENT, _TIME).max()).collect()
+    if last[_MOMENT].item() is None:
         msg = f"column '{name}' of the training table holds no time, or the table has no rows"
         raise DataError(Problem(msg, (*_PATH, "train")))
-    return last
+    return pl.lit(last[_MOMENT].item(), dtype=last.schema[_MOMENT]), _moment_text(last[_TIME])
+
+
+def _moment_text(one: pl.Series) -> str:
+    """The one moment of a column; Python knows no nanoseconds."""
+    if isinstance(one.dtype, pl.Datetime) and one.dtype.time_unit == "ns":
+        text: str = one.cast(pl.String).item()
+        return re.sub(r"\.(?!\d)", "", re.sub(r"(\.\d*?)0+(?!\d)", r"\1", text))
+    return str(one.item())
+
+
+def _lacking(train: pl.DataFrame) -> tuple[str | None, bool]:
+    """What the training table lacks, in words, and whether it has no key at all."""
+    rows, nulls = train.row(0)
+    if rows == 0:
+        return "the training table has no rows", True
+    if nulls == 0:
+        return None, False
+    return f"{nulls:,} of {rows:,} rows of the training table have a null key", nulls == rows
 
 
 def _not_compared(rows: int, why: str) -> str:

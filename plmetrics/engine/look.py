@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from plmetrics.core.names import is_pattern
 from plmetrics.suite.guesses import Facts
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def facts_of_all(source: Source, columns: Iterable[str], sampled: Mapping[str, F
 def _measured(
     rows: pl.LazyFrame, schema: pl.Schema, columns: Iterable[str], *, exact: bool
 ) -> dict[str, Facts]:
-    chosen = [name for name in dict.fromkeys(columns) if _plain(schema[name])]
+    chosen = [name for name in dict.fromkeys(columns) if _plain(schema[name]) and not is_pattern(name)]
     plans = [
         plan for index, name in enumerate(chosen) for plan in _plans(index, name, schema[name], exact=exact)
     ]

@@ -14,8 +14,9 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.budget import rows_that_fit
 from plmetrics.states.sums import Total
 from plmetrics.suite.comparison_tests import OF_ROWS, ON_MEANS, by_fold
+from plmetrics.suite.sections import ComparisonTest
 from plmetrics.table.predicted import score_column
-from plmetrics.table.roles import LABEL, plain_column, valid_column
+from plmetrics.table.roles import LABEL, VALID, plain_column, valid_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,14 +25,20 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.prepare import Prepared
+    from plmetrics.engine.request import Request
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.sections import ComparisonTest
 
 GAINED, LOST, BOTH, TOTAL, SQUARES = "gained", "lost", "both", "total", "squares"
 _COPIES = 3
 """Differences of two models and their ranks are there beside the columns."""
 
 _POSITIVE, _CODE = "@positive", "@cell"
+AREAS = ComparisonTest(test="delong")
+"""DeLong's test, as a suite asks for it."""
+
+_OF_DELONG = ("auto", "analytic", "delong", "delong_logit")
+_NOT_OF_AREAS = ("wilson", "clopper_pearson", "logit", "chi2")
+"""Methods that areas under the ROC curve get their intervals by from DeLong's variance, and that they get none by."""
 
 
 def asked_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
@@ -80,7 +87,7 @@ def pair_sums(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
 
 def _both_valid(prepared: Prepared, model: str, baseline: str) -> pl.Expr | None:
     if prepared.request.suite.data.missing != "drop_per_model":
-        return None
+        return pl.col(VALID) if prepared.request.counts_every_row else None
     return pl.col(valid_column(model)) & pl.col(valid_column(baseline))
 
 
@@ -153,12 +160,30 @@ class PairedRows:
         return self.frame[plain_column(column)].rank("dense").cast(pl.Int64).to_numpy()
 
 
+def ranking_tests(request: Request) -> tuple[ComparisonTest, ...]:
+    """The tests that rank rows: those that are asked for, and DeLong's where it compares the models' areas."""
+    own = [test for test in row_tests(request.suite) if test.test in OF_ROWS]
+    if compares_areas(request):
+        own.append(AREAS)
+    return tuple({test.text: test for test in own}.values())
+
+
+def compares_areas(request: Request) -> bool:
+    """Whether models are compared by areas under ROC curves whose intervals are DeLong's: so is their test then."""
+    suite = request.suite
+    areas = suite.task == "binary" and any(metric.text == "roc_auc" for metric in suite.metrics)
+    if not areas or suite.uncertainty is None or not request.pairs or suite.data.missing == "drop_per_model":
+        return False
+    names = (name for name in suite.uncertainty.names if name not in _NOT_OF_AREAS)
+    return next(names, None) in _OF_DELONG
+
+
 def reads_paired_rows(prepared: Prepared) -> bool:
     """Whether a test ranks rows, which are independent and not too many."""
-    suite = prepared.request.suite
-    ranks = any(test.test in OF_ROWS for test in row_tests(suite))
-    fits = prepared.rows.read <= rows_that_fit(prepared.request, _COPIES * _columns_held(prepared))
-    return ranks and dependence(suite) is None and prepared.exact and fits
+    request = prepared.request
+    if not ranking_tests(request) or dependence(request.suite) is not None or not prepared.exact:
+        return False
+    return prepared.rows.read <= rows_that_fit(request, _COPIES * _columns_held(prepared))
 
 
 def _columns_held(prepared: Prepared) -> int:
@@ -176,7 +201,7 @@ def paired_rows(prepared: Prepared) -> PairedRows | None:
     if not reads_paired_rows(prepared):
         return None
     suite = prepared.request.suite
-    tests = [test for test in row_tests(suite) if test.test in OF_ROWS]
+    tests = ranking_tests(prepared.request)
     models = prepared.request.models
     columns: dict[str, pl.Expr] = {}
     if any(test.test == "delong" for test in tests):

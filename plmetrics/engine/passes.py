@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -9,41 +10,34 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
-from plmetrics.core.exact_sums import exact_columns, fixed_sums
+from plmetrics.core.exact_sums import exact_columns, exact_products, fixed_sums
 from plmetrics.engine.paired import pair_sums
-from plmetrics.engine.request import INDEX
-from plmetrics.states.sums import SumsState, Total, as_tuple
-from plmetrics.table.checks import data_error, findings
+from plmetrics.engine.row_plan import BLOCK, rows_plan
+from plmetrics.engine.second_look import bad_values, refuse_absent_positive
+from plmetrics.states.moments import CENTRE, Centres, Moment
+from plmetrics.states.sums import EVERY, POSITIVE_ROWS, SumsState, Total, as_tuple, unchecked
 from plmetrics.table.predicted import part_column, score_column
 from plmetrics.table.roles import (
     LABEL,
-    TREATMENT,
     UNIT,
     VALID,
-    WEIGHT,
-    unchecked_table,
     valid_column,
 )
 from plmetrics.table.units import block_key, row_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.prepare import Prepared
     from plmetrics.engine.request import Request
-    from plmetrics.states.sums import Atom, RowValue
-    from plmetrics.table.checks import Check
+    from plmetrics.states.sums import Atom, Rows
     from plmetrics.table.slices import Cube
 
 _ADDED = "@added|"
-_OF_MODELS = ("@score|", "@valid|", "@value|", "@class|")
-BLOCK = "@block"
-POSITIVE = "@positive"
-TREATED = "@treated"
-NUMBER = "@number"
 DIGEST = "@digest"
 AGGREGATES_PER_NODE = 400
 
@@ -62,6 +56,17 @@ class Aggregated:
     used: dict[str, int]
     digests: NDArray[np.uint64] | None = None
 
+    def arithmetic(self, *, exact: bool) -> AbstractContextManager[object]:
+        """Within it products are exact if that is asked for; sums of weights that overflowed are no warning."""
+        stack = ExitStack()
+        stack.enter_context(exact_products(wanted=exact))
+        masses = [held for name, held in self.sums[0].columns.items() if name.endswith("weight")]
+        with np.errstate(over="ignore"):
+            finite = all(np.isfinite(held.sum()) for held in masses)
+        if not finite:
+            stack.enter_context(np.errstate(over="ignore", invalid="ignore"))
+        return stack
+
 
 def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregated:
     """Run the scan; `digested` says whether to bring digests of the units.
@@ -75,8 +80,12 @@ def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregated:
     return replace(made, digests=_digests(prepared, frames[0])) if digested else made
 
 
-def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+def summed(
+    prepared: Prepared, *, digested: bool = False, centred: bool = True
+) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
     """Run the scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
+
+    Moments that lose digits about the centres of the run are added about others, unless `centred` is off.
 
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
@@ -91,6 +100,11 @@ def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataF
     if rows is not None and prepared.request.suite.reproducible:
         rows = rows.sort(rows.columns)
     refuse_bad(prepared, frames[0])
+    refuse_absent_positive(prepared.request, frames[0])
+    if centred and any(prepared.centres.values()):
+        from plmetrics.engine.centring import recentred
+
+        frames = [recentred(prepared, *pair) for pair in zip(prepared.cubes, frames, strict=True)]
     return frames, rows
 
 
@@ -129,7 +143,7 @@ def needs_rows(prepared: Prepared) -> bool:
 
 def sum_plans(prepared: Prepared, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
     """Per cube the plans that aggregate it, at most so many aggregates each."""
-    frame = prepared.table.frame
+    frame = prepared.rows_added
     keys: list[pl.Expr] = []
     if prepared.blocks is not None:
         keys.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
@@ -171,61 +185,6 @@ def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
     return [metric for metric in needed if metric.atoms()]
 
 
-def rows_plan(
-    prepared: Prepared, models: Sequence[str] | None = None, beside: Sequence[str] = ()
-) -> pl.LazyFrame:
-    """Scores, class, values, weight, cell and block of every row: what one sort per model works on.
-
-    Columns of the prediction table may be brought `beside` them.
-    """
-    request = prepared.request
-    models = request.models if models is None else models
-    columns: list[pl.Expr] = []
-    if request.orders_scores:
-        columns += [_unsigned_zero(score_column(model)) for model in models]
-        if request.roles.treatment is None:
-            columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
-        else:
-            columns += [pl.col(LABEL), (pl.col(TREATMENT) == 1).alias(TREATED)]
-    if request.reads_pairs:
-        columns += [pl.col(LABEL), *(pl.col(score_column(model)) for model in models)]
-    for value in request.values:
-        columns += [value.build(prepared.row_of(m)).alias(value_column(m, value)) for m in models]
-        if value.positive is not None:
-            columns += [value.positive(prepared.row_of(m)).alias(class_column(m, value)) for m in models]
-    if request.roles.weight is not None:
-        columns.append(pl.col(WEIGHT))
-    if request.suite.data.missing == "drop_per_model":
-        columns += [pl.col(valid_column(model)) for model in models]
-    for index, cube in enumerate(prepared.cubes):
-        if cube.codes:
-            dtype = pl.UInt32 if cube.cells < 1 << 32 else pl.Int64
-            columns.append(cube.cell().cast(dtype).alias(cell_column(index)))
-    if prepared.blocks is not None:
-        columns.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
-    return prepared.table.frame.select(*columns, *beside)
-
-
-def _unsigned_zero(name: str) -> pl.Expr:
-    """-0.0 as 0.0: equal scores must have equal bits before they are sorted."""
-    return pl.when(pl.col(name) == 0).then(0.0).otherwise(pl.col(name)).alias(name)
-
-
-def value_column(model: str, value: RowValue) -> str:
-    """The column of a number of each row of a model."""
-    return f"@value|{model}|{value.key}"
-
-
-def class_column(model: str, value: RowValue) -> str:
-    """The column that says which rows of a value are of its positive class."""
-    return f"@class|{model}|{value.key}"
-
-
-def cell_column(index: int) -> str:
-    """The column of a cube's cell."""
-    return f"@cell|{index}"
-
-
 def _aggregates(prepared: Prepared, held: Sequence[Total]) -> list[pl.Expr]:
     """Sums and counts; beside those that are to be exact, whole numbers."""
     out: list[pl.Expr] = []
@@ -242,42 +201,57 @@ def _aggregates(prepared: Prepared, held: Sequence[Total]) -> list[pl.Expr]:
 def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
     """The sums and counts of some metrics, of every model, by name."""
     request, weight = prepared.request, prepared.table.weight
-    apart = request.suite.data.missing == "drop_per_model"
+    apart, every = request.suite.data.missing == "drop_per_model", request.counts_every_row
+    shared = pl.col(VALID) if every and not apart else None
+    valid = {model: pl.col(valid_column(model)) if apart else shared for model in request.models}
     out: list[Total] = []
-    for prefix, valid in (
-        [(f"{model}|", pl.col(valid_column(model))) for model in request.models] if apart else [("", None)]
-    ):
-        out += _counts(prefix, valid, weight, binary=request.roles.binary)
-    for model in request.models:
-        valid = pl.col(valid_column(model)) if apart else None
-        rows = prepared.row_of(model)
-        for atom in atoms(metrics).values():
-            if weight is not None or atom.rest_of is None:
-                out.append(atom.total(f"{model}|{atom.key}", rows, weight, valid))
+    for prefix, mask in [(f"{model}|", mask) for model, mask in valid.items()] if apart else [("", shared)]:
+        out += _counts(prefix, mask, weight, binary=request.roles.binary)
+    if every:
+        out += _counts(EVERY, None, weight, binary=False)
+    out += atom_totals(prepared, metrics, {model: prepared.row_of(model) for model in request.models})
     for model, baseline in request.pairs:
         differs = _differ(prepared, model, baseline)
         if apart:
             same_rows = pl.col(valid_column(model)) == pl.col(valid_column(baseline))
-            differs = ~same_rows | (differs & pl.col(valid_column(model)))
+            differs = ~same_rows | (differs if every else differs & pl.col(valid_column(model)))
         out.append(Total.count(f"{model}|differs|{baseline}", differs))
     out += pair_sums(prepared, metrics)
-    if apart:
+    if apart or every:
         out.append(Total("rows", pl.len().cast(pl.Int64)))
     if request.suite.data.missing == "error":
         out.append(Total.count("bad", ~pl.col(VALID)))
     return out
 
 
+def atom_totals(prepared: Prepared, metrics: Sequence[Metric], rows: Mapping[str, Rows]) -> Iterator[Total]:
+    """The sums of the atoms of some metrics, on the rows of each model."""
+    request, weight = prepared.request, prepared.table.weight
+    apart, every = request.suite.data.missing == "drop_per_model", request.counts_every_row
+    shared = pl.col(VALID) if every and not apart else None
+    asking = [metric for metric in metrics if every and metric.every_row]
+    checked = atoms([metric for metric in metrics if metric not in asking])
+    masses = {atom.about.mass for atom in checked.values() if atom.about is not None}
+    for model, own in rows.items():
+        valid = pl.col(valid_column(model)) if apart else shared
+        for atom in checked.values():
+            if weight is not None or atom.rest_of is None or atom.key in masses:
+                yield atom.total(f"{model}|{atom.key}", own, weight, valid)
+        for atom in atoms(asking).values():
+            yield atom.total(f"{model}|{atom.key}", unchecked(own), weight)
+
+
 def _differ(prepared: Prepared, model: str, baseline: str) -> pl.Expr:
     """Whether two models say different things of a row: models of different parts always do."""
     models = prepared.request.roles.models
     one, other = models[model].parts, models[baseline].parts
+    unequal = pl.Expr.ne_missing if prepared.request.counts_every_row else pl.Expr.ne
     if models[model].single and models[baseline].single:
-        return pl.col(score_column(model)) != pl.col(score_column(baseline))
+        return unequal(pl.col(score_column(model)), pl.col(score_column(baseline)))
     if one != other:
         return pl.lit(value=True)
     return pl.any_horizontal(
-        pl.col(part_column(model, part)) != pl.col(part_column(baseline, part)) for part in one
+        unequal(pl.col(part_column(model, part)), pl.col(part_column(baseline, part))) for part in one
     )
 
 
@@ -286,6 +260,32 @@ def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
     own = [atom for metric in metrics for part in metric.atoms().values() for atom in as_tuple(part)]
     others = [atom.rest_of[1] for atom in own if atom.rest_of is not None]
     return {atom.key: atom for atom in (*own, *others)}
+
+
+def moments(prepared: Prepared, metrics: Sequence[Metric]) -> dict[str, Moment]:
+    """The columns of some metrics that are moments about centres."""
+    weight = "n" if prepared.table.weight is None else "weight"
+    return {
+        f"{model}|{atom.key}": Moment(
+            tuple(f"{model}|{key}" for key in atom.about.values),
+            f"{prefix}{weight}" if atom.about.mass is None else f"{model}|{atom.about.mass}",
+            tuple(f"{model}|{key}" for key in atom.about.alone),
+        )
+        for model, prefix in prepared.populations().items()
+        for atom in atoms(metrics).values()
+        if atom.about is not None
+    }
+
+
+def centres_of(prepared: Prepared, known: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
+    """The centres that moments are about: of each entry where its sums say so, else those of the run."""
+    at: dict[str, NDArray[np.float64] | float] = {}
+    for name in dict.fromkeys(name for moment in known.values() for name in moment.centres):
+        model, key = name.split("|", 1)
+        column = f"{CENTRE}{name}"
+        shared = prepared.centres[model].get(key, 0.0)
+        at[name] = frame[column].to_numpy() if column in frame.columns else shared
+    return Centres(at, known)
 
 
 def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binary: bool) -> list[Total]:
@@ -304,6 +304,8 @@ def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binar
                 if weight is None
                 else Total.masses(f"{prefix}{name}", weight, mask)
             )
+            if weight is not None and name == "positives":
+                out.append(Total.count(f"{prefix}{POSITIVE_ROWS}", mask))
     return out
 
 
@@ -326,39 +328,13 @@ def refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
     raise bad_values(prepared.request, prepared.table.checks, prepared.rows.read)
 
 
-def bad_values(request: Request, checks: Sequence[Check], rows: int) -> DataError:
-    """What the checks of so many rows found."""
-    return data_error(findings(checks, _second_look(request, checks)), rows=rows, place=request.source.place)
-
-
-def _second_look(request: Request, checks: Sequence[Check]) -> dict[str, object]:
-    """Per check: how many rows fail, the first of them and the value there."""
-    named = dict.fromkeys(check.column for check in checks)
-    raw = request.numbered().with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
-    keep = [INDEX, *(f"@raw|{name}" for name in named)]
-    frame = unchecked_table(raw, request.schema, request.roles, keep=keep)
-    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)
-    summary: list[pl.Expr] = []
-    for index, check in enumerate(checks):
-        bad = pl.col(check.column_name) & present
-        summary += [
-            bad.sum().cast(pl.Int64).alias(f"{index}|count"),
-            pl.col(INDEX).filter(bad).first().cast(pl.Int64).alias(f"{index}|row"),
-            (pl.col(f"@raw|{check.column}") if check.shown is None else check.shown)
-            .filter(bad)
-            .first()
-            .alias(f"{index}|value"),
-        ]
-    return frame.select(summary).collect().row(0, named=True)
-
-
 def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     blocks = prepared.blocks
     if blocks is None:
         return np.zeros(1, dtype=np.uint64), np.ones(1, dtype=np.int64)
     if blocks.keys is not None and blocks.units is not None:
         return blocks.keys, blocks.units
-    rows = pl.col("n" if "n" in frame.columns else "rows").sum()
+    rows = pl.col("rows" if "rows" in frame.columns else "n").sum()
     counted = frame.lazy().group_by(BLOCK).agg(rows.alias("n")).sort(BLOCK).collect()
     return counted[BLOCK].to_numpy(), counted["n"].to_numpy()
 
@@ -382,16 +358,25 @@ def _digests(prepared: Prepared, frame: pl.DataFrame) -> NDArray[np.uint64] | No
 
 
 def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
-    cell = frame.select(cube.cell().alias("cell"))["cell"].to_numpy()
-    if len(cell) != frame.height:
-        cell = np.zeros(frame.height, dtype=np.int64)
+    cell, held = cells_of(cube, frame), sums_of(prepared, cube, frame)
     block = np.zeros(frame.height, dtype=np.int64)
     if BLOCK in frame.columns:
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
-    numbers = frame.drop(*cube.columns, BLOCK, DIGEST, strict=False)
-    held = summed_columns(prepared, summed_in(prepared, cube), numbers)
-    state = SumsState(cell, block, held, len(keys))
+    centres = centres_of(prepared, moments(prepared, summed_in(prepared, cube)), frame)
+    state = SumsState(cell, block, held, len(keys), centres)
     return state.in_order() if prepared.request.suite.reproducible else state
+
+
+def cells_of(cube: Cube, frame: pl.DataFrame) -> NDArray[np.int64]:
+    """The cell of each entry of a cube."""
+    cell = frame.select(cube.cell().alias("cell"))["cell"].to_numpy()
+    return cell if len(cell) == frame.height else np.zeros(frame.height, dtype=np.int64)
+
+
+def sums_of(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
+    """The sums of each entry of a cube."""
+    others = [*cube.columns, BLOCK, DIGEST, *(name for name in frame.columns if name.startswith(CENTRE))]
+    return summed_columns(prepared, summed_in(prepared, cube), frame.drop(others, strict=False))
 
 
 def summed_columns(
@@ -414,6 +399,7 @@ def _derive(held: dict[str, NDArray[np.float64]]) -> None:
             held[f"{prefix}weight"] = held[name]
         if f"{prefix}positives" in held and f"{prefix}negatives" not in held:
             held[f"{prefix}negatives"] = held[name] - held[f"{prefix}positives"]
+            held[f"{prefix}{POSITIVE_ROWS}"] = held[f"{prefix}positives"]
 
 
 def _complete(prepared: Prepared, metrics: Sequence[Metric], held: dict[str, NDArray[np.float64]]) -> None:
@@ -450,10 +436,3 @@ def _nothing_left(prepared: Prepared) -> DataError:
     msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
     found = bad_values(prepared.request, prepared.table.checks, rows.read).problems
     return DataError([Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in found)])
-
-
-def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str, *own: str) -> pl.DataFrame:
-    """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by."""
-    if prepared.request.suite.data.missing == "drop_per_model":
-        rows = rows.filter(pl.col(valid_column(model)))
-    return rows.select(*own, *(name for name in rows.columns if not name.startswith(_OF_MODELS)))

@@ -105,6 +105,11 @@ class Prepared:
         return replace(rows, centres=self.centres[model], thresholds=self.thresholds[model])
 
     @property
+    def rows_added(self) -> pl.LazyFrame:
+        """The rows that sums are made of."""
+        return self.table.every if self.request.counts_every_row else self.table.frame
+
+    @property
     def fixed(self) -> frozenset[str]:
         """The sums that have whole numbers beside them."""
         return frozenset(self.exponents) - self.inexact
@@ -228,15 +233,30 @@ def constant_plans(
     centred = _centred_values(request)
     if centred and centres:
         plans["centres"] = _centre_plan(table, centred)
-    plans |= slice_plans(request, table.frame)
+    plans |= slice_plans(request, table.frame, every_key(request, table))
     by_unit = request.suite.uncertainty is not None and not request.unit_rows
     if request.suite.uncertainty is not None and by_unit and not counts_by_batch(request):
-        units = table.frame.select(pl.col(UNIT)).unique()
+        units = _rows_of_units(request, table).select(pl.col(UNIT)).unique()
         modulus = request.suite.uncertainty.blocks
         plans["units"] = units.head(OWN_BLOCK_LIMIT + 2)
         counts = pl.len().cast(pl.Int64).alias("units"), pl.col(UNIT).sum().alias("digest")
         plans["blocks"] = units.group_by((pl.col(UNIT) % modulus).alias("block")).agg(counts)
     return plans
+
+
+def _rows_of_units(request: Request, table: PredictionTable) -> pl.LazyFrame:
+    return table.every if request.counts_every_row else table.frame
+
+
+def every_key(request: Request, table: PredictionTable) -> pl.LazyFrame:
+    """The keys of all rows of a weight, also of those that are left out."""
+    if request.suite.data.missing == "error" or request.suite.task == "ranking":
+        return table.frame
+    columns = {key.column: key.expression for key in request.roles.keys}
+    if request.roles.weight is None:
+        return request.raw.select(**columns)
+    weight = pl.col(request.roles.weight).cast(pl.Float64)
+    return request.raw.filter((weight != 0).fill_null(value=True)).select(**columns)
 
 
 def _centred_values(request: Request) -> tuple[RowValue, ...]:
@@ -323,7 +343,8 @@ def _accounting(request: Request, counted: pl.DataFrame | None) -> Accounting:
 def units_of_rows(request: Request, rows: Accounting) -> int:
     """How many units there are, where each row is one."""
     left = rows.read - rows.zero_weight
-    return left - min(rows.dropped.values()) if request.suite.data.missing == "drop" else left
+    shared = request.suite.data.missing == "drop" and not request.counts_every_row
+    return left - min(rows.dropped.values()) if shared else left
 
 
 def _blocks(
@@ -335,7 +356,7 @@ def _blocks(
     if request.unit_rows:
         return Blocks(None if units_of_rows(request, rows) <= OWN_BLOCK_LIMIT else uncertainty.blocks)
     if "units" not in found:
-        own, counted_blocks = counted_units(request, table.frame, uncertainty.blocks)
+        own, counted_blocks = counted_units(request, _rows_of_units(request, table), uncertainty.blocks)
         if own is not None:
             return Blocks(None, own, np.ones(len(own), dtype=np.int64), own)
         return Blocks(uncertainty.blocks, *counted_blocks)

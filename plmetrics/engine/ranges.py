@@ -18,7 +18,7 @@ import polars as pl
 from plmetrics.core.threads import each
 from plmetrics.engine.budget import compares_rests
 from plmetrics.engine.encoded import SAMPLE_ROWS, chosen_rows
-from plmetrics.engine.passes import POSITIVE, cell_column, rows_plan
+from plmetrics.engine.row_plan import POSITIVE, cell_column, rows_plan
 from plmetrics.engine.rows import models_in_order
 from plmetrics.engine.stream import models_on_grids
 from plmetrics.states.ascending import ByCell
@@ -267,8 +267,8 @@ def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
     drawn = any(
         curve.curve != "reliability" and (name == "overall" or name in curve.slices) for curve in suite.curves
     )
-    order = any(not metric.finds_threshold for metric in metrics)
-    return order, drawn or any(metric.finds_threshold for metric in metrics)
+    order = any(not metric.reads_points for metric in metrics)
+    return order, drawn or any(metric.reads_points for metric in metrics)
 
 
 def _counted(

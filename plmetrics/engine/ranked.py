@@ -120,7 +120,8 @@ class QueryRows:
         if ties == "worst":
             return frame.sort("code", "score", "label", descending=[False, True, False], nulls_last=True)
         assert self._documents is not None
-        named = frame.with_columns(self._documents.alias("document"))
+        single = pl.col("score").cast(pl.Float32)  # as trec_eval holds them: what differs beyond is a tie
+        named = frame.with_columns(self._documents.alias("document"), single)
         return named.sort("code", "score", "document", descending=[False, True, True], nulls_last=True)
 
 

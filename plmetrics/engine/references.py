@@ -8,6 +8,7 @@ from plmetrics.catalogue.derived import AcrossSlices
 from plmetrics.catalogue.means import is_mean
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.core.slice_texts import only_value, slice_place
 from plmetrics.suite.compare import ALL, PAIRS, REST
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
         names = [name for part in slices if part.slice_set.name == metric.slice_set for name in part.texts()]
         if metric.reference_among(names) == -1:
             asked = str(getattr(metric, "against", None))
-            values = [name.partition("=")[2] if ", " not in name else name for name in names]
+            values = [only_value(name) for name in names]
             msg = f"{metric.text}: '{asked}' is not a slice of '{metric.slice_set}'"
             problems.append(Problem(msg, ("metrics", index), did_you_mean(asked, values)))
     if problems:
@@ -78,7 +79,7 @@ def _compared(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:
         names = [text for part in slices if part.slice_set.name == name for text in part.texts()]
         path = ("compare", "slices", name)
         for text in asked:
-            if text not in {REST, ALL, PAIRS, *names}:
+            if text not in {REST, ALL, PAIRS} and slice_place(text, names) is None:
                 hint = did_you_mean(text, [*names, REST, ALL, PAIRS]) or f"slices: {', '.join(names[:5])}"
                 problems.append(Problem(f"'{text}' is not a slice of '{name}'", path, hint))
         pairs = len(names) * (len(names) - 1) // 2

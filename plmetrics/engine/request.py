@@ -11,12 +11,13 @@ from plmetrics.catalogue.custom import RowAggregate
 from plmetrics.catalogue.metric import Facts, leaves
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.budget import refuse_rows
 from plmetrics.engine.effects import outcome_requirements
 from plmetrics.engine.expressions import check_expressions, predicate
 from plmetrics.engine.folds import check_repeated, repeated_requirements, with_folds
 from plmetrics.engine.keys import identity, slice_keys
 from plmetrics.engine.leakage import check_leakage_columns
-from plmetrics.engine.long import widened
+from plmetrics.engine.long import WHERE, conflicts_explained, widened
 from plmetrics.engine.models import classes_of, predicted_models
 from plmetrics.engine.rankings import check_ranking, names_queries, role_requirements
 from plmetrics.engine.references import check_decomposed
@@ -87,6 +88,12 @@ class Request:
         return tuple(metric for metric in self.leaves if metric.family == "sums")
 
     @property
+    def counts_every_row(self) -> bool:
+        """Whether rows that are left out for a label or score are counted beside the others."""
+        left_out = self.suite.data.missing != "error" and self.suite.task != "ranking"
+        return left_out and any(metric.every_row for metric in self.sums)
+
+    @property
     def scores(self) -> tuple[Metric, ...]:
         """The metrics of the family scores."""
         return tuple(metric for metric in self.leaves if metric.family == "scores")
@@ -96,6 +103,15 @@ class Request:
         """Whether rows are ordered by the models' scores."""
         by_score = any(metric.values() is None for metric in self.scores)
         return by_score or (bool(self.suite.curves) and not self.draws_rows)
+
+    @property
+    def areas_alone(self) -> bool:
+        """Whether the models' scores are ordered for ROC areas and nothing else, of rows that count once."""
+        suite = self.suite
+        if suite.uncertainty is not None or suite.curves or self.roles.weight is not None:
+            return False
+        ordered = [metric.reads for metric in self.scores if metric.values() is None]
+        return set(ordered) == {"area"}
 
     @property
     def draws_rows(self) -> bool:
@@ -144,14 +160,22 @@ def bind(
     """
     if source.rows == 0:
         raise DataError(Problem("the table has no rows", ("data", "path")))
-    source = widened(source, suite.data.long)
+    apart = suite.task in {"quantile", "regression"} and suite.drift is None
+    source = widened(source, suite.data.long, suite.data.where, every=not apart)
+    with conflicts_explained(source):
+        return _bound(suite, source, train, reference)
+
+
+def _bound(suite: Suite, source: Source, train: Source | None, reference: Source | None) -> Request:
     collected = Collected()
     by_row = suite.uncertainty is not None and unit_column(suite) is None
     raw = source.with_row_key() if by_row else source.frame
     where, unit = None, pl.col("@row") if by_row else None
     with collected.step():
         if suite.data.where is not None:
-            where = predicate(suite.data.where, source.schema, ("data", "where"))
+            where = pl.col(WHERE)
+            if suite.data.long is None:
+                where = predicate(suite.data.where, source.schema, ("data", "where"))
             fewer = source.in_folders(where, compile_row(suite.data.where).columns)
             raw = (fewer.with_row_key() if by_row else fewer.frame).filter(where)
     with collected.step():
@@ -185,6 +209,9 @@ def bind(
         check_decomposed(suite, sets)
         if suite.task == "ranking":
             check_ranking(suite, source.schema, suite.needed("overall", *suite.slices))
+    with collected.step():
+        if suite.exact is False:
+            refuse_rows(suite, "allow exact")
     with collected.step():
         prediction_table(raw, source.schema, roles)
     collected.settle()

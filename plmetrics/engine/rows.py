@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.passes import (
+from plmetrics.engine.row_plan import (
     BLOCK,
     POSITIVE,
     TREATED,
@@ -76,7 +76,7 @@ def _by_score(prepared: Prepared, aggregated: Aggregated, model: str) -> Callabl
         ordered = frame.lazy().sort(column).collect()
         arms = _ordered(ordered, column, ordered[TREATED].to_numpy(), aggregated)
         return _cutter(prepared, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
-    if _areas_alone(prepared) and AreaRows.fits(frame[column]):
+    if prepared.request.areas_alone and AreaRows.fits(frame[column]):
         once = all(slices.slice_set.is_whole for slices in prepared.slices)
         return _cutter(prepared, frame, AreaRows(frame[column], frame[POSITIVE], once=once))
     return _in_order(prepared, aggregated, frame, column, POSITIVE)
@@ -110,15 +110,6 @@ def _by_value(
     ordered = frame.lazy().sort(column).collect()
     one = np.ones(ordered.height, dtype=np.bool_)
     return _cutter(prepared, ordered, _ordered(ordered, column, one, aggregated))
-
-
-def _areas_alone(prepared: Prepared) -> bool:
-    """Whether the scores are read for ROC areas and nothing else, of rows that count once."""
-    request = prepared.request
-    if request.suite.uncertainty is not None or request.suite.curves or request.roles.weight is not None:
-        return False
-    ordered = [metric for metric in request.scores if metric.values() is None]
-    return all(metric.kind == "roc_area" for metric in ordered)
 
 
 def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:

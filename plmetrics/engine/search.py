@@ -16,9 +16,10 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.hashing import SEARCH_SALT, mix_expr, mix_int
-from plmetrics.engine.passes import BLOCK, refuse_bad, summed_columns
+from plmetrics.engine.passes import refuse_bad, summed_columns
 from plmetrics.engine.prepare import prepare
 from plmetrics.engine.request import bind
+from plmetrics.engine.row_plan import BLOCK
 from plmetrics.engine.searched_columns import searched_columns
 from plmetrics.engine.searched_rows import Tally, by_block, code_column, row_values
 from plmetrics.states.sums import SlicedSums, SumsState

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
 from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.core.slice_texts import NULL, OTHER, quoted
 from plmetrics.table.roles import UNIT, WEIGHT, prediction_table, require
-from plmetrics.table.slice_keys import OTHER, SliceKey, bin_index, place_in, value_text
+from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, value_text
 from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
@@ -33,10 +34,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SearchedColumn:
-    """A column as codes from 0: `texts` are what they stand for in results; null has the last, if there is any."""
+    """A column as codes from 0: `texts` are what they stand for in results; null has the last, if there is any.
+
+    `values` are the same as texts by themselves, None for null.
+    """
 
     key: SliceKey
     texts: tuple[str, ...]
+    values: tuple[str | None, ...]
 
     @property
     def label(self) -> str:
@@ -65,7 +70,7 @@ def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColu
     frame = prediction_table(request.raw, request.schema, roles).frame
     binned = [key for key in keys if key.kind == "quantiles"]
     others = [key for key in keys if key.kind == "top"]
-    plans = {"nulls": frame.select(pl.col(key.column).null_count() for key in keys)}
+    plans = {"nulls": frame.select(_missing(key, request.schema) for key in keys)}
     if binned:
         plans["binned"] = _sampled(prepared, frame, binned)
     for key in others:
@@ -80,8 +85,15 @@ def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColu
             settled = _kept(key, found[key.column].to_series(), spec.top)
         else:
             settled = _binned(key, found["binned"], request.schema[key.label], spec.bins)
-        out.append(_coded(settled, has_nulls=nulls[key.column] > 0))
+        out.append(_coded(settled, **nulls[key.column]))
     return tuple(out)
+
+
+def _missing(key: SliceKey, schema: pl.Schema) -> pl.Expr:
+    """Whether a column holds nulls, and NaN."""
+    value = pl.col(key.column)
+    nans = value.is_nan().any() if schema[key.label].is_float() else pl.lit(value=False)
+    return pl.struct(nulls=value.is_null().any(), nans=nans).alias(key.column)
 
 
 def check_searched_columns(suite: Suite, schema: pl.Schema) -> None:
@@ -115,7 +127,7 @@ def _raw_key(schema: pl.Schema, name: str, path: tuple[str | int, ...]) -> Slice
     elif dtype.is_decimal() or dtype == pl.Float32:
         value = value.cast(pl.Float64)
     if dtype.is_float():
-        value = pl.when(value.is_not_nan()).then(pl.when(value == 0).then(0.0).otherwise(value))
+        value = pl.when(value == 0).then(0.0).otherwise(value)
     ordered = dtype.is_numeric() or isinstance(dtype, (pl.Date, pl.Datetime))
     return SliceKey(f"@search|{name}", name, value, "quantiles" if ordered else "top")
 
@@ -137,7 +149,8 @@ def _binned(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) 
     different = values.unique(maintain_order=True)
     if len(different) <= number:
         return _kept(key, different, number)
-    numbers = values.to_physical().cast(pl.Float64).to_numpy()
+    held = held.drop_nans(key.column) if values.dtype.is_float() else held
+    numbers = held[key.column].to_physical().cast(pl.Float64).to_numpy()
     shares = np.arange(1, number) / number
     cuts = averaged_inverse(numbers, held[WEIGHT].to_numpy(), shares)
     edges = np.unique(cuts[np.isfinite(cuts) & (cuts > numbers[0])])
@@ -183,7 +196,11 @@ def _kept(key: SliceKey, ranked: pl.Series, number: int) -> SliceKey:
     return replace(key, kind="top", edges=tuple(plain), expression=index, number=min(number + 1, len(ranked)))
 
 
-def _coded(key: SliceKey, *, has_nulls: bool) -> SearchedColumn:
-    codes = len(key.edges) + 1 if key.kind == "bins" else key.number
-    texts = [key.text(code) for code in range(codes)]
-    return SearchedColumn(key, (*texts, "null") if has_nulls or not texts else tuple(texts))
+def _coded(key: SliceKey, *, nulls: bool, nans: bool) -> SearchedColumn:
+    number = len(key.edges) + 1 + int(nans) if key.kind == "bins" else key.number
+    codes: list[int | None] = list(range(number))
+    codes += [None] if nulls or not codes else []
+    values = tuple(map(key.plain, codes))
+    bins = key.kind == "bins"
+    texts = [NULL if value is None else value if bins else quoted(value, NULL) for value in values]
+    return SearchedColumn(key, tuple(texts), values)

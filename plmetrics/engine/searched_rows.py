@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.exact_sums import Parts
-from plmetrics.engine.passes import BLOCK, atoms
+from plmetrics.engine.passes import atoms
+from plmetrics.engine.row_plan import BLOCK
 from plmetrics.table.roles import LABEL, VALID, valid_column
 
 if TYPE_CHECKING:

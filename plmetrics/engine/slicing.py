@@ -10,11 +10,19 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.core.slice_texts import OTHER
 from plmetrics.engine.budget import rows_that_fit
 from plmetrics.engine.folds import MOST_FOLDS, check_folds, fold_warnings
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.sampling import by_content, every_kth, telling
-from plmetrics.table.slice_keys import OTHER, TAG_SEPARATOR, SliceKey, bin_index, top_index, value_text
+from plmetrics.table.slice_keys import (
+    TAG_SEPARATOR,
+    SliceKey,
+    bin_index,
+    only_bin,
+    top_index,
+    value_text,
+)
 from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_values, without_excluded
 
 if TYPE_CHECKING:
@@ -121,10 +129,8 @@ def _settling(key: SliceKey, request: Request, table: PredictionTable, step: int
 
 def _settle(key: SliceKey, request: Request, found: pl.DataFrame) -> SliceKey:
     if key.kind == "quantiles":
-        edges = _quantile_edges(found, key)
-        index = (
-            bin_index(key.expression, request.schema[key.label], edges) if edges else only_bin(key.expression)
-        )
+        edges, dtype = _quantile_edges(found, key), request.schema[key.label]
+        index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
         return replace(key, kind="bins", expression=index, edges=edges)
     values, excluded = _top_values(found, key, _excluded(key, request))
     number = top_index(key.expression, values, excluded)
@@ -137,14 +143,9 @@ def _excluded(key: SliceKey, request: Request) -> tuple[Any, ...]:
     return next(part.exclude for part in request.sets if key in part.keys)
 
 
-def only_bin(value: pl.Expr) -> pl.Expr:
-    """The one bin of a column without edges."""
-    return pl.when(value.is_not_null()).then(pl.lit(0, dtype=pl.UInt32))
-
-
 def _quantile_edges(found: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     """Averaged inverse of the weighted distribution at i / number, each once, without the smallest value."""
-    rows = found.slice(found["value"].null_count())
+    rows = found.drop_nulls("value").drop_nans("value")
     if rows.height == 0:
         return ()
     value = rows["value"]
@@ -197,18 +198,37 @@ class FoundSlices:
     warnings: tuple[str, ...]
 
 
-def slice_plans(request: Request, frame: pl.LazyFrame) -> dict[str, pl.LazyFrame]:
-    """Plans that find the values of slice columns, by name; those of a wider set tell those of a narrower one."""
+def slice_plans(
+    request: Request, frame: pl.LazyFrame, every: pl.LazyFrame | None = None
+) -> dict[str, pl.LazyFrame]:
+    """Plans that find the values of slice columns, by name; those of a wider set tell those of a narrower one.
+
+    Folds are those of the rows that are evaluated, other sets those of `every` row, if these are given.
+    """
     plans = {}
     covered = _covered(request.sets)
     for number, part in enumerate(request.sets):
         if part.keys and not part.is_predicate and number not in covered:
-            limit = OCCURRING if part.exclude else request.suite.max_slices
-            limit = MOST_FOLDS if part.is_derived else limit
-            limit = COMBINATIONS if part.is_tagged else limit
-            columns = [key.column for key in part.keys]
-            plans[f"slices|{number}"] = frame.select(columns).unique().head(limit + 1)
+            rows = frame if part.is_derived or every is None else every
+            plans[f"slices|{number}"] = _combinations(part, rows).head(_most(request, part) + 1)
     return plans
+
+
+def _most(request: Request, part: SliceSet) -> int:
+    """The most combinations of values that are looked for."""
+    if part.is_tagged:
+        return COMBINATIONS
+    if part.is_derived:
+        return MOST_FOLDS
+    return OCCURRING if part.exclude else request.suite.max_slices
+
+
+def _combinations(part: SliceSet, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The values of a set's keys that occur together, and whether they do in rows that the set is within."""
+    columns = [key.column for key in part.keys]
+    if part.within is None or part.is_derived:
+        return rows.select(columns).unique()
+    return rows.group_by(columns).agg(pl.col(part.within.column).any())
 
 
 def _covered(sets: Sequence[SliceSet]) -> dict[int, int]:
@@ -241,7 +261,7 @@ def _values_of(number: int, request: Request, found: Mapping[str, pl.DataFrame])
     here = found.get(f"slices|{wider}")
     if here is None or wider == number:
         return here
-    return here.select(key.column for key in request.sets[number].keys).unique()
+    return _combinations(request.sets[number], here.lazy()).collect()
 
 
 def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSlices:
@@ -259,8 +279,9 @@ def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSl
             if part.exclude and not part.is_tagged and here.height > OCCURRING:
                 raise _too_many(" x ".join(key.label for key in part.keys))
             _check_combinations(part, here)
-            for column in here:
+            for column in here.select(key.column for key in part.keys):
                 values.setdefault(column.name, []).append(column)
+            here = _within(request, part, here)
         made = _slices(part, here)
         kept = [without_excluded(each) for each in made] if part.exclude else [(each, []) for each in made]
         out += [each for each, _ in kept]
@@ -271,6 +292,15 @@ def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSl
     check_folds(request.suite, slices)
     together = {column: pl.concat(parts) for column, parts in values.items()}
     return FoundSlices(slices, together, (*warnings, *fold_warnings(request.suite, slices)))
+
+
+def _within(request: Request, part: SliceSet, found: pl.DataFrame) -> pl.DataFrame:
+    """The values that occur in rows that the set is within; of too many to be found, all of them."""
+    if part.within is None or part.is_derived:
+        return found
+    if found.height <= _most(request, part):
+        found = found.filter(part.within.column)
+    return found.drop(part.within.column)
 
 
 def _absent(part: SliceSet, item: Any) -> str:

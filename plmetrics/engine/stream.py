@@ -132,7 +132,8 @@ class Passes:
             slices = len(self._prepared.slices[index]) if rest_of is None else 1
             fine = self._fine(model, index, rest_of)
             fine = np.zeros(0) if fine is None else fine[:, 0]
-            return SlicedGrid(self._encoder.locators[model].edges, slices, fine, parts, weighted)
+            coarse = partial(self._coarse, model, index, 0, slices, rest_of)
+            return SlicedGrid(self._encoder.locators[model].edges, slices, fine, parts, weighted, coarse)
 
         return cut
 
@@ -302,20 +303,27 @@ class Passes:
 
         def coarse(part: Part) -> NDArray[np.uint16]:
             assert part.group.index is not None
-            slices = self._prepared.slices[part.group.index]
-            if part.rest:
-                left = self._fine(part.model, part.group.index, part.first)
-                assert left is not None
-                return coarse_of_fine(left[:, 0], 1)
-            if self._prepared.grids is not None:
-                grid = self._prepared.grids.models[part.model]
-                return grid.coarse(self._prepared.number_of(slices), slices)[part.first : part.last]
-            fine = self._rolled(part.model, part.group.index, "fine")
-            assert fine is not None
-            few = [fine[low:high, 0] for low, high in steps(part.first, part.last, _SLICES_AT_ONCE)]
-            return np.concatenate(each(partial(coarse_of_fine, slices=len(slices)), few))
+            rest_of = part.first if part.rest else None
+            return self._coarse(part.model, part.group.index, part.first, part.last, rest_of)
 
         return {part: coarse(part) for part in parts}
+
+    def _coarse(
+        self, model: str, index: int, first: int, last: int, rest_of: int | None
+    ) -> NDArray[np.uint16]:
+        """The coarse bin of each fine bin in some slices of a set, or in the rest of one."""
+        slices = self._prepared.slices[index]
+        if rest_of is not None:
+            left = self._fine(model, index, rest_of)
+            assert left is not None
+            return coarse_of_fine(left[:, 0], 1)
+        if self._prepared.grids is not None:
+            grid = self._prepared.grids.models[model]
+            return grid.coarse(self._prepared.number_of(slices), slices)[first:last]
+        fine = self._rolled(model, index, "fine")
+        assert fine is not None
+        few = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
+        return np.concatenate(each(partial(coarse_of_fine, slices=len(slices)), few))
 
     def _shape(self, part: Part) -> tuple[int, int]:
         if part.rest:

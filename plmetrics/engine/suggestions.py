@@ -41,6 +41,7 @@ def suggest(
     _check(costs)
     source = open_source(data)
     with reading(source):
+        source.check_rows()
         rows = sample(source)
         if rows.is_empty():
             msg = "the table has no rows"

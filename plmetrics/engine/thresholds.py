@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _BINS = 10
 _CALIBRATED = 0.05
 _POSITIVE = "@positive"
-_NUMBERS_HELD = 9
-"""A row's score, class and weight, the same sorted, and the three counts of its score."""
+NUMBERS_IN_HAND = 11
+"""Numbers a row while a threshold is chosen: its score, class and weight, the same sorted, and what follows of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,14 @@ def threshold_scans(request: Request) -> int:
     return by_model + len(conditions - {None}) + int(any(rule.constant is not None for rule in rules))
 
 
+def threshold_plans(request: Request) -> list[pl.LazyFrame]:
+    """The plans that bring rows to choose on."""
+    rules = [rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None]
+    conditions = dict.fromkeys(rule.select_on for rule in rules if rule.constant is None)
+    tables = [_selection(request, condition) for condition in conditions]
+    return [_rows_to_choose_on(table, request, model) for table in tables for model in request.models]
+
+
 def _selection(request: Request, condition: str | None) -> PredictionTable:
     """The rows to choose on: those of the run, or those where a condition holds, whatever `where` says."""
     frame = request.raw if condition is None else request.source.frame.filter(compile_row(condition).expr)
@@ -83,25 +91,29 @@ def _selection(request: Request, condition: str | None) -> PredictionTable:
     return prediction_table(frame, request.schema, roles)
 
 
-def _candidates(table: PredictionTable, request: Request, model: str) -> View:
-    """The confusion table at each distinct score of a model, and at one above them all."""
+def _rows_to_choose_on(table: PredictionTable, request: Request, model: str) -> pl.LazyFrame:
+    """Score, class and weight of a model's rows."""
     frame = table.frame
     if request.roles.missing == "drop_per_model":
         frame = frame.filter(pl.col(valid_column(model)))
     sound = [pl.col(VALID)] if request.roles.missing == "error" else []
     weight = [pl.col(WEIGHT)] if table.weight is not None else []
     score = pl.col(score_column(model))
-    columns = [score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound]
-    refuse_to_hold(request, frame, _NUMBERS_HELD, "choosing a threshold", "metrics")
-    plan = frame.select(columns)
+    return frame.select(score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound)
+
+
+def _candidates(table: PredictionTable, request: Request, model: str) -> View:
+    """The confusion table at each distinct score of a model, and at one above them all."""
+    plan = _rows_to_choose_on(table, request, model)
+    refuse_to_hold(request, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
     every = plan.collect_schema().names() if request.suite.reproducible else ["score"]
     rows = plan.sort(every).collect()
-    if sound:
+    if VALID in rows.columns:
         _refuse_bad(rows, request)
     if rows.height == 0:
         msg = "there are no rows to choose a threshold on"
         raise DataError(Problem(msg, ("metrics",), "does select_on hold for any row?"))
-    held = rows[WEIGHT].to_numpy() if weight else None
+    held = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
     ordered = OrderedRows(rows["score"].to_numpy(), rows[_POSITIVE].to_numpy(), held, None)
     state = ordered.regroup(None, 1).point_state()
     points = {name: state[name].values for name in ("score", "positive", "negative")}
@@ -126,8 +138,10 @@ def _confusion(
     def at_or_above(mass: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
 
+    def everywhere(total: float) -> NDArray[np.float64]:
+        return np.broadcast_to(np.float64(total), tp.shape)
+
     tp, fp = at_or_above(positive), at_or_above(negative)
-    size = np.ones(len(tp))
     return View(
         {
             "threshold": np.append(score, np.nextafter(score[-1], np.inf)),
@@ -135,10 +149,10 @@ def _confusion(
             "fp": fp,
             "fn": tp[0] - tp,
             "tn": fp[0] - fp,
-            "positives": tp[0] * size,
-            "negatives": fp[0] * size,
-            "weight": (tp[0] + fp[0]) * size,
-            "n": (tp[0] + fp[0]) * size,
+            "positives": everywhere(tp[0]),
+            "negatives": everywhere(fp[0]),
+            "weight": everywhere(tp[0] + fp[0]),
+            "n": everywhere(tp[0] + fp[0]),
         }
     )
 

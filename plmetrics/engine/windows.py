@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.errors import Collected, DataError, PlmetricsError, Problem
 from plmetrics.engine.expressions import predicate
 from plmetrics.engine.keys import slice_keys
-from plmetrics.engine.long import widened
+from plmetrics.engine.long import WHERE, widened
 from plmetrics.table.alike import common_type
 from plmetrics.table.predicted import part_column
 from plmetrics.table.roles import (
@@ -21,7 +21,6 @@ from plmetrics.table.roles import (
     plain_column,
     prediction_table,
     require,
-    valid_column,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ WINDOW = "@window"
 """0 in rows of the reference, 1 in rows that are evaluated."""
 
 BAD = "@bad"
-PRESENT = "@present|"
 VALUE = "@value|"
 
 _PATH = ("drift",)
@@ -89,7 +87,7 @@ def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | Non
         collected.settle()
         return
     with collected.step():
-        there = schema if reference is None else widened(reference, suite.data.long).schema
+        there = schema if reference is None else _reference(suite, reference).schema
     collected.settle()
     for place, name in enumerate(spec.columns):
         with collected.step():
@@ -148,6 +146,12 @@ def in_reference(error: PlmetricsError) -> PlmetricsError:
     return type(error)(said)
 
 
+def _reference(suite: Suite, reference: Source) -> Source:
+    """The reference with a row per forecast. Its rows are chosen by what chooses the run's, or by drift's own."""
+    own = suite.drift is not None and suite.drift.where is not None
+    return widened(reference, suite.data.long, None if own else suite.data.where, every=own)
+
+
 def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
     """What holds for the rows of the reference."""
     spec = suite.drift
@@ -156,6 +160,8 @@ def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
         return predicate(spec.where, schema, (*_PATH, "where"), "drift's where")
     if suite.data.where is None:
         return None
+    if suite.data.long is not None:
+        return pl.col(WHERE)
     with _located():
         return predicate(suite.data.where, schema, ("data", "where"), "data.where")
 
@@ -288,7 +294,7 @@ def drift_windows(request: Request, asked: Collection[str]) -> Windows:
     keys = _keys_of(sets)
     roles = replace(request.roles, keys=keys)
     current = replace(request, sets=sets, roles=roles)
-    source = request.source if reference is None else widened(reference, request.suite.data.long)
+    source = request.source if reference is None else _reference(request.suite, reference)
     where = _condition(request.suite, source.schema)
     if not spec.label:
         labelled = source.frame.with_columns(_any_label(request).alias(_NO_LABEL))
@@ -335,22 +341,17 @@ def _subjects(
 
 
 def _side(request: Request, subjects: tuple[Subject, ...], window: int) -> pl.LazyFrame:
-    """One window: a row for each of its rows that count."""
+    """One window: a row for each of its rows, with null in place of a label or score for which others leave it out."""
     roles, schema = request.roles, request.schema
     raw = [subject.column for subject in subjects if _from_raw(subject, roles.task)]
     table = prediction_table(request.raw, schema, replace(roles, columns=tuple(dict.fromkeys(raw))))
     columns: dict[str, pl.Expr] = {WINDOW: pl.lit(window, dtype=pl.Int64)}
     columns |= {key.column: pl.col(key.column) for key in roles.keys}
     columns[WEIGHT] = pl.lit(1.0) if table.weight is None else table.weight
-    apart = roles.missing == "drop_per_model"
     columns[BAD] = ~pl.col(VALID) if roles.missing == "error" else pl.lit(value=False)
     for number, subject in enumerate(subjects):
         columns[f"{VALUE}{number}"] = _value(subject, schema, roles.task)
-        own = apart and subject.model is not None
-        columns[f"{PRESENT}{number}"] = (
-            pl.col(valid_column(subject.model or "")) if own else pl.lit(value=True)
-        )
-    return table.frame.select(**columns)
+    return table.every.select(**columns)
 
 
 def _from_raw(subject: Subject, task: str) -> bool:
@@ -367,7 +368,8 @@ def _value(subject: Subject, schema: pl.Schema, task: str) -> pl.Expr:
     role = LABEL if subject.subject == "label" else part_column(subject.model or "", subject.part)
     if subject.of_numbers:
         return _number(pl.col(role), pl.Float64())
-    return pl.col(role).cast(pl.Int64, strict=False).cast(pl.String)
+    of_class = (pl.col(role) == 0) | (pl.col(role) == 1) if task == "binary" else pl.lit(value=True)
+    return pl.when(of_class).then(pl.col(role).cast(pl.Int64, strict=False).cast(pl.String))
 
 
 def _alike(frames: list[pl.LazyFrame], keys: tuple[SliceKey, ...]) -> list[pl.LazyFrame]:

@@ -2,10 +2,12 @@
 
 Far out in the tails, where corrected tests read, neither Student's t nor Wilson's form is near its level for shares of
 fewer than some hundred rows. Where rows count alike, the number of rows behind a share is that of its Wilson interval.
-Else it is the number that would give its standard error, less what Student's quantiles add for few blocks.
+Else it is the number that would give its standard error, less what Student's quantiles add for few blocks. Under
+weights it is at most Kish's size, (sum w)^2 / sum w^2: the standard error of a weighted share is small just where the
+share is high or low by chance.
 
-Source: Korn and Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
-estimated from survey data, Survey Methodology 24(2).
+Sources: Kish (1965), Survey Sampling, section 11.7. Korn and Graubard (1998), Confidence intervals for proportions
+with small expected number of positive counts estimated from survey data, Survey Methodology 24(2).
 """
 
 from __future__ import annotations
@@ -58,18 +60,19 @@ def shares_of(rows: pl.DataFrame, level: float) -> Shares:
     >>> from plmetrics.inference.intervals.wilson import wilson
     >>> lower, upper = wilson(np.array([0.75]), np.array([200.0]), 0.95)
     >>> known = {"observed": 0.75, "lower": lower, "upper": upper, "std_error": 0.03}
-    >>> found = shares_of(pl.DataFrame(known | {"blocks": 200, "method": "wilson"}), 0.95)
+    >>> known |= {"blocks": 200, "kish_size": None, "method": "wilson"}
+    >>> found = shares_of(pl.DataFrame(known), 0.95)
     >>> found.hits.tolist(), found.size.tolist()
     ([150.0], [200.0])
     """
-    value, lower, upper, error, blocks = (
+    value, lower, upper, error, blocks, kish = (
         rows[name].cast(float).fill_null(np.nan).to_numpy()
-        for name in ("observed", "lower", "upper", "std_error", "blocks")
+        for name in ("observed", "lower", "upper", "std_error", "blocks", "kish_size")
     )
     closed = (rows["method"] == WILSON).fill_null(value=False).to_numpy()
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.where(
-            closed, _of_wilson(value, lower, upper, level), _of_error(value, error, blocks, level)
+            closed, _of_wilson(value, lower, upper, level), _of_error(value, error, blocks, kish, level)
         )
     known = np.isfinite(lower) & np.isfinite(upper) & np.isfinite(size) & (size > 0)
     index = np.flatnonzero(known & (closed | ((value > 0) & (value < 1))))
@@ -87,13 +90,13 @@ def _of_wilson(value: Array, lower: Array, upper: Array, level: float) -> Array:
     return found
 
 
-def _of_error(value: Array, error: Array, blocks: Array, level: float) -> Array:
-    """The rows that would give a share this standard error, less what few blocks cost.
+def _of_error(value: Array, error: Array, blocks: Array, kish: Array, level: float) -> Array:
+    """The rows that would give a share this standard error, at most Kish's size, less what few blocks cost.
 
     The error is that of replicates, too small by the root of 1 - 1 / blocks.
     """
     freedom = np.maximum(blocks - 1, 1.0)
-    size = value * (1 - value) / error**2 * freedom / (freedom + 1)
+    size = np.fmin(value * (1 - value) / error**2 * freedom / (freedom + 1), kish)
     quantile = (1 + level) / 2
     cost = stdtrit(np.maximum(size - 1, 1.0), quantile) / stdtrit(freedom, quantile)
     found: Array = size * np.minimum(cost, 1.0) ** 2

@@ -53,10 +53,8 @@ def with_sizes(rows: pl.DataFrame, gate: Gate, positives: pl.DataFrame | None) -
 
 
 def _whole(name: str) -> pl.Expr:
-    """A size as text: a number of rows, or a weight that need not be whole."""
-    number = pl.col(name).cast(pl.Float64).round(2)
-    whole = number == number.round(0)
-    return pl.when(whole).then(number.cast(pl.Int64).cast(pl.String)).otherwise(number.cast(pl.String))
+    """A number of rows as text."""
+    return pl.col(name).cast(pl.Int64).cast(pl.String)
 
 
 def verdict_of_insufficient(gate: Gate) -> tuple[pl.Expr, pl.Expr]:

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 NO_MATCH = "no_match"
 _PLACE = ("model", "slice_set")
-_TO_WIDEN = ("std_error", "method", "blocks")
+_TO_WIDEN = ("std_error", "method", "blocks", "kish_size")
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What gates judge by.
 
-    `metrics` is the result table; of several intervals of one estimate the first counts. `comparisons` are rows of the
+    `metrics` is the result table, and may have one more column, `kish_size`, the size of weighted samples; of several
+    intervals of one estimate the first counts. `comparisons` are rows of the
     result table for every model with every baseline that a gate names in `against`, and may have one more column,
     `blocks`. `positives` are by model, slice set and slice, `history` is that of `gates.history`; both may be absent.
     """

@@ -13,11 +13,19 @@ from plmetrics.catalogue.derived import AcrossSlices, Derived
 from plmetrics.core.threads import each
 from plmetrics.inference.contrasts import Contrasts, Place
 from plmetrics.inference.derived import WholeSet, across_slices, by_parts
-from plmetrics.inference.estimates import Chunk, Found, Population, chunks, estimate, joined
+from plmetrics.inference.estimates import Chunk, Found, Population, chunks, estimate, joined, with_row_error
 from plmetrics.inference.intervals.forms import made
 from plmetrics.inference.replication import Replication
 from plmetrics.inference.slice_comparisons import SliceContrasts
-from plmetrics.inference.tables import TESTS, WHOLE, correct, metric_columns, metrics_rows
+from plmetrics.inference.tables import (
+    DELONG,
+    TESTS,
+    WHOLE,
+    correct,
+    metric_columns,
+    metrics_rows,
+    with_nearness,
+)
 from plmetrics.inference.weights import draw_weights
 
 if TYPE_CHECKING:
@@ -125,8 +133,15 @@ class Estimates:
         return {model: self._one(metric, model, kind) for model in self._analysis.models}
 
     def of_kinds(self, metric: Metric) -> dict[ReplicateKind | None, dict[str, Found]]:
-        """One metric of every model, with each kind of replicates that it needs."""
-        return {kind: self.of_kind(metric, kind) for kind in self._analysis.replication.kinds(metric)}
+        """One listed metric of every model, with each kind of replicates that it needs."""
+        made = {kind: self.of_kind(metric, kind) for kind in self._analysis.replication.kinds(metric)}
+        error = self._analysis.suite.standard_error(metric)
+        if error is not None and "influence" in made:
+            made["influence"] = {
+                model: with_row_error(found, error, model, self._chunk, self._analysis.population)
+                for model, found in made["influence"].items()
+            }
+        return made
 
     def has(self, metric: Metric, model: str) -> bool:
         """Whether values of an ordered metric are there."""
@@ -343,11 +358,13 @@ def corrected(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
         return comparisons.clear()
     asked = [f"{model}|{baseline}" for model, baseline in compare.pairs_of(analysis.models)]
     pair = pl.concat_str(["model", "baseline"], separator="|")
-    bootstrap = (pl.col("contrast") == "model") & pl.col("test").is_in(list(TESTS.values())).fill_null(
-        value=True
-    )
-    own = comparisons.filter(~bootstrap | (pair.is_in(asked) & pl.col("scale").is_in(compare.scales)))
-    return correct(own, compare.correction, compare.family)
+    test = pl.col("test")
+    further = [one.text for one in compare.tests]
+    ours = test.is_in([*TESTS.values(), DELONG]) & ~test.is_in(further)
+    bootstrap = (pl.col("contrast") == "model") & ours.fill_null(value=True)
+    gated = (test.eq_missing(DELONG) & ~pair.is_in(asked)).fill_null(value=False)
+    own = comparisons.filter(~gated, ~bootstrap | (pair.is_in(asked) & pl.col("scale").is_in(compare.scales)))
+    return with_nearness(correct(own, compare.correction, compare.family), own, analysis.level)
 
 
 def _metric_columns(
@@ -381,8 +398,8 @@ def _equal(chunk: Chunk, model: str, baseline: str) -> NDArray[np.bool_]:
 
 
 def _listed(analysis: Analysis, states: SetStates, chunk: Chunk) -> NDArray[np.bool_]:
-    """Slices that have rows; a predicate is listed without rows, too."""
-    if states.slices.slice_set.is_predicate or not states.slices.slice_set.keys:
+    """All slices that were found, also where each row is left out, and folds that have rows."""
+    if not states.slices.slice_set.is_derived:
         return np.ones(chunk.last - chunk.first, dtype=np.bool_)
     counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
     held: NDArray[np.bool_] = np.sum(counts, axis=0) > 0

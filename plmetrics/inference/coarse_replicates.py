@@ -45,13 +45,17 @@ def coarse_replicates(
     """
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
-    scores = sliced.coarse_scores() if any(metric.reads_scores for metric in metrics) else None
+    described: dict[str, NDArray[Any]] = {}
+    if any(metric.reads == "scores" for metric in metrics):
+        described["score"] = sliced.coarse_scores()
+    if any(metric.finds_threshold for metric in metrics):
+        described["tied"] = sliced.coarse_ties()
     drawing = _Drawing.of(weights, sliced)
     for first, last, counts in sliced.block_counts(weights.shape[1]):
 
         def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> _Few:
             low, high = step
-            beside = {} if scores is None else {"score": scores[low:high, None]}
+            beside = {name: of_bins[low:high, None] for name, of_bins in described.items()}
             own = {text: value[low:high] for text, value in values.items()}
             return _Few.of(metrics, own, counts[low - first : high - first], drawing.channels, beside)
 

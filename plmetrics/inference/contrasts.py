@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.metric import TOTAL
+from plmetrics.inference.comparisons.inflation import NOISE_NOTE, UNEQUAL_NOISE, is_inflated, unequal_noise
 from plmetrics.inference.comparisons.paired import (
     Difference,
+    distance,
     logged,
     paired_difference,
     paired_ratio,
@@ -34,19 +37,33 @@ Codes = NDArray[np.int64]
 OTHER_ROWS = "the models are of different rows: some were dropped for one of them"
 """The note on models that were compared where one has rows that the other lacks."""
 
+UNEQUAL_ROWS = "unequal_rows"
+"""The status of a contrast of totals over different numbers of rows."""
+
 _NOTES = np.array([None, OTHER_ROWS], dtype=object)
+_OF_SIZES = np.array([None, f"it {TOTAL}", NOISE_NOTE], dtype=object)
+_ROUNDING = 1e-9
 _AT_ONCE = 1 << 22
 """How many replicates are held against others at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Two estimates of the same slices, where they are sure to be equal, and the smaller number of rows."""
+    """Two estimates of the same slices, where they are sure to be equal, and the smaller number of rows.
+
+    `same_size` says where both are of equally many rows, of equal weight together.
+    """
 
     model: Estimate
     baseline: Estimate
     equal: Flags
     n: Any
+    same_size: Flags
+
+    def take(self, index: Codes) -> Sides:
+        """Those of some of the slices."""
+        one, other = self.model.take(index), self.baseline.take(index)
+        return Sides(one, other, self.equal[index], self.n[index], self.same_size[index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +117,7 @@ class Contrasts:
             stacked([found[baseline].estimate for _, baseline in pairs]),
             equal,
             None,
+            np.concatenate([same_size(found[model], found[baseline]) for model, baseline in pairs]),
         )
         held = None
         if scale != "difference":
@@ -108,11 +126,13 @@ class Contrasts:
                     logs[name] = logged(found[name].estimate)
             held = tuple(stacked([logs[pair[side]] for pair in pairs]) for side in (0, 1))
         made = self._made(sides, scale, place.metric, held)
+        nearer = self._nearer(sides, place.metric)
         for step, (model, baseline) in enumerate(pairs):
             n = np.minimum(found[model].n, found[baseline].n)
             own = made.part(step * slices, (step + 1) * slices)
             order = self._analysis.pairs.index((model, baseline)) * len(self._scales)
             columns = self._columns("model", scale, (model, baseline), place, (own, n, _kind(sides.model)))
+            columns |= {name: values[step * slices : (step + 1) * slices] for name, values in nearer.items()}
             columns["note"] = _NOTES[((n > 0) & (found[model].n != found[baseline].n)).astype(np.int64)]
             where = (
                 order + self._scales.index(scale),
@@ -145,14 +165,16 @@ class Contrasts:
         start = len(self._analysis.pairs) + kind * len(models) + models.index(model)
         for step, scale in enumerate(self._compared):
             for part in _slabs(sides.model, len(numbers)):
-                own = Sides(
-                    sides.model.take(part), sides.baseline.take(part), sides.equal[part], sides.n[part]
-                )
+                own = sides.take(part)
                 made = self._made(own, scale, place.metric, None)
+                uneven = _unequal_noise(own, place.metric, scale) & (made.interval_status == "ok")
+                made = made.untested(uneven, UNEQUAL_NOISE)
                 words = baselines if isinstance(baselines, str) else baselines[part]
                 columns = self._columns(
                     contrast, scale, (model, words), place, (made, own.n, _kind(own.model))
                 )
+                columns |= self._nearer(own, place.metric)
+                columns["note"] = _OF_SIZES[(made.status == UNEQUAL_ROWS) + 2 * uneven]
                 order = start * len(self._scales) + step
                 where = (order, place.index, self._numbers[place.metric.text], place.number)
                 self._rows.add_at(where, numbers[part], columns)
@@ -165,10 +187,21 @@ class Contrasts:
             "absent": self._analysis.replication.refused(metric),
         }
         if scale == "difference":
-            return paired_difference(sides.model, sides.baseline, **given)
-        if logs is None:
-            logs = logged(sides.model), logged(sides.baseline)
-        return paired_ratio(sides.model, sides.baseline, logs, **given, relative=scale == "relative_change")
+            made = paired_difference(sides.model, sides.baseline, **given)
+        else:
+            logs = logs or (logged(sides.model), logged(sides.baseline))
+            relative = scale == "relative_change"
+            made = paired_ratio(sides.model, sides.baseline, logs, **given, relative=relative)
+        return made.refuse(~sides.same_size, UNEQUAL_ROWS) if metric.additive else made
+
+    def _nearer(self, sides: Sides, metric: Metric) -> dict[str, NDArray[np.float64]]:
+        """By how much the model is nearer to 0 than the baseline, and the p value of that, where 0 is best."""
+        if metric.direction != "zero":
+            nothing = np.full(sides.equal.shape, np.nan)
+            return {"nearer": nothing, "nearer_p": nothing}
+        one, other = distance(sides.model), distance(sides.baseline)
+        made = paired_difference(other, one, equal=sides.equal, level=self._analysis.level)
+        return {"nearer": made.difference, "nearer_p": made.p_value}
 
     def _columns(
         self,
@@ -213,7 +246,22 @@ def sides_of(found: Found, other: Found, own: Codes, others: Codes, *, same: boo
     """Some slices of one estimate and some of another; `same` where equal numbers of rows mean equal rows."""
     n = np.minimum(found.n[own], other.n[others])
     equal = found.n[own] == other.n[others] if same else np.zeros(len(own), dtype=np.bool_)
-    return Sides(found.estimate.take(own), other.estimate.take(others), equal, n)
+    one, its = found.take(own), other.take(others)
+    return Sides(one.estimate, its.estimate, equal, n, same_size(one, its))
+
+
+def _unequal_noise(sides: Sides, metric: Metric, scale: str) -> Flags:
+    """Where noise adds more to one side than to the other, which has more rows or fewer."""
+    pair = sides.model, sides.baseline
+    if not is_inflated(metric, scale) or any(side.replicates is None for side in pair):
+        return np.zeros(sides.equal.shape, dtype=np.bool_)
+    return ~sides.same_size & unequal_noise(*pair)
+
+
+def same_size(found: Found, other: Found) -> Flags:
+    """Where two estimates are of equally many rows, of equal weight together."""
+    same: Flags = (found.n == other.n) & np.isclose(found.weight, other.weight, rtol=_ROUNDING, atol=0.0)
+    return same
 
 
 def _batches(pairs: Sequence[tuple[str, str]], part: Part) -> Iterator[Sequence[tuple[str, str]]]:

@@ -178,7 +178,7 @@ class _Models:
         return self._rows([*names, *["all"] * 3], [*values, *[[]] * 3], parts, _end_to_end(made))
 
     def _state(self, chunk: Chunk, model: str, axis: str = "total") -> View:
-        own, prefix = self._subject.own, self._analysis.population.models[model]
+        own, prefix = self._subject.own, self._analysis.population.prefix(self._subject.own, model)
         if axis == "block":
             return chunk.sums.by_block(own, model, prefix)
         if axis == "replicate":

@@ -35,7 +35,7 @@ def by_parts(metric: Derived, parts: Mapping[str, Found]) -> Found:
     replicates = None
     if all(part is not None for part in drawn.values()):
         replicates = metric.finalise(drawn)
-    blocks = np.minimum.reduce([estimate.blocks for estimate in estimates.values()])
+    blocks = _fewest_blocks(list(estimates.values()))
     note: Texts = np.full(value.shape, None, dtype=object)
     for found in reversed(list(parts.values())):
         told = found.note != None  # noqa: E711 (element by element)
@@ -49,6 +49,15 @@ def by_parts(metric: Derived, parts: Mapping[str, Found]) -> Found:
     kind, groups = first.estimate.kind, most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(clean, status, blocks, replicates, (), deviations, kind, groups)
     return Found(estimate, first.n, first.weight, None, note)
+
+
+def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
+    """Of the parts that have a value in a slice, for only these tell in what is made of them; of all if none has."""
+    valued = np.array([part.status == "ok" for part in parts], dtype=np.bool_)
+    counted = valued | ~valued.any(axis=0)
+    blocks = np.where(counted, [part.blocks for part in parts], np.iinfo(np.int64).max)
+    fewest: NDArray[np.int64] = blocks.min(axis=0)
+    return fewest
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,9 @@ def drift_table(suite: Suite, counts: DriftCounts | None) -> pl.DataFrame:
 
     `value` is the measure, or, of mean, variance, quantile and null_share, how much `current` is above `reference`;
     `per_sd` is the mean's difference or wasserstein over the reference's standard deviation (divided by n). Variances
-    are divided by n. A null is a bin of its own for psi, jensen_shannon and chi2_2samp, and left out elsewhere; every
-    column has a row `null_share`. Weights count as rows, but there is no p value under them: `p_status` says so.
+    are divided by n. A null is a bin of its own for psi, jensen_shannon and chi2_2samp, and left out elsewhere, as
+    rows without the score or label are; every column has a row `null_share`, which is of all rows. Weights count as
+    rows, but there is no p value under them: `p_status` says so.
     `bound` is how far the value can be from that of all rows where these were counted on bins. p values are adjusted
     within a measure and slice set.
 
@@ -117,15 +118,15 @@ class _Reader:
             "model": np.full(sides.slices, subject.model, dtype=object),
             "column": subject.column,
             "measure": measure.text,
-            "n_reference": sides.all_rows(0),
-            "n_current": sides.all_rows(1),
+            "n_reference": sides.rows_of(0, nulls=measure.name == NULL_SHARE),
+            "n_current": sides.rows_of(1, nulls=measure.name == NULL_SHARE),
             "status": status,
         }
 
     def _status(self, measure: Measure) -> Any:
         """Why a slice has no value, the first reason that holds."""
         sides, column = self._sides, self._sides.column
-        before, now = sides.all_rows(0), sides.all_rows(1)
+        before, now = (sides.rows_of(side, nulls=measure.name == NULL_SHARE) for side in (0, 1))
         least = self._suite.min_rows if measure.name in _SHIFTED else max(2, self._suite.min_rows)
         reasons = [
             (before == 0, "no_rows_in_reference"),

@@ -88,25 +88,34 @@ class Sides:
         found: Array = self.rows[side].total()
         return found
 
-    def all_rows(self, side: int) -> Array:
-        """How many rows each slice has."""
-        return self.known_rows(side) + self.null_rows[side]
+    def rows_of(self, side: int, *, nulls: bool) -> Array:
+        """How many rows of each slice are compared; those that lack a score or a label are if `nulls` are looked at."""
+        counted = nulls or self._null_counts
+        return self.known_rows(side) + self.null_rows[side] if counted else self.known_rows(side)
+
+    @property
+    def _null_counts(self) -> bool:
+        """Whether a null is a value like others; that of a score or label is one that is not there yet."""
+        return self.column.subject.subject == "column"
 
     def bins(self, bins: int) -> tuple[Segments, Segments]:
-        """The weights of both windows by bin, or by category; nulls are one more."""
+        """The weights of both windows by bin, or by category; nulls of a column without a role are one more."""
         if self.edges is not None:
             edges = self.edges.at(bins)
             before, now = (
-                by_bin(self.values.values, self.weight[side], edges, self.null_weight[side])
-                for side in (0, 1)
+                by_bin(self.values.values, self.weight[side], edges, self._null_bin(side)) for side in (0, 1)
             )
             return before, now
         return self._categories(0), self._categories(1)
 
     def _categories(self, side: int) -> Segments:
         behind = self.weight[side].offsets[1:]
-        held = np.insert(self.weight[side].values, behind, self.null_weight[side])
+        held = np.insert(self.weight[side].values, behind, self._null_bin(side))
         return Segments(held, self.weight[side].offsets + np.arange(self.slices + 1))
+
+    def _null_bin(self, side: int) -> Array:
+        weight = self.null_weight[side]
+        return weight if self._null_counts else np.zeros_like(weight)
 
     def moments(self, side: int) -> Moments:
         """Mean and variance of a window."""

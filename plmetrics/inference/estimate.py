@@ -33,7 +33,8 @@ class Estimate:
 
     `kind` says how the replicates were made, and so what their spread means: `intervals.spread` reads it. `groups`
     are the numbers of blocks with rows of the slice; None where all count. `placements` are, of an ROC area, the
-    variances of the positives' and of the negatives' mean placement.
+    variances of the positives' and of the negatives' mean placement. `row_error` is the standard error that the sums of
+    independent rows say, NaN where they do not; None where blocks alone do.
     """
 
     value: Array
@@ -45,6 +46,7 @@ class Estimate:
     kind: ReplicateKind = "bootstrap"
     groups: NDArray[np.int64] | None = None
     placements: tuple[Array, Array] | None = None
+    row_error: Array | None = None
 
     def take(self, index: NDArray[np.int64]) -> Estimate:
         """The estimate of some of the slices."""

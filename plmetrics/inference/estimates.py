@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.inference.ordered import ordered_values
 from plmetrics.inference.summed import ModelSums
 from plmetrics.inference.weights import Nudges
+from plmetrics.states.sums import EVERY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,12 +38,18 @@ _DRAWN_AT_ONCE = 1 << 19
 class Population:
     """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted.
 
-    `thresholds` are those that were chosen from rows, by model and text of the rule.
+    `thresholds` are those that were chosen from rows, by model and text of the rule. `every_row` says that rows which
+    are left out are counted apart, for the metrics that read them.
     """
 
     models: Mapping[str, str]
     independent: bool
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    every_row: bool = False
+
+    def prefix(self, metric: Metric, model: str) -> str:
+        """What stands before the names of the counts behind a metric of a model."""
+        return EVERY if self.every_row and metric.every_row else self.models[model]
 
     def threshold(self, metric: Metric, model: str) -> float | None:
         """The threshold that a metric's rule gave a model, NaN if none does what it asks; None without a rule."""
@@ -62,7 +70,8 @@ class Chunk:
 
 def chunk_of(sums: SlicedSums | RestSums, weights: ResamplingWeights | None, first: int, last: int) -> Chunk:
     """The slices from one up to another, whatever their number."""
-    return Chunk(first, last, ModelSums(sums.by_block(first, last), weights))
+    held = ModelSums(sums.by_block(first, last), weights, sums.centred_at(first, last))
+    return Chunk(first, last, held)
 
 
 def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chunk]:
@@ -70,8 +79,7 @@ def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chun
     replicates = 1 if weights is None else len(weights.counts)
     step = max(1, min(_SLICES_AT_ONCE, _DRAWN_AT_ONCE // max(1, replicates)))
     for first in range(0, sums.slices, step):
-        last = min(first + step, sums.slices)
-        yield Chunk(first, last, ModelSums(sums.by_block(first, last), weights))
+        yield chunk_of(sums, weights, first, min(first + step, sums.slices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,7 @@ def estimate(
     Returns:
         Arrays with an entry per slice of the chunk; values are NaN where the status is not "ok".
     """
-    prefix = population.models[model]
+    prefix = population.prefix(metric, model)
     totals = chunk.sums.totals(metric, model, prefix)
     replicates: Array | None = None
     deviations: Array | None = None
@@ -189,11 +197,18 @@ def estimate(
     found = Estimate(clean, status, blocks, replicates, sizes, deviations, kind, groups, placements)
     bound = None
     if ordered is not None and ordered.bound is not None:
-        bound = np.where(status == "ok", ordered.bound[chunk.first : chunk.last], np.nan)
+        told = (status == "ok") | (status == UNREACHABLE_ON_GRID)
+        bound = np.where(told, ordered.bound[chunk.first : chunk.last], np.nan)
     cut = None if threshold is None else np.full(value.shape, threshold)
     if ordered is not None and ordered.threshold is not None:
         cut = np.where(status == "ok", ordered.threshold[chunk.first : chunk.last], np.nan)
     return Found(found, totals.n, totals.weight, bound, _notes(metric, totals, status), cut)
+
+
+def with_row_error(found: Found, error: Metric, model: str, chunk: Chunk, population: Population) -> Found:
+    """What was found, with the standard error that a metric of it makes of the sums of all rows."""
+    totals = chunk.sums.totals(error, model, population.prefix(error, model))
+    return replace(found, estimate=replace(found.estimate, row_error=defined(error, totals)))
 
 
 def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: int, value: Array) -> Texts:
@@ -228,4 +243,14 @@ def _notes(metric: Metric, totals: object, status: Texts) -> Texts:
     return notes
 
 
-__all__ = ["Chunk", "Found", "OrderedValues", "Population", "chunks", "estimate", "joined", "ordered_values"]
+__all__ = [
+    "Chunk",
+    "Found",
+    "OrderedValues",
+    "Population",
+    "chunks",
+    "estimate",
+    "joined",
+    "ordered_values",
+    "with_row_error",
+]

@@ -153,7 +153,7 @@ def _always_valid(test: Tested, control: Moments, mixture: float | None, level: 
     """The p value that may be read at any time, on a scale of a tenth of the control's spread if none is given."""
     estimate, error = np.asarray(test.estimate), np.asarray(test.std_error)
     spread = np.where(control.sd > 0, control.sd, 1.0) * _SMALL_EFFECT
-    scale = spread if mixture is None else np.full(spread.shape, mixture)
+    scale = spread if mixture is None else np.full(spread.shape, abs(mixture))
     found: Array = always_valid_tests(
         test.n, estimate / scale, error / scale, mixture=1.0, level=level
     ).p_value

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.inference.summed import COUNTS
+from plmetrics.states.sums import View
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.states.sums import View
 
 Array = NDArray[np.float64]
 
@@ -33,11 +39,34 @@ class OrderedValues:
     placements: tuple[Array, Array] | None = None
 
 
+@contextmanager
+def finalising(metric: Metric) -> Iterator[None]:
+    """No warnings of NumPy, and words for a metric that reads what its state does not have.
+
+    Raises:
+        ConfigError: it does.
+    """
+    try:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            yield
+    except AttributeError as error:
+        if not isinstance(error.obj, View):
+            raise
+        msg = f"metric {metric.text} reads state.{error.name}, which its state does not have"
+        declared = "declare reads = 'scores' in its class: replicates and grids have no scores otherwise"
+        raise ConfigError(Problem(msg, hint=declared if error.name == "score" else None)) from error
+
+
 def finalised(metric: Metric, view: View) -> Array:
     """The metric's value, kept inside its range against rounding, without warnings."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        value = np.asarray(metric.finalise(view), dtype=np.float64)
+    with finalising(metric):
+        value = np.asarray(metric.finalise(_declared(metric, view)), dtype=np.float64)
     return np.clip(value, *metric.range)
+
+
+def _declared(metric: Metric, view: View) -> View:
+    """The state without scores for a metric that does not declare them: not every state of its rows has some."""
+    return view.without("score") if metric.family == "scores" and metric.reads != "scores" else view
 
 
 def defined(metric: Metric, view: View) -> Array:
@@ -50,6 +79,25 @@ def defined(metric: Metric, view: View) -> Array:
 
 
 def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Why the metric's value may be undefined, and where it is, without warnings."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return [(status, np.asarray(condition)) for status, condition in metric.undefined(view)]
+    """Why the metric's value may be undefined, and where it is, without warnings; sums that overflowed come first."""
+    with finalising(metric):
+        own = [
+            (status, np.asarray(condition)) for status, condition in metric.undefined(_declared(metric, view))
+        ]
+    return [("overflow", _overflowed(metric, view)), *own]
+
+
+def _overflowed(metric: Metric, view: View) -> NDArray[np.bool_]:
+    """Where a sum that the metric reads is not finite."""
+    out = np.zeros(np.shape(view.weight), dtype=np.bool_)
+    for name in dict.fromkeys((*COUNTS, *metric.atoms())):
+        sums = getattr(view, name, None)
+        if isinstance(sums, (np.ndarray, np.floating)) and not np.isfinite(_sum(sums)):
+            odd = ~np.isfinite(sums)
+            out |= odd.any(axis=-1) if odd.ndim > out.ndim else odd
+    return out
+
+
+def _sum(values: Any) -> Any:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.sum(values)

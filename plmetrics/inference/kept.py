@@ -6,12 +6,13 @@ have drawn the same units in each replicate, so that replicates of one may be he
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from plmetrics.core.slice_texts import renamed
 from plmetrics.inference.tables import WHOLE
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ class Kept:
     rows: pl.DataFrame
     units: pl.DataFrame
     facts: dict[str, Any]
+
+    def renamed(self, now: pl.DataFrame) -> Kept:
+        """The same with slices called as in the table of a later run."""
+        return replace(self, rows=renamed(self.rows, now))
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

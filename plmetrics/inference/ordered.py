@@ -17,7 +17,7 @@ from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.core.placements import placed
 from plmetrics.core.threads import each, processors, steps
 from plmetrics.inference.coarse_replicates import SLICES_AT_ONCE, coarse_replicates, stacked
-from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised, finalising
 from plmetrics.inference.products import drawn_bins
 from plmetrics.inference.quantiles import quantile_values
 from plmetrics.inference.rests import end_to_end
@@ -81,7 +81,7 @@ def _by_points(
     if weights is not None:
         if sliced.rows is not None and _exactly(sliced.rows, weights, sliced.slices):
             for scores in (False, True):
-                alike = [metric for metric in metrics if metric.reads_scores == scores]
+                alike = [metric for metric in metrics if metric.reads_distinct == scores]
                 drawn = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
                 replicates, deviations = replicates | drawn[0], deviations | drawn[1]
         else:
@@ -98,12 +98,12 @@ def _point_values(
 ) -> dict[str, OrderedValues]:
     """Values alone: of all slices at once, or of a few at a time where there are points of so many."""
     if not isinstance(sliced, SlicedPoints):
-        view = score_view(sliced.point_state())
+        view = score_view(sliced.point_state(), binned=sliced.binned)
         made = each(lambda metric: _on_points([metric], view, sliced, placements=placements), metrics)
         return {text: values for of_metric in made for text, values in of_metric.items()}
     out: dict[str, OrderedValues] = {}
     for scores in (False, True):
-        alike = [metric for metric in metrics if metric.finds_threshold == scores]
+        alike = [metric for metric in metrics if metric.reads_points == scores]
         on_part = partial(_on_part, alike, sliced, joined=not scores, placements=placements)
         parts = each(on_part, sliced.parts(scores=scores)) if alike else []
         out |= {metric.text: end_to_end([part[metric.text] for part in parts]) for metric in alike}
@@ -154,7 +154,7 @@ def _placements(point: View) -> tuple[Array, Array]:
 
 
 def _cut(metric: Metric, view: View) -> Array | None:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with finalising(metric):
         found = metric.cut(view)
     if found is None:
         return None
@@ -163,7 +163,7 @@ def _cut(metric: Metric, view: View) -> Array | None:
 
 
 def _bound(metric: Metric, view: View) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with finalising(metric):
         return np.asarray(metric.bound(view), dtype=np.float64)
 
 

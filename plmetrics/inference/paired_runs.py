@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
-from plmetrics.inference.comparisons.paired import Difference, logged, paired_difference, paired_ratio
+from plmetrics.inference.comparisons.paired import (
+    Difference,
+    distance,
+    logged,
+    paired_difference,
+    paired_ratio,
+)
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.kept import as_replicates
 from plmetrics.inference.tables import TESTS
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections import ContrastScale
 
 _KEYS = ("model", "slice_set", "slice", "metric", "class")
-_PLACE, _MINE, _ITS, _OCCURRENCE = "@place", "@mine", "@its", "@nth"
+_PLACE, _MINE, _ITS, _OCCURRENCE, _OCCURRENCES = "@place", "@mine", "@its", "@nth", "@of"
 _AT_ONCE = 1 << 21
 """How many replicates of a run are held against those of the other at a time."""
 
@@ -71,11 +77,20 @@ class PairedRuns:
             found[kind.rows] = True
         return found
 
-    def onto(self, made: Difference, scale: ContrastScale, level: float) -> Difference:
-        """Differences with those that are paired in their places; or ratios, or relative changes."""
+    def onto(
+        self, made: Difference, scale: ContrastScale, level: float, *, absolute: bool = False
+    ) -> Difference:
+        """Differences with those that are paired in their places; or ratios, or relative changes.
+
+        Args:
+            made: of all rows, as independent samples.
+            scale: what is compared.
+            level: of the intervals.
+            absolute: whether distances from 0 are compared.
+        """
         fields = {name: np.array(getattr(made, name)) for name in Difference.__slots__}
         for kind, part in self._parts():
-            found = self._made(kind, part, scale, level)
+            found = self._made(kind, part, scale, level, absolute=absolute)
             for name, held in fields.items():
                 held[kind.rows[part]] = getattr(found, name)
         return Difference(**fields)
@@ -98,8 +113,12 @@ class PairedRuns:
             for first in range(0, len(kind.rows), step):
                 yield kind, slice(first, first + step)
 
-    def _made(self, kind: Kind, part: slice, scale: ContrastScale, level: float) -> Difference:
+    def _made(
+        self, kind: Kind, part: slice, scale: ContrastScale, level: float, *, absolute: bool
+    ) -> Difference:
         one, other = self._sides(kind, part)
+        if absolute:
+            one, other = distance(one), distance(other)
         equal = self._equal[kind.rows[part]]
         if scale == "difference":
             return paired_difference(one, other, equal=equal, level=level)
@@ -148,15 +167,16 @@ class PairedRuns:
 
 
 def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterator[Kind]:
-    """The rows that either run has replicates of, of the same kind."""
+    """The rows that either run has replicates of, of the same kind; of slices whose text is one in both."""
     nth = pl.int_range(pl.len()).over(_KEYS).alias(_OCCURRENCE)
+    of = pl.len().over(*_KEYS, "kind").alias(_OCCURRENCES)
 
-    def numbered(frame: pl.DataFrame, place: str, *held: str) -> pl.DataFrame:
+    def numbered(frame: pl.DataFrame, place: str, *held: str | pl.Expr) -> pl.DataFrame:
         return frame.select(*_KEYS, *held, nth).with_row_index(place)
 
     on: Sequence[str] = [*_KEYS, _OCCURRENCE]
-    kept = numbered(mine, _MINE, "kind").join(
-        numbered(its, _ITS, "kind"), on=[*on, "kind"], how="inner", nulls_equal=True
+    kept = numbered(mine, _MINE, "kind", of).join(
+        numbered(its, _ITS, "kind", of), on=[*on, "kind", _OCCURRENCES], how="inner", nulls_equal=True
     )
     found = numbered(both, _PLACE).join(kept, on=on, how="inner", nulls_equal=True).sort(_PLACE)
     for (kind,), part in found.group_by("kind", maintain_order=True):

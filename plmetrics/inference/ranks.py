@@ -28,7 +28,7 @@ def rank_values(
 
     `weights` is W `[replicate, block]` or which block is moved, None without replicates.
     """
-    exact = rank_view(pairs)
+    exact = rank_view(pairs, pairwise=any(metric.reads != "ranks" for metric in metrics))
     values = {metric.text: finalised(metric, exact) for metric in metrics}
     drawn = {} if weights is None else _replicates(metrics, pairs, weights, values)
     return {

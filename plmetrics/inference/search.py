@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import FOUND_SLICES_SCHEMA
+from plmetrics.core.slice_texts import quoted
 from plmetrics.inference.correction import adjust
 from plmetrics.inference.searched_contrasts import Contrast, Sums, contrast
 
@@ -246,16 +247,17 @@ def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name]
     return notes
 
 
-def _values(search: Search, one: Candidate) -> list[dict[str, str]]:
+def _values(search: Search, one: Candidate) -> list[dict[str, str | None]]:
     columns = search.states.columns
     return [
-        {"column": columns[column].label, "value": columns[column].texts[code]}
+        {"column": columns[column].label, "value": columns[column].values[code]}
         for column, code in sorted(one.name)
     ]
 
 
 def _text(search: Search, one: Candidate) -> str:
-    return ", ".join(f"{part['column']}={part['value']}" for part in _values(search, one))
+    named = [(search.states.columns[column], code) for column, code in sorted(one.name)]
+    return ", ".join(f"{quoted(column.label)}={column.texts[code]}" for column, code in named)
 
 
 def _row(search: Search, one: Candidate, found: Contrast, place: int, level: float) -> dict[str, Any]:

@@ -1,10 +1,13 @@
-"""How many positives stand behind each slice, model by model."""
+"""Sample sizes that gates read: the number of positive rows, and Kish's effective size of weighted rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.states.sums import POSITIVE_ROWS
 
 if TYPE_CHECKING:
     from plmetrics.inference.analysis import Analysis
@@ -13,13 +16,19 @@ _SCHEMA = pl.Schema({"model": pl.String, "slice_set": pl.String, "slice": pl.Str
 
 
 def slice_positives(analysis: Analysis) -> pl.DataFrame:
-    """The weight of the positives (binary tasks), by model, slice set and slice.
+    """The number of positive rows (binary tasks), by model, slice set and slice.
 
     Beside its slices each set has one `all`, for what is made from all of them.
+
+    Raises:
+        DataError: weighted states of an earlier version, which have the weight of the positives only.
     """
     parts = []
     for model, prefix in analysis.population.models.items():
-        column = f"{prefix}positives"
+        column = f"{prefix}{POSITIVE_ROWS}"
+        if column not in analysis.sets[0].sums.columns:
+            msg = "min_positives counts rows, and weighted states of earlier versions have their weight only"
+            raise DataError(Problem(msg, ("gates",), "write the states again, or use min_rows"))
         everything = analysis.sets[0].sums.total(column)[:1]
         for states in analysis.sets:
             name, texts = states.slices.slice_set.name, states.slices.texts()
@@ -28,3 +37,20 @@ def slice_positives(analysis: Analysis) -> pl.DataFrame:
             columns = [[model] * len(texts), [name] * len(texts), texts, values]
             parts.append(pl.DataFrame(columns, schema=_SCHEMA))
     return pl.concat(parts).unique(["model", "slice_set", "slice"], keep="first", maintain_order=True)
+
+
+def with_kish_sizes(analysis: Analysis, metrics: pl.DataFrame) -> pl.DataFrame:
+    """The table `metrics` with `kish_size`: (sum w)^2 / sum w^2 over weighted units, null where they count alike.
+
+    Where each unit is a block, that is `blocks`. A block of many units has, on average over the hashes that put them
+    there, sum W^2 = sum w^2 + ((sum w)^2 - sum w^2) / K, W the weight of one of K blocks.
+    """
+    units = analysis.units
+    if analysis.suite.columns.weight is None or units is None:
+        return metrics.with_columns(kish_size=pl.lit(None, pl.Float64))
+    size = pl.col("blocks").cast(pl.Float64)
+    if units.max(initial=1) > 1:
+        number = float(len(units))
+        size = (number - 1) / (number / (size + 1) - 1)
+        size = pl.when(pl.col("blocks") + 1 < number).then(size)
+    return metrics.with_columns(kish_size=size)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.catalogue.metric import leaves
+from plmetrics.core.slice_texts import slice_place
 from plmetrics.inference.contrasts import Place, joined_texts, pair_places, sides_of
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.estimates import Found, chunk_of, joined
@@ -66,8 +67,10 @@ class SliceContrasts:
 
     def _anchor(self, text: str) -> tuple[int, int, Estimates]:
         """Where a slice lies, and its estimates."""
-        index = next(index for index, texts in self._texts.items() if text in texts)
-        number = self._texts[index].index(text)
+        places = [(index, number) for index, texts in self._texts.items() for number in range(len(texts))]
+        place = slice_place(text, joined_texts(self._texts).tolist())
+        assert place is not None
+        index, number = places[place]
         own = chunk_of(self._members[index].sums, self._analysis.weights, number, number + 1)
         return index, number, self._make(index, own)
 

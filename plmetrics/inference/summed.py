@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import mix
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.products import exact_in_single
+from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import View, as_tuple
 
 if TYPE_CHECKING:
@@ -35,11 +36,17 @@ class ModelSums:
     """The sums of one chunk of slices, seen model by model: totals, by block, and resampled.
 
     `blocks` holds dense `[slice, block]` arrays by column; the product with W is made once, for all. Replicates with
-    one block moved are read off the blocks, a column at a time.
+    one block moved are read off the blocks, a column at a time. `centres` `[slice]` are those that moments are about.
     """
 
-    def __init__(self, blocks: Mapping[str, Array], weights: ResamplingWeights | None) -> None:
+    def __init__(
+        self,
+        blocks: Mapping[str, Array],
+        weights: ResamplingWeights | None,
+        centres: Mapping[str, Array] | None = None,
+    ) -> None:
         self._blocks = blocks
+        self._centres = {} if centres is None else centres
         self._columns = {id(column) for column in blocks.values()}
         self._weights = weights
         self._totals: dict[str, Array] = {}
@@ -48,8 +55,12 @@ class ModelSums:
         self._lock = Lock()
 
     def totals(self, metric: Metric, model: str, population: str) -> View:
-        """The state `[slice]`."""
-        return self._view(metric, model, population, self.total)
+        """The state `[slice]`, with the centres of its moments by key of the value."""
+        known = {value.key: f"{model}|{value.key}" for value in metric.centres()}
+        centres = {
+            centre_name(key): self._centres[name] for key, name in known.items() if name in self._centres
+        }
+        return self._view(metric, model, population, self.total, **centres)
 
     def by_block(self, metric: Metric, model: str, population: str) -> View:
         """The state `[slice, block]`."""
@@ -96,9 +107,14 @@ class ModelSums:
         self.draw()
         return self._resampled[column]
 
-    def _view(self, metric: Metric, model: str, population: str, read: Callable[[str], Array]) -> View:
+    def _view(
+        self, metric: Metric, model: str, population: str, read: Callable[[str], Array], **beside: Any
+    ) -> View:
         """The counts of the population and the metric's sums; those of several atoms have one more axis."""
-        held = {name: read(f"{population}{name}") for name in COUNTS if f"{population}{name}" in self._blocks}
+        held: dict[str, Any] = dict(beside)
+        held |= {
+            name: read(f"{population}{name}") for name in COUNTS if f"{population}{name}" in self._blocks
+        }
         for name, part in metric.atoms().items():
             columns = [read(f"{model}|{atom.key}") for atom in as_tuple(part)]
             held[name] = np.stack(columns, axis=-1) if isinstance(part, tuple) else columns[0]

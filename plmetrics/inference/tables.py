@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.results import COMPARISONS_SCHEMA, METRICS_SCHEMA, SLICE_VALUES
+from plmetrics.core.results import COMPARISONS_SCHEMA, FARTHER, METRICS_SCHEMA, NEARER, SLICE_VALUES
 from plmetrics.inference.correction import adjust
 
 if TYPE_CHECKING:
@@ -30,6 +30,18 @@ TESTS: Mapping[ReplicateKind, str] = MappingProxyType(
     {"bootstrap": "paired_bootstrap", "jackknife": "paired_jackknife", "influence": "paired_delta"}
 )
 """What the test of a comparison is called: by the replicates that say how its two sides vary together."""
+
+DELONG = "delong"
+"""And where areas are compared whose intervals are DeLong's."""
+
+COMPARED_SCHEMA = pl.Schema(
+    [*COMPARISONS_SCHEMA.items(), ("blocks", pl.Int64), ("nearer", pl.Float64), ("nearer_p", pl.Float64)]
+)
+"""The table `comparisons` in the making.
+
+`blocks` are for the gates; `nearer` is by how much the model is nearer to 0 than its baseline, and `nearer_p` the p
+value of that, of metrics that are best at 0.
+"""
 
 FEW_UNITS = 30
 """With fewer independent units than this a row's note says so."""
@@ -141,7 +153,7 @@ def metric_columns(
         "metric": metric.text,
         "value": found.estimate.value,
         "n": found.n,
-        "weight": found.weight,
+        "weight": np.where(np.isfinite(found.weight), found.weight, np.nan),
         "status": found.estimate.status,
         "note": found.note,
         "bound": found.bound,
@@ -225,6 +237,24 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     return pl.concat(adjusted).sort("@row").select(list(COMPARISONS_SCHEMA))
 
 
+def with_nearness(comparisons: pl.DataFrame, made: pl.DataFrame, level: float) -> pl.DataFrame:
+    """The comparisons with a word in the note where the model is surely nearer to 0 than its baseline, or farther.
+
+    That is another question than whether the two differ: biases of -1 and 1 do, and are as near.
+
+    Args:
+        comparisons: the result table, with adjusted p values.
+        made: its rows in the making, with `nearer` and `nearer_p`; these are adjusted by the same factor.
+        level: of the intervals.
+    """
+    p = pl.col("p_value")
+    factor = pl.when(p > 0).then(pl.col("p_adjusted") / p).when(p == 0).then(pl.col("family_size"))
+    sure = made["nearer_p"] * comparisons.select(factor).to_series() < 1 - level
+    word = pl.when(sure & (made["nearer"] > 0)).then(pl.lit(NEARER)).when(sure).then(pl.lit(FARTHER))
+    noted = pl.concat_str("note", word, separator="; ", ignore_nulls=True)
+    return comparisons.with_columns(note=pl.when(word.is_null()).then("note").otherwise(noted))
+
+
 def _family() -> pl.Expr:
     """The label of a metric's family: what is compared as usual leaves no trace in it."""
     usual = {"contrast": ["model"], "scale": ["difference"], "test": list(TESTS.values())}
@@ -238,5 +268,5 @@ def metrics_rows(slices: Sequence[Slices]) -> Rows:
 
 
 def comparison_rows(slices: Sequence[Slices]) -> Rows:
-    """An empty collection of `comparisons` rows, with `blocks` for the gates, which the result does not have."""
-    return Rows(slices, pl.Schema([*COMPARISONS_SCHEMA.items(), ("blocks", pl.Int64)]))
+    """An empty collection of `comparisons` rows."""
+    return Rows(slices, COMPARED_SCHEMA)

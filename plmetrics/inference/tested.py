@@ -13,6 +13,7 @@ from plmetrics.catalogue.row_values import called_rightly, row_value
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import each
 from plmetrics.engine.paired import (
+    AREAS,
     BOTH,
     GAINED,
     LOST,
@@ -34,6 +35,7 @@ from plmetrics.inference.comparisons.sequential import always_valid_tests
 from plmetrics.inference.comparisons.wilcoxon import wilcoxon_tests
 from plmetrics.inference.fold_tests import fold_tests, outer_folds
 from plmetrics.inference.rank_tests import rank_tests
+from plmetrics.inference.tables import DELONG, TESTS
 from plmetrics.suite.comparison_tests import OF_ROWS, by_fold
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ _FORMS = {
     "diebold_mariano": "diebold_mariano",
     "always_valid": "always_valid",
 }
+_DELONG = ("delong", "delong_logit")
 _ROUNDING = 1e-13
 
 
@@ -86,10 +89,52 @@ def with_tests(
         found += _without_folds(analysis)
     together = rank_tests(suite, metrics, folds, tests, level=analysis.level)
     order = {test.text: place for place, test in enumerate(tests)}
-    return pl.concat(
-        [_placed(comparisons, found, order), *(_completed(frame) for frame in together)],
-        how="diagonal_relaxed",
-    )
+    placed = _answered_once(_placed(comparisons, found, order))
+    return pl.concat([placed, *(_completed(frame) for frame in together)], how="diagonal_relaxed")
+
+
+def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
+    """The comparisons with DeLong's test in place of the delta form of areas whose intervals are DeLong's.
+
+    Args:
+        comparisons: with one row per pair and scale.
+        analysis: the run's sums.
+        rows: the rows that tests rank; without them the delta form stays.
+    """
+    metrics = [metric for metric in analysis.suite.metrics if _is_delong(analysis, metric)]
+    of_different_rows = analysis.suite.data.missing == "drop_per_model"
+    if rows is None or not metrics or of_different_rows:
+        return comparisons
+    found = [
+        _named(tested_columns(DELONG, _FORMS["delong"], tested), pair, metric, here.name, here.texts)
+        for here in (_InSet(analysis, rows, index) for index in range(len(analysis.sets)))
+        for metric in analysis.suite.listed(here.name)
+        if metric in metrics
+        for pair, tested in zip(analysis.pairs, here.of_pairs(metric, AREAS, analysis.pairs), strict=True)
+    ]
+    if not found:
+        return comparisons
+    names = ("difference", "lower", "upper", "std_error", "p_value", "method", "interval_status", "test")
+    answers = pl.concat(found).filter(status="ok").select(*PLACE, *names)
+    joined = comparisons.join(answers, on=PLACE, how="left", suffix="|answer", maintain_order="left")
+    delta = (pl.col("test") == TESTS["influence"]) & (pl.col("scale") == "difference")
+    asked = delta & (pl.col("contrast") == "model") & (pl.col("status") == "ok")
+    answered = (asked & pl.col("test|answer").is_not_null()).fill_null(value=False)
+    taken = (pl.when(answered).then(f"{name}|answer").otherwise(name).alias(name) for name in names)
+    blocks = pl.when(~answered).then("blocks").alias("blocks")
+    return joined.with_columns(*taken, blocks).select(comparisons.columns)
+
+
+def _is_delong(analysis: Analysis, metric: Metric) -> bool:
+    """Whether a metric's first interval is DeLong's."""
+    first = analysis.replication.methods(metric)[:1]
+    return _is_of(AREAS, metric) and any(chosen.form in _DELONG and not chosen.refused for chosen in first)
+
+
+def _answered_once(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """The comparisons with one row of DeLong's test for each difference, which may be there for two reasons."""
+    first = pl.struct(*PLACE, "scale", "test").is_first_distinct()
+    return comparisons.filter(first | pl.col("test").ne_missing(DELONG))
 
 
 def _placed(comparisons: pl.DataFrame, found: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:

@@ -17,18 +17,21 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def score_view(state: Mapping[str, Any], *, coarse: bool = False, joined: bool = False) -> View:
+def score_view(
+    state: Mapping[str, Any], *, coarse: bool = False, joined: bool = False, binned: bool = False
+) -> View:
     """Points of each class, or of each arm, with their totals, as a metric reads them.
 
-    `coarse` points are bins of a replicate's state, in which a metric that looks for a threshold may look further;
-    `joined` ones are runs of scores without positives between them.
+    `coarse` points are bins of a replicate's state, in which a metric that looks for a threshold may look further,
+    where they are not `tied`, of a single score;
+    `joined` ones are runs of scores without positives between them, `binned` ones the bins of a grid.
     """
     of_arms = "treated" in state
     held, rest = ("treated", "control") if of_arms else ("positive", "negative")
     one, other = ops.total(state[held]), ops.total(state[rest])
     names = ("treated_weight", "control_weight") if of_arms else ("positives", "negatives")
     totals = {**dict(zip(names, (one, other), strict=True)), "weight": one + other, "n": one + other}
-    return View({**state, **totals, "coarse": coarse, "joined": joined})
+    return View({"tied": False, **state, **totals, "coarse": coarse, "joined": joined, "binned": binned})
 
 
 def bin_view(counts: Array) -> View:

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from plmetrics.catalogue.advice import rules_about
-from plmetrics.catalogue.metric import parameter_name
-from plmetrics.catalogue.metric import parameters as parameters_of
+from plmetrics.catalogue.parameters import parameter_name
+from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.names import number_text
 from plmetrics.report.layout import FAINT, GAP, INDENT, flow, heading, separated, to_text, wrapped
 from plmetrics.report.numbers import plural

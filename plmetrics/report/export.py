@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def to_json(result: Outcome, folder: Path | None = None) -> str:
     """One JSON object: name, verdict, run id, folder, and the tables as lists of records.
 
-    What is undefined is null; there is no NaN and no infinity.
+    What is undefined is null; there is no NaN and no infinity. Characters that are not printable are escaped.
     """
     head = {
         "name": result.suite.name,
@@ -29,7 +29,8 @@ def to_json(result: Outcome, folder: Path | None = None) -> str:
     floats = pl.col(pl.Float64)
     finite = pl.when(floats.is_finite()).then(floats)
     tables = {name: getattr(result, name).with_columns(finite).to_dicts() for name in TABLES}
-    return json.dumps(head | tables, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    text = json.dumps(head | tables, ensure_ascii=False, allow_nan=False, indent=2)
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n"
 
 
 def to_csv(result: Outcome) -> str:

@@ -17,15 +17,19 @@ if TYPE_CHECKING:
 class Summary(ResultTables):
     """A result, and what its tables do not say themselves.
 
-    `directions` are those of the metrics, in suite order, by canonical text; `rows` is the record's entry of
-    that name, and `searched` that of `find_slices`; `place` is the run folder as it should be shown.
+    `directions` are those of the metrics, in suite order, by canonical text; `totals` are those that grow with the
+    number of rows, so that slices of different sizes are not compared by them; `rows` is the record's entry of
+    that name, `searched` that of `find_slices` and `references` that of earlier runs; `place` is the run folder
+    as it should be shown.
     """
 
     name: str
     verdict: str
     directions: Mapping[str, str] = field(default_factory=dict)
+    totals: frozenset[str] = frozenset()
     rows: Mapping[str, Any] = field(default_factory=dict)
     searched: Mapping[str, Any] = field(default_factory=dict)
+    references: Mapping[str, Any] = field(default_factory=dict)
     level: float | None = None
     correction: str | None = None
     place: str | None = None
@@ -40,8 +44,10 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         name=suite.name,
         verdict=result.verdict,
         directions={metric.text: metric.direction for metric in suite.metrics},
+        totals=frozenset(metric.text for metric in suite.metrics if metric.additive),
         rows=result.record.get("rows", {}),
         searched=result.record.get("find_slices", {}),
+        references=result.record.get("references", {}),
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,
         place=place,

@@ -21,8 +21,10 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.results import first_rows
+from plmetrics.core.slice_texts import renamed
 from plmetrics.inference.kept import sharing
 from plmetrics.inference.paired_runs import PairedRuns
+from plmetrics.runs.data import data_of
 from plmetrics.runs.fingerprint import fingerprint, said_by
 from plmetrics.runs.meanings import misleading, read_elsewhere
 
@@ -36,7 +38,7 @@ SAME = 1e-9
 
 METRIC_KEYS = ("model", "slice_set", "slice", "metric", "class")
 GATE_KEYS = ("gate", "metric", "model", "slice_set", "slice")
-_OCCURRENCE = "@occurrence"
+_OCCURRENCE, _OCCURRENCES = "@occurrence", "@occurrences"
 _NOT_INDEPENDENT = (
     "their values are not independent, and smaller differences than the intervals say may be real"
 )
@@ -76,12 +78,13 @@ class Diff:
 def compare_runs(before: Outcome, after: Outcome) -> Diff:
     """Compare two results, row by row."""
     pairing = _Pairing(before, after)
-    metrics = _metrics(first_rows(before.metrics), first_rows(after.metrics), pairing)
+    old = renamed(before.metrics, after.metrics)
+    metrics = _metrics(first_rows(old), first_rows(after.metrics), pairing)
     return Diff(
         before=run_name(before),
         after=run_name(after),
         metrics=metrics,
-        gates=_gates(before.gates, after.gates),
+        gates=_gates(renamed(before.gates, after.gates), after.gates),
         verdicts=(before.verdict, after.verdict),
         notes=(
             *_notes(before, after),
@@ -108,7 +111,7 @@ class _Pairing:
 
     def __init__(self, before: Outcome, after: Outcome) -> None:
         self._runs = before, after
-        self._kept = before.kept, after.kept
+        self._kept = None if before.kept is None else before.kept.renamed(after.metrics), after.kept
         self._shared = sharing(self._kept[1], self._kept[0])
 
     def intervals(self, joined: pl.DataFrame) -> pl.DataFrame:
@@ -131,10 +134,10 @@ class _Pairing:
         """A word where runs are judged as independent that are not; `said`: also where they are paired."""
         if self._shared.paired:
             return ["both runs are of the same units: differences are paired"] if said else []
-        old, new = (_files(result) for result in self._runs)
-        if not judged or not (old & new or self._shared.words):
+        old, new = (data_of(result.record) for result in self._runs)
+        which = old.shared_files(new)
+        if not judged or not (which or self._shared.words):
             return []
-        which = "the same files" if old == new else "some of the same files"
         what = self._shared.words or f"both runs read {which}"
         hint = "; with uncertainty.keep: true in both they are paired" if None in self._kept else ""
         return [f"{what}: {_NOT_INDEPENDENT}{hint}"]
@@ -186,14 +189,16 @@ def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 
 def _keyed(frame: pl.DataFrame, keys: Sequence[str], held: Sequence[str]) -> pl.DataFrame:
-    """Keys, and what is compared; rows of equal keys (texts of slices may agree) are numbered."""
-    number = pl.int_range(pl.len()).over(keys).alias(_OCCURRENCE)
-    return frame.select(*keys, *held, pl.lit(value=True).alias("here")).with_columns(number)
+    """Keys, and what is compared; rows of equal keys (in older runs texts of slices may agree) are numbered."""
+    number, of = pl.int_range(pl.len()).over(keys), pl.len().over(keys)
+    return frame.select(*keys, *held, pl.lit(value=True).alias("here")).with_columns(
+        number.alias(_OCCURRENCE), of.alias(_OCCURRENCES)
+    )
 
 
 def _joined(old: pl.DataFrame, new: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Rows of either run: those of the new one in its order, then those that are gone."""
-    on = [*keys, _OCCURRENCE]
+    on = [*keys, _OCCURRENCE, _OCCURRENCES]
     own = [name for name in old.columns if name not in on]
     renamed = new.rename({name: f"{name}|b" for name in own})
     both = renamed.join(old, on=on, how="left", nulls_equal=True, maintain_order="left")
@@ -288,7 +293,3 @@ def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     ]
     data = [{k: v for k, v in said.get("data", {}).items() if k != "path"} for said in (one, other)]
     return [*keys, *(["data"] if data[0] != data[1] else [])]
-
-
-def _files(result: Outcome) -> frozenset[tuple[str, int]]:
-    return frozenset((str(file["path"]), int(file["bytes"])) for file in result.record.get("files", ()))

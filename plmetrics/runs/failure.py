@@ -6,10 +6,11 @@ The only place that maps exceptions to exit codes; the command line and the run 
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem
+from plmetrics.core.redaction import masked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ BUG = 1
 GATE_FAILED = 3
 INTERRUPTED = 130
 
+_LONGEST = 600
 _REFUSALS = frozenset(
     {
         errno.EACCES,
@@ -68,7 +70,9 @@ def failure_of(error: BaseException) -> Failure:
     130
     """
     if type(error) is not PlmetricsError and isinstance(error, PlmetricsError):
-        return Failure(error.exit_code, type(error).__name__, error.title, error.problems)
+        return Failure(
+            error.exit_code, type(error).__name__, error.title, tuple(map(_masked, error.problems))
+        )
     if isinstance(error, KeyboardInterrupt):
         return Failure(INTERRUPTED, "Interrupted", "interrupted", ())
     if isinstance(error, MemoryError):
@@ -77,13 +81,24 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         return _environment([Problem(os_message(error))])
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Failure(BUG, type(error).__name__, "plmetrics failed unexpectedly", (Problem(text),))
+    return Failure(BUG, type(error).__name__, "plmetrics failed unexpectedly", (_masked(Problem(text)),))
 
 
 def os_message(error: OSError) -> str:
     """The system's words and the file they are about, without the error number."""
     reason = (error.strerror or str(error) or type(error).__name__).lower()
     return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def _masked(problem: Problem) -> Problem:
+    """A problem without credentials in addresses, its words cut where they are endless."""
+    hint = None if problem.hint is None else _cut(masked(problem.hint))
+    return replace(problem, message=_cut(masked(problem.message)), hint=hint)
+
+
+def _cut(text: str) -> str:
+    """Both ends of a long text: a message may begin with an expression and end with what is wrong."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
 
 
 def _environment(problems: Sequence[Problem]) -> Failure:

@@ -6,6 +6,9 @@ import errno
 import json
 import math
 import os
+import re
+import secrets
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
@@ -18,15 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp", re.ASCII)
+_DAY = 24 * 60 * 60
 # Network and FUSE file systems may not let a directory be synced; the rename itself is still atomic there.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name in the same folder, sync it, and rename it into place."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Write a file under a temporary name of its own in the same folder, sync it, and rename it into place."""
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    created = temporary.open("xb")  # Never a file, or a link, that is there already.
     try:
-        with temporary.open("wb") as file:
+        with created as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -36,6 +42,34 @@ def write_atomic(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
+
+
+def remove_temporary(folder: Path) -> None:
+    """Remove the temporary files that killed processes left in a folder, once they are a day old."""
+    with suppress(OSError):
+        for path in folder.glob(".*.tmp"):
+            if _TEMPORARY.fullmatch(path.name) and is_old(path):
+                path.unlink()
+
+
+def is_old(path: Path) -> bool:
+    """Whether a file or folder was last changed more than a day ago; a link counts as itself."""
+    return time.time() - path.lstat().st_mtime > _DAY
+
+
+def lock_folder(folder: Path) -> int | None:
+    """A descriptor that locks a folder until it is closed; None where another process has it, or nobody can."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def sync_directory(directory: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.core.redaction import masked
 from plmetrics.suite.model import canonical
 
 if TYPE_CHECKING:
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from plmetrics.runs.outcome import Outcome
     from plmetrics.suite.model import Suite
-
-_USER = re.compile(r"(?<=://)[^/@\s]*@")
-_SIGNATURE = re.compile(r"([?&][\w.-]+=)[^&\s]+")
 
 
 def fingerprint(suite: Suite) -> str:
@@ -35,15 +32,6 @@ def said_by(result: Outcome) -> Mapping[str, Any]:
     """What the suite of a result says: as it was written, or else as it is."""
     stored: Mapping[str, Any] | None = result.record.get("suite")
     return as_said(result.suite) if stored is None else stored
-
-
-def masked(text: str) -> str:
-    """An address without user, password and the values in its query string.
-
-    >>> masked("s3://key:secret@bucket/day.parquet?token=abc")
-    's3://***@bucket/day.parquet?token=***'
-    """
-    return _SIGNATURE.sub(r"\1***", _USER.sub("***@", text)) if "://" in text else text
 
 
 def _masked(value: Any) -> Any:

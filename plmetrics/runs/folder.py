@@ -7,8 +7,11 @@ was killed leaves only the hidden folder.
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -19,10 +22,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
+from plmetrics.core.names import is_path
 from plmetrics.core.results import TABLES
-from plmetrics.runs.failure import failure_of, verdict_exit_code
-from plmetrics.runs.files import environment_faults, json_bytes, sync_directory, write_atomic
+from plmetrics.runs.failure import failure_of, os_message, verdict_exit_code
+from plmetrics.runs.files import (
+    environment_faults,
+    is_old,
+    json_bytes,
+    lock_folder,
+    remove_temporary,
+    sync_directory,
+    write_atomic,
+)
 from plmetrics.runs.record import SCHEMA_VERSION, build, versions
+from plmetrics.suite.findings import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +47,9 @@ if TYPE_CHECKING:
 
 RECORD = "run.json"
 LATEST = "latest.json"
+RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}", re.ASCII)
+"""The name of a run: when it began, and a number that tells it from others of that second."""
+
 _LONGEST_NAME = 150
 
 
@@ -50,6 +66,7 @@ class RunFolder:
         self.ended = False
         self._home = home
         self._work = work_folder(home, run_id)
+        self._lock = lock_folder(self._work)
         self._started = datetime.now(UTC)
         self._clock = time.monotonic()
 
@@ -65,11 +82,13 @@ class RunFolder:
         home = directory / name
         with environment_faults("the run folder cannot be created"):
             home.mkdir(parents=True, exist_ok=True)
+            _clean(home)
             run = cls(home, _claim(home))
             try:
                 run._write_record({"name": name, "status": "running", **_process(), "versions": versions()})
             except BaseException:
                 shutil.rmtree(run._work, ignore_errors=True)
+                run._unlock()
                 raise
         return run
 
@@ -89,8 +108,8 @@ class RunFolder:
             The record, as it stands in run.json.
 
         Raises:
-            EnvironmentFault: the system refuses; the folder is then still hidden, unless only `latest.json`
-                could not be replaced, which the message says.
+            EnvironmentFault: the system refuses; the folder is then still hidden. What goes wrong once it is in
+                sight is a warning.
         """
         with environment_faults("the results cannot be written"):
             tables = {name: self._write_table(name, getattr(result, name)) for name in TABLES}
@@ -102,7 +121,6 @@ class RunFolder:
             outcome = {"status": "complete", "exit_code": verdict_exit_code(result.verdict), "tables": tables}
             self._write_record(build(result.suite, result.verdict, result.record) | outcome)
             self._end()
-        self._point()
         return self.record
 
     def fail(self, exit_code: int, message: str, problems: Sequence[Problem] = (), error: str = "") -> Path:
@@ -119,7 +137,6 @@ class RunFolder:
             said = [_problem(problem) for problem in problems]
             self._write_record({"name": self._home.name, **outcome, "problems": said, "versions": versions()})
             self._end()
-        self._point()
         return self.path
 
     def __enter__(self) -> Self:
@@ -130,17 +147,24 @@ class RunFolder:
     ) -> None:
         if self.ended:
             return
+        try:
+            self._record_failure(error)
+        finally:
+            self._unlock()
+
+    def _record_failure(self, error: BaseException | None) -> None:
         failure = failure_of(error or RuntimeError("the run ended without results"))
         # The error on its way out matters more than one of the record about it.
         with suppress(EnvironmentFault):
             self.fail(failure.exit_code, failure.message, failure.problems, failure.error)
 
-    def _write_table(self, name: str, frame: pl.DataFrame) -> dict[str, int]:
+    def _write_table(self, name: str, frame: pl.DataFrame) -> dict[str, int | str]:
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         content = buffer.getvalue()
         write_atomic(self._work / table_file(name), content)
-        return {"rows": frame.height, "bytes": len(content)}
+        found = hashlib.sha256(content).hexdigest()
+        return {"rows": frame.height, "bytes": len(content), "sha256": found}
 
     def _write_record(self, body: Mapping[str, Any]) -> None:
         times: dict[str, Any] = {"started": _stamp(self._started)}
@@ -155,13 +179,33 @@ class RunFolder:
     def _end(self) -> None:
         os.replace(self._work, self.path)  # noqa: PTH105
         self.ended = True
+        self._unlock()
+        warnings = []
+        for step, words in ((self._sync, "its folder cannot be synced"), (self._point, f"not in {LATEST}")):
+            try:
+                step()
+            except OSError as error:
+                warnings.append(f"the run is in {self.path}, but {words}: {os_message(error)}")
+        if warnings:
+            self.record["warnings"] = [*self.record.get("warnings", ()), *warnings]
+
+    def _sync(self) -> None:
         sync_directory(self._home)
 
     def _point(self) -> None:
+        """Let latest.json name this run, unless one that ended meanwhile is named there."""
+        with suppress(OSError, ValueError, AttributeError, TypeError, RecursionError):
+            finished = json.loads((self._home / LATEST).read_bytes()).get("finished")
+            if self.record["finished"] < finished <= _stamp(datetime.now(UTC)):
+                return
         keys = ("schema_version", "run_id", "status", "exit_code", "verdict", "finished")
         pointer = {key: self.record.get(key) for key in keys} | {"folder": self.run_id}
-        with environment_faults(f"the run is in {self.path}, but {LATEST} cannot be replaced"):
-            write_atomic(self._home / LATEST, json_bytes(pointer))
+        write_atomic(self._home / LATEST, json_bytes(pointer))
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
 def work_folder(home: Path, run_id: str) -> Path:
@@ -212,6 +256,10 @@ def resolve_output(folder: Path, directory: str, name: str, override: str | Path
     check_name(name)
     chosen = (folder / _home(directory)) if override is None else _home(override)
     path = ("output", "directory") if override is None else ()
+    if not is_path(str(chosen)):
+        raise ConfigError(
+            Problem(f"{shown(str(override or directory))} cannot be the name of a directory", path)
+        )
     standing = next(place for place in (chosen / name, *(chosen / name).parents) if place.exists())
     if not standing.is_dir():
         subject = "" if override is None else "--output: "
@@ -233,6 +281,19 @@ def _home(path: str | Path) -> Path:
     with suppress(RuntimeError):
         return Path(path).expanduser()
     return Path(path)
+
+
+def _clean(home: Path) -> None:
+    """Remove what killed runs left, once it is a day old: a run that is still at work holds the lock of its folder."""
+    remove_temporary(home)
+    for work in home.glob(".*.partial"):
+        with suppress(OSError):
+            if not RUN_ID.fullmatch(work.name[1 : -len(".partial")]) or not is_old(work):
+                continue
+            lock = lock_folder(work)
+            if lock is not None:
+                shutil.rmtree(work, ignore_errors=True)
+                os.close(lock)
 
 
 def _claim(home: Path) -> str:

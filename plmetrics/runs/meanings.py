@@ -68,7 +68,11 @@ def _named(entries: Any) -> dict[str, Any]:
     """Entries by name; of a list those that are more than a name."""
     if isinstance(entries, dict):
         return entries
-    return {entry["name"]: entry for entry in entries if isinstance(entry, dict) and "name" in entry}
+    return {
+        entry["name"]: entry
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str)
+    }
 
 
 def _differences(old: Any, new: Any, place: str) -> Iterator[str]:

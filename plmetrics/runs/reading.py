@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.results import ALWAYS, TABLES, ResultTables
-from plmetrics.runs.folder import LATEST, RECORD, table_file
+from plmetrics.runs.folder import LATEST, RECORD, check_name, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
+from plmetrics.runs.shapes import POINTER, Shape, misfit
+from plmetrics.runs.shapes import RECORD as RECORD_SHAPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 _KEYS = frozenset({"model", "slice_set", "slice", "metric", "gate", "verdict", "value", "status"})
 _WHERE = "name a run folder, its run.json, or the folder of a suite's runs (the one with latest.json)"
 
+_SHOWN = 200
 _UNFINISHED = "it is still running, or was killed"
 
 
@@ -49,12 +55,17 @@ class StoredRun:
         """One result table; a failed run has none.
 
         Raises:
-            RunFault: the table is absent or cannot be read.
+            RunFault: the table is absent, cannot be read, or is not as it was written.
         """
         path = self.folder / table_file(name)
         try:
-            return pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
+            content = path.read_bytes()
+            # Records of earlier versions have no hash.
+            expected = self.record.get("tables", {}).get(name, {}).get("sha256")
+            if expected is not None and hashlib.sha256(content).hexdigest() != expected:
+                raise RunFault(Problem(f"{path} is damaged: it does not fit its hash in {RECORD}"))
+            return pl.read_parquet(io.BytesIO(content))
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = str(error).strip().split("\n")[0]
             raise RunFault(Problem(f"{path} cannot be read: {reason}")) from error
 
@@ -141,21 +152,64 @@ def read_run(path: Path) -> StoredRun:
     folder = path.parent if path.name in {RECORD, LATEST} else path
     if not folder.is_dir():
         raise RunFault(Problem(f"{folder}: no such folder", hint=_WHERE))
-    pointer = folder / LATEST
-    if path.name != RECORD and pointer.is_file():
-        folder = folder / str(_json(pointer).get("folder"))
+    if path.name != RECORD and (folder / LATEST).is_file():
+        folder = _pointed(folder / LATEST)
     if not (folder / RECORD).is_file():
         if any(folder.glob(".*.partial")):
             raise RunFault(Problem(f"{folder}: no run in it has ended", hint=_UNFINISHED))
         raise RunFault(Problem(f"{folder} is not a run folder: it has no {RECORD}", hint=_WHERE))
-    record = _json(folder / RECORD)
-    if record.get("status") not in {"complete", "failed"} or folder.name.endswith(".partial"):
-        raise RunFault(Problem(f"{folder} is not a run that has ended", hint=_UNFINISHED))
+    record = read_record(folder)
     for name, facts in record.get("tables", {}).items():
         table = folder / table_file(name)
         if not table.is_file() or table.stat().st_size != facts["bytes"]:
             raise RunFault(Problem(f"{table} is absent or not as it was written"))
     return StoredRun(folder, record)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """The record of a run that has ended; its tables are not looked at.
+
+    Raises:
+        RunFault: it cannot be read, is none, or the run has not ended.
+    """
+    record = _json(folder / RECORD)
+    if record.get("status") not in ("complete", "failed") or folder.name.endswith(".partial"):
+        raise RunFault(Problem(f"{folder} is not a run that has ended", hint=_UNFINISHED))
+    _check(folder / RECORD, record, RECORD_SHAPE)
+    try:
+        ended_at(record)
+    except (ValueError, OverflowError) as error:
+        msg = f"{folder / RECORD} is not as plmetrics writes it: finished is no time"
+        raise RunFault(Problem(msg)) from error
+    return record
+
+
+def ended_at(record: Mapping[str, Any]) -> datetime:
+    """When a run ended, by its record.
+
+    Raises:
+        ValueError: it says no such moment.
+    """
+    moment = datetime.fromisoformat(record["finished"])
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _pointed(pointer: Path) -> Path:
+    """The run folder that latest.json names, beside it."""
+    content = _json(pointer)
+    _check(pointer, content, POINTER)
+    name = str(content["folder"])
+    try:
+        check_name(name)
+    except ConfigError as error:
+        raise RunFault(Problem(f"{pointer} names no run beside it: {name[:_SHOWN]!r}")) from error
+    return pointer.parent / name
+
+
+def _check(path: Path, content: Mapping[str, Any], shape: Shape) -> None:
+    words = misfit(content, shape)
+    if words is not None:
+        raise RunFault(Problem(f"{path} is not as plmetrics writes it: {words[:_SHOWN]}"))
 
 
 def _failed(run: StoredRun) -> RunFault:
@@ -191,7 +245,7 @@ def _metrics(task: str, written: Sequence[Any]) -> tuple[Metric, ...]:
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunFault(Problem(f"{path} cannot be read: {error}")) from error
     if not isinstance(content, dict):
         raise RunFault(Problem(f"{path} is not a record of a run"))

@@ -8,8 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.hashing import HASH_VERSION
+from plmetrics.core.redaction import masked
 from plmetrics.runs.files import plain
-from plmetrics.runs.fingerprint import as_said, fingerprint, masked
+from plmetrics.runs.fingerprint import as_said, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from plmetrics.core.errors import DataError, EnvironmentFault, Problem
+from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError, Problem
+from plmetrics.engine.budget import machine_budget
 from plmetrics.runs.failure import os_message
-from plmetrics.runs.files import environment_faults, write_atomic
-from plmetrics.states.saved import FORMAT, Head
+from plmetrics.runs.files import environment_faults, remove_temporary, write_atomic
+from plmetrics.runs.folder import check_name
+from plmetrics.runs.shapes import HEAD, misfit
+from plmetrics.states.saved import READ, Head
 from plmetrics.table.files import shown_path
+from plmetrics.table.formats.footer import FooterError, footer_rows, read_footer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 ENDING = ".state"
@@ -26,6 +30,9 @@ DRIFT_STATE = f"drift{ENDING}"
 _HEAD, _CONTENT = "plmetrics.state", "plmetrics.content"
 _AT_ONCE = 1 << 24
 _MAGIC = b"PAR1"
+_AGAIN = "write it again from the rows"
+_SHOWN = 200
+_VALUE = 8
 
 
 class StateFault(DataError):  # noqa: N818
@@ -56,8 +63,13 @@ def _mark(text: str) -> str:
 
 
 def state_path(output: Path, name: str, content: str) -> Path:
-    """Where a state goes: the file that is named, or one of its own in the folder that is."""
+    """Where a state goes: the file that is named, or one of its own in the folder that is.
+
+    Raises:
+        ConfigError: the name of its suite cannot be that of a file.
+    """
     if output.is_dir() or output.suffix != ENDING:
+        check_name(name)
         return output / f"{name}-{content[:12]}{ENDING}"
     return output
 
@@ -80,6 +92,7 @@ def write_state(output: Path, head: Head, table: pl.DataFrame) -> tuple[Path, st
     path = state_path(output, head.name, found)
     with environment_faults(f"the state {shown_path(path)} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
+        remove_temporary(path.parent)
         write_atomic(path, content)
     return path, found
 
@@ -101,39 +114,6 @@ def state_files(paths: Iterable[Path]) -> Iterator[Path]:
         yield from found
 
 
-@contextmanager
-def unchanged(paths: Sequence[Path]) -> Iterator[None]:
-    """Read some states, which must be there and the same until all are read.
-
-    Raises:
-        StateFault: one was removed or replaced meanwhile.
-    """
-    before = {path: _stamp(path) for path in paths}
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        _check_stamps(before)
-        raise
-    _check_stamps(before)
-
-
-def _check_stamps(before: Mapping[Path, tuple[int, ...] | None]) -> None:
-    changed = [path for path, stamp in before.items() if _stamp(path) != stamp]
-    if changed:
-        more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
-        msg = f"{shown_path(changed[0])}{more} was removed or replaced while it was merged"
-        raise StateFault(Problem(msg, hint="merge again when no job writes to these files"))
-
-
-def _stamp(path: Path) -> tuple[int, ...] | None:
-    """What tells a file from the one that takes its place; None where there is none."""
-    try:
-        told = path.stat()
-    except OSError:
-        return None
-    return told.st_ino, told.st_size, told.st_mtime_ns
-
-
 def read_head(path: Path) -> tuple[Head, str]:
     """What a state says of itself, after a look at all of its content; and the hash of that.
 
@@ -149,8 +129,10 @@ def read_head(path: Path) -> tuple[Head, str]:
     text, content = metadata[_HEAD], metadata[_CONTENT]
     if _hash(path, content, _mark(text)) != content:
         msg = f"{path} is damaged: its content does not fit its hash"
-        raise StateFault(Problem(msg, hint="write it again from the rows"))
-    return _head(path, text), content
+        raise StateFault(Problem(msg, hint=_AGAIN))
+    head = _head(path, text)
+    _check_rows(path, head)
+    return head, content
 
 
 def _metadata(path: Path) -> dict[str, Any]:
@@ -159,7 +141,7 @@ def _metadata(path: Path) -> dict[str, Any]:
             ends = file.read(4), file.seek(max(path.stat().st_size - 4, 0)), file.read(4)
         if (ends[0], ends[2]) != (_MAGIC, _MAGIC):
             msg = f"{path} is truncated, or no state: it does not begin and end as a parquet file does"
-            raise StateFault(Problem(msg, hint="write it again from the rows"))
+            raise StateFault(Problem(msg, hint=_AGAIN))
         return dict(pl.read_parquet_metadata(path))
     except (FileNotFoundError, IsADirectoryError) as error:
         raise StateFault(
@@ -169,7 +151,7 @@ def _metadata(path: Path) -> dict[str, Any]:
         raise EnvironmentFault(Problem(f"{path} cannot be read: {os_message(error)}")) from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         msg = f"{path} is damaged: its footer cannot be read"
-        raise StateFault(Problem(msg, hint="write it again from the rows")) from error
+        raise StateFault(Problem(msg, hint=_AGAIN)) from error
 
 
 def _hash(path: Path, content: str, mark: str) -> str:
@@ -183,11 +165,75 @@ def _hash(path: Path, content: str, mark: str) -> str:
 
 
 def _head(path: Path, text: str) -> Head:
-    from json import loads
+    from json import dumps, loads
 
-    said = loads(text)
-    if said.get("format") != FORMAT:
-        made = said.get("versions", {}).get("plmetrics", "?")
-        msg = f"{path} is of format {said.get('format')} (plmetrics {made}), and this version reads format {FORMAT}"
+    try:
+        content = loads(text)
+        dumps(content, allow_nan=False)  # a merged state says it again
+    except (ValueError, RecursionError) as error:
+        raise StateFault(
+            Problem(f"{path} is no state: what it says of itself is no JSON", hint=_AGAIN)
+        ) from error
+    if isinstance(content, dict) and content.get("format") not in READ:
+        versions = content.get("versions")
+        writer = versions.get("plmetrics", "?") if isinstance(versions, dict) else "?"
+        version = f"format {str(content.get('format'))[:_SHOWN]} (plmetrics {str(writer)[:_SHOWN]})"
+        msg = f"{path} is of {version}, and this version reads formats {' and '.join(map(str, READ))}"
         raise StateFault(Problem(msg, hint="write it again from the rows with this version"))
-    return Head.read(said)
+    words = misfit(content, HEAD)
+    unknown = [] if words else [key for key in content if f"{key}!" not in HEAD]
+    if words or unknown:
+        raise _not_as_written(path, words or f"'{unknown[0]}' is not known")
+    try:
+        check_name(content["name"])
+    except ConfigError as error:
+        raise _not_as_written(path, f"its name is {content['name']!r}") from error
+    return Head.read(content)
+
+
+def _check_rows(path: Path, head: Head) -> None:
+    """See that a table has the rows that its head tells of, and room in memory, before any is read."""
+    try:
+        with path.open("rb") as file:
+            rows = footer_rows(read_footer(file))
+    except FooterError as error:
+        raise _not_as_written(path, str(error)) from error
+    columns = pl.read_parquet_schema(path)
+    expected = sum(part.rows for part in head.parts)
+    if rows != expected or any(part.rows < 0 for part in head.parts):
+        raise _not_as_written(path, f"it has {rows:,} rows, and tells of {expected:,}")
+    absent = {name for part in head.parts for name in part.columns} - set(columns)
+    if absent:
+        raise _not_as_written(path, f"it has no column '{min(absent)}'")
+    # What drift counts is of slice sets of its own.
+    numbers = [(number, part.kind.startswith("drift")) for part in head.parts for number in part.sets]
+    if any(number < 0 or (number >= len(head.sets) and not drift) for number, drift in numbers):
+        raise _not_as_written(path, "a part is of a slice set that is not there")
+    size, room = rows * len(columns) * _VALUE, machine_budget()
+    if size > room:
+        msg = f"{path} takes {size / 1e9:.1f} GB of memory, and there are {room / 1e9:.1f} GB"
+        raise StateFault(Problem(msg, hint="merge it on a larger machine, or write states of fewer rows"))
+
+
+@contextmanager
+def as_written(places: Iterable[str]) -> Iterator[None]:
+    """Read what some state files hold, which others may have made: what does not fit together is their fault.
+
+    Raises:
+        StateFault: in place of the errors that come of numbers and names that lead nowhere.
+    """
+    files = list(places)
+    try:
+        yield
+    except (Exception, pl.exceptions.PanicException) as error:
+        in_words = isinstance(error, PlmetricsError) and type(error) is not PlmetricsError
+        if not files or in_words or isinstance(error, (OSError, MemoryError)):
+            raise
+        more = f", or one of {len(files) - 1} more," if len(files) > 1 else ""
+        msg = f"{files[0]}{more} is not as plmetrics writes it: {type(error).__name__} while it was read"
+        hint = f"{_AGAIN}; if that does not help, it is a bug in plmetrics: --debug shows where"
+        raise StateFault(Problem(msg, hint=hint)) from error
+
+
+def _not_as_written(path: Path, words: str) -> StateFault:
+    return StateFault(Problem(f"{path} is not as plmetrics writes it: {words[:_SHOWN]}", hint=_AGAIN))

@@ -4,12 +4,16 @@ An area's standard error is blind to the order inside a bin, so bins must be sma
 rows, by positives, and, for average precision, ever smaller towards the highest scores, where each positive moves
 it. A slice whose scores lie close together would fall into few bins of edges made for the whole table. A set of one
 slice, as `overall` is, has finer bins: differences of models that hardly differ live on the order inside bins.
+
+A score that many rows share has a bin of its own. Several edges fall on it: one of them stays, and the others close
+such bins, those of most rows first. An operating point moves into a bin of several scores little by little, into one
+of a single score as a whole.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,21 +37,39 @@ def coarse_edges(score: Array, positive: NDArray[np.bool_], offsets: Codes) -> A
     """The edges of each slice's bins `[slice, bin - 1]`, ascending.
 
     The bin of a score is the number of edges at or below it. Rows lie slice after slice, each ascending by score;
-    a bin holds at most about 1/48 of the rows, 1/48 of the positives, and close to the top a single positive.
+    a bin of several scores holds at most about 1/48 of the rows, 1/48 of the positives, and close to the top a single
+    positive.
     """
     by_rows, by_positives, near_top = map(_shares, _parts(len(offsets) - 1))
-    members = np.flatnonzero(positive)
+    starts, members = distinct_starts(score, offsets), np.flatnonzero(positive)
+    if len(starts) == 0:
+        return np.zeros((len(offsets) - 1, coarse_number(len(offsets) - 1) - 1))
     held = np.searchsorted(members, offsets)
-    edges = np.concatenate(
+    members = members if len(members) else offsets[:1]
+    rows = np.hstack(
         [
-            _from_top(score, offsets, lambda rows: rows * by_rows),
-            _from_top(score[members], held, lambda rows: rows * by_positives),
-            _from_top(score[members], held, lambda rows: (1.0 + rows) ** near_top - 1.0),
-        ],
-        axis=1,
+            _from_top(offsets, lambda rows: rows * by_rows),
+            members.take(_from_top(held, lambda rows: rows * by_positives), mode="clip"),
+            members.take(_from_top(held, lambda rows: (1.0 + rows) ** near_top - 1.0), mode="clip"),
+        ]
     )
-    edges.sort(axis=1)
-    return edges
+    first, end = (np.searchsorted(starts, part)[:, None] for part in (offsets[:-1], offsets[1:]))
+    opened = np.clip(np.searchsorted(starts, rows, side="right") - 1, first, end - 1)
+    opened.sort(axis=1)
+    after = np.append(starts, len(score))[opened + 1]
+    edges = _closed(opened, after - starts[opened], first, end)
+    return score.take(starts.take(edges, mode="clip"))
+
+
+def distinct_starts(score: Array, offsets: Codes) -> Codes:
+    """The first row of each distinct score of each slice; rows lie slice after slice, each ascending by score."""
+    if len(score) == 0:
+        return np.zeros(0, dtype=np.int64)
+    change = np.empty(len(score), dtype=np.bool_)
+    change[0] = True
+    np.not_equal(score[1:], score[:-1], out=change[1:])
+    change[offsets[:-1][np.diff(offsets) > 0]] = True
+    return np.flatnonzero(change)
 
 
 def coarse_bins(score: Array, offsets: Codes, edges: Array) -> NDArray[np.uint16]:
@@ -66,10 +88,60 @@ def coarse_of_fine(fine: Array, slices: int) -> NDArray[np.uint16]:
         slices: number of slices in the whole set.
     """
     by_rows, by_positives, near_top = _parts(slices)
-    rows, (above, total) = _above(fine[..., 0] + fine[..., 1]), _above(fine[..., 1])
+    mass = fine[..., 0] + fine[..., 1]
+    rows, (above, total) = _above(mass), _above(fine[..., 1])
     from_top = _place(*rows, by_rows) + _place(above, total, by_positives)
     from_top += _place(np.log1p(above), np.log1p(total), near_top)
-    return (coarse_number(slices) - 1 - from_top).astype(np.uint16)
+    steps = np.arange(1, coarse_number(slices))
+    out = np.zeros(mass.shape, dtype=np.uint16)
+    for own, row, bins in zip(mass, coarse_number(slices) - 1 - from_top, out, strict=True):
+        occupied = np.flatnonzero(own)
+        if len(occupied):
+            opened = np.searchsorted(row[occupied], steps)[None]
+            edges = _closed(opened, own[occupied[opened]], np.zeros((1, 1), dtype=np.int64), len(occupied))
+            np.cumsum(np.bincount(occupied[edges[0]], minlength=len(bins)), out=bins)
+    return out
+
+
+def bins_of_places(edges: Codes, size: int) -> NDArray[np.uint16]:
+    """The bin of each of so many places, by the edges at or below it: `[slice, place]`."""
+    every = np.arange(size)
+    out = np.empty((len(edges), size), dtype=np.uint16)
+    for own, row in zip(out, edges, strict=True):
+        own[:] = np.searchsorted(row, every, side="right")
+    return out
+
+
+def tied_bins(code: Codes, bins: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.bool_]:
+    """Which coarse bins hold a single score, or none `[slice, bin]`, from the slice and the bin of each score."""
+    scores = np.bincount(code * shape[1] + bins, minlength=shape[0] * shape[1])
+    return (scores <= 1).reshape(shape)
+
+
+def _closed(opened: Codes, mass: Array, lowest: Codes, end: Codes | int) -> Codes:
+    """The edges of some slices `[slice, edge]`, ascending: each score that opens a bin once, and where bins close.
+
+    A bin is closed by the score after the one that opens it. As many are closed as there are edges that open no bin
+    of their own, those of most rows first, from the top among equals.
+
+    Args:
+        opened: numbers of the scores that open a bin, ascending.
+        mass: how many rows have each of them.
+        lowest: the number of the lowest score of each slice `[slice, 1]`.
+        end: the number after that of its highest.
+    """
+    following = np.hstack([opened[:, 1:], np.broadcast_to(end, lowest.shape)])
+    last = opened != following
+    once = np.where(last, opened, lowest)
+    closable = last & (opened + 1 < following)
+    order = np.argsort(np.where(closable, -mass, 1.0)[:, ::-1], axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
+    spare = np.sum(once == lowest, axis=1, keepdims=True)
+    closing = np.where(closable & (rank[:, ::-1] < spare), opened + 1, lowest)
+    edges = np.hstack([once, closing])
+    edges.sort(axis=1)
+    return edges[:, opened.shape[1] :]
 
 
 def _parts(slices: int) -> tuple[int, int, int]:
@@ -83,12 +155,11 @@ def _shares(parts: int) -> Array:
     return np.arange(1, parts) / parts
 
 
-def _from_top(score: Array, offsets: Codes, ranks: Callable[[Array], Array]) -> Array:
-    """The scores at some ranks of each slice, counted from its highest."""
+def _from_top(offsets: Codes, ranks: Callable[[Array], Array]) -> Codes:
+    """The places of some ranks of each slice, counted from its end."""
     sizes = np.diff(offsets)[:, None]
     rank = np.ceil(ranks(sizes.astype(np.float64))).astype(np.int64)
-    index = offsets[1:, None] - np.clip(rank, 1, np.maximum(sizes, 1))
-    return score[np.clip(index, 0, len(score) - 1)] if len(score) else np.zeros(index.shape)
+    return offsets[1:, None] - np.clip(rank, 1, np.maximum(sizes, 1))
 
 
 def _above(mass: Array) -> tuple[Array, Array]:

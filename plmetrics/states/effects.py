@@ -16,6 +16,8 @@ from plmetrics.states.scores import SlicedRows, grouped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from plmetrics.core.segments import Segments
     from plmetrics.states.coarse import Array, Codes
     from plmetrics.states.scores import Binning, OrderedRows
@@ -92,6 +94,10 @@ class SlicedEffects:
     def coarse_scores(self) -> Array:
         """Weighted mean score of the rows in each coarse bin `[slice, bin]`."""
         return self.arms.coarse_scores()
+
+    def coarse_ties(self) -> NDArray[np.bool_]:
+        """Whether all rows of a coarse bin have one score `[slice, bin]`."""
+        return self.arms.coarse_ties()
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels and the sum of scores of fixed bins: `[slice, block, bin, channel]`, a few slices at a time."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
+from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import Rows, View
 
 if TYPE_CHECKING:
@@ -32,12 +33,19 @@ class Summed(Protocol):
 def sum_expressions(metric: Summed, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> View:
     """The atoms of a metric as aggregations, ready for `finalise`."""
     rows, weight = _canonical(label, score, weight)
-    rows = replace(rows, centres={value.key: value.build(rows).mean() for value in metric.centres()})
+    centres = {value.key: _mean(value.build(rows), weight) for value in metric.centres()}
+    rows = replace(rows, centres=centres)
     arrays: dict[str, Any] = _totals(rows, weight, binary=metric.task == "binary")
+    arrays |= {centre_name(key): centre for key, centre in centres.items()}
     for name, part in metric.atoms().items():
         assert not isinstance(part, tuple), "only metrics of single sums have an expression form"
         arrays[name] = part.aggregate(rows, weight).cast(pl.Float64)
     return View(arrays)
+
+
+def _mean(value: pl.Expr, weight: pl.Expr | None) -> pl.Expr:
+    """The mean of the rows that count: a row of weight 0 moves no centre."""
+    return value.mean() if weight is None else (value * weight).sum() / weight.sum()
 
 
 def point_expression(

@@ -16,7 +16,7 @@ import numpy as np
 
 from plmetrics.core.exact_sums import Parts
 from plmetrics.core.segments import Segments
-from plmetrics.states.coarse import Array, Codes, coarse_number
+from plmetrics.states.coarse import Array, Codes, coarse_number, tied_bins
 from plmetrics.states.scores import CLASSES, Binning
 
 if TYPE_CHECKING:
@@ -295,13 +295,17 @@ def rolled_up(counts: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class SlicedGrid:
-    """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them."""
+    """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them.
+
+    `coarse` gives the coarse bin of each fine one `[slice, bin]`.
+    """
 
     edges: Array
     slices: int
     fine: Array
     parts: Callable[[Bins], Iterator[tuple[int, int, Array]]]
     weighted: bool
+    coarse: Callable[[], NDArray[np.uint16]]
     channels: ClassVar[tuple[str, ...]] = CLASSES
 
     @property
@@ -336,6 +340,12 @@ class SlicedGrid:
     def coarse_scores(self) -> Array:
         """A grid holds counts alone: metrics that read scores are refused before."""
         raise NotImplementedError
+
+    def coarse_ties(self) -> NDArray[np.bool_]:
+        """Whether all rows of a coarse bin are in one fine bin, which counts as one score `[slice, bin]`."""
+        coarse = self.coarse()
+        code, bins = np.nonzero(self.fine.any(axis=2))
+        return tied_bins(code, coarse[code, bins], (self.slices, int(coarse.max(initial=0)) + 1))
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels of fixed bins by block."""

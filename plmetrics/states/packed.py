@@ -127,6 +127,10 @@ class SlicedPacked(ExactPoints):
         """Mean score of the rows in each coarse bin."""
         return self.ordered.coarse_scores()
 
+    def coarse_ties(self) -> NDArray[np.bool_]:
+        """Whether all rows of a coarse bin have one score."""
+        return self.ordered.coarse_ties()
+
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels of fixed bins by block."""
         if blocks == 1 or self.source.block is None:

@@ -204,6 +204,11 @@ class SlicedPoints(ExactPoints):
         """Counts have no scores."""
         raise NotImplementedError
 
+    def coarse_ties(self) -> NDArray[np.bool_]:
+        """Whether all rows of a coarse bin are in one fine bin."""
+        assert self.counted is not None
+        return self.counted.coarse_ties()
+
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels of fixed bins by block."""
         assert self.counted is not None

@@ -6,20 +6,26 @@ Exact sums come from two sorts. Replicates come from the joint distribution on a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.threads import each
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plmetrics.states.pairs import SlicedPairs
+    from plmetrics.states.pairs import Pairs, SlicedPairs
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+_MANY = 10_000
+"""So many rows of a slice are ranked sooner by themselves than with those of others."""
 
 BINS = 32
 """Bins of ranks on each side, for replicates."""
@@ -34,43 +40,76 @@ class _Side:
     tied: Array
 
 
-def rank_view(pairs: SlicedPairs) -> View:
+def rank_view(pairs: SlicedPairs, *, pairwise: bool = True) -> View:
     """What rank correlations read, exactly: `[slice]` arrays.
 
-    `weight`; `concordance` is the weight of concordant less that of discordant pairs; `prediction_untied` and
-    `label_untied` that of the pairs whose predictions, or labels, differ; `rank_product`, `prediction_square` and
-    `label_square` are the second moments of the middle ranks.
+    `weight`; `prediction_untied` and `label_untied`, the weight of the pairs whose predictions, or labels, differ;
+    `rank_product`, `prediction_square` and `label_square`, the second moments of the middle ranks; with `pairwise`
+    also `concordance`, the weight of concordant less that of discordant pairs.
     """
+    if not pairwise and all(part.weight is None and len(part.label) >= _MANY for part in pairs):
+        return _view_of_ranks(pairs)
     code, weight = pairs.code(), pairs.weights()
     slices = len(pairs.parts)
-    total = np.bincount(code, weights=weight, minlength=slices)
-    score = np.concatenate([part.score for part in pairs]) if slices else np.zeros(0)
-    label = np.concatenate([part.label for part in pairs]) if slices else np.zeros(0)
-    predicted, actual = (_side(code, values, weight, slices) for values in (score, label))
-    both = np.bincount(_numbered(code, predicted.group, actual.group), weights=weight)
-    members = np.zeros(len(both), dtype=np.int64)
-    members[_numbered(code, predicted.group, actual.group)] = code
-    tied = np.bincount(members, weights=both**2, minlength=slices) if len(code) else np.zeros(slices)
-    pairs_untied = (total**2 - predicted.tied - actual.tied + tied) / 2.0
-    concordant = _concordant(code, predicted.group, actual.group, weight, slices)
+    sizes = np.array([len(part.label) for part in pairs], dtype=np.int64)
+    total = _sums(weight, sizes)
+    sides = [
+        np.concatenate([getattr(part, name) for part in pairs]) if slices else np.zeros(0)
+        for name in ("score", "label")
+    ]
+    predicted, actual = each(partial(_side, code, weight, slices), sides)
     middle = (total / 2.0)[code]
     x, y = predicted.middle - middle, actual.middle - middle
 
     def moment(values: Array) -> Array:
-        return _totals(code, weight * values, slices)
+        return _sums(weight * values, sizes)
 
-    return View(
-        {
-            "weight": total,
-            "n": total,
-            "concordance": 2.0 * concordant - pairs_untied,
-            "prediction_untied": (total**2 - predicted.tied) / 2.0,
-            "label_untied": (total**2 - actual.tied) / 2.0,
-            "rank_product": moment(x * y),
-            "prediction_square": moment(x * x),
-            "label_square": moment(y * y),
-        }
+    view = {
+        "weight": total,
+        "n": total,
+        "prediction_untied": (total**2 - predicted.tied) / 2.0,
+        "label_untied": (total**2 - actual.tied) / 2.0,
+        "rank_product": moment(x * y),
+        "prediction_square": moment(x * x),
+        "label_square": moment(y * y),
+    }
+    if pairwise:
+        view["concordance"] = _concordance(code, weight, total, predicted, actual)
+    return View(view)
+
+
+def _view_of_ranks(pairs: SlicedPairs) -> View:
+    """The same of large slices whose rows count once and are not compared in pairs: one slice after another.
+
+    The square of a side is 0 exactly where all of its values tie, and stands for its untied pairs as well.
+    """
+    total = np.array([float(len(part.label)) for part in pairs])
+    product, predicted, actual = np.array([_moments(part) for part in pairs]).reshape(-1, 3).T
+    view = {"weight": total, "n": total, "rank_product": product}
+    view |= {"prediction_square": predicted, "prediction_untied": predicted}
+    return View(view | {"label_square": actual, "label_untied": actual})
+
+
+def _moments(part: Pairs) -> tuple[float, float, float]:
+    """Sums of products of the middle ranks about their mean: of both sides, of predictions, of labels."""
+    mean = (len(part.label) + 1) / 2.0
+    x, y = (
+        pl.Series(side + 0.0).rank("average").to_numpy() - mean  # adding 0 makes the two zeros one
+        for side in (part.score, part.label)
     )
+    return float((x * y).sum()), float((x * x).sum()), float((y * y).sum())
+
+
+def _concordance(code: Codes, weight: Array, total: Array, predicted: _Side, actual: _Side) -> Array:
+    """By slice the weight of concordant less that of discordant pairs."""
+    slices = len(total)
+    number = _numbered(code, predicted.group, actual.group)
+    both = _totals(number, weight, 0)
+    members = np.zeros(len(both), dtype=np.int64)
+    members[number] = code
+    tied = _totals(members, both**2, slices) if len(code) else np.zeros(slices)
+    untied = (total**2 - predicted.tied - actual.tied + tied) / 2.0
+    return 2.0 * _concordant(code, predicted.group, actual.group, weight, slices) - untied
 
 
 def joint_view(joint: Array) -> View:
@@ -103,7 +142,7 @@ def joint_blocks(pairs: SlicedPairs) -> Iterator[tuple[Array, Codes]]:
     for part in pairs:
         weight = np.ones(len(part.label)) if part.weight is None else part.weight
         code = np.zeros(len(weight), dtype=np.int64)
-        places = [_bin(_side(code, values, weight, 1), weight) for values in (part.score, part.label)]
+        places = [_bin(_side(code, weight, 1, values), weight) for values in (part.score, part.label)]
         assert part.block is not None
         present, block = np.unique(part.block, return_inverse=True)
         key = (block * BINS + places[0]) * BINS + places[1]
@@ -117,22 +156,40 @@ def _bin(side: _Side, weight: Array) -> Codes:
     return np.minimum((side.middle / total * BINS).astype(np.int64), BINS - 1)
 
 
-def _side(code: Codes, values: Array, weight: Array, slices: int) -> _Side:
+def _side(code: Codes, weight: Array, slices: int, values: Array) -> _Side:
     """Rows in order of one side, within slices."""
-    order = np.lexsort((values, code))
-    sorted_code, sorted_values, sorted_weight = code[order], values[order], weight[order]
+    order = _sorted(code, values, slices)
+    sorted_code, sorted_values = code[order], values[order]
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (sorted_values[1:] != sorted_values[:-1]) | (sorted_code[1:] != sorted_code[:-1])
-    number = np.cumsum(new) - 1
-    mass = _totals(number, sorted_weight, int(new.sum()))
-    of_slice = sorted_code[new]
+    starts = np.flatnonzero(new)
+    sizes = np.diff(starts, append=len(order))
+    mass = np.add.reduceat(weight[order], starts) if len(starts) else np.zeros(0)
+    of_slice = sorted_code[starts]
     before = np.cumsum(mass) - mass
     first = np.searchsorted(of_slice, np.arange(slices))
-    starts = np.concatenate((before, [mass.sum()]))[first]
+    slice_start = np.append(before, mass.sum())[first]
     middle, group = np.empty(len(order)), np.empty(len(order), dtype=np.int64)
-    middle[order] = (before - starts[of_slice] + mass / 2.0)[number]
-    group[order] = number - first[sorted_code]
+    middle[order] = np.repeat(before - slice_start[of_slice] + mass / 2.0, sizes)
+    group[order] = np.repeat(np.arange(len(starts)) - first[of_slice], sizes)
     return _Side(group, middle, _totals(of_slice, mass**2, slices))
+
+
+def _sorted(code: Codes, values: Array, slices: int) -> Codes:
+    """The order of rows by slice and value: two sorts of one key are several times as fast as one of two keys."""
+    order = np.argsort(values)
+    if slices <= 1:
+        return order
+    narrow = np.uint16 if slices <= 1 << 16 else np.uint32
+    return order[np.argsort(code[order].astype(narrow), kind="stable")]
+
+
+def _sums(values: Array, sizes: Codes) -> Array:
+    """Sums of as many values as each slice has rows, pairwise: one after another, millions would lose digits."""
+    sums, some = np.zeros(len(sizes)), sizes > 0
+    if some.any():
+        sums[some] = np.add.reduceat(values, (np.cumsum(sizes) - sizes)[some])
+    return sums
 
 
 def _totals(code: Codes, values: Array, groups: int) -> Array:

@@ -1,16 +1,20 @@
 """The rests of a slice set: for each of its slices, all rows that are not in it.
 
 Sums of a rest are those of all other slices and of the rows outside the set, added: nothing is taken off a total, so
-that what is 0 stays 0 and nothing is lost to rounding.
+that what is 0 stays 0 and nothing is lost to rounding. Where slices have centres of their own, moments of all rests are
+about one, and those of a rest that lies far from it about its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from plmetrics.states.moments import about_one, distant
+from plmetrics.states.sums import added
 
 if TYPE_CHECKING:
     from plmetrics.states.sums import SlicedSums
@@ -36,21 +40,50 @@ class RestSums:
 
     def by_block(self, first: int, last: int) -> dict[str, Array]:
         """Dense `[slice, block]` sums of the rests of the slices from `first` up to `last`."""
-        own = self.held.by_block(first + 1, last + 1)
-        before, after = self._outside(first + 1, last + 1)
-        return {name: _others(part, before[name] + after[name]) for name, part in own.items()}
+        if not self.held.centres.scattered:
+            return _rests(self.held, first, last)
+        return self._moved(first, last)[0]
 
-    def _outside(self, first: int, last: int) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Sums by block of what lies before and after a range."""
-        low, high = np.searchsorted(self.held.code, [first, last])
-        return self._summed(slice(0, low)), self._summed(slice(high, None))
+    def centred_at(self, first: int, last: int) -> dict[str, Array]:
+        """`[slice]` centres of these rests, by name."""
+        if not self.held.centres.scattered:
+            return self.held.centred_at(first + 1, last + 1)
+        return self._moved(first, last)[1]
 
-    def _summed(self, part: slice) -> dict[str, Array]:
-        block = self.held.block[part]
-        return {
-            name: np.bincount(block, weights=column[part], minlength=self.held.blocks).astype(np.float64)
-            for name, column in self.held.columns.items()
-        }
+    def _moved(self, first: int, last: int) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Sums by block, and the centres that moments are about, where those of slices differ."""
+        held = self.held
+        own = held.centres.take(held.code)
+        columns, centres = about_one(held.columns, own, np.zeros_like(held.code), 1)
+        sums = _rests(replace(held, columns=columns, centres=centres), first, last)
+        at = {name: np.full(last - first, float(np.ravel(one)[0])) for name, one in centres.at.items()}
+        totals = {name: column.sum(axis=1) for name, column in sums.items()}
+        found = distant(totals, centres.moments)
+        for place in np.flatnonzero(np.any(list(found.values()), axis=0)):
+            others = held.code != first + 1 + place
+            apart = {name: column[others] for name, column in held.columns.items()}
+            alone = np.zeros(int(others.sum()), dtype=np.int64)
+            apart, centres = about_one(apart, own.take(others), alone, 1)
+            for name, one in centres.at.items():
+                at[name][place] = float(np.ravel(one)[0])
+            for name in sums:
+                sums[name][place] = added(held.block[others], apart[name], held.blocks)
+        return sums, at
+
+
+def _rests(held: SlicedSums, first: int, last: int) -> dict[str, Array]:
+    """The sums of rests by block, of sums that add as they are."""
+    own = held.by_block(first + 1, last + 1)
+    low, high = np.searchsorted(held.code, [first + 1, last + 1])
+    out = {}
+    for name, part in own.items():
+        column = held.columns[name]
+        before, after = (
+            added(held.block[outside], column[outside], held.blocks)
+            for outside in (slice(0, low), slice(high, None))
+        )
+        out[name] = _others(part, before + after)
+    return out
 
 
 def _others(part: Array, outside: Array) -> Array:

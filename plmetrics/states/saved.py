@@ -25,8 +25,11 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-FORMAT = 2
-"""The version of what is written; another one is refused."""
+FORMAT = 3
+"""The version of what is written."""
+
+READ = (2, 3)
+"""The versions that are read. In the first of them, moments of all cells are about the centres in the constants."""
 
 PART, CELL, BLOCK = "@part", "@cell", "@block"
 BLOCKS, PLACES, SUMS = "@blocks", "@places", "@sums"

@@ -14,7 +14,15 @@ import numpy as np
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.segments import Segments
-from plmetrics.states.coarse import Array, Codes, coarse_bins, coarse_edges, coarse_number
+from plmetrics.states.coarse import (
+    Array,
+    Codes,
+    coarse_bins,
+    coarse_edges,
+    coarse_number,
+    distinct_starts,
+    tied_bins,
+)
 from plmetrics.states.members import Members, in_parts
 
 if TYPE_CHECKING:
@@ -99,6 +107,9 @@ class SlicedScores(Protocol):
     def coarse_scores(self) -> Array:
         """Mean score of each coarse bin `[slice, coarse bin]`."""
 
+    def coarse_ties(self) -> NDArray[np.bool_]:
+        """Whether all rows of a coarse bin have one score `[slice, coarse bin]`."""
+
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """`[slice, block, bin, channel]`, a few slices at a time."""
 
@@ -182,14 +193,7 @@ class SlicedRows:
 
     def starts(self) -> Codes:
         """The first row of each distinct score of each slice."""
-        score = self.ordered.score
-        if len(score) == 0:
-            return np.zeros(0, dtype=np.int64)
-        change = np.empty(len(score), dtype=np.bool_)
-        change[0] = True
-        np.not_equal(score[1:], score[:-1], out=change[1:])
-        change[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
-        return np.flatnonzero(change)
+        return distinct_starts(self.ordered.score, self.offsets)
 
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with the weight of each class."""
@@ -265,6 +269,15 @@ class SlicedRows:
         mass, sums = (count(key, each, (self.slices, bins)) for each in (own, own * self.ordered.score))
         mean: Array = np.divide(sums, mass, out=np.full(mass.shape, 0.5), where=mass > 0)
         return mean
+
+    def coarse_ties(self) -> NDArray[np.bool_]:
+        """Whether all rows of a coarse bin have one score `[slice, bin]`."""
+        edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
+        starts = self.starts()
+        offsets = np.searchsorted(starts, self.offsets)
+        code = np.repeat(np.arange(self.slices), np.diff(offsets))
+        bins = coarse_bins(self.ordered.score[starts], offsets, edges)
+        return tied_bins(code, bins, (self.slices, coarse_number(self.slices)))
 
     def quantile_edges(self, bins: int) -> Array:
         """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""

@@ -6,17 +6,26 @@ plan; metrics that need the same atom share it, because an atom's key is its ide
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from plmetrics.core.ops import each_row
+from plmetrics.states.moments import Centres, about_one
 from plmetrics.table.predicted import levels_of, part_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+EVERY = "every|"
+"""Before the names of counts of rows that are left out as well."""
+
+POSITIVE_ROWS = "positive_rows"
+"""The column with the number of positive rows, whatever they weigh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,11 @@ class Rows:
         return value.build(self) - self.centres.get(value.key, 0.0)
 
 
+def unchecked(rows: Rows) -> Rows:
+    """The roles of rows that may lack a label or a score: one that is NaN is null."""
+    return replace(rows, label=rows.label.fill_nan(None), score=rows.score.fill_nan(None))
+
+
 @dataclass(frozen=True, slots=True)
 class RowValue:
     """A number of each row: `key` is its identity, `build` the row expression. A row where it is null has none.
@@ -109,6 +123,19 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """What a sum of distances from centres is of: the keys of one value, or of two whose distances are multiplied.
+
+    `mass` is the key of the atom that sums what each is multiplied by, None for the weight of the rows. `alone` are, of
+    two values, the keys of the sums of each distance.
+    """
+
+    values: tuple[str, ...]
+    mass: str | None = None
+    alone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Atom:
     """One sum over rows: `key` is its identity, `build` the row expression.
 
@@ -116,6 +143,7 @@ class Atom:
     weight. With `weighted=False` a Boolean one is counted also under weights: rows of weight above 0. `rest_of`
     names a total and the atom that, without weights, this one completes it with: whole counts need no second sum.
     No row's value is further from 0 than `most`, weight aside, where that is known of any row that passes the checks.
+    `about` says of a sum of distances from centres what it takes to move it to others.
 
     >>> rows = Rows(pl.col("y"), pl.col("p"), pl.col("y") == 1)
     >>> frame = pl.DataFrame({"y": [1.0, 0.0, 1.0], "p": [0.9, 0.2, 0.4], "w": [1.0, 1.0, 2.0]})
@@ -130,6 +158,7 @@ class Atom:
     weighted: bool = True
     rest_of: tuple[str, Atom] | None = None
     most: float | None = None
+    about: About | None = None
 
     def total(self, name: str, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> Total:
         """The column of this atom in a state."""
@@ -146,7 +175,7 @@ class Atom:
 
     def of_row(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
         """What a row adds to this atom: a number, or whether it counts."""
-        value = self.build(rows)
+        value = each_row(self.build(rows))
         if self.counts:
             mask = value if valid is None else value & valid
             if weight is None:
@@ -157,6 +186,9 @@ class Atom:
         if weight is not None:
             value = value * weight
         return value if valid is None else pl.when(valid).then(value).otherwise(0.0)
+
+
+NO_CENTRES = Centres()
 
 
 def as_tuple(part: Atom | tuple[Atom, ...]) -> tuple[Atom, ...]:
@@ -181,7 +213,11 @@ class View:
         try:
             return self._arrays[name]
         except KeyError:
-            raise AttributeError(name) from None
+            raise AttributeError(name, name=name, obj=self) from None
+
+    def without(self, name: str) -> View:
+        """The same state with one array less."""
+        return View({key: array for key, array in self._arrays.items() if key != name})
 
 
 Array = NDArray[np.float64]
@@ -193,13 +229,15 @@ class SumsState:
     """The sums of one cube: an entry per occupied (cell, block), a column per atom and model.
 
     `block` counts from 0 over the non-empty blocks of the table. Columns are `n`, `weight`, `positives`,
-    `negatives` (shared, or `MODEL|n` ... where models have rows of their own) and `MODEL|ATOM`.
+    `negatives`, `positive_rows` (shared, or `MODEL|n` ... where models have rows of their own) and `MODEL|ATOM`.
+    `centres` are those that the moments of each entry are about.
     """
 
     cell: Codes
     block: Codes
     columns: Mapping[str, Array]
     blocks: int
+    centres: Centres = NO_CENTRES
 
     def merge(self, other: SumsState) -> SumsState:
         """The state of both tables together: entries add where cell and block agree.
@@ -212,37 +250,46 @@ class SumsState:
         if set(self.columns) != set(other.columns) or self.blocks != other.blocks:
             msg = "states add only when their constants are equal"
             raise ValueError(msg)
+        cell, block = np.concatenate([self.cell, other.cell]), np.concatenate([self.block, other.block])
+        keys, place = np.unique(cell * self.blocks + block, return_inverse=True)
         columns = {
             name: np.concatenate([column, other.columns[name]]) for name, column in self.columns.items()
         }
-        cell, block = np.concatenate([self.cell, other.cell]), np.concatenate([self.block, other.block])
-        keys, place = np.unique(cell * self.blocks + block, return_inverse=True)
-        added = {name: _summed(place, column, len(keys)) for name, column in columns.items()}
-        return SumsState(keys // self.blocks, keys % self.blocks, added, self.blocks)
+        mine, its = (state.centres.of(0, len(state.cell)) for state in (self, other))
+        at = {name: np.concatenate([held, its[name]]) for name, held in mine.items()}
+        columns, centres = about_one(columns, Centres(at, self.centres.moments), place, len(keys))
+        sums = {name: added(place, column, len(keys)) for name, column in columns.items()}
+        return SumsState(keys // self.blocks, keys % self.blocks, sums, self.blocks, centres)
 
     def in_order(self) -> SumsState:
         """The same entries, ascending by cell and block: what is added in their order is then added alike."""
         order = np.lexsort((self.block, self.cell))
         columns = {name: column[order] for name, column in self.columns.items()}
-        return SumsState(self.cell[order], self.block[order], columns, self.blocks)
+        return SumsState(self.cell[order], self.block[order], columns, self.blocks, self.centres.take(order))
 
     def roll_up(self, codes: Codes, slices: int) -> SlicedSums:
         """Add the cells of each slice. `codes` is the slice of each entry, -1 for none."""
         order = np.argsort(codes, kind="stable")
         order = order[np.searchsorted(codes[order], 0) :]
         columns = {name: column[order] for name, column in self.columns.items()}
-        return SlicedSums(codes[order], self.block[order], columns, slices, self.blocks)
+        columns, centres = about_one(columns, self.centres.take(order), codes[order], slices)
+        return SlicedSums(codes[order], self.block[order], columns, slices, self.blocks, centres)
 
 
 @dataclass(frozen=True, slots=True)
 class SlicedSums:
-    """The sums of one slice set, entries ascending by slice."""
+    """The sums of one slice set, entries ascending by slice; moments are about `centres`, one a slice."""
 
     code: Codes
     block: Codes
     columns: Mapping[str, Array]
     slices: int
     blocks: int
+    centres: Centres = NO_CENTRES
+
+    def centred_at(self, first: int, last: int) -> dict[str, Array]:
+        """`[slice]` centres of the slices from `first` up to `last`, by name."""
+        return self.centres.of(first, last)
 
     def by_block(self, first: int, last: int) -> dict[str, Array]:
         """Dense `[slice, block]` sums of the slices from `first` up to `last`."""
@@ -250,14 +297,15 @@ class SlicedSums:
         key = (self.code[low:high] - first) * self.blocks + self.block[low:high]
         shape = (last - first, self.blocks)
         return {
-            name: _summed(key, column[low:high], shape[0] * shape[1]).reshape(shape)
+            name: added(key, column[low:high], shape[0] * shape[1]).reshape(shape)
             for name, column in self.columns.items()
         }
 
     def total(self, column: str) -> Array:
         """`[slice]` sums of one column."""
-        return _summed(self.code, self.columns[column], self.slices)
+        return added(self.code, self.columns[column], self.slices)
 
 
-def _summed(place: Codes, values: Array, size: int) -> Array:
+def added(place: Codes, values: Array, size: int) -> Array:
+    """The sums of the values of each place."""
     return np.bincount(place, weights=values, minlength=size).astype(np.float64, copy=False)

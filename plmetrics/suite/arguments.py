@@ -10,6 +10,7 @@ from plmetrics.suite.compare import with_result
 from plmetrics.suite.drift import with_reference
 from plmetrics.suite.leakage import with_frame
 from plmetrics.suite.problems import suite_from_mapping
+from plmetrics.suite.trec import trec_defaults
 
 _ROLES = ("label", "weight", "query", "document", "unit", "treatment", "fold")
 _DATA = ("where", "missing", "path")
@@ -31,10 +32,10 @@ _SUITE = (
 )
 
 
-def suite_from_arguments(*, seed: int = 0, **arguments: Any) -> Any:
+def suite_from_arguments(data: object = None, *, seed: int = 0, **arguments: Any) -> Any:
     """A checked suite from the keyword arguments of `plmetrics.evaluate`.
 
-    `seed` is that of `uncertainty` unless this names one.
+    `seed` is that of `uncertainty` unless this names one. TREC files as `data` say which columns and models there are.
 
     Raises:
         ConfigError: all problems at once; their paths are names of arguments.
@@ -44,6 +45,8 @@ def suite_from_arguments(*, seed: int = 0, **arguments: Any) -> Any:
         "data": _given(arguments, _DATA),
         **_given(arguments, (*_SUITE, "exact", "reproducible", "memory", "name")),
     }
+    if isinstance(data, Mapping) and "trec" in data:
+        raw |= {key: value for key, value in trec_defaults({**raw, "data": data}).items() if key != "data"}
     if arguments.get("leakage") is not None:
         raw["leakage"] = with_frame(arguments["leakage"])
     if arguments.get("drift") is not None:

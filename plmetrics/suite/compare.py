@@ -90,6 +90,9 @@ def check_compare(fields: Mapping[str, Any], written: Written, add: Callable[...
     if compare is None:
         return
     _models(compare, written.models, add)
+    if "reference" in compare.model_fields_set and not compare.run:
+        hint = "add run: FOLDER, or leave it out"
+        add("reference says which earlier run counts, and run names none", (*_PATH, "reference"), hint)
     check_tests(fields, written.slices, add)
     if not (compare.baseline or compare.pairs or compare.slices or compare.run):
         hint = "name a baseline, or pairs: all, slices: {region: rest}, run: FOLDER"

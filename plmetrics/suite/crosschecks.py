@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import AcrossSlices, OverSlices
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.metric import TOTAL, leaves
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.calibrations import added_names, check_added
 from plmetrics.suite.compare import check_compare
 from plmetrics.suite.cross_validation import check_cross_validation
 from plmetrics.suite.drift import check_drift
 from plmetrics.suite.find_slices import check_find_slices
-from plmetrics.suite.gates import check_evidence, check_opponent, check_rule
+from plmetrics.suite.gates import SHARE_HINT, check_evidence, check_opponent, check_rule
 from plmetrics.suite.leakage import check_leakage
 from plmetrics.suite.tasks import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
@@ -226,6 +226,8 @@ def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], written: Wr
     if isinstance(gate.metric, AcrossSlices):
         msg = f"'{gate.metric.text}' has one value for all slices, and one for each is needed"
         add(msg, (*path, "metric"), "leave between out")
+    elif gate.metric.additive:
+        add(f"'{gate.metric.text}' {TOTAL}", (*path, "metric"), SHARE_HINT)
 
 
 def _sets(names: Any, path: tuple[str | int, ...], written: Written, add: Add) -> None:

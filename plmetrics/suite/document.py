@@ -59,7 +59,8 @@ class Document:
 def read(file: Path) -> Document:
     """The values of a YAML file with their places."""
     try:
-        raw = file.read_bytes()
+        with file.open("rb") as opened:
+            raw = opened.read(MAX_BYTES + 1)
     except FileNotFoundError:
         others = [other.name for other in file.parent.glob("*.y*ml")] if file.parent.is_dir() else []
         raise ConfigError(
@@ -70,9 +71,7 @@ def read(file: Path) -> Document:
     except OSError as error:
         raise EnvironmentFault(Problem(f"{file}: cannot be read: {str(error.strerror).lower()}")) from error
     if len(raw) > MAX_BYTES:
-        raise ConfigError(
-            Problem(f"{file}: a suite may have {MAX_BYTES:,} bytes, this file has {len(raw):,}")
-        )
+        raise ConfigError(Problem(f"{file}: a suite may have {MAX_BYTES:,} bytes, this file has more"))
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -120,7 +119,7 @@ def scalar(text: str) -> Any:
     if _INTEGER.fullmatch(text):
         return int(text) if len(text) < 400 else text
     if _BASED.fullmatch(text):
-        return int(text, 0)
+        return int(text, 0) if len(text) < 400 else text
     return float(text) if _FLOAT.fullmatch(text) else text
 
 

@@ -34,6 +34,8 @@ _FORM = "write drift: {reference: last_month.parquet, columns: [age]}"
 _LISTS = ("columns", "measures", "slices")
 _SOURCES = ("reference", "where", "state", "run")
 _ALONE = ("state", "run")
+CHOICES = ("accepted", "any")
+"""What `reference` may say beside `run`."""
 
 
 class DriftGate(Strict):
@@ -64,7 +66,9 @@ class Drift(Strict):
     """Whether scores, labels and attributes are as they were in a reference window."""
 
     reference: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
-        default=None, description="Files of the reference rows, as in data.path. ${VAR} is replaced."
+        default=None,
+        description="Files of the reference rows, as in data.path. ${VAR} is replaced. With run: which of a folder's "
+        "runs may be that run, accepted (the last whose gates did not fail, if not given) or any.",
     )
     where: Column | None = Field(
         default=None,
@@ -108,6 +112,11 @@ class Drift(Strict):
     def is_counted(self) -> bool:
         """Whether the reference are counts of an earlier state or run, not rows."""
         return self.state is not None or self.run is not None
+
+    @property
+    def choice(self) -> str:
+        """Which of a folder's runs may be the reference: `accepted` or `any`."""
+        return self.reference if isinstance(self.reference, str) else CHOICES[0]
 
     @property
     def shared(self) -> dict[str, Any]:
@@ -183,6 +192,8 @@ def _text(entry: Any) -> Any:
 
 def _sources(given: Mapping[str, Any], found: Findings) -> None:
     named = [key for key in _SOURCES if given.get(key) is not None]
+    if given.get("run") is not None and given.get("reference") in CHOICES:
+        named.remove("reference")
     if not named:
         hint = "add reference: last_month.parquet, state: last_month.state or where: \"month < '2026-09-01'\""
         found.add("drift needs a reference to compare with", _PATH, hint)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.findings import shown
-from plmetrics.suite.sections import Column, Correction, Level, NamedMetric, Strict
+from plmetrics.suite.sections import MOST_ROWS, Column, Correction, Level, NamedMetric, Strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ class FindSlices(Strict):
         default=20,
         description="Values of any other column that are kept, those with the most rows; the rest is `other`.",
     )
-    min_rows: Annotated[int, Field(ge=1)] = Field(
+    min_rows: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
         default=500,
         description="Slices with fewer rows are not searched; the searched part has its share of them.",
     )
@@ -61,7 +61,7 @@ class FindSlices(Strict):
     )
     share: Level = Field(default=0.5, description="Share of the units that is searched; the rest confirms.")
     seed: int = Field(default=0, description="Seed of the division of the units.")
-    largest: Annotated[int, Field(ge=1)] = Field(
+    largest: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
         default=20, description="The most slices of a model that go on to be confirmed."
     )
     blocks: Annotated[int, Field(ge=10, le=1000)] = Field(
@@ -99,6 +99,10 @@ def check_find_slices(fields: Mapping[str, Any], add: Callable[..., None]) -> No
     for index, name in enumerate(spec.columns):
         if name in spec.columns[:index]:
             add(f"column '{name}' is named twice", (*_PATH, "columns", index))
+    data = fields.get("data")
+    if data is not None and data.missing != "error" and spec.metric.every_row:
+        msg = f"find_slices cannot search by {spec.metric.text}: it counts rows that data.missing leaves out"
+        add(msg, (*_PATH, "metric"), "leave such rows in, or search by another metric")
     if fields["task"] == "ranking":
         add("find_slices searches rows, and a ranking has queries", _PATH, "leave it out for task 'ranking'")
     elif fields["task"]:
@@ -113,7 +117,7 @@ def _metric(metric: Metric, add: Callable[..., None]) -> None:
     elif len(metric.per_class()) != 1 or metric.by_class:
         why = "has a value for each class"
     elif metric.additive:
-        why = "is a total, which is larger where there are more rows"
+        why = TOTAL
     elif metric.direction not in {"higher", "lower"}:
         why = "is neither better higher nor lower"
     if why is not None:

@@ -10,8 +10,9 @@ from pydantic import Field
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.metric import TOTAL
 from plmetrics.suite.findings import shown
-from plmetrics.suite.sections import Column, ContrastScale, Correction, Finite, NamedMetric, Strict
+from plmetrics.suite.sections import MOST_ROWS, Column, ContrastScale, Correction, Finite, NamedMetric, Strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ MARGINS = ("no_worse_than", "better_than")
 """Rules that follow the metric's direction, and may be given in percent of the other model's value."""
 
 LIMITS = ("at_least", "at_most", "ratio_at_least", *MARGINS)
+SHARE_HINT = "gate a share or a mean, or the total itself"
 _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
 
 REST, ALL = "rest", "all"
@@ -99,11 +101,11 @@ class GateRule(Strict):
     consecutive: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=1, description="Runs in a row, this one the last, that must fail before the gate fails."
     )
-    min_rows: Annotated[int, Field(ge=1)] | None = Field(
+    min_rows: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = Field(
         default=None, description="Slices with fewer rows are not judged by the rule."
     )
-    min_positives: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="Slices with fewer positives (by weight) are not judged by the rule."
+    min_positives: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = Field(
+        default=None, description="Slices with fewer positive rows are not judged by the rule."
     )
     on_insufficient: Literal["skip", "warn", "fail"] = Field(
         default="skip", description="What becomes of slices below min_rows or min_positives."
@@ -222,6 +224,8 @@ def check_opponent(
     if other.slice is not None and (gate.between or isinstance(gate.metric, AcrossSlices)):
         msg = f"'{gate.metric.text}' is put together from all slices: there is no one slice to hold against others"
         add(msg, path, "name a model, or {run: true}")
+    elif other.slice is not None and gate.metric.additive:
+        add(f"'{gate.metric.text}' {TOTAL}", (*path[:-1], "metric"), SHARE_HINT)
     elif other.slice is not None:
         lacking = [
             name for name in sets if compare is None or other.slice not in compare.slices.get(name, ())

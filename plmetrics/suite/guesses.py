@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean, number_text
+from plmetrics.core.names import did_you_mean, is_pattern, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -182,9 +182,12 @@ def require_columns(facts: Mapping[str, Facts], label: str | None, scores: Seque
     """See that columns that were named are there.
 
     Raises:
-        Undecided: one is not.
+        Undecided: one is not, or cannot be named.
     """
     for name in (*([label] if label is not None else []), *scores):
+        if is_pattern(name):
+            msg = f"column '{name}': Polars takes such a name for a pattern of names"
+            raise Undecided(Problem(msg, hint="rename the column"))
         if name not in facts:
             raise Undecided(Problem(f"column '{name}' is not in the data", hint=did_you_mean(name, facts)))
 

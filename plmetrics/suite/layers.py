@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, is_path
 from plmetrics.suite.document import Document, parse, read, scalar
 from plmetrics.suite.findings import shown
 from plmetrics.suite.problems import SUITE_KEYS
@@ -40,10 +40,10 @@ def with_defaults(document: Document, folder: Path, given: Any = None) -> Layere
     Args:
         document: the suite as it is written.
         folder: what the names of the files are relative to.
-        given: the files, in place of those that the suite names.
+        given: the files, in place of those that the suite names; they may lie anywhere.
 
     Raises:
-        ConfigError: a file is absent, not a suite's YAML, or has defaults itself.
+        ConfigError: a file is absent, outside of the folder, not a suite's YAML, or has defaults itself.
         EnvironmentFault: a file cannot be read.
     """
     value = {key: item for key, item in document.value.items() if key != DEFAULTS}
@@ -51,6 +51,8 @@ def with_defaults(document: Document, folder: Path, given: Any = None) -> Layere
     merged = Document({}, {})
     for index, name in enumerate(names):
         path = (DEFAULTS, index) if (DEFAULTS, index) in document.places else (DEFAULTS,)
+        if given is None:
+            _check_inside(folder, name, path)
         merged = merge(merged, _read(folder / name, path))
     merged = merge(merged, Document(value, document.places))
     return Layered(merged.value, merged.places, tuple(names))
@@ -153,11 +155,26 @@ def _names(given: Any) -> list[str]:
     if not all(isinstance(name, str) and name.strip() for name in names):
         message = f"defaults must be a file or a list of files, not {shown(given)}"
         raise ConfigError(Problem(message, (DEFAULTS,), "write defaults: common.yaml"))
+    for name in names:
+        if not is_path(name):
+            message = f"{shown(name)} cannot be the name of a file"
+            raise ConfigError(Problem(message, (DEFAULTS,), "write defaults: common.yaml"))
     return names
+
+
+def _check_inside(folder: Path, name: str, path: SuitePath) -> None:
+    """Refuse a file outside of the suite's folder, links followed: whoever writes a suite may not read all we may."""
+    if not (folder / name).resolve().is_relative_to(folder.resolve()):
+        hint = "put it in the suite's folder, or name it by --set defaults=FILE, which may lie anywhere"
+        raise ConfigError(
+            Problem(f"the file of defaults {shown(name)} is outside of the suite's folder", path, hint)
+        )
 
 
 def _read(file: Path, path: SuitePath) -> Document:
     """A file of defaults; what is wrong with the file as such stands where the suite names it."""
+    if file.exists() and not file.is_dir() and not file.is_file():
+        raise ConfigError(Problem(f"{file}: this is a device or a pipe, not a file", path))
     try:
         document = read(file)
     except (ConfigError, EnvironmentFault) as error:

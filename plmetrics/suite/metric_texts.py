@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.custom import Custom
-from plmetrics.catalogue.metric import Metric, ParameterError, unnamed_parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import ParameterError, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, ThresholdRule, read_rule
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, say_unnamed

@@ -15,6 +15,7 @@ from plmetrics.suite.find_slices import FindSlices  # noqa: TC001 (pydantic read
 from plmetrics.suite.gates import Gate  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections import (
     BASELINE,
+    MOST_ROWS,
     Calibrate,
     Column,
     Columns,
@@ -30,6 +31,9 @@ from plmetrics.suite.sections import (
     Uncertainty,
 )
 from plmetrics.suite.tasks import Task  # noqa: TC001 (pydantic reads it)
+
+_READ_ERRORS = frozenset({"analytic", "delta"})
+"""The methods whose forms read a standard error, of every metric."""
 
 
 class Suite(Strict):
@@ -59,10 +63,10 @@ class Suite(Strict):
         default_factory=dict, description="Slice sets, besides overall, of metrics that are not in all."
     )
     slices: dict[str, SliceSet] = Field(default_factory=dict, description="Slice sets by name.")
-    min_rows: Annotated[int, Field(ge=0)] = Field(
+    min_rows: Annotated[int, Field(ge=0, le=MOST_ROWS)] = Field(
         default=0, description="Slices with fewer rows are listed without values."
     )
-    max_slices: Annotated[int, Field(ge=1)] = Field(
+    max_slices: Annotated[int, Field(ge=1, le=100_000_000)] = Field(
         default=10_000, description="Refuse to start with more slices."
     )
     uncertainty: Uncertainty | None = Field(
@@ -139,6 +143,28 @@ class Suite(Strict):
         """The metrics that put together the slices of a set."""
         return tuple(m for m in self.computed if isinstance(m, AcrossSlices) and m.slice_set == slice_set)
 
+    @property
+    def reads_where(self) -> str | None:
+        """The condition on all rows that are read; None where others are read than those that are evaluated."""
+        thresholds = (metric.chosen_threshold for metric in self.needed("overall", *self.slices))
+        elsewhere = (
+            bool(self.calibrate)
+            or any(threshold is not None and threshold.select_on is not None for threshold in thresholds)
+            or (self.drift is not None and self.drift.where is not None and self.drift.reference is None)
+        )
+        return None if elsewhere else self.data.where
+
+    def standard_error(self, metric: Metric) -> Metric | None:
+        """The metric of a listed one's standard error, where methods that read it are asked for and rows are units."""
+        if self.uncertainty is None or self.columns.unit is not None:
+            return None
+        reading = (
+            _READ_ERRORS if metric.interval_form is None else {*_READ_ERRORS, "auto", metric.interval_form}
+        )
+        if reading.isdisjoint(self.uncertainty.names):
+            return None
+        return metric.standard_error(weighted=self.columns.weight is not None)
+
     def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
         """The metrics of a state family that the results of some sets are made from, each once."""
         found = [
@@ -147,6 +173,8 @@ class Suite(Strict):
         if "overall" in slice_sets:
             across = (metric for metric in self.computed if isinstance(metric, AcrossSlices))
             found += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
+        listed = (own for name in slice_sets for m in self.listed(name) for _, own in m.per_class())
+        found += [error for own in listed if (error := self.standard_error(own)) is not None]
         return tuple({metric.text: metric for metric in found}.values())
 
 
@@ -159,7 +187,7 @@ _COSMETIC: Any = {
     "gates": {"__all__": {"name"}},
     "leakage": {"train"},
     "drift": {"reference": True, "state": True, "run": True, "gates": {"__all__": {"name"}}},
-    "compare": {"run"},
+    "compare": {"run", "reference"},
     "uncertainty": {"keep"},
 }
 

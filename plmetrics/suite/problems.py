@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from plmetrics.catalogue import registry
-from plmetrics.core.errors import ConfigError
+from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite import crosschecks
 from plmetrics.suite.calibrations import read_baseline, read_calibrations
@@ -74,6 +74,8 @@ def suite_from_mapping(
         ConfigError: all problems at once, each with its path in the suite.
     """
     found = Findings()
+    if (place := _not_text(raw)) is not None:
+        raise ConfigError(Problem("this text holds half a character (a lone surrogate)", place))
     raw = trec_defaults(raw)
     for key in raw:
         if key not in SUITE_KEYS:
@@ -130,6 +132,19 @@ def metric_from_text(task: str, text: str) -> Metric:
     if metric is None:
         raise ConfigError(found.problems)
     return metric
+
+
+def _not_text(value: Any, place: SuitePath = ()) -> SuitePath | None:
+    """Where a name or a value cannot be written as text, if anywhere."""
+    if isinstance(value, str):
+        return place if any("\ud800" <= character <= "\udfff" for character in value) else None
+    steps: list[tuple[SuitePath, Any]] = []
+    if isinstance(value, Mapping):
+        steps += [(place, key) for key in value] + [((*place, key), item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        steps += [((*place, index), item) for index, item in enumerate(value)]
+    found = (_not_text(item, at) for at, item in steps)
+    return next((at for at in found if at is not None), None)
 
 
 def _place_of(key: str) -> str | None:

@@ -52,6 +52,9 @@ BY_FOLD = "fold"
 Column = Annotated[str, Field(min_length=1)]
 Level = Annotated[float, Field(gt=0, lt=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+MOST_ROWS = 10**12
+"""Numbers of rows, or of slices, above this are a slip of the pen."""
+
 Edge = int | float | datetime | date
 
 
@@ -179,19 +182,23 @@ class ModelColumns(Strict):
         }
 
 
+MOST_EDGES = 10_000
+"""The most edges of bins in a slice set: as many slices as a run has by default."""
+
+
 class SliceSet(Strict):
     """One named grouping: columns (crossed), bins or the largest values of one column, tags, or predicates."""
 
     columns: tuple[Column, ...] = Field(
         default=(), description="Columns whose values, crossed, make the slices."
     )
-    bins: tuple[Edge, ...] | None = Field(
+    bins: Annotated[tuple[Edge, ...], Field(max_length=MOST_EDGES)] | None = Field(
         default=None, description="Ascending edges: [25, 40] makes three slices."
     )
     quantiles: Annotated[int, Field(ge=2, le=1000)] | None = Field(
         default=None, description="Number of bins of equal weight, whose edges are found in the data."
     )
-    top: Annotated[int, Field(ge=1)] | None = Field(
+    top: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="So many values with the most rows; the rest is one slice, `other`."
     )
     where: Column | Annotated[dict[str, Column], Field(min_length=1)] | None = Field(
@@ -275,7 +282,7 @@ class ComparisonTest(Strict):
     time: Column | None = Field(
         default=None, description="Column that orders the rows; equal times are averaged."
     )
-    horizon: Annotated[int, Field(ge=1)] = Field(
+    horizon: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
         default=1, description="How many steps ahead the forecasts were made."
     )
     mixture: Annotated[float, Field(gt=0)] | None = Field(
@@ -320,6 +327,11 @@ class Compare(Strict):
     run: Column | None = Field(
         default=None,
         description="An earlier run to compare with: its folder, or that of a suite's runs. ${VAR} is replaced.",
+    )
+    reference: Literal["accepted", "any"] = Field(
+        default="accepted",
+        description="Which of a folder's runs may be that run: the last whose gates did not fail, or the last of any "
+        "verdict. Never one of the same data.",
     )
     decompose: dict[str, tuple[Column, ...]] = Field(
         default_factory=dict,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.names import RESERVED_SLICE_SETS, did_you_mean
 from plmetrics.core.rowsql import RowExpressionError, compile_row
 from plmetrics.suite.findings import shown
-from plmetrics.suite.sections import SliceSet
+from plmetrics.suite.sections import MOST_EDGES, SliceSet
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -95,6 +95,8 @@ def _sensible(made: SliceSet, path: SuitePath, found: Findings) -> bool:
         if made.columns or kinds or made.exclude:
             found.add("where stands alone: it excludes columns, bins, quantiles, top and exclude", path)
         _check_predicates(made.where, (*path, "where"), found)
+        if not isinstance(made.where, str) and {"true", path[-1]} <= set(made.where or ()):
+            found.add(f"'{path[-1]}' and 'true' would be one slice, '{path[-1]}=true'", (*path, "where"))
     elif not made.columns:
         found.add("a slice set needs a column, columns or where", path)
     elif kinds and len(made.columns) != 1:
@@ -135,8 +137,12 @@ def _check_excluded(item: Any, made: SliceSet, path: SuitePath, found: Findings)
 
 def _bins(value: Any, path: SuitePath, found: Findings) -> Any:
     """Edges as numbers or dates, ascending."""
-    if not isinstance(value, (list, tuple)) or not value:
-        found.add(f"bins must be a list of edges, not {shown(value)}", path, "write bins: [25, 40, 65]")
+    if not isinstance(value, (list, tuple)) or not 0 < len(value) <= MOST_EDGES:
+        many = isinstance(value, (list, tuple)) and value
+        what = (
+            f"at most {MOST_EDGES:,} edges, not of {len(value):,}" if many else f"edges, not {shown(value)}"
+        )
+        found.add(f"bins must be a list of {what}", path, "write bins: [25, 40, 65]")
         return None
     edges = [_date(edge) if isinstance(edge, str) else edge for edge in value]
     numeric = all(isinstance(edge, (int, float)) and not isinstance(edge, bool) for edge in edges)

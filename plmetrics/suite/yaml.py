@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from plmetrics.core.errors import ConfigError, Location, PlmetricsError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.core.redaction import Redaction
 from plmetrics.suite.document import read
 from plmetrics.suite.layers import DEFAULTS, Layered, override, with_defaults
 from plmetrics.suite.problems import suite_from_mapping
@@ -40,7 +41,8 @@ _EXPANDED = (
 class LoadedSuite:
     """A suite with the file it came from, the place of each of its keys and values, and what replaced some.
 
-    `defaults` are the files that it stands on, as it names them.
+    `defaults` are the files that it stands on, as it names them; `variables` those of the environment in its paths,
+    and `unexpanded` these paths as they are written.
     """
 
     suite: Suite
@@ -48,6 +50,8 @@ class LoadedSuite:
     places: Mapping[SuitePath, Location]
     overrides: Mapping[str, Any] = field(default_factory=dict)
     defaults: tuple[str, ...] = ()
+    variables: Redaction = field(default_factory=Redaction)
+    unexpanded: Mapping[tuple[str, str], Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -55,8 +59,20 @@ class LoadedSuite:
         return self.file.parent
 
     def locate(self, error: AnyError) -> AnyError:
-        """The same error, its problems with their place in the file."""
+        """The same error, its problems with their place in the file and without values of variables."""
+        self.variables.mask(error)
         return located(error, self.places, self.overrides)
+
+    def record(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """What is recorded of the suite, its files and warnings, without values of variables."""
+        return {**self.variables.record(facts), "suite": self._unexpanded(facts["suite"])}
+
+    def _unexpanded(self, suite: Mapping[str, Any]) -> dict[str, Any]:
+        out = dict(suite)
+        for (section, key), value in self.unexpanded.items():
+            if key in out.get(section, {}):
+                out[section] = {**out[section], key: value}
+        return out
 
 
 def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> LoadedSuite:
@@ -73,13 +89,22 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
     """
     file = Path(path)
     layers = read_layers(file, overrides)
+    variables = Redaction()
     try:
-        value = _expand(overridden(layers.value, overrides))
+        written = overridden(layers.value, overrides)
+        value, used = _expand(written)
+        variables = Redaction.of(used)
         suite = suite_from_mapping(value, name=file.stem, reads_files=True)
     except ConfigError as error:
+        variables.mask(error)
         problems = located(error, layers.places, overrides).problems
         raise ConfigError(sorted(problems, key=partial(_order, str(file)))) from error
-    return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults)
+    unexpanded = {
+        (section, key): written[section][key]
+        for section, key in _EXPANDED
+        if value.get(section) != written.get(section) and value[section].get(key) != written[section].get(key)
+    }
+    return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults, variables, unexpanded)
 
 
 def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> Layered:
@@ -144,37 +169,38 @@ def _placed(problem: Problem, places: Mapping[SuitePath, Location], replaced: Ma
     return replace(problem, where=places.get(path))
 
 
-def _expand(value: dict[str, Any]) -> dict[str, Any]:
-    """Replace ${VAR} where it is allowed."""
-    problems: list[Problem] = []
+def _expand(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Replace ${VAR} where it is allowed; and the variables that were used, with their values."""
+    expansion = _Expansion()
     for section, key in _EXPANDED:
         inner = value.get(section)
         if isinstance(inner, dict) and key in inner:
-            value = {**value, section: {**inner, key: _all_of(inner[key], (section, key), problems)}}
-    if problems:
-        raise ConfigError(problems)
-    return value
+            value = {**value, section: {**inner, key: expansion.all_of(inner[key], (section, key))}}
+    if expansion.problems:
+        raise ConfigError(expansion.problems)
+    return value, expansion.used
 
 
-def _all_of(given: Any, path: SuitePath, problems: list[Problem]) -> Any:
-    """The same with ${VAR} replaced in a text, or in those of a list or mapping."""
-    if isinstance(given, list):
-        return [_substituted(item, path, problems) for item in given]
-    if isinstance(given, dict):
-        return {name: _all_of(item, (*path, name), problems) for name, item in given.items()}
-    return _substituted(given, path, problems)
+class _Expansion:
+    """The variables of a suite's paths, and those that are not set."""
 
+    def __init__(self) -> None:
+        self.used: dict[str, str] = {}
+        self.problems: list[Problem] = []
 
-def _substituted(text: Any, path: SuitePath, problems: list[Problem]) -> Any:
-    if not isinstance(text, str):
-        return text
+    def all_of(self, given: Any, path: SuitePath) -> Any:
+        """The same with ${VAR} replaced in a text, or in those of a list or mapping."""
+        if isinstance(given, list):
+            return [self.all_of(item, path) for item in given]
+        if isinstance(given, dict):
+            return {name: self.all_of(item, (*path, name)) for name, item in given.items()}
+        return _VARIABLE.sub(partial(self._one, path), given) if isinstance(given, str) else given
 
-    def one(match: re.Match[str]) -> str:
+    def _one(self, path: SuitePath, match: re.Match[str]) -> str:
         name = match[1]
         if name not in os.environ:
-            problems.append(
-                Problem(f"the environment variable {name} is not set", path, did_you_mean(name, os.environ))
-            )
-        return os.environ.get(name, "")
-
-    return _VARIABLE.sub(one, text)
+            message = f"the environment variable {name} is not set"
+            self.problems.append(Problem(message, path, did_you_mean(name, os.environ)))
+            return ""
+        self.used[name] = os.environ[name]
+        return self.used[name]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from polars.exceptions import PanicException
+
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.table.files import listed, shown_path
+from plmetrics.table.files import listed, shown_path, stamp_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from plmetrics.table.source import Source, SourceFile
+    from plmetrics.table.files import SourceFile, Stamp
+    from plmetrics.table.source import Source
 
 _PARSE = r"could not parse `(?P<value>.*?)` as dtype `(?P<dtype>\w+)` at column '(?P<column>[^']*)'"
 _MISMATCH = r"mismatch for column (?P<column>.*?): incoming: (?P<found>.*?) != target: (?P<dtype>[^,]+)"
@@ -54,8 +56,8 @@ _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     ),
     (
         re.compile(_MISMATCH),
-        "column '{column}' is {found}, not {dtype} any more: the file changed while it was read",
-        "run again when no program writes the files",
+        "column '{column}' is {found} in one file, not {dtype}",
+        "write the column with one type in all files",
     ),
     (
         re.compile(r"error parsing line|NDJSON line expected"),
@@ -81,11 +83,50 @@ _STAGED = re.compile(r"^@\w+\|")
 """What stands before a column's name where its rows are staged for an aggregation."""
 
 
+def stamps_of(*sources: Source | None) -> dict[str, Stamp | None]:
+    """By path the stamps of all files of some sources."""
+    files = (file for source in sources if source is not None for file in source.files)
+    return {file.path: file.stamp for file in files if file.stamp is not None}
+
+
+@contextmanager
+def unchanged(
+    stamps: Mapping[str, Stamp | None], verb: str = "read", kind: type[DataError] = DataError
+) -> Iterator[None]:
+    """Do something with files, and see afterwards that they are still those of their stamps.
+
+    A file that changed explains whatever went wrong meanwhile.
+
+    Args:
+        stamps: by path the stamp of each file, taken before any of it was read.
+        verb: what is done with the files, as a past participle.
+        kind: the error to raise.
+
+    Raises:
+        DataError: a file was replaced, written to or removed; it is named.
+    """
+    try:
+        yield
+    except (Exception, PanicException) as error:
+        _check_stamps(stamps, verb, kind, error)
+        raise
+    _check_stamps(stamps, verb, kind)
+
+
+def _check_stamps(
+    stamps: Mapping[str, Stamp | None], verb: str, kind: type[DataError], error: BaseException | None = None
+) -> None:
+    changed = [path for path, stamp in stamps.items() if stamp_of(path) != stamp]
+    if changed:
+        more = f" (and {len(changed) - 1:,} more)" if len(changed) > 1 else ""
+        message = f"{shown_path(changed[0])}{more} changed while it was {verb}: it was replaced, written to or removed"
+        raise kind(Problem(message, hint="run again when no program writes to the files")) from error
+
+
 def explain_polars_error(error: BaseException, source: Source) -> DataError | None:
     """The data error behind an error of Polars; None where the data are not to blame.
 
-    The message names the file where the error or the file system tells which one it is (it is gone, or its
-    size changed since it was listed), else the files that it may be.
+    The message names the file where the error tells which one it is, else the files that it may be.
     """
     text = str(error)
     for pattern, message, hint in _FAULTS:
@@ -109,7 +150,7 @@ def _named(match: re.Match[str]) -> dict[str, str]:
 
 def _fault(message: str, hint: str, text: str, source: Source) -> DataError:
     files = [file for file in source.files if file.path in text]
-    files = files or [file for file in source.files if _changed(file)] or list(source.files)
+    files = files or list(source.files)
     if not files:
         return DataError(Problem(message, hint=hint))
     return DataError(Problem(f"{_place(files)}: {message}", hint=hint))
@@ -118,11 +159,3 @@ def _fault(message: str, hint: str, text: str, source: Source) -> DataError:
 def _place(files: Sequence[SourceFile]) -> str:
     names = [shown_path(file.path) for file in files]
     return names[0] if len(names) == 1 else f"one of {len(names)} files ({listed(names)})"
-
-
-def _changed(file: SourceFile) -> bool:
-    path = Path(file.path)
-    try:
-        return path.stat().st_size != file.size or not os.access(path, os.R_OK)
-    except OSError:
-        return True

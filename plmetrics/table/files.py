@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,10 @@ _SUITE_PATH = ("data", "path")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 PARTITION = re.compile(r"([^=]*)=([^=]*)")
 _NOT_DATA = ("_", ".")
+_ANY_DEPTH = "**"
+
+Stamp = tuple[int, int, int, int]
+"""Device, inode, size and time of the last change of a file: what tells it from the one that takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +33,15 @@ class SourceFile:
     """One data file.
 
     `name` is its path below the root of the source, with `/`: the file's identity, also on another machine.
-    `size` is in bytes; `rows` comes from the footer and is None where the format has none.
+    `size` is in bytes; `rows` comes from the footer and is None where the format has none. `stamp` is that of the
+    listing; None where the file is not read later.
     """
 
     path: str
     name: str
     size: int
     rows: int | None = None
+    stamp: Stamp | None = field(default=None, repr=False, compare=False)
 
 
 class Complaints:
@@ -78,6 +84,19 @@ def shown_path(path: str | Path) -> str:
     return str(path) if relative.startswith(os.pardir) else relative
 
 
+def stamp_of(path: str | Path) -> Stamp | None:
+    """The stamp of a file; None where there is none."""
+    try:
+        return stamp(Path(path).stat())
+    except OSError:
+        return None
+
+
+def stamp(status: os.stat_result) -> Stamp:
+    """What the system says of a file, as its stamp."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def listed(names: Sequence[str], limit: int = _SHOWN) -> str:
     """Names in one line, shortened where there are many.
 
@@ -90,8 +109,8 @@ def listed(names: Sequence[str], limit: int = _SHOWN) -> str:
 
 def list_files(
     paths: Sequence[str], base: Path, endings: Mapping[str, str], complaints: Complaints
-) -> tuple[SourceFile, ...]:
-    """The data files that the paths mean, sorted by name.
+) -> list[SourceFile]:
+    """The data files that the paths mean, sorted by name; none of them was looked at yet.
 
     A folder stands for all files below it; files and folders whose names start with `_` or `.` are not data,
     unless they are named outright. Names are relative to the folder that all paths share (a folder itself,
@@ -102,7 +121,7 @@ def list_files(
         paths: files, folders and globs.
         base: the folder that relative paths start from.
         endings: file ending to format.
-        complaints: takes whatever is wrong with a file.
+        complaints: takes whatever is wrong with a path.
 
     Raises:
         ConfigError: a path is a URL or empty, or a file is named twice.
@@ -110,13 +129,24 @@ def list_files(
     roots: list[Path] = []
     found: list[Path] = []
     for path in paths:
-        root, files = _expand(absolute(path, base), endings, complaints)
+        root, expanded = _expand(absolute(path, base), endings, complaints)
         roots.append(root)
-        found += files
+        found += expanded
     _refuse_twice(found)
     root = _above_partitions(Path(os.path.commonpath(roots)))
-    inspected = (_inspect(path, root, endings, complaints) for path in found)
-    return tuple(sorted((file for file in inspected if file), key=lambda file: file.name))
+    named = (path for path in found if _is_legible(path, complaints))
+    files = (SourceFile(str(path), path.relative_to(root).as_posix(), size=0) for path in named)
+    return sorted(files, key=lambda file: file.name)
+
+
+def sized(
+    files: Iterable[SourceFile], endings: Mapping[str, str], complaints: Complaints
+) -> tuple[SourceFile, ...]:
+    """The files with their sizes and stamps; complaints take what is absent, empty, of no known ending or a link."""
+    inspected = (_inspect(file, endings, complaints) for file in files)
+    present = tuple(file for file in inspected if file)
+    _refuse_links(present, complaints)
+    return present
 
 
 def kind_of(files: Sequence[SourceFile], endings: Mapping[str, str], complaints: Complaints) -> str | None:
@@ -187,9 +217,8 @@ def _expand(path: Path, endings: Mapping[str, str], complaints: Complaints) -> t
 
 def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path]]:
     root = next(parent for parent in pattern.parents if not glob.has_magic(str(parent)))
-    matches = glob.glob(str(pattern), recursive=True)  # noqa: PTH207
     files: dict[Path, None] = {}
-    for match in map(Path, sorted(matches)):
+    for match in sorted(_matches(pattern, root)):
         if not any(part.startswith(_NOT_DATA) for part in match.relative_to(root).parts):
             inside = _walk(match, complaints, frozenset()) if _is_folder(match) else [match]
             files.update(dict.fromkeys(inside))
@@ -199,6 +228,16 @@ def _expand_glob(pattern: Path, complaints: Complaints) -> tuple[Path, list[Path
         hint = None if _is_folder(root) else f"there is no folder {shown_path(root)}"
         complaints.add(pattern, "no file matches", hint)
     return root, list(files)
+
+
+def _matches(pattern: Path, root: Path) -> Iterator[Path]:
+    """The files and folders that a glob means; `**` does not go through links to folders, which may lead back up."""
+    parts = pattern.relative_to(root).parts
+    if _ANY_DEPTH not in parts:
+        yield from map(Path, glob.iglob(str(pattern)))  # noqa: PTH207
+        return
+    plain = (part if part == _ANY_DEPTH else re.sub(r"\*+", "*", part) for part in parts)
+    yield from root.glob("/".join(plain))
 
 
 def _walk(folder: Path, complaints: Complaints, above: frozenset[Path]) -> Iterator[Path]:
@@ -214,7 +253,7 @@ def _walk(folder: Path, complaints: Complaints, above: frozenset[Path]) -> Itera
             continue
         if not _is_folder(entry):
             yield entry
-        elif not entry.is_symlink() or entry.resolve() not in above:
+        elif not (entry.is_symlink() and any(real.is_relative_to(entry.resolve()) for real in above)):
             yield from _walk(entry, complaints, above)
 
 
@@ -225,9 +264,10 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _inspect(path: Path, root: Path, endings: Mapping[str, str], complaints: Complaints) -> SourceFile | None:
+def _inspect(file: SourceFile, endings: Mapping[str, str], complaints: Complaints) -> SourceFile | None:
+    path = Path(file.path)
     try:
-        size = path.stat().st_size
+        status = path.stat()
     except FileNotFoundError:
         complaints.add(path, "is a link to a file that does not exist")
         return None
@@ -238,10 +278,17 @@ def _inspect(path: Path, root: Path, endings: Mapping[str, str], complaints: Com
         message = f"the ending '{path.suffix}' is not known" if path.suffix else "the file has no ending"
         complaints.add(path, message, f"data files end in {', '.join(endings)}")
         return None
-    if size == 0:
+    if status.st_size == 0:
         complaints.add(path, "is empty (0 bytes)", "the program that writes it may have stopped halfway")
         return None
-    return SourceFile(path=str(path), name=path.relative_to(root).as_posix(), size=size)
+    return replace(file, size=status.st_size, stamp=stamp(status))
+
+
+def _is_legible(path: Path, complaints: Complaints) -> bool:
+    legible = os.fsencode(path).decode("utf-8", "backslashreplace")
+    if legible != str(path):
+        complaints.add(legible, "the name is not UTF-8", "rename the file or folder")
+    return legible == str(path)
 
 
 def _above_partitions(root: Path) -> Path:
@@ -255,6 +302,17 @@ def _refuse_twice(files: Sequence[Path]) -> None:
     if twice:
         message = f"named twice, so that its rows would count twice: {listed(twice)}"
         raise ConfigError(Problem(message, path=_SUITE_PATH, hint="name each file once"))
+
+
+def _refuse_links(files: Sequence[SourceFile], complaints: Complaints) -> None:
+    """Refuse files that are one and the same by links, symbolic or hard."""
+    first: dict[Stamp, SourceFile] = {}
+    for file in files:
+        assert file.stamp is not None
+        other = first.setdefault(file.stamp, file)
+        if other is not file:
+            message = f"is the same file as {shown_path(other.path)}, so that its rows would count twice"
+            complaints.add(file.path, message, "name each file once, and no links to it")
 
 
 def _nearest_file(path: Path) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import did_you_mean, is_pattern
 from plmetrics.table.checks import Check, Requirement
 from plmetrics.table.classes import class_number, require_classes
 from plmetrics.table.files import listed
@@ -88,12 +88,17 @@ class RoleColumns:
 
 @dataclass(frozen=True, slots=True)
 class PredictionTable:
-    """The canonical table: one lazy frame, the checks of its values, and what its columns mean."""
+    """The canonical table: one lazy frame, the checks of its values, and what its columns mean.
+
+    `every` are the rows of the frame and those that are left out for a label or score, told apart by `@valid`, or by
+    a column per model where rows are left out per model.
+    """
 
     frame: pl.LazyFrame
     roles: RoleColumns
     checks: tuple[Check, ...]
     weight: pl.Expr | None
+    every: pl.LazyFrame
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -116,15 +121,20 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     frame = raw.select(**columns)
     if roles.weight is not None:
         frame = frame.filter((pl.col(WEIGHT) != 0) | pl.col(WEIGHT).is_null())
+    weight = pl.col(WEIGHT) if roles.weight is not None else None
     everyone = _sound_shared(roles)
-    if roles.missing == "drop_per_model":
-        frame = frame.filter(_all(everyone)).with_columns(
-            _all([_sound_score(roles, model)]).alias(valid_column(model)) for model in roles.models
-        )
-    else:
-        sound = _all([*everyone, *(_sound_score(roles, model) for model in roles.models)])
-        frame = frame.filter(sound) if roles.missing == "drop" else frame.with_columns(sound.alias(VALID))
-    return PredictionTable(frame, roles, checks, pl.col(WEIGHT) if roles.weight is not None else None)
+    scores = {model: _sound_score(roles, model) for model in roles.models}
+    sound = _all([*everyone, *scores.values()]).alias(VALID)
+    if roles.missing == "error":
+        checked = frame.with_columns(sound)
+        return PredictionTable(checked, roles, checks, weight, checked)
+    counted = frame.filter(_all(_sound_keys(roles)))
+    if roles.missing == "drop":
+        return PredictionTable(frame.filter(sound), roles, checks, weight, counted.with_columns(sound))
+    own = {valid_column(model): _all([*everyone, score]) for model, score in scores.items()}
+    apart = {valid_column(model): _all([score]) for model, score in scores.items()}
+    whole = frame.filter(_all(everyone)).with_columns(**apart)
+    return PredictionTable(whole, roles, checks, weight, counted.with_columns(**own))
 
 
 def unchecked_table(
@@ -155,6 +165,12 @@ def _sound_shared(roles: RoleColumns) -> list[pl.Expr]:
     sound += [
         ~need.bad(pl.col(plain_column(need.column))).fill_null(value=False) for need in roles.requirements
     ]
+    return [*sound, *_sound_keys(roles)]
+
+
+def _sound_keys(roles: RoleColumns) -> list[pl.Expr]:
+    """What holds for a row that can be counted at all: a sound weight and unit."""
+    sound = [pl.lit(value=True)]
     if roles.weight is not None:
         sound.append(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) >= 0))
     if roles.unit is not None and roles.unit_name is not None:
@@ -237,7 +253,7 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
         raise DataError(
             Problem(f"column '{name}' ({role}) is not in the data", path, did_you_mean(name, schema))
         )
-    if name == "*" or (name.startswith("^") and name.endswith("$")):
+    if is_pattern(name):
         msg = f"column '{name}' ({role}): Polars takes such a name for a pattern of names"
         raise DataError(Problem(msg, path, "rename the column"))
     return schema[name]

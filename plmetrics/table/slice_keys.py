@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from plmetrics.core.names import number_text
+from plmetrics.core.slice_texts import NULL, OTHER, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Kind = Literal["column", "bins", "quantiles", "top", "tags", "predicate"]
 
-OTHER = "other"
+NAN = "nan"
+_WIDEST = 1 << 127
+_FEW = 8
+"""Up to so many edges a value is compared with each of them, which is faster than a search."""
+
 TAG_SEPARATOR = "\x1f"
 """What stands between the tags of a row: a control character that no tag has."""
 
@@ -46,15 +51,27 @@ class SliceKey:
         return self.kind == "quantiles" or (self.kind == "top" and self.values is None)
 
     def text(self, value: Any) -> str:
-        """The value as it stands in results."""
+        """The value as it stands in the text of a slice."""
+        found = self.plain(value)
+        if found is None:
+            return NULL
+        if self.kind == "bins" or self._is_rest(value):
+            return found
+        return quoted(found, NULL, OTHER) if self.kind == "top" else quoted(found, NULL)
+
+    def plain(self, value: Any) -> str | None:
+        """The value as a text by itself, None for null."""
         if value is None:
-            return "null"
+            return None
         if self.kind == "bins":
             return bin_text(self.edges, value)
-        if self.kind == "top":
-            own = self.edges[value] if value < len(self.edges) else OTHER
-            return "null" if own is None else value_text(own)
-        return value_text(value)
+        if self._is_rest(value):
+            return OTHER
+        held = self.edges[value] if self.kind == "top" else value
+        return None if held is None else value_text(held)
+
+    def _is_rest(self, value: Any) -> bool:
+        return self.kind == "top" and value is not None and value >= len(self.edges)
 
 
 def value_text(value: Any) -> str:
@@ -73,18 +90,20 @@ def value_text(value: Any) -> str:
 
 
 def bin_text(edges: Sequence[Any], index: int) -> str:
-    """The half-open interval of a bin.
+    """The half-open interval of a bin; NaN is in none, and has the number behind the last.
 
-    >>> bin_text((25, 40), 1), bin_text((25, 40), 0)
-    ('[25, 40)', '(-inf, 25)')
+    >>> bin_text((25, 40), 1), bin_text((25, 40), 0), bin_text((25, 40), 3)
+    ('[25, 40)', '(-inf, 25)', 'nan')
     """
+    if index > len(edges):
+        return NAN
     lower = f"[{value_text(edges[index - 1])}" if index > 0 else "(-inf"
     upper = value_text(edges[index]) if index < len(edges) else "inf"
     return f"{lower}, {upper})"
 
 
 def bin_index(column: pl.Expr, dtype: pl.DataType, edges: Sequence[Any]) -> pl.Expr:
-    """Number of edges at or below the value, null where the value is null.
+    """Number of edges at or below the value, null where the value is null, one more than all of them where it is NaN.
 
     A date among times is its midnight, and an edge without a time zone is in the column's. Text is read as ISO dates,
     as csv files hold them; what is none counts as null.
@@ -96,11 +115,46 @@ def bin_index(column: pl.Expr, dtype: pl.DataType, edges: Sequence[Any]) -> pl.E
         if dtype == pl.String and not any(isinstance(edge, datetime.datetime) for edge in edges):
             column, dtype = column.str.head(10).str.to_date("%Y-%m-%d", strict=False), pl.Date()
         edges = [_moment(edge, dtype) for edge in edges]
+        if dtype == pl.Date and any(isinstance(edge, datetime.datetime) for edge in edges):
+            column = column.cast(pl.Datetime("us"))
     elif not dtype.is_numeric():
         msg = "numbers"
         raise ValueError(msg)
-    passed = [(column >= edge).cast(pl.UInt32) for edge in edges]
-    return pl.sum_horizontal(passed, ignore_nulls=False)
+    if len(edges) > _FEW:
+        number = column.bin_intervals(_breaks(edges, dtype), labels=False)
+    else:
+        passed = [(column >= _number(edge)).cast(pl.UInt32) for edge in edges]
+        number = pl.sum_horizontal(passed, ignore_nulls=False)
+    return _behind(column, len(edges), number) if dtype.is_float() else number
+
+
+def only_bin(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """The one bin of a column without edges."""
+    number = pl.when(column.is_not_null()).then(pl.lit(0, dtype=pl.UInt32))
+    return _behind(column, 0, number) if dtype.is_float() else number
+
+
+def _behind(column: pl.Expr, edges: int, number: pl.Expr) -> pl.Expr:
+    """The numbers of bins, with NaN behind the last."""
+    return pl.when(column.is_nan()).then(pl.lit(edges + 1, dtype=pl.UInt32)).otherwise(number)
+
+
+def _breaks(edges: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+    """Edges as a column that values are searched in: those of a Float32 column are rounded as its values are."""
+    if dtype == pl.Float32:
+        single = pl.Series(edges, dtype=pl.Float32, strict=False)
+        if single.n_unique() == len(edges):
+            return single
+    widest = max((abs(edge) for edge in edges if isinstance(edge, int)), default=0)
+    if widest < 1 << 63:
+        return pl.Series(edges, strict=False)
+    exact = widest < _WIDEST and all(isinstance(edge, int) for edge in edges)
+    return pl.Series(edges, dtype=pl.Int128) if exact else pl.Series(map(float, edges))
+
+
+def _number(edge: Any) -> Any:
+    """An edge that an expression can hold: Polars has no whole numbers of more than 128 bits."""
+    return float(edge) if isinstance(edge, int) and abs(edge) >= _WIDEST else edge
 
 
 def _moment(edge: datetime.date, dtype: pl.DataType) -> datetime.date:

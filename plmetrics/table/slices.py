@@ -17,10 +17,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import SLICE_VALUES
+from plmetrics.core.slice_texts import quoted, slice_place
 from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, place_in, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Codes = NDArray[np.int64]
 _WIDEST_SPAN = 1 << 16
@@ -93,12 +94,17 @@ class Slices:
         if not self.slice_set.keys:
             return ["all"]
         if self.slice_set.is_predicate:
-            return [f"{self.slice_set.name}={self._predicate}"]
+            return [f"{quoted(self.slice_set.name)}={quoted(self._predicate)}"]
         named = [
-            [f"{key.label}={text}" for text in own]
-            for key, own in zip(self.slice_set.keys, self._texts_by_key(), strict=True)
+            [f"{label}={key.text(value)}" for value in plain_values(column)]
+            for label, key, column in self._columns()
         ]
         return [", ".join(row) for row in zip(*named, strict=True)]
+
+    def _columns(self) -> Iterator[tuple[str, SliceKey, pl.Series]]:
+        """The keys with their names in texts, and their values."""
+        for key, column in zip(self.slice_set.keys, self.values, strict=True):
+            yield quoted(key.label), key, column
 
     @property
     def _predicate(self) -> str:
@@ -106,7 +112,7 @@ class Slices:
         label = self.slice_set.keys[0].label
         return "true" if label == self.slice_set.name else label
 
-    def pairs(self) -> list[list[dict[str, str]]]:
+    def pairs(self) -> list[list[dict[str, str | None]]]:
         """The `slice_values` column of the results."""
         if not self.slice_set.keys:
             return [[]]
@@ -114,26 +120,28 @@ class Slices:
             return [[{"column": self.slice_set.name, "value": self._predicate}]]
         return [
             [{"column": key.label, "value": text} for key, text in zip(self.slice_set.keys, row, strict=True)]
-            for row in zip(*self._texts_by_key(), strict=True)
+            for row in zip(*self._plain_by_key(), strict=True)
         ]
 
     def pair_lists(self) -> pl.Series:
         """The same as a column: lists of structs."""
         if not self.slice_set.keys or self.slice_set.is_predicate:
             return pl.Series(self.pairs(), dtype=SLICE_VALUES)
-        texts = pl.DataFrame({str(place): own for place, own in enumerate(self._texts_by_key())})
+        texts = pl.DataFrame(
+            [
+                pl.Series(str(place), values, dtype=pl.String)
+                for place, values in enumerate(self._plain_by_key())
+            ]
+        )
         structs = [
-            pl.struct(pl.lit(key.label).alias("column"), pl.col(str(place)).cast(pl.String).alias("value"))
+            pl.struct(pl.lit(key.label).alias("column"), pl.col(str(place)).alias("value"))
             for place, key in enumerate(self.slice_set.keys)
         ]
         return texts.select(pl.concat_list(structs)).to_series().cast(SLICE_VALUES)
 
-    def _texts_by_key(self) -> list[list[str]]:
-        """The value of each key as it stands in results, of every slice."""
-        return [
-            [key.text(value) for value in plain_values(column)]
-            for key, column in zip(self.slice_set.keys, self.values, strict=True)
-        ]
+    def _plain_by_key(self) -> list[list[str | None]]:
+        """The value of each key as a text by itself, of every slice."""
+        return [[key.plain(value) for value in plain_values(column)] for _, key, column in self._columns()]
 
 
 def plain_values(column: pl.Series) -> list[Any]:
@@ -151,20 +159,17 @@ def plain_values(column: pl.Series) -> list[Any]:
 def without_excluded(slices: Slices) -> tuple[Slices, list[Any]]:
     """The slices that are not excluded, and what was to be excluded but does not occur."""
     labels = [key.label for key in slices.slice_set.keys]
-    absent = slices.values.select(pl.all().is_null()).rows()
-    rows = [
-        [None if null else part["value"] for part, null in zip(row, nulls, strict=True)]
-        for row, nulls in zip(slices.pairs(), absent, strict=True)
-    ]
+    rows = [[part["value"] for part in row] for row in slices.pairs()]
     texts = slices.texts()
     keep = np.ones(len(rows), dtype=np.bool_)
     unknown = []
     for item in slices.slice_set.exclude:
+        named = slice_place(item, texts) if isinstance(item, str) else None
         wanted = item if isinstance(item, Mapping) else {labels[0]: item}
         asked = {labels.index(name): _excluded_text(value) for name, value in wanted.items()}
         found = [
-            text == item or all(row[place] == value for place, value in asked.items())
-            for row, text in zip(rows, texts, strict=True)
+            number == named or all(row[place] == value for place, value in asked.items())
+            for number, row in enumerate(rows)
         ]
         keep &= ~np.array(found, dtype=np.bool_)
         if not any(found):

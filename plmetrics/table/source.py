@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import polars as pl
-from polars.exceptions import PolarsError
+import polars.selectors as cs
+from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.hashing import mix_expr
@@ -23,6 +24,7 @@ from plmetrics.table.files import (
     list_files,
     listed,
     shown_path,
+    sized,
 )
 from plmetrics.table.formats import csv, delta, iceberg, ipc, ndjson, parquet, trec
 from plmetrics.table.formats.hive import FILE_PATH, Partitions, find_partitions
@@ -38,7 +40,7 @@ from plmetrics.table.formats.lakehouse import (
 from plmetrics.table.frames import as_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 NotRetrieved = Literal["refused", "no_part", "zero"]
 
@@ -102,6 +104,12 @@ class Reader:
     stored: pl.Schema
     partitions: Partitions
 
+    def only(self, chosen: pl.Series) -> Reader:
+        """The same for some of the files."""
+        files = tuple(file for file, wanted in zip(self.files, chosen, strict=True) if wanted)
+        partitions = replace(self.partitions, values=self.partitions.values.filter(chosen))
+        return replace(self, files=files, partitions=partitions)
+
     def rows(self) -> pl.LazyFrame:
         """All rows, one scan."""
         rows = self.format.scan(self.files, self.stored, self.partitions)
@@ -132,6 +140,8 @@ class Source:
     `kind` is the format, or `frame`; `files` is empty for a frame; `rows` is known where footers or a
     DataFrame tell it, else None. `not_retrieved` says what a score that is null means in a ranking: that it is bad, or
     that the model did not retrieve the row; a query of which it retrieved nothing then has "no_part" or counts "zero".
+    `unjudged` are the queries of a ranking that its judgements lack.
+    `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example.
     """
 
     frame: pl.LazyFrame
@@ -141,6 +151,8 @@ class Source:
     rows: int | None
     reader: Reader | None = field(default=None, repr=False, compare=False)
     not_retrieved: NotRetrieved = "refused"
+    unjudged: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String), repr=False, compare=False)
+    conflicts: Mapping[str, pl.LazyFrame] = field(default_factory=dict, repr=False, compare=False)
 
     def with_row_key(self) -> pl.LazyFrame:
         """The table with the UInt64 column `ROW_KEY`: a key of the file's name and the row's number in it.
@@ -156,7 +168,7 @@ class Source:
         else:
             rows = self.reader.numbered_rows()
         key = mix_expr(_row_number() + pl.col(_SHIFT))
-        return rows.select(*self.schema, key.alias(ROW_KEY))
+        return rows.select(cs.by_name(*self.schema), key.alias(ROW_KEY))
 
     def in_folders(self, condition: pl.Expr, columns: Collection[str]) -> Source:
         """The same without the files that a condition rules out by the columns in their folders' names alone.
@@ -173,11 +185,31 @@ class Source:
             return self
         if not columns or held.all() or not held.any():
             return self
-        files = tuple(file for file, kept in zip(reader.files, held, strict=True) if kept)
-        fewer = replace(
-            reader, files=files, partitions=replace(reader.partitions, values=values.filter(held))
-        )
-        return replace(self, frame=fewer.rows(), files=files, reader=fewer)
+        return self._of(reader.only(held))
+
+    def of_each_file(self) -> Iterator[Source]:
+        """The rows of each file as a table of its own."""
+        if self.reader is not None:
+            for path in self.reader.partitions.values[FILE_PATH]:
+                yield self._of(self.reader.only(self.reader.partitions.values[FILE_PATH] == path))
+
+    def _of(self, reader: Reader) -> Source:
+        return replace(self, frame=reader.rows(), files=reader.files, reader=reader)
+
+    def check_rows(self, *, fill: bool = False) -> list[str]:
+        """Look for what no scan tells of: rows of csv files with more or fewer fields than the header.
+
+        With `fill`, absent fields are null, and only warned of.
+
+        Raises:
+            DataError: there are such rows.
+        """
+        if self.kind != csv.KIND:
+            return []
+        complaints = Complaints()
+        warnings = csv.check_rows(self.files, complaints, fill=fill)
+        complaints.settle()
+        return warnings
 
     def place(self, row: int) -> str:
         """Where the row of a number stands: the number in its file, if there are several with known lengths."""
@@ -191,13 +223,14 @@ class Source:
         return f"row {row:,}"
 
 
-def open_source(data: object, base: Path | None = None) -> Source:
+def open_source(data: object, base: Path | None = None, where: str | None = None) -> Source:
     """Find out what the data are, without reading them: files, footers, headers, schema.
 
     Args:
         data: a Polars DataFrame or LazyFrame, a path, glob or folder of data files, a list of such
             paths, a pandas DataFrame or a pyarrow Table, or {"trec": {"qrels": path, "run": path}}.
         base: the folder that relative paths start from; the working directory if None.
+        where: a condition on all rows that will be read: files whose folders' names rule it out are not looked at.
 
     Raises:
         ConfigError: the data are something else, or a URL
@@ -211,7 +244,7 @@ def open_source(data: object, base: Path | None = None) -> Source:
         return Source(lazy, _schema(lazy), files=(), kind="frame", rows=rows)
     if isinstance(data, Mapping) and set(data) == {trec.KIND}:
         return _open_trec(data[trec.KIND], base or Path())
-    return _open_files(_paths(data), base or Path())
+    return _open_files(_paths(data), base or Path(), where)
 
 
 def _open_trec(files: Mapping[str, Any], base: Path) -> Source:
@@ -220,7 +253,9 @@ def _open_trec(files: Mapping[str, Any], base: Path) -> Source:
         message = "trec files are a mapping of qrels and run, with or without complete"
         raise ConfigError(Problem(message, ("data", "trec"), "write {trec: {qrels: FILE, run: FILE}}"))
     complete = bool(files.get("complete"))
-    table, found = trec.read_trec(files["qrels"], trec.runs_of(files["run"]), base, complete=complete)
+    table, unjudged, found = trec.read_trec(
+        files["qrels"], trec.runs_of(files["run"]), base, complete=complete
+    )
     return Source(
         table.lazy(),
         table.schema,
@@ -228,25 +263,41 @@ def _open_trec(files: Mapping[str, Any], base: Path) -> Source:
         kind=trec.KIND,
         rows=table.height,
         not_retrieved="zero" if complete else "no_part",
+        unjudged=unjudged,
     )
 
 
-def _open_files(paths: Sequence[str], base: Path) -> Source:
+def _open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
     complaints = Complaints()
     listing = _listing(paths, base, complaints)
     if listing is not None:
         complaints.settle()
         return _opened(ListedFiles(listing), listing.files, listing.partitions, complaints)
-    files = list_files(paths, base, ENDINGS, complaints)
-    refuse_loose_files(files)
+    named = list_files(paths, base, ENDINGS, complaints)
+    refuse_loose_files(named)
+    chosen, partitions = _narrowed(named, find_partitions(named, complaints), where)
+    files = sized(chosen, ENDINGS, complaints)
     kind = kind_of(files, ENDINGS, complaints)
     if kind is None:
         complaints.settle()
         msg = "there are no data files"
         raise DataError(msg)
     format_ = FORMATS[kind]
-    partitions = find_partitions(files, complaints, native=format_.NATIVE_PARTITIONS)
+    partitions = partitions.read_by_scan() if format_.NATIVE_PARTITIONS else partitions
     return _opened(format_, files, partitions, complaints)
+
+
+def _narrowed(
+    files: Sequence[SourceFile], partitions: Partitions, where: str | None
+) -> tuple[Sequence[SourceFile], Partitions]:
+    """The files that may hold rows of a condition; all where none does, so that the table has columns."""
+    if where is None or not partitions.schema:
+        return files, partitions
+    holds = partitions.holding(where)
+    if not holds.any():
+        return files, partitions
+    chosen = [file for file, may in zip(files, holds, strict=True) if may]
+    return chosen, replace(partitions, values=partitions.values.filter(holds))
 
 
 def _listing(paths: Sequence[str], base: Path, complaints: Complaints) -> Listing | None:
@@ -302,7 +353,7 @@ def _kind_name(data: object) -> str:
 def _schema(frame: pl.LazyFrame) -> pl.Schema:
     try:
         schema = frame.collect_schema()
-    except (PolarsError, OSError) as error:
+    except (PolarsError, PanicException, OSError) as error:
         msg = f"the table cannot be read: {str(error).strip().splitlines()[0]}"
         raise DataError(msg) from error
     taken = [name for name in _RESERVED if name in schema]

@@ -184,6 +184,14 @@ def test_constant_outcomes_are_defined() -> None:
     assert row["mann_whitney_p"] == 1
 
 
+def test_always_valid_p_takes_an_effect_of_either_sign() -> None:
+    """Effects are taken to be normal around 0: a drop that is looked for is as large as a rise."""
+    rise, drop = (readout(mde=mde).row(0, named=True) for mde in (1.5, -1.5))
+    assert rise["always_valid_p"] is not None
+    assert drop["always_valid_p"] == rise["always_valid_p"]
+    assert readout(mixture=1.5).row(0, named=True)["always_valid_p"] == rise["always_valid_p"]
+
+
 def test_mde_says_what_units_are_counted_for() -> None:
     row = readout(mde=1.5).row(0, named=True)
     a, b = arms_of({"slice": "all", "outcome": "spent", "arm": "B"})

@@ -292,3 +292,23 @@ def test_cross_validation_reads_repetitions_and_inner_folds() -> None:
     inner = plm.splits.nested(table, 3, 2, label="y", key="id")
     found = plm.evaluate(inner, **asked, cross_validation={"inner": "inner_fold"})
     assert {"nested", "selection_optimism"} <= set(found.cross_validation["kind"])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"method": "k_fold"},
+        {"method": "repeated", "repeats": 2},
+        {"method": "grouped", "group": "g"},
+        {"method": "nested"},
+        {"method": "holdout"},
+        {"method": "time_ordered", "time": "g"},
+    ],
+    ids=lambda asked: asked["method"],
+)
+def test_columns_whose_names_are_patterns_of_names_come_through(asked: dict[str, Any]) -> None:
+    frame = pl.DataFrame({"g": range(40), "^.*$": range(40), "*": range(40)})
+    arguments = dict(asked)
+    found = getattr(plm.splits, arguments.pop("method"))(frame, **arguments)
+    assert found.columns[:3] == frame.columns
+    assert found["^.*$"].equals(found["g"].alias("^.*$"))

@@ -375,3 +375,26 @@ def test_what_needs_the_rows_is_refused(asked: dict[str, Any], named: str) -> No
 def test_a_suite_is_written_as_it_was_read(made: tuple[dict[str, Any], pl.DataFrame]) -> None:
     suite = suite_from_mapping(made[0])
     assert fingerprint(suite_from_mapping(json.loads(json.dumps(written(suite))))) == fingerprint(suite)
+
+
+def test_states_name_no_values_of_variables_and_yet_tell_files_apart(tmp_path, monkeypatch):
+    days = ["tok-day-1", "tok-day-2"]
+    asked = {
+        "data": {"path": "${DAY}/x.parquet"},
+        "columns": {"label": "y"},
+        "models": {"m": "p"},
+        "metrics": ["mse"],
+    }
+    file = suite_file(tmp_path, asked | {"task": "regression"})
+    for number, day in enumerate(days):
+        (tmp_path / day).mkdir()
+        pl.DataFrame({"y": [1.0, number], "p": [0.5, 0.25]}).write_parquet(tmp_path / day / "x.parquet")
+        monkeypatch.setenv("DAY", day)
+        made = plm.state(file, tmp_path / f"{number}.state")
+        assert made.head.suite["data"] == {"path": "${DAY}/x.parquet"}
+        assert made.path is not None
+        assert b"tok-day" not in made.path.read_bytes()
+    states = [tmp_path / f"{number}.state" for number in range(2)]
+    assert plm.merge(*states).metrics["n"].to_list() == [4]
+    with pytest.raises(plm.PlmetricsError, match="would count twice"):
+        plm.merge(states[0], plm.state(file, set={"data.path": "tok-day-1/x.parquet"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
@@ -33,6 +34,7 @@ from plmetrics.suite.sections import Compare, Curve, SliceSet, Uncertainty
 from plmetrics.suite.tasks import CurveName
 from plmetrics.table.source import ENDINGS
 
+_NO_ERROR = "ignore::plmetrics.core.errors.PlmetricsWarning"
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
@@ -181,7 +183,7 @@ def test_the_report_is_that_of_the_suite_above_it(folder: Path) -> None:
 def test_python_runs(folder: Path) -> None:
     script = "\n\n".join(f"# README.md:{block.line}\n{block.text}" for block in blocks("python"))
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
+        [sys.executable, "-W", "error", "-W", _NO_ERROR, "-c", script],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -207,6 +209,19 @@ def test_commands_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_command_is_explained(command: str) -> None:
     assert f"`{command}`" in TEXT
     assert re.search(rf"^plmetrics {command}\b", TEXT, re.MULTILINE)
+
+
+def test_the_contents_name_every_chapter() -> None:
+    prose = re.sub(r"^```.*?^```$", "", TEXT, flags=re.MULTILINE | re.DOTALL)
+    chapters = [chapter for chapter in re.findall(r"^## (.+)$", prose, re.MULTILINE) if chapter != "Start"]
+    contents = TEXT[TEXT.index("**Contents**") : TEXT.index("## The whole way")]
+    assert re.findall(r"\[(.+?)\]\(#", contents) == chapters
+
+
+def test_the_keywords_of_evaluate_are_listed() -> None:
+    listed = TEXT[TEXT.index("The keyword arguments are the keys of the suite") :].split("\n\n")[0]
+    signature = inspect.signature(plm.evaluate)
+    assert re.findall(r"`(\w+)`", listed) == [name for name in signature.parameters if name != "data"]
 
 
 def test_links_lead_somewhere() -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from plmetrics.catalogue import registry
 from plmetrics.engine.explain import fallbacks
-from plmetrics.engine.passes import rows_plan, sum_plans
+from plmetrics.engine.passes import sum_plans
 from plmetrics.engine.prepare import prepare
 from plmetrics.engine.request import bind
+from plmetrics.engine.row_plan import rows_plan
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.source import open_source
 

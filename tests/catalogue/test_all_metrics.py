@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plmetrics.catalogue.metric import Direction, Family, Kind, parameters
+from plmetrics.catalogue.metric import Direction, Family, Kind
+from plmetrics.catalogue.parameters import parameters
 from plmetrics.catalogue.registry import classes, create
 from plmetrics.catalogue.thresholds import Best, Optimal, Reach
 from plmetrics.core.text import parse_call
@@ -71,7 +72,9 @@ def required(cls):
     known = REQUIRED.get(cls.name, {})
     if cls.family == "derived":
         inner = next(
-            other for other in classes(cls.task) if other.name not in REQUIRED and not required(other)
+            other
+            for other in classes(cls.task)
+            if other.name not in REQUIRED and not other.additive and not required(other)
         )
         known = {"by": "region", "reference": "north west", "metric": create(cls.task, inner.name, {})}
     return {

@@ -58,7 +58,7 @@ def make_result(verdict: str = "pass", folder: Path | None = None, **changes: An
         name="nightly",
         uncertainty=None,
         compare=None,
-        metrics=[SimpleNamespace(text="roc_auc", direction="higher")],
+        metrics=[SimpleNamespace(text="roc_auc", direction="higher", additive=False)],
         models={"m": None},
         slices={},
         gates=(1,),

@@ -44,6 +44,12 @@ def table(outcome: Outcome) -> pl.DataFrame:
     return pl.read_parquet(Path(json.loads(outcome.out)["folder"]) / "gates.parquet")
 
 
+def another_day(file: Path) -> None:
+    """The same rows in another order: other data of the same values."""
+    rows = pl.read_parquet(file.parent / "t.parquet")
+    pl.concat([rows[1:], rows[:1]]).write_parquet(file.parent / "t.parquet")
+
+
 BAD = {"name": "steady", "metric": "recall", "model": "a", "at_least": 0.99, "consecutive": 3}
 
 
@@ -53,26 +59,47 @@ def test_the_third_failure_in_a_row_fails(invoke: Invoke, suite: Path) -> None:
         outcome = run(invoke, suite, BAD)
         codes.append(outcome.code)
         notes += table(outcome)["note"].to_list()
+        another_day(suite)
     assert codes == [0, 0, 3, 3]
     assert notes == [f"failed {runs} of 3 runs in a row" for runs in (1, 2, 3, 3)]
+
+
+def test_a_bad_day_that_is_run_again_counts_once(invoke: Invoke, suite: Path) -> None:
+    notes = [table(run(invoke, suite, BAD))["note"].item() for _ in range(3)]
+    another_day(suite)
+    outcomes = [run(invoke, suite, BAD) for _ in range(2)]
+    notes += [table(outcome)["note"].item() for outcome in outcomes]
+    assert notes == [f"failed {days} of 3 runs in a row" for days in (1, 1, 1, 2, 2)]
+    (folder,) = {json.loads(outcome.out)["folder"] for outcome in outcomes[1:]}
+    record = json.loads((Path(folder) / "run.json").read_text())
+    runs = sorted(path.parent.name for path in Path(folder).parent.glob("2*/run.json"))
+    assert record["history"] == [runs[2]]
 
 
 def test_a_pass_starts_anew_and_failed_runs_do_not_count(invoke: Invoke, suite: Path) -> None:
     passing = {"path": "t.parquet", "where": "p >= 0.5 OR NOT y"}
     runs: list[dict[str, Any]] = [{}, {"data": passing}, {}, {"data": {"path": "absent.parquet"}}, {}]
-    outcomes = [run(invoke, suite, BAD, **changes) for changes in runs]
+    outcomes = []
+    for changes in runs:
+        outcomes.append(run(invoke, suite, BAD, **changes))
+        another_day(suite)
     assert [outcome.code for outcome in outcomes] == [0, 0, 0, 4, 0]
     notes = [table(outcome)["note"].item() for outcome in outcomes if outcome.code == 0]
     assert notes == [None if n is None else f"failed {n} of 3 runs in a row" for n in (1, None, 1, 2)]
 
 
 def test_a_rule_that_changed_judges_earlier_runs_too(invoke: Invoke, suite: Path) -> None:
-    assert [run(invoke, suite, BAD | {"at_least": 0.01}).code for _ in range(2)] == [0, 0]
+    for _ in range(2):
+        assert run(invoke, suite, BAD | {"at_least": 0.01}).code == 0
+        another_day(suite)
     assert run(invoke, suite, BAD).code == 3
 
 
 def test_what_cannot_be_read_is_passed_over_with_a_warning(invoke: Invoke, suite: Path) -> None:
-    folders = [Path(json.loads(run(invoke, suite, BAD).out)["folder"]) for _ in range(2)]
+    folders = []
+    for _ in range(2):
+        folders.append(Path(json.loads(run(invoke, suite, BAD).out)["folder"]))
+        another_day(suite)
     (folders[1] / "gates.parquet").unlink()
     outcome = run(invoke, suite, BAD)
     assert outcome.code == 0

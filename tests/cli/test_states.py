@@ -126,7 +126,7 @@ def test_a_state_that_goes_while_it_is_merged_is_told(
     monkeypatch.setattr("plmetrics.engine.saved.merging.add_all", gone)
     outcome = invoke("merge", *days, "--states", "both.state")
     assert outcome.code == 4
-    assert "day-2.state was removed or replaced while it was merged" in outcome.err
+    assert "day-2.state changed while it was merged" in outcome.err
     assert not Path("both.state").exists()
 
 

@@ -60,6 +60,21 @@ def suggested(invoke: Any, tmp_path: Path, data: Path, *options: str) -> dict[st
     return content
 
 
+def test_columns_whose_names_are_patterns_of_names(invoke: Any, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"y": RARE, "p": NOISE, "^.*$": NOISE, "*": ["a", "b"] * (ROWS // 2)})
+    frame.write_parquet(data := tmp_path / "t.parquet")
+    for command in ("suggest", "init"):
+        outcome = invoke(command, str(data))
+        assert outcome.code == 0
+        file = tmp_path / f"{command}.yaml"
+        file.write_text(outcome.out + "\nleakage: {attributes: true}\n")
+        where = f"data.path={data}"
+        assert invoke("run", str(file), "--set", where, "--set", "uncertainty.replicates=10").code == 0
+        named = invoke(command, str(data), "--label", "^.*$")
+        assert named.code == 2
+        assert "takes such a name for a pattern of names" in named.err
+
+
 @pytest.mark.parametrize(
     ("file", "options", "task", "included", "excluded"),
     [

@@ -104,6 +104,16 @@ def test_values_a_little_beyond_the_exponent_still_add_exactly():
     assert both.pop() == pytest.approx(math.fsum(held), rel=1e-14)
 
 
+def test_sums_near_the_largest_float_are_right_or_infinite() -> None:
+    values = np.array([1.1e308, -1.5e308, 0.9e308])
+    exponent = exponent_of(1.5e308)
+    for chosen, expected in ((values, 0.5e308), (values[[0, 2]], math.inf)):
+        frame = pl.DataFrame({"x": chosen})
+        held = frame.select(pl.len().alias("n"), pl.col("x").sum(), *fixed_sums("x", pl.col("x"), exponent))
+        totals = dict(exact_columns(held, {"x": exponent}))
+        assert totals["x"].item() == pytest.approx(expected)
+
+
 def test_nulls_are_no_part_of_a_sum():
     frame = pl.DataFrame({"x": [0.25, None, 0.5]})
     sums = frame.select(pl.len().alias("n"), pl.col("x").sum(), *fixed_sums("x", pl.col("x"), 0))

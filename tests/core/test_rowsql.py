@@ -177,6 +177,90 @@ def test_small_integers_do_not_wrap() -> None:
     assert run("u IN (256, 0)", small) == [True, False]
 
 
+WHOLE = pl.DataFrame(
+    {
+        "a": [-(2**63), 2**63 - 1, 5_000_000_000, None],
+        "b": [1_700_000_000_123_456_789, -(2**63), -7, 3],
+        "u": pl.Series([2**64 - 1, 0, 9_000_000_000, 12], dtype=pl.UInt64),
+        "k": pl.Series([-128, 127, 3, 5], dtype=pl.Int8),
+    }
+)
+Bounded = tuple[str, list[int | None], list[int]]  # text, values, and how large its terms are in total
+
+
+def _leaf(name: str) -> Bounded:
+    values = WHOLE[name].to_list() if name in WHOLE.columns else [int(name)] * WHOLE.height
+    return name, values, [abs(value or 0) for value in values]
+
+
+def _joined(pair: tuple[Bounded, str, Bounded]) -> Bounded:
+    (left, first, most), sign, (right, second, other) = pair
+    act = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[sign]
+    values = [None if x is None or y is None else act(x, y) for x, y in zip(first, second, strict=True)]
+    sizes = [x * y if sign == "*" else x + y for x, y in zip(most, other, strict=True)]
+    return f"({left} {sign} {right})", values, sizes
+
+
+def _alone(inner: Bounded) -> st.SearchStrategy[Bounded]:
+    text, values, most = inner
+    return st.sampled_from(
+        [
+            (f"(- {text})", [None if value is None else -value for value in values], most),
+            (f"ABS({text})", [None if value is None else abs(value) for value in values], most),
+            (
+                f"GREATEST({text}, u)",
+                [max(u, u if v is None else v) for v, u in zip(values, WHOLE["u"], strict=True)],
+                [size + u for size, u in zip(most, WHOLE["u"], strict=True)],
+            ),
+        ]
+    )
+
+
+_whole = st.recursive(
+    st.sampled_from(["a", "b", "u", "k", "0", "3", "1000000000", "9223372036854775807"]).map(_leaf),
+    lambda inner: (
+        st.tuples(inner, st.sampled_from(["+", "-", "*"]), inner).map(_joined) | inner.flatmap(_alone)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_whole)
+def test_whole_numbers_never_wrap(drawn: Bounded) -> None:
+    text, values, most = drawn
+    for got, value, size in zip(run(text, WHOLE), values, most, strict=True):
+        assert (got is None) == (value is None), text
+        if isinstance(got, int):
+            assert got == value, text
+        elif got is not None:
+            assert abs(int(got) - value) <= size * 1e-14, text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a - b", [-(2**63) - 1_700_000_000_123_456_789, 2**64 - 1, 5_000_000_007, None]),
+        ("a * b % 10", [-2, -6, 0, None]),
+        ("b * 1000 + k > b", [True, False, False, True]),
+        ("u * u > 0", [True, False, True, True]),
+        ("a = 9223372036854775807", [False, True, False, None]),
+        ("a IN (9223372036854775806)", [False, False, False, None]),
+        ("u % 10", [5, 0, 0, 2]),
+        ("CAST(k * k AS VARCHAR)", ["16384", "16129", "9", "25"]),
+        ("a = b", [False, False, False, None]),
+    ],
+)
+def test_whole_numbers_of_64_bits_keep_their_digits(text: str, expected: list[Any]) -> None:
+    assert run(text, WHOLE) == expected
+
+
+def test_decimals_are_divided_and_multiplied_as_floating_point() -> None:
+    frame = pl.DataFrame({"d": pl.Series(["1.25", "3.00"]).cast(pl.Decimal(38, 2))})
+    assert run("d * d", frame) == [1.5625, 9.0]
+    assert run("1 / d", frame) == [0.8, pytest.approx(1 / 3, rel=1e-15)]
+
+
 def test_dates_follow_the_type_of_the_column() -> None:
     moment = dt.datetime(2024, 1, 31, 0, 30)
     frame = pl.DataFrame({"naive": [moment], "text": ["2024-01-31"]}).with_columns(
@@ -441,3 +525,24 @@ def test_the_parser_says_nothing_on_its_own(caplog: pytest.LogCaptureFixture) ->
             with pytest.raises(RowExpressionError):
                 compile_row(text)
     assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1.0),
+        ("1 / 4", 0.25),
+        ("TRUE", 1.0),
+        ("ABS(-3)", 3.0),
+        ("COALESCE(NULL, 4)", 4.0),
+        ("CASE WHEN 1 = 1 THEN 2 END", 2.0),
+        ("YEAR(DATE '2024-01-31')", 2024.0),
+        ("role", 7.0),
+        ("NULL", 0.0),
+    ],
+)
+def test_a_constant_is_as_long_as_the_table(text: str, value: float) -> None:
+    held = compile_row(text, {"role": pl.lit(7.0)}).measure
+    assert FRAME.lazy().select(held.sum()).collect().item() == value * FRAME.height
+    sums = FRAME.lazy().group_by("flag").agg(held.sum().alias("sum"), pl.len()).collect()
+    assert sums["sum"].to_list() == [value * rows for rows in sums["len"]]

@@ -5,6 +5,7 @@ import re
 import polars as pl
 import pytest
 
+import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.engine.budget import order_plan
 from plmetrics.engine.request import bind
@@ -45,6 +46,26 @@ def plan(rows=ROWS, memory=4_000_000_000, **options):
 )
 def test_the_way_follows_from_what_is_read(way, options):
     assert plan(**options).way == way
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"metrics": ["ece(strategy=quantile)"]},
+        {"metrics": ["calibration_slope"]},
+        {"task": "regression", "metrics": ["spearman"]},
+        {"task": "regression", "metrics": ["median_absolute_error"]},
+    ],
+    ids=lambda asked: asked["metrics"][0],
+)
+def test_what_a_grid_cannot_serve_is_refused_before_a_row_is_read(asked, monkeypatch):
+    def read(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("plmetrics.engine.prepare.prepare", read)
+    frame = pl.DataFrame({"y": [0, 1], "p": [0.1, 0.4]})
+    with pytest.raises(plm.ConfigError, match=r"needs the sorted rows, which exact: false"):
+        plm.evaluate(frame, label="y", models="p", exact=False, **asked)
 
 
 def test_less_memory_means_fewer_models_at_a_time_and_then_more_ranges():

@@ -254,8 +254,14 @@ def test_data_where_holds_for_a_reference_table() -> None:
 
 def test_bad_values_of_the_reference_are_dropped_or_refused() -> None:
     bad = REFERENCE.with_columns(p=pl.when(pl.int_range(pl.len()) < 20).then(None).otherwise("p"))
-    dropped = found(reference=bad, columns=["age"], arguments={"missing": "drop"})
-    assert dropped.equals(found(reference=bad.drop_nulls("p"), columns=["age"]))
+    for missing in ("drop", "drop_per_model"):
+        dropped = found(reference=bad, columns=["age"], arguments={"missing": missing})
+        assert row(dropped, "p", "null_share")["reference"] == pytest.approx(20 / 500)
+        nulls = (pl.col("column") == "p") & (pl.col("measure") == "null_share")
+        for column, reference in (("p", bad.drop_nulls("p")), ("age", REFERENCE), ("y", REFERENCE)):
+            rows = dropped.filter(pl.col("column") == column, ~nulls)
+            clean = found(reference=reference, columns=["age"]).filter(pl.col("column") == column, ~nulls)
+            assert rows.drop("p_adjusted").equals(clean.drop("p_adjusted"))
     with pytest.raises(
         plm.DataError, match=r"in the reference: column 'p' .*20 of 500 values are null"
     ) as caught:

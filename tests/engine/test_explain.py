@@ -97,6 +97,12 @@ def test_passes(metrics: list[str], stages: int) -> None:
     assert ("sorted rows" in found.memory) == (stages == 3)
 
 
+def test_columns_that_thresholds_are_chosen_by_are_read_before(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "t.parquet")
+    found = explained(str(tmp_path / "t.parquet"), slices={"h": "h"}, metrics=["recall(threshold=max(f1))"])
+    assert (found.passes[0].stage, found.passes[0].columns) == ("prepare", 3)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

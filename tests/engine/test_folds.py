@@ -98,6 +98,28 @@ def test_many_slice_columns_keep_to_rows_that_are_held_out() -> None:
     assert counted.rows() == [("overall", 250, 1), ("all_of_them", 250, 250), ("one", 250, 250)]
 
 
+def test_slices_are_those_of_rows_that_are_held_out_with_or_without_a_label() -> None:
+    frame = pl.DataFrame(
+        {
+            "y": [0, 1, None, None, 1],
+            "p": [0.2, 0.7, 0.6, 0.4, 0.9],
+            "split": ["train", "valid", "valid", "train", "valid"],
+            "c": ["trained", "seen", "unlabelled", "neither", "seen"],
+        }
+    )
+    result = plm.evaluate(
+        frame,
+        label="y",
+        models="p",
+        metrics=["accuracy"],
+        slices=["c"],
+        cross_validation={"split": "split"},
+        missing="drop",
+    )
+    rows = result.metrics.filter(pl.col("slice_set") == "c").select("slice", "n", "value", "status").rows()
+    assert rows == [("c=seen", 2, 1.0, "ok"), ("c=unlabelled", 0, None, "no_rows")]
+
+
 @pytest.mark.parametrize(
     ("section", "slices", "error", "words"),
     [

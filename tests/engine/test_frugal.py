@@ -32,6 +32,45 @@ def table(rows=20_000):
     )
 
 
+@pytest.fixture
+def command_line(monkeypatch):
+    """A process that may be changed, whose C library is left alone all the same."""
+    monkeypatch.setattr("plmetrics.core.process._ours", True)
+    monkeypatch.setattr("plmetrics.engine.frugal._tell_library", lambda settings: None)
+
+
+_HOST = """
+import ctypes, os
+calls, usual = [], ctypes.CDLL
+class Library:
+    def __init__(self, name):
+        self._library = usual(name)
+    def __getattr__(self, name):
+        calls.append(name)
+        return getattr(self._library, name)
+ctypes.CDLL = lambda name, *rest, **options: Library(name)
+changes, update = [], type(os.environ).__setitem__
+type(os.environ).__setitem__ = lambda self, key, value: (changes.append(key), update(self, key, value))
+import polars as pl, plmetrics as plm
+from plmetrics.cli import app
+frame = pl.DataFrame({"y": [0, 1, 1, 0], "p": [0.1, 0.7, 0.3, 0.2]})
+asked = {"label": "y", "models": "p", "metrics": ["roc_auc"], "uncertainty": {"replicates": 10}}
+for memory in ("100MB", "4GB"):
+    plm.evaluate(frame, **asked, memory=memory)
+plm.state(frame, label="y", models="p", metrics=["accuracy"], memory="100MB")
+print(calls.count("mallopt"), [name for name in changes if name.startswith("POLARS")])
+app.app = lambda **_: plm.evaluate(frame, **asked, memory="100MB")
+app.main()
+print(calls.count("mallopt") > 0, [name for name in changes if name.startswith("POLARS")] != [])
+"""
+
+
+def test_a_library_leaves_its_host_alone_and_the_command_line_tunes_itself():
+    done = subprocess.run([sys.executable, "-c", _HOST], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["0 []", f"{sys.platform == 'linux'} True"]
+
+
+@pytest.mark.usefixtures("command_line")
 @pytest.mark.parametrize(("budget", "own", "within"), [(SMALL - 1, None, "1"), (SMALL, None, None)])
 def test_only_a_small_budget_limits_what_is_read_ahead(monkeypatch, budget, own, within):
     monkeypatch.delenv(READ_AHEAD, raising=False)
@@ -48,6 +87,7 @@ def test_only_a_small_budget_limits_what_is_read_ahead(monkeypatch, budget, own,
     assert os.environ.get(READ_AHEAD) == own
 
 
+@pytest.mark.usefixtures("command_line")
 def test_limits_that_are_set_already_stay(monkeypatch):
     monkeypatch.setenv(READ_AHEAD, "7")
     with memory_settings(1):

@@ -94,7 +94,8 @@ def test_keys_folds_and_duplicates(seed: int, names: tuple[str, ...], weight: st
             if nulls > 1
             else "1 row has a null key and is not compared"
         )
-        assert row["note"] == (said if nulls else None)
+        lacking = ["1 of 5 rows of the training table have a null key"] if check == "keys" else []
+        assert row["note"] == ("; ".join([said] * bool(nulls) + lacking) or None)
 
 
 def test_rows_no_later_than_training() -> None:
@@ -139,6 +140,95 @@ def test_a_nanosecond_is_not_lost_in_favour_of_a_row() -> None:
     at = pl.Series([1_000_000_001], dtype=pl.Int64).cast(pl.Datetime("ns"))
     frame = pl.DataFrame({"y": [1], "p": [0.5], "at": at})
     assert found(frame, {"train": frame, "time": "at"})["time"]["rows"] == 1
+
+
+@pytest.mark.parametrize(("own", "there"), [("ns", "ns"), ("ns", "us"), ("us", "ns"), ("ns", "ms")])
+def test_moments_are_compared_to_the_nanosecond(own: Any, there: Any) -> None:
+    """A row 400 ns, or as little as its unit can, after the last of training is later; no unit loses far moments."""
+    last = 1_704_067_200_000_000_000
+    step = {"ns": 400, "us": 1000}[own]
+    at = pl.Series([last, last + step, None], dtype=pl.Int64) // {"ns": 1, "us": 1000}[own]
+    frame = pl.DataFrame({"y": [1, 0, 1], "p": [0.5] * 3, "at": at.cast(pl.Datetime(own))})
+    unit = {"ns": 1, "us": 1000, "ms": 1_000_000}[there]
+    train = pl.DataFrame({"at": (pl.Series([last - unit, last]) // unit).cast(pl.Datetime(there))})
+    seen = found(frame, {"train": train, "time": "at", "keys": "at"})
+    assert (seen["time"]["rows"], seen["keys"]["rows"]) == (1, 1)
+    assert seen["time"]["note"].startswith("training ends at 2024-01-01 00:00:00; 1 row")
+    far = pl.DataFrame(
+        {"at": pl.Series([dt.datetime(9999, 12, 31)]).cast(pl.Datetime("us" if own == "ns" else "ms"))}
+    )
+    assert found(frame, {"train": far, "time": "at"})["time"]["rows"] == 2
+
+
+def test_floats_of_32_bits_are_found_among_those_of_64() -> None:
+    values = [0.1, 0.2, 0.3]
+    frame = pl.DataFrame({"y": [0, 1, 0], "p": [0.5] * 3, "x": pl.Series(values, dtype=pl.Float32)})
+    for train in (values[:2], pl.Series(values[:2], dtype=pl.Float32)):
+        assert found(frame, {"train": pl.DataFrame({"x": train}), "keys": "x"})["keys"]["rows"] == 2
+    assert (
+        found(frame.cast({"x": pl.Float64}), {"train": frame[:2].select("x"), "keys": "x"})["keys"]["rows"]
+        == 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("train", "words"),
+    [
+        (
+            pl.DataFrame({"id": [None, None]}, schema={"id": pl.Int64}),
+            "2 of 2 rows of the training table have a null",
+        ),
+        (pl.DataFrame({"id": [None]}), "1 of 1 rows of the training table have a null key"),
+        (pl.DataFrame({"id": []}, schema={"id": pl.Int64}), "the training table has no rows"),
+    ],
+)
+def test_a_training_table_without_keys_passes_nothing(train: pl.DataFrame, words: str) -> None:
+    result = look(rows(), {"train": train, "keys": "id"})
+    (row,), (gate,) = result.leakage.to_dicts(), result.gates.to_dicts()
+    assert (row["rows"], row["verdict"], gate["verdict"], result.verdict) == (None, *["inconclusive"] * 3)
+    assert words in row["note"]
+    assert words in gate["note"]
+
+
+@pytest.mark.parametrize("kind", ["repeat", "configuration", "parameter", "split", "inner"])
+def test_a_sound_cross_validation_is_no_leak(kind: str) -> None:
+    """Rows are held out once in each repeat, configuration and value; inner and training rows belong to no metric."""
+    random = np.random.default_rng(2)
+    size, folds = 40, 4
+    labels = random.integers(0, 2, size)
+    parts = []
+    for turn in range(3):
+        fold = random.permutation(size) % folds
+        for out in range(folds) if kind in {"split", "inner"} else [None]:
+            part = {"id": np.arange(size), "y": labels, "p": random.random(size), "turn": turn}
+            if out is None:
+                parts.append(pl.DataFrame(part | {"fold": fold}))
+            elif kind == "split":
+                parts.append(
+                    pl.DataFrame(part | {"fold": out, "part": np.where(fold == out, "test", "train")})
+                )
+            else:
+                inner = [None if own == out else int(own) for own in fold]
+                parts.append(pl.DataFrame(part | {"fold": out, "inner": pl.Series(inner, dtype=pl.Int64)}))
+        if kind in {"split", "inner"}:
+            break
+    frame = pl.concat(parts)
+    column = {"split": "part", "inner": "inner"}.get(kind, "turn")
+    given = {"fold": "fold", "cross_validation": {kind: column}}
+    train = pl.DataFrame({"id": [3, 5]})
+    seen = found(frame, {"train": train, "keys": "id", "duplicates": True}, **given)
+    repeats = 1 if kind in {"split", "inner"} else 3
+    assert {check: row["rows"] for check, row in seen.items()} == {
+        "keys": 2 * repeats,
+        "folds": 0,
+        "duplicates": 0,
+    }
+    assert seen["keys"]["share"] == pytest.approx(2 / size)
+    held_out = frame.filter(part="test") if kind == "split" else frame
+    moved = held_out[:1].with_columns(fold=(pl.col("fold") + 1) % folds)
+    seen = found(pl.concat([frame, moved]), {"keys": "id", "duplicates": True}, **given)
+    if kind != "inner":
+        assert {check: row["rows"] for check, row in seen.items()} == {"folds": 2, "duplicates": 2}
 
 
 def test_keys_have_other_names_in_training() -> None:

@@ -70,7 +70,7 @@ def test_the_planted_slice_is_found_with_null_as_a_value() -> None:
     assert first["slice"] == "region=north, device=null"
     assert first["slice_values"] == [
         {"column": "region", "value": "north"},
-        {"column": "device", "value": "null"},
+        {"column": "device", "value": None},
     ]
     assert first["confirmed"]
     assert first["depth"] == 2
@@ -89,7 +89,7 @@ def test_the_planted_slice_is_found_with_null_as_a_value() -> None:
         ([True, False, True, None], {}, ["false", "true", "null"]),
         ([1, 2, 3, 4, 5, 6, 7, 8], {"bins": 2}, ["(-inf, 4.5)", "[4.5, inf)"]),
         ([1, 2, 1, 2], {}, ["1", "2"]),
-        ([1.5, float("nan"), 1.5, None], {}, ["1.5", "null"]),
+        ([1.5, float("nan"), 1.5, None], {}, ["1.5", "nan", "null"]),
         ([-0.0, 0.0, 1.0, 1.0], {}, ["0", "1"]),
         ([0] * 94 + [1, 2, 3, 4, 5, 6], {"bins": 2}, ["(-inf, 1)", "[1, inf)"]),
         (

@@ -113,3 +113,22 @@ def test_slices_that_were_too_small_end_the_row(new_table: type[Table]) -> None:
 def test_no_runs_are_a_history_too(new_table: type[Table]) -> None:
     assert history_of([]).schema == {**GATES_SCHEMA, "age": pl.Int64}
     assert judged_now(new_table, BAD, history_of([]))["note"].item() == "failed 1 of 3 runs in a row"
+
+
+@pytest.mark.parametrize(
+    ("older", "now", "verdict"),
+    [
+        ("r=a, b", 'r="a, b"', "fail"),
+        ("r=null", 'r="null"', "inconclusive"),
+        ("r=null", "r=null", "fail"),
+    ],
+)
+def test_texts_of_older_versions_count_where_they_mean_one_slice(
+    new_table: type[Table], older: str, now: str, verdict: str
+) -> None:
+    def run(text: str) -> Table:
+        gate = new_table().gate(name="steady", model="a", at_least=0.5, consecutive=2, slices="region")
+        return gate.value(BAD, slice_set="region", slice=text)
+
+    past = history_of([run(older).judged()])
+    assert run(now).judged(history=past)["verdict"].to_list() == [verdict]

@@ -22,7 +22,7 @@ def of_rows(hits: Any, rows: Any, method: str = "wilson", blocks: Any = None) ->
     rows = np.zeros_like(hits) + rows
     lower, upper = proportion_confint(hits, rows, alpha=1 - LEVEL, method="wilson")
     value = hits / rows
-    known = {"observed": value, "lower": lower, "upper": upper, "method": method}
+    known = {"observed": value, "lower": lower, "upper": upper, "method": method, "kish_size": None}
     error = np.sqrt(value * (1 - value) / rows)
     return pl.DataFrame(known | {"std_error": error, "blocks": rows if blocks is None else blocks})
 
@@ -86,6 +86,24 @@ def test_few_clusters_make_a_share_less_sure() -> None:
     assert size[0] > size[1] > size[2]
     wider = rows.with_columns(std_error=2 * pl.col("std_error"))
     assert shares_of(wider, LEVEL).size[0] == pytest.approx(99 / 4, rel=0.05)
+
+
+@pytest.mark.parametrize("power", [1.0, 1.5])
+def test_weighted_shares_are_judged_wrongly_no_more_often_than_they_may_be(power: float) -> None:
+    """A weighted share that is high by chance has a small standard error: Kish's size does not know how high it is."""
+    rng, (tables, rows, truth) = np.random.default_rng(5), (20_000, 150, 0.8)
+    weight = rng.exponential(size=(tables, rows)) ** power
+    hit = rng.random((tables, rows)) < truth
+    total = weight.sum(axis=1)
+    value = (weight * hit).sum(axis=1) / total
+    error = np.sqrt((weight**2 * (hit - value[:, None]) ** 2).sum(axis=1)) / total
+    kish = total**2 / (weight**2).sum(axis=1)
+    known = {"observed": value, "lower": value - error, "upper": value + error, "std_error": error}
+    found = shares_of(
+        pl.DataFrame(known | {"blocks": np.floor(kish), "kish_size": kish, "method": "t"}), LEVEL
+    )
+    for tail in found.tails(truth):
+        assert (tail < 0.025 / 8).mean() < 0.025 / 8 + 4 * np.sqrt(0.025 / 8 / tables)
 
 
 def test_what_has_no_interval_or_no_spread_is_not_judged() -> None:

@@ -39,17 +39,17 @@ def test_too_few_rows(table: Table, on_insufficient: Any, value: float | None) -
 
 
 @pytest.mark.parametrize(
-    ("weight", "note"),
-    [(19, "19 positives, at least 20 needed"), (7.25, "7.25 positives, at least 20 needed")],
+    ("number", "note"),
+    [(19, "19 positives, at least 20 needed"), (7, "7 positives, at least 20 needed")],
 )
-def test_too_few_positives(table: Table, weight: float, note: str) -> None:
+def test_too_few_positives(table: Table, number: int, note: str) -> None:
     table.gate(at_least=0.5, slices="region", min_positives=20, min_rows=5)
     for model in "ab":
         table.value(0.1, model, slice_set="region", slice="region=n", n=100)
-    judged = table.judged(positives(("region", "region=n", weight), ("region", "region=s", 1.0)))
+    judged = table.judged(positives(("region", "region=n", number), ("region", "region=s", 1.0)))
     first, second = judged.iter_rows(named=True)
     assert (first["verdict"], first["status"], first["note"]) == ("skipped", "too_few_positives", note)
-    assert (first["observed"], second["verdict"]) == (0.1, "fail" if weight == 19 else "skipped")
+    assert (first["observed"], second["verdict"]) == (0.1, "fail" if number == 19 else "skipped")
 
 
 def test_of_two_models_the_one_with_fewer_positives_counts(table: Table) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
+from plmetrics.inference.sizes import with_kish_sizes
 
 
 def table() -> pl.DataFrame:
@@ -51,6 +53,31 @@ def test_positives_are_those_of_each_model_and_slice(weight: str | None, against
     assert set(result.gates["verdict"]) == {"skipped"}
     for row in result.gates.iter_rows(named=True):
         column = "q" if "b" in {row["model"], against if row["metric"] == "accuracy" else None} else "p"
-        own = [one for one in rows if one["y"] == 1 and one[column] is not None]
-        count = sum(one[weight] if weight else 1 for one in own if holds(one, row["slice_set"], row["slice"]))
-        assert f"{count:g} positives, at least 1000000 needed" in row["note"].split("; ")
+        own = [
+            one for one in rows if one["y"] == 1 and one[column] is not None and (not weight or one[weight])
+        ]
+        count = sum(holds(one, row["slice_set"], row["slice"]) for one in own)
+        assert f"{count} positives, at least 1000000 needed" in row["note"].split("; ")
+
+
+@pytest.mark.parametrize("rows", [3000, 30_000])
+def test_kish_sizes_are_of_rows_where_blocks_hold_many(rows: int) -> None:
+    """A block for each row, or 1,000 blocks of 30 rows: the size is that of the rows, as a sum of squares tells."""
+    rng = np.random.default_rng(8)
+    table = pl.DataFrame(
+        {"y": rng.integers(0, 2, rows), "p": rng.random(rows), "w": rng.exponential(size=rows)}
+    )
+    table = table.with_columns(g=pl.int_range(rows) % 20 == 0)
+    asked: dict[str, Any] = {"metrics": ["accuracy"], "slices": ["g"], "uncertainty": {"replicates": 20}}
+    found = plm.evaluate(table, label="y", models="p", weight="w", **asked).metrics
+    units = np.full(1000, rows // 1000) if rows > 4000 else np.ones(rows, dtype=np.int64)
+    columns = SimpleNamespace(weight="w")
+    analysis: Any = SimpleNamespace(suite=SimpleNamespace(columns=columns), units=units)
+    sizes = dict(with_kish_sizes(analysis, found).select("slice", "kish_size").iter_rows())
+    parts = {"all": table, "g=true": table.filter("g"), "g=false": table.filter(~pl.col("g"))}
+    for text, part in parts.items():
+        weight = part["w"].to_numpy()
+        expected = weight.sum() ** 2 / (weight**2).sum()
+        assert sizes[text] == pytest.approx(expected, rel=0.15 if rows > 4000 else 0, abs=1), text
+    columns.weight = None
+    assert with_kish_sizes(analysis, found)["kish_size"].null_count() == found.height

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from math import comb
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -173,9 +174,10 @@ def test_rows_say_which_replicates_their_test_reads(method: str, smooth: str, ot
     asked = {"metrics": ["roc_auc", "accuracy", "ks"], "uncertainty": {"method": method, "replicates": 50}}
     found = compared(["delong"], **asked)
     tests = {metric: set(own["test"]) for (metric,), own in found.group_by("metric")}
-    assert tests == {"roc_auc": {smooth, "delong"}, "accuracy": {smooth}, "ks": {other}}
-    families = found.filter(pl.col("test") != "delong", slice_set="overall", metric="roc_auc")["family"]
-    assert set(families) == {"roc_auc / overall"}
+    answers = {"delong"} if smooth == "paired_delta" else {smooth, "delong"}
+    assert tests == {"roc_auc": answers, "accuracy": {smooth}, "ks": {other}}
+    families = found.filter(test=smooth, slice_set="overall", metric="accuracy")["family"]
+    assert set(families) == {"accuracy / overall"}
 
 
 def test_tests_stand_behind_the_bootstrap_of_their_place() -> None:
@@ -501,3 +503,67 @@ def test_metrics_of_classes_stand_beside_tests() -> None:
         ("accuracy", None, "mcnemar"),
         *(("f1(average=none)", name, None) for name in "abc"),
     ]
+
+
+def test_delong_answers_once_where_it_is_the_method_of_the_intervals() -> None:
+    """One p value for one question; other scales, other metrics and other methods retain their rows."""
+    rng = np.random.default_rng(4)
+    label = rng.integers(0, 2, 400)
+    frame = pl.DataFrame(
+        {"y": label, "a": label + rng.normal(size=400), "b": label + 2 * rng.normal(size=400)}
+    )
+    compare = {"baseline": "a", "tests": ["delong"], "scales": ["difference", "ratio"]}
+
+    def tests(method: str) -> dict[tuple[str, str], list[str]]:
+        given: dict[str, Any] = {"label": "y", "models": {"a": "a", "b": "b"}, "metrics": ["roc_auc", "f1"]}
+        result = plm.evaluate(
+            frame, compare=compare, uncertainty={"methods": [method, "bootstrap"], "replicates": 50}, **given
+        )
+        found = result.comparisons.group_by("metric", "scale", maintain_order=True).agg("test").rows()
+        return {(metric, scale): names for metric, scale, names in found}
+
+    one = tests("delong")
+    assert one["roc_auc", "difference"] == ["delong"]
+    assert one["roc_auc", "ratio"] == ["paired_delta"]
+    assert one["f1", "difference"] == ["paired_bootstrap"]
+    assert tests("bootstrap")["roc_auc", "difference"] == ["paired_bootstrap", "delong"]
+
+
+def covariance_of_areas(label: np.ndarray, *scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Areas and their covariance by placements from ranks, each class with its size less 1."""
+    total = 0.0
+    for own in (label == 1, label == 0):
+        placed = [
+            (stats.rankdata(score)[own] - stats.rankdata(score[own])) / np.count_nonzero(~own)
+            for score in scores
+        ]
+        total = total + np.cov(placed, ddof=1) / np.count_nonzero(own)
+        areas = np.mean(placed, axis=1)
+    return 1 - areas, total
+
+
+@pytest.mark.parametrize("method", ["delong", "auto"])
+def test_areas_are_compared_by_the_method_of_their_intervals_whether_its_test_is_asked_for_or_not(
+    method: str,
+) -> None:
+    table = scored(6_000)
+    asked: dict[str, Any] = {"metrics": ["roc_auc"], "uncertainty": {"methods": [method], "replicates": 50}}
+    asked |= {"label": "y", "models": MODELS, "slices": ["group"]}
+    gate = {"metric": "roc_auc", "model": "b", "against": "a", "no_worse_than": 0.01, "using": "interval"}
+    result = plm.evaluate(table, **asked, compare="a", gates=[gate | {"slices": ["group"]}])
+    for piece, rows in places(table):
+        areas, covariance = covariance_of_areas(*(rows[name].to_numpy() for name in ("y", "b", "a")))
+        error = np.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+        found = row(result.comparisons, "delong", "roc_auc", piece)
+        assert found["std_error"] == pytest.approx(error, rel=1e-9)
+        assert found["p_value"] == pytest.approx(
+            2 * stats.norm.sf(abs(areas[0] - areas[1]) / error), rel=1e-6
+        )
+    assert set(result.comparisons["test"]) == {"delong"}
+    shown = result.comparisons.filter(slice_set="group", model="b").select("slice", "lower", "upper")
+    assert result.gates.filter(slice_set="group").select("slice", "lower", "upper").equals(shown)
+    alone = plm.evaluate(table, **asked, gates=[gate | {"slices": ["group"]}])
+    assert alone.comparisons.is_empty()
+    assert alone.gates.equals(result.gates)
+    both = plm.evaluate(table, **asked, compare={"baseline": "a", "tests": ["delong"]})
+    assert both.comparisons.equals(result.comparisons)

@@ -62,6 +62,8 @@ REGRESSION = [
     "quantile_loss(tau=0.75)",
 ]
 FAST = {"replicates": 12, "seed": 3}
+SLICE_TEXTS = {"a": "g=a", "b, c": 'g="b, c"', "x=1": 'g="x=1"', None: "g=null"}
+"""By value of `g` the text of its slice."""
 
 
 def sample(rows, seed, ties=True, classes=2):

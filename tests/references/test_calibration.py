@@ -383,7 +383,7 @@ def test_what_needs_the_rows_is_refused_on_a_grid(text):
         ("kernel_ce(bandwidth=0)", "bandwidth must be a finite number of at least 0.002"),
         ("corp_miscalibration(score=brier_skill)", "score must be brier or log_loss"),
         ("calibration_intercept(slope=two)", "slope must be one or free"),
-        ("hosmer_lemeshow(groups=1)", "groups must be a whole number of at least 2"),
+        ("hosmer_lemeshow(groups=1)", "groups must be a whole number from 2 to 10,000"),
         ("hosmer_lemeshow(df=8)", "df must be groups or groups-2"),
     ],
 )

@@ -141,7 +141,7 @@ def test_an_interval_is_that_of_the_same_number_in_the_catalogue():
         models=["p", "q"],
         unit="customer",
         metrics=metrics,
-        uncertainty={"replicates": 200},
+        uncertainty={"replicates": 200, "interval": "percentile"},  # the scale of t follows the range
         compare="p",
         slices="region",
     )
@@ -175,7 +175,7 @@ def test_formulas_follow_their_parts():
         models=["p", "q"],
         metrics=metrics,
         slices="region",
-        uncertainty={"replicates": 100},
+        uncertainty={"replicates": 100, "interval": "percentile"},  # the scale of t follows the range
         compare="p",
     )
     wide = found.metrics.pivot("metric", index=["model", "slice"], values="value")
@@ -401,3 +401,56 @@ def test_a_metric_class_with_columns_of_its_own():
     assert row["value"] == pytest.approx(wanted)
     assert row["lower"] < wanted < row["upper"]
     assert rows.select(Exposure().expr("y", "p", "w")).item() == pytest.approx(wanted)
+
+
+class Constants(plm.Metric):
+    """Sums of constants, as a plug-in may write them."""
+
+    name, task, family = "constants", "binary", "sums"
+    range, direction = (0.0, math.inf), "none"
+
+    def atoms(self):
+        counted = plm.Atom("every row", lambda _: pl.lit(value=True), counts=True)
+        return {"twos": plm.Atom("twos", lambda _: pl.lit(2.0)), "rows": counted}
+
+    def finalise(self, state):
+        return state.twos + 100 * state.rows
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_sums_of_constants_count_every_row(reproducible):
+    rows = table().drop("w")
+    metrics = [
+        {"name": "rows", "sum": "1"},
+        {"name": "weights", "sum": "weight"},
+        {"name": "thirds", "sum": "1 / 3", "where": "TRUE"},
+        {"name": "ten", "mean": "10"},
+        {"name": "filled", "null_share": "1"},
+        {"name": "rate", "formula": "tp / rows"},
+        "tp",
+        Constants(),
+    ]
+    arguments = {"label": "y", "models": {"m": "p"}, "slices": "region", "metrics": metrics}
+    found = plm.evaluate(rows, **arguments, where="1 = 1", reproducible=reproducible).metrics
+    for (slice_,), part in found.group_by("slice"):
+        own = rows if slice_ == "all" else rows.filter(region=slice_.removeprefix("region="))
+        value = dict(part.select("metric", "value").iter_rows())
+        tp = own.filter(y=1).filter(pl.col("p") >= 0.5).height
+        wanted = [own.height, own.height, own.height / 3, 10.0, 0.0, tp / own.height, tp, 102 * own.height]
+        assert list(value.values()) == pytest.approx(wanted, rel=1e-12), slice_
+
+
+def test_a_constant_select_on_and_fit_on_hold_for_every_row():
+    rows = table()
+    chosen = plm.evaluate(
+        rows, label="y", models={"m": "p"}, metrics=["precision(threshold=max(f1, select_on='TRUE'))"]
+    )
+    assert any(f"{rows.height:,} rows" in warning for warning in chosen.record["warnings"])
+    with pytest.raises(plm.DataError, match=f"holds for all {rows.height:,} rows"):
+        plm.evaluate(
+            rows,
+            label="y",
+            models={"m": "p"},
+            metrics=["brier"],
+            calibrate={"method": "platt", "fit_on": "TRUE"},
+        )

@@ -170,6 +170,41 @@ def naive_hand_till(y: Any, p: Any) -> float:
     return float(np.mean(found))
 
 
+AREAS = ["roc_auc", "roc_auc(scheme=ovo)", "roc_auc(average=weighted)", "average_precision"]
+
+
+def test_areas_of_a_slice_that_lacks_the_first_classes_rest_on_the_others() -> None:
+    """Values of the pairs that are there, and blocks and standard errors of the classes that are averaged alone."""
+    rows = table(3500, ties=False).with_columns(
+        pl.when(pl.col("y") < "c").then(pl.lit("ab")).otherwise(pl.lit("cd")).alias("g")
+    )
+    alone = table(200, seed=3, ties=False).filter(y="d").with_columns(g=pl.lit("d"))
+    asked = {"slices": ["g"], "uncertainty": {"replicates": 300}, "compare": "m"}
+    models = {
+        **PROBA,
+        "n": {"proba": {name: f"p_{other}" for name, other in zip(CLASSES, "abdc", strict=True)}},
+    }
+    found = plm.evaluate(
+        pl.concat([rows, alone]), task="multiclass", label="y", models=models, metrics=AREAS, **asked
+    )
+    part = rows.filter(g="cd")
+    y, p = part["y"].to_numpy(), proba(part)
+    here = found.metrics.filter(slice="g=cd", model="m")
+    assert here["status"].to_list() == here["interval_status"].to_list() == ["ok"] * 4
+    assert here["note"].to_list() == ["classes left out: a, b"] * 4
+    assert here["blocks"].to_list() == [min(np.sum(y == "c"), np.sum(y == "d"))] * 4
+    pairs = here.row(1, named=True)
+    assert pairs["value"] == pytest.approx(naive_hand_till(y, p), rel=1e-12)
+    draws = np.random.default_rng(4).integers(0, len(y), (150, len(y)))
+    spread = np.std([naive_hand_till(y[draw], p[draw]) for draw in draws], ddof=1)
+    assert pairs["std_error"] == pytest.approx(spread, rel=0.25)
+    compared = found.comparisons.filter(slice="g=cd")
+    assert compared["interval_status"].to_list() == ["ok"] * 4
+    single = found.metrics.filter(slice="g=d", model="m")
+    assert set(single["status"].to_list()) <= {"no_positives", "no_negatives", "ok"}
+    assert single["status"][1] in {"no_positives", "no_negatives"}
+
+
 def test_pairs_of_classes() -> None:
     rows = table()
     expected = naive_hand_till(rows["y"].to_numpy(), proba(rows))

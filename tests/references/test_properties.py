@@ -243,7 +243,9 @@ def test_bins_and_crossings_equal_columns_made_by_hand(table):
     found = with_units(table, slices=sets).metrics
     numbers = ["model", "metric", *INTERVALS[4:]]
     assert_same(found.filter(slice_set="binned"), found.filter(slice_set="bin"), numbers)
-    key = pl.col("slice_values").list.eval(pl.element().struct.field("value")).list.join("|")
+    key = (
+        pl.col("slice_values").list.eval(pl.element().struct.field("value").fill_null("null")).list.join("|")
+    )
     named = found.with_columns(key.str.replace_all("null", "~").alias("key")).sort("model", "key", "metric")
     assert_same(named.filter(slice_set="cross"), named.filter(slice_set="both"), ["key", *numbers])
 
@@ -273,7 +275,15 @@ def test_missing_drop_equals_dropping_by_hand(table, seed):
         with pytest.raises(DataError, match="no rows are left"):
             with_units(table, missing="drop")
         return
-    assert_same_results(with_units(table, missing="drop"), with_units(sound))
+    found, wanted = with_units(table, missing="drop"), with_units(sound)
+    place = ["slice_set", "slice"]
+    for name, value in (("metrics", "value"), ("comparisons", "difference")):
+        rows, expected = getattr(found, name), getattr(wanted, name)
+        occurring = rows.join(expected.select(place).unique(), on=place, maintain_order="left", how="semi")
+        assert_same(occurring, expected, expected.columns if name == "comparisons" else VALUES)
+        beside = rows.join(expected, on=place, how="anti")
+        assert beside[value].is_null().all()
+        assert set(beside["status"]) <= {"no_rows"}
     if any(rows.any() for rows in bad.values()):
         with pytest.raises(DataError):
             with_units(table)
@@ -340,3 +350,60 @@ def test_how_work_is_cut_up_changes_nothing(exact, table, names):
     whole = with_units(table, exact=exact, metrics=metrics)
     with turned(names):
         assert_same_results(with_units(table, exact=exact, metrics=metrics), whole)
+
+
+MOMENTS = [
+    "r2",
+    "rmse_skill",
+    "default_rmse",
+    "pearson",
+    "concordance_ccc",
+    "explained_variance",
+    "error_variance",
+]
+
+
+@few
+@given(
+    table=samples,
+    powers=st.lists(st.integers(0, 40), min_size=4, max_size=4),
+    weight=st.sampled_from([None, "w"]),
+)
+def test_offsets_of_slices_change_no_moment_of_a_slice(table, powers, weight):
+    near = table.with_columns((pl.col("target", "p") * 64).round() / 64)
+    offset = pl.col("g").replace_strict(
+        ["a", "b, c", "x=1"], [2.0**k for k in powers[:3]], default=2.0 ** powers[3]
+    )
+    far = near.with_columns(pl.col("target", "p") + offset)
+    metrics = [*MOMENTS, {"name": "deviation", "std": "target"}]
+    arguments = {
+        "task": "regression",
+        "label": "target",
+        "weight": weight,
+        "slices": SLICES,
+        "metrics": metrics,
+    }
+    own = pl.col("slice_set").is_in(["g", "cross"])
+    one, other = (evaluate(part, models={"m": "p"}, **arguments).metrics.filter(own) for part in (near, far))
+    assert_same(one, other)
+
+
+CONSTANTS = {"1": 1.0, "1 / 4": 0.25, "TRUE": 1.0, "ABS(-3)": 3.0, "COALESCE(NULL, 4)": 4.0, "-2 * 3": -6.0}
+CONSTANTS |= {"CASE WHEN 1 = 1 THEN 2 END": 2.0}
+
+
+@few
+@given(
+    table=samples,
+    text=st.sampled_from(list(CONSTANTS)),
+    weight=st.sampled_from([None, "w"]),
+    exact=st.booleans(),
+)
+def test_a_sum_of_a_constant_is_that_times_the_weight(table, text, weight, exact):
+    metrics = [{"name": "sum", "sum": text, "where": "TRUE"}, {"name": "mean", "mean": text}]
+    found = evaluate(
+        table, weight=weight, slices=SLICES, metrics=metrics, where="1 = 1", reproducible=exact
+    ).metrics
+    held = found.filter(pl.col("n") > 0)
+    wanted = pl.when(metric="sum").then(pl.col("weight") * CONSTANTS[text]).otherwise(CONSTANTS[text])
+    assert held["value"].to_list() == pytest.approx(held.select(wanted).to_series().to_list(), rel=1e-12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -81,3 +83,50 @@ def test_values_of_every_query_are_those_of_trec_eval(seed: int) -> None:
         mean = np.mean([measured[measure] for measured in expected.values()])
         whole = found.filter(slice_set="overall", metric=own["metric"][0])["value"].item()
         assert whole == pytest.approx(mean, abs=1e-9), name
+
+
+def trec_files(folder: Path, rows: pl.DataFrame) -> dict[str, str]:
+    """Judgements of the even queries, and a run over all."""
+    even = rows.filter(pl.col("query").str.slice(1).cast(pl.Int64) % 2 == 0)
+    lines = {
+        "qrels": [f"{query} 0 {document} {label}" for query, document, label, _ in even.iter_rows()],
+        "run": [f"{query} Q0 {document} 0 {score!r} x" for query, document, _, score in rows.iter_rows()],
+    }
+    for name, text in lines.items():
+        (folder / name).write_text("\n".join(text) + "\n")
+    return {name: str(folder / name) for name in lines}
+
+
+def test_unjudged_topics_and_scores_of_32_bits_are_as_in_trec_eval(tmp_path: Path) -> None:
+    rows = table(4).with_columns(score=pl.col("score") + 1e-9 * pl.int_range(pl.len()))
+    files = trec_files(tmp_path, rows)
+    with (tmp_path / "qrels").open() as judged, (tmp_path / "run").open() as run:
+        measures = {
+            "map_cut.5",
+            "map",
+            "recip_rank",
+            "ndcg",
+            "ndcg_cut.10",
+            "P.5",
+            "recall.5",
+            "success.5",
+            "Rprec",
+        }
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(judged), measures)
+        expected = evaluator.evaluate(pytrec_eval.parse_run(run))
+    assert len(expected) == 20
+    texts = {text: plm.metric(text, task="ranking").text for text in MEASURES}
+    named = {
+        f"{text[:-1]}, ties=document)" if text.endswith(")") else f"{text}(ties=document)": text
+        for text in texts
+    }
+    found = plm.evaluate({"trec": files}, task="ranking", metrics=list(named)).metrics
+    for text, (value, note) in zip(named.values(), found.select("value", "note").iter_rows(), strict=True):
+        mean = np.mean([of_query[MEASURES[text]] for of_query in expected.values()])
+        assert value == pytest.approx(mean, rel=1e-12), text
+        assert "20 queries without judgements are left out" in note
+
+
+def test_without_trec_files_label_and_models_must_be_said() -> None:
+    with pytest.raises(plm.ConfigError, match=r"'label' is missing(.|\n)*models"):
+        plm.evaluate(table(1), task="ranking", query="query")

@@ -122,10 +122,41 @@ def test_the_two_hours_of_the_end_of_summer_time_are_two_slices():
     assert found == ["g=2020-10-25T02:00:00+02:00", "g=2020-10-25T02:00:00+01:00"]
 
 
-def test_nan_is_the_slice_null():
-    found = evaluate(table(g=column([float("nan"), None, 1.0])), slices="g").filter(metric="n", slice_set="g")
-    assert found["slice"].to_list() == ["g=1", "g=null"]
-    assert found["value"].sum() == ROWS
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32])
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        ({"column": "g"}, {1.0: "g=1", 2.0: "g=2", NAN: "g=nan", None: "g=null"}),
+        ({"columns": ["h", "g"]}, {1.0: "h=x, g=1", 2.0: "h=x, g=2", NAN: "h=x, g=nan", None: "h=x, g=null"}),
+        ({"column": "g", "top": 3, "exclude": [2]}, {1.0: "g=1", NAN: "g=nan", None: "g=null"}),
+        ({"column": "g", "top": 2, "exclude": [1]}, {NAN: "g=nan", None: "g=null", 2.0: "g=other"}),
+        ({"column": "g", "exclude": [None]}, {1.0: "g=1", 2.0: "g=2", NAN: "g=nan"}),
+        ({"column": "g", "exclude": [NAN]}, {1.0: "g=1", 2.0: "g=2", None: "g=null"}),
+        (
+            {"column": "g", "bins": [1.5]},
+            {1.0: "g=(-inf, 1.5)", 2.0: "g=[1.5, inf)", NAN: "g=nan", None: "g=null"},
+        ),
+        (
+            {"column": "g", "quantiles": 3},
+            {1.0: "g=(-inf, 2)", 2.0: "g=[2, inf)", NAN: "g=nan", None: "g=null"},
+        ),
+    ],
+)
+def test_nan_and_null_are_two_slices(spec, names, dtype):
+    values = [1.0, NAN, None, 2.0, NAN, None]
+    made = column(values, dtype)
+    frame = table(g=made, h=column(["x"]))
+    found = evaluate(frame, slices={"s": spec}).filter(slice_set="s")
+    assert found["slice"].unique(maintain_order=True).to_list() == list(names.values())
+    for value, text in names.items():
+        own = pl.col("g").is_nan() if value != value else pl.col("g").eq_missing(pl.lit(value, dtype))
+        alone = evaluate(frame.filter(own))
+        assert_same(
+            found.filter(slice=text), alone, [name for name in VALUES if not name.startswith("slice")]
+        )
 
 
 @pytest.mark.parametrize("dtype", [pl.Binary, pl.Struct({"a": pl.Int64})])

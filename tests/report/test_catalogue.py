@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.metric import parameters as parameters_of
+from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.report.catalogue import (
     card_text,
     csv_text,
@@ -108,7 +108,7 @@ def test_undefined_statuses_are_words(metric: type[Metric]) -> None:
         ("binary", "n", ()),
         ("binary", "precision", ("zero_denominator",)),
         ("binary", "roc_auc", ("no_positives", "no_negatives")),
-        ("regression", "r2", ("zero_denominator",)),
+        ("regression", "r2", ("rounding", "zero_denominator")),
         ("regression", "mape", ("zero_label",)),
     ],
 )

@@ -95,3 +95,19 @@ def test_without_intervals_there_is_nothing_to_read() -> None:
     assert "b against a (ratio)" in text
     assert "reading" not in text
     assert "log_loss over region (b against a, what moved)" in text
+
+
+def test_delongs_answer_stands_among_the_differences() -> None:
+    frame = table(3)
+    result = plm.evaluate(
+        frame,
+        label="label",
+        models={"a": "a", "b": "b"},
+        metrics=["roc_auc"],
+        uncertainty={"methods": ["delong"]},
+        compare={"baseline": "a", "tests": ["delong"]},
+    )
+    lines = [line for line in render(summarise(result), 100).splitlines() if "roc_auc " in line]
+    p = result.comparisons["p_value"].to_list()
+    assert len(p) == 1
+    assert len([line for line in lines if "<0.001" in line or f"{p[0]:.2g}" in line]) == 2

@@ -3,12 +3,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
+from plmetrics.cli.options import Format
+from plmetrics.cli.run import result_text
 from plmetrics.core.results import TABLES
 from plmetrics.report.export import to_csv, to_json
 
@@ -58,3 +61,17 @@ def test_csv_keeps_awkward_names_apart(result: SimpleNamespace) -> None:
     first, second = csv.DictReader(io.StringIO(to_csv(changed)))
     assert first["slice_values"] == 'a=say "hi", you; b=two\nlines'
     assert second["slice_values"] == ""
+
+
+def test_no_export_writes_control_characters_to_a_terminal(
+    result: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evil = "north\x1b[2J\x9b\u202e"
+    changed = SimpleNamespace(**vars(result) | {"folder": None})
+    changed.metrics = result.metrics.with_columns(slice=pl.lit(evil))
+    assert {row["slice"] for row in json.loads(to_json(changed))["metrics"]} == {evil}
+    assert evil in result_text(changed, Format.csv, quiet=True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    for form in (Format.csv, Format.json):
+        text = result_text(changed, form, quiet=True)
+        assert all(character == "\n" or character.isprintable() for character in text)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -278,26 +279,27 @@ def test_many_failures_are_cut_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "direction", "values", "word"),
+    ("changes", "direction", "word"),
     [
-        ({"difference": 0.1}, "higher", None, "better"),
-        ({"difference": 0.1}, "lower", None, "worse"),
-        ({"difference": -0.1}, "lower", None, "better"),
-        ({"difference": -0.1}, "none", None, "lower"),
-        ({"difference": 0.1}, "zero", (0.05, -0.05), "worse"),
-        ({"difference": 0.1}, "zero", (0.02, -0.08), "better"),
-        ({"p_adjusted": 0.05}, "higher", None, "unclear"),
-        ({"p_adjusted": None, "p_value": 0.2}, "higher", None, "unclear"),
-        ({"p_adjusted": None, "p_value": None}, "higher", None, ""),
-        ({"difference": 0.0, "lower": 0.0, "upper": 0.0, "p_adjusted": 1.0}, "higher", None, "equal"),
-        ({"difference": None}, "higher", None, ""),
+        ({"difference": 0.1}, "higher", "better"),
+        ({"difference": 0.1}, "lower", "worse"),
+        ({"difference": -0.1}, "lower", "better"),
+        ({"difference": -0.1}, "none", "lower"),
+        ({"difference": 0.1, "note": None}, "zero", "higher"),
+        ({"difference": -0.1, "note": "independent samples"}, "zero", "lower"),
+        ({"difference": 0.1, "note": "independent samples; nearer to 0"}, "zero", "better"),
+        ({"difference": 0.1, "note": "farther from 0"}, "zero", "worse"),
+        ({"difference": 0.1, "note": "nearer to 0", "p_adjusted": 0.1}, "zero", "unclear"),
+        ({"p_adjusted": 0.05}, "higher", "unclear"),
+        ({"p_adjusted": None, "p_value": 0.2}, "higher", "unclear"),
+        ({"p_adjusted": None, "p_value": None}, "higher", ""),
+        ({"difference": 0.0, "lower": 0.0, "upper": 0.0, "p_adjusted": 1.0}, "higher", "equal"),
+        ({"difference": None}, "higher", ""),
     ],
 )
-def test_reading(
-    changes: dict[str, Any], direction: str, values: tuple[float, float] | None, word: str
-) -> None:
+def test_reading(changes: dict[str, Any], direction: str, word: str) -> None:
     given = {"difference": 0.1, "lower": 0.0, "upper": 0.2, "p_value": 0.001, "p_adjusted": 0.01} | changes
-    assert reading(given, direction, 0.05, values) == word
+    assert reading(given, direction, 0.05) == word
 
 
 def expected_worst(frame: pl.DataFrame, metric: str, sign: int, most: int) -> set[tuple[str, str, str]]:
@@ -330,6 +332,16 @@ def test_worst_slices(summary: Summary, metric: str, direction: str, most: int) 
     assert {(entry["model"], entry["slice_set"], entry["slice"]) for entry in found} == expected_worst(
         summary.metrics, metric, 1 if direction == "higher" else -1, most
     )
+
+
+def test_worst_slices_are_not_those_of_a_total(summary: Summary) -> None:
+    """A slice has fewer true positives than all rows have, whatever the model is like there."""
+    directions = {"fp": "lower", "roc_auc": "higher"}
+    for totals, metric in ((frozenset({"fp"}), "roc_auc"), (frozenset(), "fp")):
+        text = render(replace(summary, directions=directions, totals=totals), 120)
+        assert f"Worst slices by {metric}" in text
+    every = frozenset(directions)
+    assert "Worst slices" not in render(replace(summary, directions=directions, totals=every), 120)
 
 
 def test_worst_slices_without_standard_errors(bare_summary: Summary) -> None:

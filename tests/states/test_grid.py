@@ -61,7 +61,14 @@ def on_grid(locator, score, positive, weight, code, pieces=1):
     for part in np.array_split(np.arange(len(score)), pieces):
         mass = None if weight is None else weight[part]
         tally.add(placed(locator, score[part], positive[part], mass), Members.of(code[part]))
-    return SlicedGrid(edges, SLICES, tally.counts[:, 0], lambda _: iter(()), weight is not None)
+    return SlicedGrid(
+        edges,
+        SLICES,
+        tally.counts[:, 0],
+        lambda _: iter(()),
+        weight is not None,
+        lambda: np.zeros((SLICES, len(edges) + 1), np.uint16),
+    )
 
 
 tables = st.builds(
@@ -265,3 +272,37 @@ def test_a_bound_is_finite_where_one_weight_is_nothing_beside_another():
     points = {name: Segments(mass, np.array([0, 2])) for name, mass in state.items()}
     found = [np.asarray(metric.bound(score_view(points))).item() for metric in METRICS]
     assert np.isfinite(found).all()
+
+
+def test_a_precision_that_bins_hide_is_unreachable_on_the_grid_alone():
+    """By hand, in bins of two: the best row is a positive, but a negative shares its bin."""
+    metric = plm.metric("recall_at_precision(precision=0.9)")
+    score, positive = np.array([0.9, 0.8, 0.4, 0.3]), np.array([True, False, True, False])
+    table = score, positive, None, np.zeros(4, dtype=np.int64)
+    true = ordered_values([metric], exact(*table), None)[metric.text]
+    near = ordered_values([metric], on_grid(Locator.near(np.array([0.5]), score), *table), None)[metric.text]
+    statuses = [{name for name, where in found.reasons if where[0]} for found in (true, near)]
+    assert statuses[0] == set()
+    assert true.value[0] == 0.5
+    assert "unreachable_on_grid" in statuses[1]
+    assert near.bound[0] == 0.5
+    worst = score, ~positive, None, table[3]
+    lost = ordered_values([metric], on_grid(Locator.near(np.array([0.85]), score), *worst), None)[metric.text]
+    assert {name for name, where in lost.reasons if where[0]} == {"unreachable"}
+
+
+def test_the_row_of_a_value_that_the_grid_hides_has_its_bound():
+    """Weights over many orders: most of them is in one bin, whose best row alone is precise enough."""
+    draw = np.random.default_rng(2)
+    label = draw.random(60_000) < 0.02
+    score = draw.random(60_000) * 0.9
+    score[0], label[0], label[1] = 1.0, True, False
+    score[1] = 1.0 - 1e-9
+    frame = pl.DataFrame({"y": label, "p": score, "w": np.where(np.arange(60_000) < 2, 1e6, 1.0)})
+    asked = {"label": "y", "models": "p", "metrics": ["recall_at_precision(precision=0.9)"], "weight": "w"}
+    true, near = (
+        plm.evaluate(frame, exact=exact, **asked).metrics.row(0, named=True) for exact in (True, False)
+    )
+    assert (true["status"], true["bound"]) == ("ok", None)
+    assert (near["value"], near["status"]) == (None, "unreachable_on_grid")
+    assert near["bound"] == pytest.approx(true["value"])

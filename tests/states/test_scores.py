@@ -210,6 +210,32 @@ def test_coarse_bins_of_a_grid_of_single_scores_are_those_of_rows(rows, seed, ti
     np.testing.assert_array_equal(coarse_of_fine(fine, 1)[0][point], bins)
 
 
+@few
+@given(st.integers(0, 2**20), st.lists(st.floats(0.03, 0.3), min_size=1, max_size=3), st.integers(1, 2))
+def test_a_score_of_many_rows_has_a_coarse_bin_of_its_own(seed, shares, slices):
+    """Among scores that are all different otherwise, of rows and of a grid; `coarse_ties` names its bin."""
+    rng = np.random.default_rng(seed)
+    table = Table(2000, seed, ties=False, weighted=False, slices=slices)
+    table.code[:] = rng.integers(0, slices, 2000)
+    heavy = rng.random(len(shares))
+    chosen = rng.choice(len(shares) + 1, 2000, p=[*shares, 1 - sum(shares)])
+    table.score = np.where(chosen < len(shares), heavy[np.minimum(chosen, len(shares) - 1)], table.score)
+    sliced = table.sliced()
+    score, member = sliced.ordered.score, sliced.ordered.positive
+    bins = coarse_bins(score, sliced.offsets, coarse_edges(score, member, sliced.offsets))
+    ties = sliced.coarse_ties()
+    for number, (low, high) in enumerate(zip(sliced.offsets[:-1], sliced.offsets[1:], strict=True)):
+        own, here = bins[low:high], score[low:high]
+        point = np.unique(here, return_inverse=True)[1]
+        fine = np.zeros((1, point[-1] + 1, 2))
+        np.add.at(fine, (0, point, member[low:high].astype(int)), 1.0)
+        for of_rows in (own, coarse_of_fine(fine, slices)[0][point]):
+            for value in heavy:
+                assert set(here[np.isin(of_rows, of_rows[here == value])]) <= {value}
+        single = [len(set(here[own == place])) <= 1 for place in range(coarse_number(slices))]
+        assert ties[number].tolist() == single
+
+
 class OutOfReach:
     """Sliced rows that are too many to be resampled one by one."""
 

@@ -44,6 +44,8 @@ def refused(compare: Any, **keywords: Any) -> plm.PlmetricsError:
         ({"baseline": "c"}, "compare.baseline", "'c' is not one of the models"),
         ({"baseline": "a", "pairs": "all"}, "compare.pairs", "both say what models"),
         ({"pairs": "some"}, "compare.pairs", "pairs must be all"),
+        ({"run": "runs", "reference": "last"}, "compare.reference", "accepted"),
+        ({"baseline": "a", "reference": "any"}, "compare.reference", "run names none"),
         ({"baseline": "a", "scales": ["odds"]}, "compare.scales.0", "difference, ratio or relative_change"),
         ({"baseline": "a", "scales": []}, "compare.scales", "a list that is not empty"),
         ({"slices": {"regio": "rest"}}, "compare.slices.regio", "did you mean 'region'?"),

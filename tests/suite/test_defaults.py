@@ -95,10 +95,20 @@ def test_files_are_relative_to_the_suite_and_so_are_paths_in_them(folder):
     (folder / "shared").mkdir()
     (folder / "shared" / "common.yaml").write_text(COMMON)
     (folder / "suites").mkdir()
-    (folder / "suites" / "nightly.yaml").write_text("defaults: ../shared/common.yaml\n")
-    loaded = load_suite("suites/nightly.yaml")
+    (folder / "suites" / "nightly.yaml").write_text("name: nightly\n")
+    loaded = load_suite("suites/nightly.yaml", {"defaults": "../shared/common.yaml"})
     assert loaded.suite.data.path == "scores/*.parquet"
     assert loaded.folder == Path("suites")
+
+
+def test_a_suite_names_defaults_in_its_folder_only(folder):
+    (folder / "suites").mkdir()
+    (folder / "common.yaml").write_text(COMMON)
+    (folder / "suites" / "link.yaml").symlink_to(folder / "common.yaml")
+    for name in ("../common.yaml", str(folder / "common.yaml"), "link.yaml"):
+        (folder / "suites" / "nightly.yaml").write_text(f"defaults: {name}\n")
+        with pytest.raises(ConfigError, match=r"nightly\.yaml:1:1: .* is outside of the suite's folder"):
+            load_suite("suites/nightly.yaml")
 
 
 def test_the_fingerprint_is_that_of_the_merged_suite():
@@ -196,14 +206,14 @@ def test_a_problem_of_set_defaults():
 
 
 def test_defaults_that_may_not_be_read(monkeypatch):
-    read_bytes = Path.read_bytes
+    usual = Path.open
 
-    def refuse(path: Path) -> bytes:
-        if path.name == "common.yaml":
+    def refuse(path: Path, *mode: str, **options: Any) -> Any:
+        if path.name == "common.yaml" and mode == ("rb",):
             raise PermissionError(13, "Permission denied")
-        return read_bytes(path)
+        return usual(path, *mode, **options)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(
         EnvironmentFault, match=r"suite\.yaml:1:1: common\.yaml: cannot be read: permission denied"
     ):

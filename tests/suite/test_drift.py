@@ -54,10 +54,22 @@ def test_where_the_reference_lies_is_no_part_of_the_meaning(load: Any) -> None:
         "state: x.state",
         "state: [a, b]",
         "run: runs/x",
+        "run: runs/x, reference: any",
     ]
     first, *others = (canonical(load(f"drift: {{{source}, columns: [age]}}\n").suite) for source in sources)
     assert all(other == first for other in others)
     assert first != canonical(load(REFERENCE + "columns: size}\n").suite)
+
+
+@pytest.mark.parametrize(
+    ("section", "choice"),
+    [("run: r", "accepted"), ("run: r, reference: any", "any"), ("reference: any", None)],
+)
+def test_which_runs_may_be_the_reference(load: Any, section: str, choice: str | None) -> None:
+    """Without a run it is a file that may have any name."""
+    spec = load(f"drift: {{{section}}}\n").suite.drift
+    assert spec.is_counted == (choice is not None)
+    assert choice is None or spec.choice == choice
 
 
 @pytest.mark.parametrize("key", ["reference", "state", "run"])
@@ -72,6 +84,7 @@ def test_environment_variables_are_replaced(load: Any, monkeypatch: pytest.Monke
         ("drift: r.parquet\n", "drift must be a mapping, not 'r.parquet'"),
         ("drift: {columns: age}\n", "drift needs a reference to compare with"),
         ("drift: {run: runs/x, where: age > 3}\n", "run and where both say what the reference is"),
+        ("drift: {run: runs/x, reference: r.csv}\n", "run and reference both say what the reference is"),
         ("drift: {where: 'age + 3'}\n", "'age + 3' is not a condition"),
         (
             "drift: {state: x.state, where: age > 3}\n",

@@ -139,6 +139,18 @@ def test_gates_against_slices_are_on_a_scale_that_is_compared(refuse: Any) -> No
     assert problem.hint == "add it: compare: {scales: [ratio, difference]}"
 
 
+@pytest.mark.parametrize(
+    "rule",
+    ["against: {slice: rest}, scale: ratio, at_least: 0.9, slices: region", "between: region, at_most: 5"],
+)
+def test_totals_are_not_gated_between_slices(refuse: Any, rule: str) -> None:
+    (problem,) = refuse(
+        f"metrics: [tp]\nslices: {{region: region}}\n{COMPARED}gates: [{{metric: tp, {rule}}}]\n"
+    )
+    assert problem.path == ("gates", 0, "metric")
+    assert problem.message == "'tp' is a total, which is larger where there are more rows"
+
+
 def test_only_binary_labels_have_positives(refuse: Any) -> None:
     gate = "{metric: mae, at_most: 1, min_positives: 3}"
     (problem,) = refuse(f"task: regression\nmetrics: [mae]\ngates: [{gate}]\n")

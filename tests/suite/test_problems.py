@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.metric import Metric, ParameterError
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.suite.model import canonical
 from plmetrics.suite.problems import metric_from_text

@@ -8,6 +8,8 @@ import polars as pl
 from hypothesis import strategies as st
 from suites.drawn import suites
 
+import plmetrics as plm
+
 METHODS = ["auto", "bootstrap", "analytic", "jackknife"]
 FORMS = ["wilson", "delong", "delong_logit", "hanley_mcneil", "t", "delta", "logit", "basic", "bca", "normal"]
 SCALES = ["difference", "ratio", "relative_change"]
@@ -127,8 +129,10 @@ def _search(draw: Any, suite: dict[str, Any]) -> None:
 def _gates(draw: Any, suite: dict[str, Any]) -> None:
     gates = [_gate(draw, suite) for _ in range(draw(st.integers(1, 3)))]
     compare = suite.get("compare", {})
-    for name, others in compare.get("slices", {}).items():
-        about = {"metric": gates[0]["metric"], "slices": name, "at_least": 0}
+    texts = [metric for metric in suite["metrics"] if isinstance(metric, str)]
+    shares = [text for text in texts if not plm.metric(text, task=suite["task"]).additive]
+    for name, others in compare.get("slices", {}).items() if shares else ():
+        about = {"metric": shares[0], "slices": name, "at_least": 0}
         scale = compare.get("scales", SCALES)[0]
         gates += [
             about | {"against": {"slice": other}, "scale": scale} for other in others if other != "pairs"

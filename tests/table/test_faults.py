@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import os
 from pathlib import Path
 
 import polars as pl
@@ -7,6 +9,7 @@ import pytest
 
 from plmetrics.core.errors import DataError
 from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.faults import reading
 from plmetrics.table.faults import explain_polars_error
 from plmetrics.table.formats import csv
 from plmetrics.table.source import Source, open_source
@@ -103,30 +106,54 @@ def test_a_damaged_parquet_file(root):
     )
 
 
-def test_a_file_whose_size_changed_is_the_one(root):
-    write_parquet("a.parquet", "b.parquet")
-    source = open_source("*.parquet")
-    path = root / "b.parquet"
-    path.write_bytes(path.read_bytes()[:100])
-    assert explained(source) == "b.parquet: the data are damaged\n    write the file again"
+def replace(path: Path, content: bytes) -> None:
+    """Another file under the name, of the same size and time."""
+    times = path.stat()
+    path.with_suffix(".new").write_bytes(content)
+    os.utime(path.with_suffix(".new"), ns=(times.st_atime_ns, times.st_mtime_ns))
+    path.with_suffix(".new").replace(path)
 
 
-def test_a_file_that_is_gone(root):
-    write_parquet("a.parquet", "b.parquet")
-    source = open_source("*.parquet")
-    (root / "b.parquet").unlink()
-    assert explained(source).startswith(
-        "b.parquet: a file cannot be read any more: No such file or directory"
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "csv.gz", "ndjson"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: replace(path, path.read_bytes()),
+        lambda path: path.write_bytes(path.read_bytes()),
+        lambda path: os.truncate(path, path.stat().st_size - 9),
+        Path.unlink,
+    ],
+    ids=["renamed over", "written over", "cut", "removed"],
+)
+def test_a_file_that_changed_is_the_one(root, ending, change):
+    frame = pl.DataFrame({"s": [0.5, 0.25], "g": ["x", "y"]})
+    write = {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "ndjson": frame.write_ndjson}
+    for name in "ab":
+        if ending == "csv.gz":
+            Path(f"{name}.{ending}").write_bytes(gzip.compress(frame.write_csv().encode()))
+        else:
+            write.get(ending, frame.write_csv)(f"{name}.{ending}")
+    source = open_source(f"*.{ending}")
+
+    def read_twice() -> None:
+        with reading(source):
+            source.frame.select(pl.all().max()).collect()
+            change(root / f"b.{ending}")
+            source.frame.select(pl.all().min()).collect()
+
+    with pytest.raises(DataError) as caught:
+        read_twice()
+    assert str(caught.value) == (
+        f"b.{ending} changed while it was read: it was replaced, written to or removed\n"
+        "    run again when no program writes to the files"
     )
 
 
-def test_a_file_that_was_written_anew_with_other_columns(root):
-    write_parquet("a.parquet", "b.parquet")
-    source = open_source("*.parquet")
+def test_a_lazy_frame_over_files_of_several_types(root):
+    write_parquet("a.parquet")
     pl.DataFrame({"s": ["no", "no"], "g": ["x", "y"]}).write_parquet("b.parquet")
-    assert explained(source) == (
-        "b.parquet: column 's' is String, not Float64 any more: the file changed while it was read\n"
-        "    run again when no program writes the files"
+    assert explained(open_source(pl.scan_parquet("*.parquet"))) == (
+        "column 's' is String in one file, not Float64\n    write the column with one type in all files"
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault
-from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files
+from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, sized
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
 
@@ -26,7 +26,7 @@ def make(root: Path, *names: str) -> None:
 
 def names(*paths: str, base: Path | None = None) -> list[str]:
     complaints = Complaints()
-    files = list_files(paths, base or Path(), ENDINGS, complaints)
+    files = sized(list_files(paths, base or Path(), ENDINGS, complaints), ENDINGS, complaints)
     complaints.settle()
     return [file.name for file in files]
 
@@ -59,7 +59,7 @@ def test_paths_globs_and_folders_mean_these_files_in_order_of_their_names(root, 
 
 def test_size_and_absolute_path_of_a_file(root):
     make(root, "scores/a.csv")
-    assert list_files(["scores"], Path(), ENDINGS, Complaints()) == (
+    assert sized(list_files(["scores"], Path(), ENDINGS, Complaints()), ENDINGS, Complaints()) == (
         SourceFile(path=str(root / "scores" / "a.csv"), name="a.csv", size=10, rows=None),
     )
 
@@ -117,7 +117,31 @@ def test_links_are_followed_but_not_in_circles(root):
     (root / "scores" / "more").symlink_to(root / "elsewhere")
     (root / "elsewhere" / "back").symlink_to(root / "scores")
     (root / "scores" / "self").symlink_to(root / "scores")
+    (root / "scores" / "up").symlink_to(root)
     assert names("scores") == ["a.csv", "more/b.csv"]
+    assert names("scores/**/*.csv") == names("scores/**/a**.csv") == ["a.csv"]
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+@pytest.mark.parametrize("paths", [["scores"], ["scores/*.csv"], ["scores/b.csv", "other/../scores/a.csv"]])
+def test_links_that_make_rows_count_twice_are_refused(root, link, paths):
+    make(root, "scores/a.csv", "scores/c.csv")
+    link(root / "scores/a.csv", root / "scores/b.csv")
+    assert refused(*paths) == (
+        "scores/b.csv: is the same file as scores/a.csv, so that its rows would count twice\n"
+        "    name each file once, and no links to it"
+    )
+    assert names("scores/b.csv", "scores/c.csv") == ["b.csv", "c.csv"]
+
+
+def test_a_folder_that_is_there_twice_by_a_link_is_refused(root):
+    make(root, "scores/2026-01-31/a.csv")
+    (root / "scores/latest").symlink_to("2026-01-31")
+    assert refused("scores").startswith(
+        "scores/latest/a.csv: is the same file as scores/2026-01-31/a.csv, so that its rows would count twice"
+    )
+    assert names("scores/latest") == ["a.csv"]
+    assert names("scores/**/*.csv") == ["2026-01-31/a.csv"]
 
 
 def test_an_absent_file_is_named_with_the_nearest_one(root):
@@ -160,6 +184,12 @@ def test_an_empty_file(root):
     assert refused("*.csv") == (
         "a.csv: is empty (0 bytes)\n    the program that writes it may have stopped halfway"
     )
+
+
+@pytest.mark.parametrize("path", [".", "*.csv", "caf\udce9.csv"])
+def test_a_name_that_is_not_utf_8(root, path):
+    make(root, "caf\udce9.csv")
+    assert refused(path) == "caf\\xe9.csv: the name is not UTF-8\n    rename the file or folder"
 
 
 def test_a_link_to_nothing(root):
@@ -256,7 +286,7 @@ def test_a_file_in_a_folder_that_cannot_be_entered(root, monkeypatch):
 def test_one_folder_holds_one_format(root):
     make(root, "scores/a.parquet", "scores/b.csv", "scores/c.pq")
     complaints = Complaints()
-    files = list_files(["scores"], Path(), ENDINGS, complaints)
+    files = sized(list_files(["scores"], Path(), ENDINGS, complaints), ENDINGS, complaints)
     assert kind_of(files, ENDINGS, complaints) is None
     with pytest.raises(DataError) as caught:
         complaints.settle()

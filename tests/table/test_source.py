@@ -6,11 +6,13 @@ from hashlib import blake2b
 from pathlib import Path
 
 import polars as pl
+import polars.selectors as cs
 import pytest
 from polars.testing import assert_frame_equal
 
 from plmetrics.core.errors import ConfigError, DataError
 from plmetrics.core.hashing import mix_int
+from plmetrics.core.rowsql import compile_row
 from plmetrics.table.source import ROW_KEY, Source, SourceFile, open_source
 
 IN_MEMORY = 'fillcolor="0.0 0.3 1.0"'
@@ -150,6 +152,15 @@ def test_the_row_key_is_the_last_column(root, data):
     assert frame.collect_schema() == pl.Schema({**ROWS.schema, ROW_KEY: pl.UInt64})
 
 
+def test_columns_whose_names_are_patterns_of_names(root):
+    """They stand in the table as others do, and are not taken for all of its columns."""
+    frame = pl.DataFrame({"y": [0, 1], "^.*$": [2, 3], "*": [4, 5]})
+    frame.write_parquet(root / "odd.parquet")
+    for data in (frame, "odd.parquet"):
+        found = open_source(data).with_row_key().collect()
+        assert found.drop(cs.by_name(ROW_KEY)).equals(frame)
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "arrow", "ndjson"])
 def test_row_keys_do_not_depend_on_other_files_or_the_order_of_paths(root, ending):
     write_three(root, ending)
@@ -259,3 +270,25 @@ def test_a_condition_on_folders_leaves_out_their_files(tmp_path):
     assert source.in_folders(pl.col("region") == "east", ["region"]) is source
     assert source.in_folders(pl.col("y") > 1, ["y"]) is source
     assert source.in_folders(pl.col("region").cast(pl.Int64) > 1, ["region"]) is source
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "ndjson"])
+def test_files_in_folders_that_a_condition_rules_out_are_not_looked_at(tmp_path, ending):
+    """Rows, row keys and types are those of the whole table, whatever lies in the other folders."""
+    for day, rows in (("1", 3), ("2", 4), ("unknown", 5), ("4", 6)):
+        folder = tmp_path / f"day={day}"
+        folder.mkdir()
+        frame = pl.DataFrame({"y": range(rows)})
+        write = {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "ndjson": frame.write_ndjson}
+        write.get(ending, frame.write_csv)(folder / f"part.{ending}")
+    whole = open_source(tmp_path).with_row_key().filter(pl.col("day") == "2", pl.col("y") > 1).collect()
+    (tmp_path / "day=1" / f"part.{ending}").write_bytes(b"")
+    (tmp_path / "day=4" / f"part.{ending}").write_bytes(b"\xff\x00 damaged")
+    (tmp_path / "day=1" / "part.tmp").write_bytes(b"x")
+    where = "y > 1 AND day = '2'"
+    source = open_source(tmp_path, where=where)
+    assert [file.name for file in source.files] == [f"day=2/part.{ending}"]
+    assert_frame_equal(source.with_row_key().filter(compile_row(where).expr).collect(), whole)
+    for other in (None, "y > 1", "day = '2' OR y > 1", "day = 'none'"):
+        with pytest.raises(DataError, match="is empty"):
+            open_source(tmp_path, where=other)

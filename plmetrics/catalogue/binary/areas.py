@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.counts import both_classes
-from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -77,6 +78,7 @@ class RocHullAuc(Metric):
     range = (0.0, 1.0)
     direction = "higher"
     kind = "pr_area"
+    reads = "curve"
     smooth = False
     needs_score = True
     expressible = False
@@ -128,6 +130,7 @@ class PrecisionRecallArea(Metric):
     range = (0.0, 1.0)
     direction = "higher"
     kind = "pr_area"
+    reads = "curve"
     needs_score = True
     expressible = False
     interpretable = False

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.binary.counts import INFINITY
-from plmetrics.catalogue.metric import Metric, Norm, ParameterError, one_of, parameter
+from plmetrics.catalogue.metric import Metric, Norm
+from plmetrics.catalogue.parameters import ParameterError, bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.scores import Binning
@@ -28,9 +29,7 @@ class Binned(Metric):
     probability = True
     needs_score = True
 
-    bins: int = parameter(
-        15, doc="number of bins", check=lambda value: value >= 1, domain="a whole number of at least 1"
-    )
+    bins: int = bins_parameter(15, "number of bins")
     strategy: str = parameter(
         "uniform",
         doc="bins of equal width, or of equal weight in each slice",

@@ -15,13 +15,14 @@ from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.decomposition import shortened
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
 from plmetrics.catalogue.binary.skill import class_shares
-from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.segments import Segments
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Family, Kind
+    from plmetrics.catalogue.metric import Family, Kind, Reads
 
 _DIMITRIADIS = (
     "Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS "
@@ -57,6 +58,7 @@ class RecalibratedPart(CorpPart):
 
     family: ClassVar[Family] = "scores"
     kind: ClassVar[Kind] = "norm"
+    reads: ClassVar[Reads] = "curve"
     needs_score = True
     expressible = False
 
@@ -91,7 +93,7 @@ class CorpMiscalibration(RecalibratedPart):
     range = (0.0, INFINITY)
     direction = "lower"
     probability = True
-    reads_scores = True
+    reads = "scores"
     formula = "mean S(p, y) - mean S(c, y), with c the isotonic regression of y on p and S the proper score"
     use_when = "You ask what recalibration would gain, in units of the score and without choosing bins."
     beware = "It is judged by the recalibration's own rows: noise alone makes it larger than 0, most with few rows."

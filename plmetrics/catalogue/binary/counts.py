@@ -11,7 +11,8 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from plmetrics.catalogue.metric import Metric, finite, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import finite, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.thresholds import ThresholdRule, threshold_text
 from plmetrics.core import ops

@@ -18,7 +18,7 @@ from plmetrics.catalogue.binary.counts import (
     sum_of,
     threshold_parameter,
 )
-from plmetrics.catalogue.metric import nonnegative, parameter, share
+from plmetrics.catalogue.parameters import nonnegative, parameter, share
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 

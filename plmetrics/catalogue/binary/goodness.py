@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from plmetrics.catalogue.binary.calibration import calibration_gaps
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.decomposition import shortened
-from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.scores import Binning
@@ -32,12 +33,7 @@ class Goodness(Metric):
     expressible = False
     reference = _HOSMER
 
-    groups: int = parameter(
-        10,
-        doc="number of groups of equal weight",
-        check=lambda value: value >= 2,
-        domain="a whole number of at least 2",
-    )
+    groups: int = bins_parameter(10, "number of groups of equal weight", least=2)
     df: str = parameter(
         "groups",
         doc="degrees of freedom of the p value: groups-2 on the rows that the model was fitted to",

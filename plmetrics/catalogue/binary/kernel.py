@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.metric import Norm, parameter
+from plmetrics.catalogue.metric import Norm
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -45,7 +46,7 @@ class KernelCalibrationError(Norm):
     direction = "lower"
     probability = True
     needs_score = True
-    reads_scores = True
+    reads = "scores"
     expressible = False
     interpretable = False
     formula = "sqrt(sum over i, j of w_i w_j (p_i - y_i)(p_j - y_j) exp(-abs(p_i - p_j) / bandwidth)) / W"

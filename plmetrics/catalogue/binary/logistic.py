@@ -9,7 +9,8 @@ import numpy as np
 
 from plmetrics.catalogue.binary.counts import INFINITY, both_classes
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
-from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -31,7 +32,7 @@ class Recalibration(Metric):
     range = (-INFINITY, INFINITY)
     probability = True
     needs_score = True
-    reads_scores = True
+    reads = "scores"
     expressible = False
     reference = _COX
 

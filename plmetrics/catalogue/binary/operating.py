@@ -1,8 +1,9 @@
 """What can be had at a limit: precision, recall or false positive rate at the threshold that just reaches it.
 
 Candidates are the distinct scores; every replicate solves for its threshold anew. Limits are compared as ratios with
-a tolerance of 1e-12. On the coarse bins that replicates are made of, a threshold may fall inside a bin: what is
-called there is then the fraction of the bin that reaches the limit.
+a tolerance of 1e-12. On the coarse bins that replicates are made of, a threshold may fall inside a bin of several
+scores: what is called there is then the fraction of the bin that reaches the limit. Rows of one score are called
+together there as well.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from plmetrics.catalogue.binary.areas import Called, called
 from plmetrics.catalogue.binary.counts import both_classes
-from plmetrics.catalogue.metric import Metric, parameter
+from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.catalogue.metric import Direction, Reads, Undefined
 
 _TIE = 1e-12
 _FAWCETT = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
@@ -38,6 +42,7 @@ class OperatingPoint(Metric):
     smooth = False
     direction: ClassVar[Direction] = "higher"
     threshold_free = False
+    reads: ClassVar[Reads] = "curve"
     needs_score = True
     expressible = False
 
@@ -54,13 +59,15 @@ class OperatingPoint(Metric):
 class Cut:
     """The highest point at which a growing share reaches a limit, slice by slice.
 
-    `hits` and `alarms` are called positive there; with `_above` without the point itself.
+    `hits` and `alarms` are called positive there; with `_above` without the point itself. `whole` says where it
+    has one score only, which is called as a whole.
     """
 
     hits: Any
     alarms: Any
     hits_above: Any
     alarms_above: Any
+    whole: Any
 
     def within(self, state: Any, reached: Any, wanted: Any) -> tuple[Any, Any]:
         """Hits and alarms where a share is just reached: at the point, on coarse bins inside of it.
@@ -70,17 +77,23 @@ class Cut:
         if not state.coarse:
             return self.hits, self.alarms
         fraction = ops.smaller(ops.larger(ops.ratio(wanted, reached, otherwise=1.0), 0.0), 1.0)
+        fraction = ops.where(self.whole, 1.0, fraction)
         hits = self.hits_above + fraction * (self.hits - self.hits_above)
         return hits, self.alarms_above + fraction * (self.alarms - self.alarms_above)
 
 
-def cut_at(points: Called, reaches: Any) -> Cut:
+def cut_at(state: Any, points: Called, reaches: Any) -> Cut:
     """The first point from the top at which a condition holds that holds at all points below as well."""
 
     def least(values: Any) -> Any:
         return -ops.largest(ops.where(reaches, -values, -float("inf")))
 
-    return Cut(least(points.hits), least(points.alarms), least(points.hits_above), least(points.alarms_above))
+    whole = True
+    if state.coarse:
+        first = reaches & (ops.above(ops.where(reaches, 1.0, 0.0), 0.0) == 0)
+        whole = ops.largest(ops.where(first & state.tied, 1.0, 0.0)) > 0
+    hits, alarms = least(points.hits), least(points.alarms)
+    return Cut(hits, alarms, least(points.hits_above), least(points.alarms_above), whole)
 
 
 def _recall(points: Called) -> Any:
@@ -108,7 +121,7 @@ class AtRecall(OperatingPoint):
 
     def _cut(self, state: Any) -> Cut:
         points = called(state)
-        return cut_at(points, _recall(points) >= self.recall - _TIE)
+        return cut_at(state, points, _recall(points) >= self.recall - _TIE)
 
     def _called(self, state: Any) -> tuple[Any, Any]:
         """Hits and alarms at the cut."""
@@ -213,7 +226,7 @@ class PrecisionAtVolume(OperatingPoint):
 
     def _cut(self, state: Any) -> Cut:
         points = called(state)
-        return cut_at(points, self._reaches(state, points))
+        return cut_at(state, points, self._reaches(state, points))
 
     def _reaches(self, state: Any, points: Called) -> Any:
         return ops.ratio(points.calls, ops.spread(state.weight, points.calls)) >= self.volume - _TIE
@@ -225,7 +238,8 @@ class RecallAtPrecision(OperatingPoint):
     """The highest recall at a threshold at which precision is at least the limit.
 
     Weighted by row; in (0, 1]; undefined (`no_positives`) without positives, `unreachable` where no threshold has
-    that precision. Source: Manning, Raghavan and Schuetze (2008).
+    that precision, `unreachable_on_grid` where none between bins has, but one inside may: `bound` is the recall that
+    it may have. Source: Manning, Raghavan and Schuetze (2008).
 
     >>> import plmetrics as plm, polars as pl
     >>> rows = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.6, 0.4, 0.1]})
@@ -253,8 +267,9 @@ class RecallAtPrecision(OperatingPoint):
     def undefined(self, state: Any) -> Undefined:
         """No positives, or no point that is precise enough."""
         points = called(state)
-        most = ops.largest(ops.where(self._keeps(points), points.hits, -float("inf")))
-        return [*super().undefined(state), ("unreachable", most == -float("inf"))]
+        none = ops.largest(ops.where(self._keeps(points), points.hits, -float("inf"))) == -float("inf")
+        hidden = none & (self.bound(state) > 0) if np.any(state.binned) else np.zeros_like(none)
+        return [*super().undefined(state), (UNREACHABLE_ON_GRID, hidden), ("unreachable", none)]
 
     def cut(self, state: Any) -> Any:
         """The highest threshold with that recall."""
@@ -274,10 +289,11 @@ class RecallAtPrecision(OperatingPoint):
         return (points.precision >= self.precision - _TIE) & (points.calls > 0)
 
     def _inside(self, state: Any, points: Called) -> Any:
-        """Hits where precision falls to the limit inside a bin, -inf in other bins."""
+        """Hits where precision falls to the limit inside a bin of several scores, -inf in other bins."""
         limit, added = self.precision, state.positive + state.negative
         spare = points.hits_above - limit * points.calls_above
         falls = (spare >= 0) & ~self._keeps(points) & (points.calls_above > 0)
+        falls = falls & np.logical_not(state.tied)
         fraction = ops.ratio(spare, limit * added - state.positive, otherwise=0.0)
         return ops.where(falls, points.hits_above + fraction * state.positive, -float("inf"))
 
@@ -312,6 +328,7 @@ class RecallAtFpr(OperatingPoint):
         if state.coarse:
             room = self.fpr * ops.spread(ops.largest(points.alarms), points.alarms) - points.alarms_above
             fraction = ops.smaller(ops.ratio(room, state.negative, otherwise=1.0), 1.0)
+            fraction = ops.where(self._keeps(points) | np.logical_not(state.tied), fraction, 0.0)
             found = ops.where(room >= 0, points.hits_above + fraction * state.positive, 0.0)
         else:
             found = ops.where(self._keeps(points), points.hits, 0.0)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.counts import both_classes
-from plmetrics.catalogue.metric import Metric, Norm, parameter
+from plmetrics.catalogue.metric import Metric, Norm
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Kind, Undefined
+    from plmetrics.catalogue.metric import Kind, Reads, Undefined
 
 _NEGLIGIBLE = 1e-300
 """What is smaller beside another number cannot be divided by without overflow."""
@@ -95,6 +96,11 @@ class RocAuc(RocArea):
         return "roc_area" if self.max_fpr is None else "pr_area"
 
     @property
+    def reads(self) -> Reads:  # type: ignore[override]
+        """A part of the area is read from the curve."""
+        return "area" if self.max_fpr is None else "curve"
+
+    @property
     def expressible(self) -> bool:  # type: ignore[override]
         """The whole area is."""
         return self.max_fpr is None
@@ -144,6 +150,7 @@ class Gini(RocArea):
     """
 
     name = "gini"
+    reads = "area"
     range = (-1.0, 1.0)
     formula = "2 AUC - 1"
     use_when = "Your field reports it, as credit scoring does; it says what the AUC says with 0 for no skill."
@@ -180,6 +187,7 @@ class AveragePrecision(Metric):
     range = (0.0, 1.0)
     direction = "higher"
     kind = "pr_area"
+    reads = "curve"
     interval_form = "delta"
     needs_score = True
     interpretable = False
@@ -240,6 +248,7 @@ class KolmogorovSmirnov(Norm):
     family = "scores"
     range = (0.0, 1.0)
     direction = "higher"
+    reads = "curve"
     needs_score = True
     formula = "max over s of abs(F1(s) - F0(s))"
     use_when = "One threshold will be used and the score should part the classes as far as possible there."

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.counts import AtThreshold, Decision, quadrants, threshold_parameter
-from plmetrics.catalogue.metric import parameter, positive
+from plmetrics.catalogue.parameters import parameter, squarable
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -95,7 +95,9 @@ class FBeta(Decision):
     reference = _RETRIEVAL
 
     beta: float = parameter(
-        doc="how many times recall matters as much as precision", check=positive, domain="above 0"
+        doc="how many times recall matters as much as precision",
+        check=squarable,
+        domain="above 0 and at most 1e100",
     )
     threshold: float | ThresholdRule = threshold_parameter()
 

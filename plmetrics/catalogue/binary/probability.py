@@ -7,7 +7,8 @@ from math import log
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.binary.counts import INFINITY
-from plmetrics.catalogue.metric import Metric, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.names import number_text

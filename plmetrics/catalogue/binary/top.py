@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.areas import called
-from plmetrics.catalogue.metric import Metric, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -35,6 +36,7 @@ class AtTop(Metric):
     smooth = False
     direction = "higher"
     threshold_free = False
+    reads = "curve"
     needs_score = True
     expressible = False
     reference = _RETRIEVAL

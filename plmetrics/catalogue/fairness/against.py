@@ -11,7 +11,7 @@ from plmetrics.catalogue.binary.counts import SelectionRate, threshold_parameter
 from plmetrics.catalogue.binary.threshold import FalseNegativeRate, FalsePositiveRate, Recall, Specificity
 from plmetrics.catalogue.fairness.base import Judged, min_share_parameter
 from plmetrics.catalogue.fairness.rates import Rated, RejectionRate, favourable_parameter
-from plmetrics.catalogue.metric import parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 

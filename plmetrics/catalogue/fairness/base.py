@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from plmetrics.catalogue.derived import AcrossSlices
-from plmetrics.catalogue.metric import ParameterError, one_of, parameter
+from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
+from plmetrics.core.slice_texts import only_value, slice_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,8 +62,8 @@ class Judged(AcrossSlices):
         if self.against is None:
             return None
         wanted = _said(self.against)
-        for place, name in enumerate(names):
-            if wanted == name or (", " not in name and wanted == name.partition("=")[2]):
+        for texts in (names, [only_value(name) for name in names]):
+            if (place := slice_place(wanted, texts)) is not None:
                 return place
         return -1
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import AcrossSlices
 from plmetrics.catalogue.fairness.base import Compared, Judged
-from plmetrics.catalogue.metric import Metric, ParameterError, one_of, parameter
+from plmetrics.catalogue.metric import TOTAL, Metric
+from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ class Disparity(Compared, _Measured):
             msg = (
                 f"{self.name}: '{self.metric.text}' has one value for all slices, and one for each is needed"
             )
+            raise ParameterError(msg, "metric")
+        if self.metric.additive:
+            msg = f"{self.name}: '{self.metric.text}' {TOTAL}: larger slices would differ by their size alone"
             raise ParameterError(msg, "metric")
         low, high = self.metric.range
         facts = {

@@ -22,7 +22,7 @@ from plmetrics.catalogue.binary.threshold import (
 )
 from plmetrics.catalogue.fairness.base import Compared, Judged
 from plmetrics.catalogue.fairness.rates import MeanGap, Rated, RejectionRate, favourable_parameter
-from plmetrics.catalogue.metric import one_of, parameter
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.binary.counts import QUADRANTS, Rate
-from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue.forecast.rows import INFINITY, MeanOfForecasts, pinball
-from plmetrics.catalogue.metric import parameter, share
+from plmetrics.catalogue.parameters import parameter, share
 from plmetrics.catalogue.registry import register
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.forecast.rows import CROSSING, MeanOfForecasts, quantile
-from plmetrics.catalogue.metric import parameter, share
+from plmetrics.catalogue.parameters import parameter, share
 from plmetrics.catalogue.registry import register
 from plmetrics.core.names import number_text
 from plmetrics.states.sums import Atom

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.metric import one_of, parameter
 from plmetrics.catalogue.multiclass.base import MEASURES, Multiclass, class_atoms, hit, left_out
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom

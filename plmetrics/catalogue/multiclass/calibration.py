@@ -10,13 +10,15 @@ import numpy as np
 
 from plmetrics.catalogue.binary.calibration import ExpectedCalibrationError
 from plmetrics.catalogue.derived import Derived
-from plmetrics.catalogue.metric import Metric, ParameterError, one_of, parameter
 from plmetrics.catalogue.multiclass.base import Multiclass
 from plmetrics.catalogue.multiclass.leaves import Rebased, confidence, one_against_rest
+from plmetrics.catalogue.parameters import ParameterError, bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Metric
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,7 @@ class _Binned(Multiclass, Derived):
     probability = True
     reads_parts = True
 
-    bins: int = parameter(
-        15, doc="number of bins", check=lambda value: value >= 1, domain="a whole number of at least 1"
-    )
+    bins: int = bins_parameter(15, "number of bins")
     strategy: str = parameter(
         "uniform",
         doc="bins of equal width, or of equal weight in each slice",

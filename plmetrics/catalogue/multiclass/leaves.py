@@ -60,6 +60,11 @@ class Rebased(Metric):
         return self.inner.kind
 
     @property
+    def reads(self) -> Any:  # type: ignore[override]
+        """That of the inner metric."""
+        return self.inner.reads
+
+    @property
     def interval_form(self) -> Any:  # type: ignore[override]
         """That of the inner metric."""
         return self.inner.interval_form

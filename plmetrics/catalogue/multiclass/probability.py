@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import parameter
 from plmetrics.catalogue.multiclass.base import INFINITY, Multiclass, actual
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.names import number_text

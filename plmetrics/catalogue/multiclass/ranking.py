@@ -10,13 +10,15 @@ import numpy as np
 from plmetrics.catalogue.binary.ordered import AveragePrecision as BinaryAveragePrecision
 from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
 from plmetrics.catalogue.derived import Derived
-from plmetrics.catalogue.metric import Metric, ParameterError, one_of, parameter
 from plmetrics.catalogue.multiclass.base import Multiclass, actual, left_out
 from plmetrics.catalogue.multiclass.leaves import ClassWeight, one_against_one, one_against_rest
+from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from plmetrics.catalogue.metric import Metric
 
 
 def _average_parameter() -> Any:
@@ -75,9 +77,11 @@ class OverClasses(Multiclass, Derived):
             return np.where(total > 0, np.where(held, values * weight, 0.0).sum(axis=-1) / total, np.nan)
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
-        """A slice without rows or with too few has no value, whatever its classes."""
-        few = np.isin(statuses[0].astype(str), ("no_rows", "too_few_rows"))
-        return super().combined_status(np.where(few, np.nan, value), statuses)
+        """A slice without rows or with too few has no value, whatever its classes; a pair may lack rows."""
+        empty = [np.isin(part.astype(str), ("no_rows", "too_few_rows")) for part in statuses]
+        few = np.logical_and.reduce(empty)
+        told = [np.where(bare & ~few, "ok", part) for bare, part in zip(empty, statuses, strict=True)]
+        return super().combined_status(np.where(few, np.nan, value), told)
 
     def combined_note(self, statuses: Sequence[Any]) -> Any:
         """The classes without a value."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.metric import parameter, positive
 from plmetrics.catalogue.multiclass.base import (
     INFINITY,
     MEASURES,
@@ -15,6 +14,7 @@ from plmetrics.catalogue.multiclass.base import (
     undefined_parameter,
 )
 from plmetrics.catalogue.multiclass.leaves import ClassWeight
+from plmetrics.catalogue.parameters import parameter, squarable
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
@@ -257,7 +257,10 @@ class FBeta(_Overlap):
     reference = _RETRIEVAL
 
     beta: float = parameter(
-        1.0, doc="how much recall counts against precision", check=positive, domain="above 0"
+        1.0,
+        doc="how much recall counts against precision",
+        check=squarable,
+        domain="above 0 and at most 1e100",
     )
     undefined_as: str = undefined_parameter()
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.metric import Metric, one_of, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.core import ops
-from plmetrics.states.queries import EVERY_RANK, QueryValue, query_column
+from plmetrics.states.queries import EVERY_RANK, UNJUDGED, QueryValue, query_column
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
@@ -105,13 +106,14 @@ class QueryMetric(Metric):
         return QueryValue(f"relevant|{at!r}", lambda ranked: ranked.judged.relevant(at))
 
     def atoms(self) -> Mapping[str, Atom]:
-        """Sum and number of the queries that take part, and of those without a relevant row."""
+        """Sum and number of the queries that take part, and the numbers of those that may not."""
         own, relevant = (value.key for value in self.query_values)
         return {
             "value_sum": Atom(f"sum|{own}", lambda rows: _of(rows, own).fill_null(0.0)),
             "taking": Atom(f"taking|{own}", lambda rows: _of(rows, own).is_not_null(), counts=True),
             "empty_queries": _counted(f"empty|{relevant}", lambda rows: _of(rows, relevant) == 0),
             "absent_queries": _counted(f"absent|{relevant}", lambda rows: _of(rows, relevant).is_null()),
+            "unjudged_queries": _counted(UNJUDGED, lambda rows: _of(rows, UNJUDGED)),
         }
 
     def finalise(self, state: Any) -> Any:
@@ -127,12 +129,19 @@ class QueryMetric(Metric):
         return (state.taking,)
 
     def remark(self, state: Any) -> Any:
-        """The queries without a relevant row, and what became of them; those without results of the model."""
+        """The queries without a relevant row, and what became of them; those without results, or judgements."""
         what = {"skip": "left out", "zero": "counted as 0", "one": "counted as 1"}[self._empty]
-        empty, absent = np.atleast_1d(state.empty_queries), np.atleast_1d(state.absent_queries)
+        empty, absent, unjudged = (
+            np.atleast_1d(counts).astype(int)
+            for counts in (state.empty_queries, state.absent_queries, state.unjudged_queries)
+        )
         notes = [
-            [_queries(one, "a relevant row", what), _queries(other, "results", "left out")]
-            for one, other in zip(empty.astype(int).tolist(), absent.astype(int).tolist(), strict=True)
+            [
+                _queries(one, "a relevant row", what),
+                _queries(two, "results", "left out"),
+                _queries(three, "judgements", "left out"),
+            ]
+            for one, two, three in np.stack([empty, absent - unjudged, unjudged], axis=1).tolist()
         ]
         return np.array(["; ".join(filter(None, note)) or None for note in notes], dtype=object)
 

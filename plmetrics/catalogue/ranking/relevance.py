@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.metric import one_of, parameter
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.ranking.base import (
     MCSHERRY,
     QueryMetric,

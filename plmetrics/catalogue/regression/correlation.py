@@ -6,17 +6,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import LABEL, MEAN_ERROR, moments, variation
+from plmetrics.catalogue.regression.rows import LABEL, MEAN_ERROR, lost, moments, variation
+from plmetrics.catalogue.variation import moment
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom, RowValue
+from plmetrics.states.sums import RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Family, Undefined
+    from plmetrics.states.sums import Atom
 
 _PREDICTION = RowValue("prediction", lambda rows: rows.score)
-_PRODUCT = Atom("centred_product", lambda rows: rows.centred(LABEL) * rows.centred(_PREDICTION))
+_PRODUCT = moment(
+    "centred_product",
+    (LABEL, _PREDICTION),
+    lambda rows: rows.centred(LABEL) * rows.centred(_PREDICTION),
+    alone=("label_centred", "prediction_centred"),
+)
 
 
 class _Values(Metric):
@@ -34,6 +41,10 @@ class _Values(Metric):
     def atoms(self) -> Mapping[str, Atom]:
         """First and second moments, and that of both."""
         return {**moments(LABEL), **moments(_PREDICTION), "product": _PRODUCT, "error": MEAN_ERROR}
+
+    def undefined(self, state: Any) -> Undefined:
+        """Nobody can say how much labels or predictions vary."""
+        return [*super().undefined(state), ("rounding", lost(state, LABEL) | lost(state, _PREDICTION))]
 
     @staticmethod
     def _covariation(state: Any) -> Any:
@@ -63,8 +74,8 @@ class Pearson(_Values):
 
     def finalise(self, state: Any) -> Any:
         """From moments that add."""
-        both = variation(state, LABEL) * variation(state, _PREDICTION)
-        return ops.smaller(ops.larger(ops.ratio(self._covariation(state), ops.sqrt(both)), -1.0), 1.0)
+        both = ops.sqrt(variation(state, LABEL)) * ops.sqrt(variation(state, _PREDICTION))
+        return ops.smaller(ops.larger(ops.ratio(self._covariation(state), both), -1.0), 1.0)
 
     def undefined(self, state: Any) -> Undefined:
         """Labels or predictions do not vary."""
@@ -134,6 +145,7 @@ class Spearman(_Ranks):
     """
 
     name = "spearman"
+    reads = "ranks"
     formula = "pearson of the middle ranks"
     use_when = "Only the order of predictions is used, or the scale of the label is arbitrary."
     beware = "Near misses at the top weigh no more than in the middle: for the top, use a ranking metric."

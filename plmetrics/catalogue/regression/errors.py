@@ -13,6 +13,7 @@ from plmetrics.catalogue.regression.rows import (
     MEAN_ERROR,
     SQUARED_ERROR,
     MeanOverRows,
+    lost,
     moments,
     variation,
 )
@@ -21,6 +22,7 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.catalogue.metric import Undefined
     from plmetrics.states.sums import Atom, RowValue
 
 _WILLMOTT = (
@@ -159,6 +161,10 @@ class ErrorVariance(Metric):
     def atoms(self) -> Mapping[str, Atom]:
         """The first two moments of the error around its centre."""
         return moments(ERROR)
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also errors of which nobody can say how much they vary."""
+        return [*super().undefined(state), ("rounding", lost(state, ERROR))]
 
     def finalise(self, state: Any) -> Any:
         """Variation per row."""

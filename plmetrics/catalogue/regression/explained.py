@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.metric import Metric, nonnegative, parameter
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import nonnegative, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import ERROR, INFINITY, LABEL, SQUARED_ERROR, moments, variation
+from plmetrics.catalogue.regression.rows import (
+    ERROR,
+    INFINITY,
+    LABEL,
+    SQUARED_ERROR,
+    lost,
+    moments,
+    variation,
+)
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
@@ -44,8 +53,12 @@ class AgainstMean(Metric):
         return {"squared_error": SQUARED_ERROR, **moments(LABEL)}
 
     def undefined(self, state: Any) -> Undefined:
-        """The labels do not vary by more than rounding."""
-        return [*super().undefined(state), ("zero_denominator", variation(state, LABEL) == 0)]
+        """The labels do not vary by more than rounding, or nobody can say how much."""
+        return [
+            *super().undefined(state),
+            ("rounding", lost(state, LABEL)),
+            ("zero_denominator", variation(state, LABEL) == 0),
+        ]
 
     @staticmethod
     def _determined(state: Any) -> Any:
@@ -146,6 +159,10 @@ class ExplainedVariance(AgainstMean):
         """The first two moments of label and error, each around its centre."""
         return {**moments(LABEL), **moments(ERROR)}
 
+    def undefined(self, state: Any) -> Undefined:
+        """Also errors of which nobody can say how much they vary."""
+        return [*super().undefined(state), ("rounding", lost(state, ERROR))]
+
     def finalise(self, state: Any) -> Any:
         """From both variations."""
         return 1.0 - ops.ratio(variation(state, ERROR), variation(state, LABEL))
@@ -181,6 +198,10 @@ class DefaultRmse(Metric):
     def atoms(self) -> Mapping[str, Atom]:
         """The first two moments of the label around the centre."""
         return moments(LABEL)
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also labels of which nobody can say how much they vary."""
+        return [*super().undefined(state), ("rounding", lost(state, LABEL))]
 
     def finalise(self, state: Any) -> Any:
         """Root of the variation per row."""

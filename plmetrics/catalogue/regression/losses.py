@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.catalogue.metric import parameter, positive, share
+from plmetrics.catalogue.parameters import parameter, positive, share
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import MeanOverRows
 from plmetrics.core.names import number_text

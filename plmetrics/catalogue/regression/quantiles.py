@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.metric import parameter
+from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.catalogue.registry import register
 from plmetrics.states.sums import RowValue

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric, ParameterError, one_of, parameter, positive
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import ParameterError, one_of, parameter, positive
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, INFINITY, MeanOverRows
 from plmetrics.core import ops

@@ -5,10 +5,12 @@ The error of a row is prediction - label, so a mean error above 0 is over-predic
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.variation import lost as lost_of_moments
+from plmetrics.catalogue.variation import moment
+from plmetrics.catalogue.variation import variation as of_moments
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue
 
@@ -49,19 +51,25 @@ class MeanOverRows(Metric):
 def moments(value: RowValue) -> dict[str, Atom]:
     """The atoms `KEY_sum` and `KEY_square_sum`: the first two moments of a number around its centre."""
     key = value.key
+    alone = f"{key}_centred"
     return {
-        f"{key}_sum": Atom(f"{key}_centred", lambda rows: rows.centred(value)),
-        f"{key}_square_sum": Atom(f"{key}_centred_squared", lambda rows: rows.centred(value) ** 2),
+        f"{key}_sum": moment(alone, (value,), lambda rows: rows.centred(value)),
+        f"{key}_square_sum": moment(
+            f"{alone}_squared", (value, value), lambda rows: rows.centred(value) ** 2, alone=(alone, alone)
+        ),
     }
 
 
 def variation(state: Any, value: RowValue) -> Any:
-    """Sum of w (x - mean x)^2 from the moments of a number; exactly 0 where it is within rounding.
+    """Sum of w (x - mean x)^2 from the moments of a number; exactly 0 where it is within rounding."""
+    first, second = _sums(state, value)
+    return of_moments(first, second, state.weight, state.n)
 
-    The rounding of n summands of the size that the squares have is not variation: equal numbers stay equal
-    whatever the constant their moments were taken around.
-    """
-    first, second = getattr(state, f"{value.key}_sum"), getattr(state, f"{value.key}_square_sum")
-    found = second - first * ops.ratio(first, state.weight)
-    rounding = (state.n + 8.0) * sys.float_info.epsilon * second
-    return ops.where(found <= rounding, 0.0, found)
+
+def lost(state: Any, value: RowValue) -> Any:
+    """Whether a number varies, but too little beside its distance from the centre to say how much."""
+    return lost_of_moments(state, value.key, *_sums(state, value), state.weight)
+
+
+def _sums(state: Any, value: RowValue) -> tuple[Any, Any]:
+    return getattr(state, f"{value.key}_sum"), getattr(state, f"{value.key}_square_sum")

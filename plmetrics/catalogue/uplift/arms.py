@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.variation import moment
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
@@ -30,8 +31,13 @@ def of_arm(rows: Rows, value: pl.Expr, *, treated: bool) -> pl.Expr:
 def centred_moment(power: int = 1, *, treated: bool) -> Atom:
     """Sum over one arm of a power of the outcome, less a constant near outcomes; see `Metric.centres`."""
     name = "treated" if treated else "control"
-    return Atom(
-        f"{name}_centred_{power}", lambda rows: of_arm(rows, rows.centred(OUTCOME) ** power, treated=treated)
+    first = f"{name}_centred_1"
+    return moment(
+        f"{name}_centred_{power}",
+        (OUTCOME,) * power,
+        lambda rows: of_arm(rows, rows.centred(OUTCOME) ** power, treated=treated),
+        mass=name,
+        alone=(first, first) if power > 1 else (),
     )
 
 

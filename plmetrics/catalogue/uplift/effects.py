@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.metric import one_of, parameter
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, centred_moment, of_arm
+from plmetrics.catalogue.uplift.errors import EffectError, WeightedEffectError
 from plmetrics.core import ops
-from plmetrics.states.sums import Atom
+from plmetrics.states.sums import About, Atom
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.metric import Metric, Undefined
     from plmetrics.states.sums import Rows, RowValue
 
 _NEYMAN = "Neyman (1923), On the application of probability theory to agricultural experiments, section 9"
@@ -74,6 +75,10 @@ class AverageEffect(OfArms):
         """Difference of the means."""
         treated = ops.ratio(state.treated_outcome, state.treated_weight)
         return treated - ops.ratio(state.control_outcome, state.control_weight)
+
+    def standard_error(self, *, weighted: bool) -> Metric:
+        """That of two means of independent samples."""
+        return WeightedEffectError() if weighted else EffectError()
 
 
 _TREATED_OUTCOME = Atom("treated_outcome", lambda rows: of_arm(rows, rows.label, treated=True))
@@ -179,8 +184,15 @@ class ByPropensity(OfArms):
 
         return build
 
-    def _atom(self, name: str, build: Callable[[Rows], pl.Expr], *, counts: bool = False) -> Atom:
-        return Atom(f"{name}|{self._identity()}", build, counts=counts, weighted=not counts)
+    def _atom(
+        self,
+        name: str,
+        build: Callable[[Rows], pl.Expr],
+        *,
+        counts: bool = False,
+        about: About | None = None,
+    ) -> Atom:
+        return Atom(f"{name}|{self._identity()}", build, counts=counts, weighted=not counts, about=about)
 
     def _identity(self) -> str:
         return self.propensity
@@ -237,8 +249,8 @@ class WeightedEffect(ByPropensity):
         treated, control = self._outcome(treated=True), self._outcome(treated=False)
         out = {
             **super().atoms(),
-            "treated_outcome": self._atom(f"treated_inverse_{around}", treated),
-            "control_outcome": self._atom(f"control_inverse_{around}", control),
+            "treated_outcome": self._atom(f"treated_inverse_{around}", treated, about=self._about("treated")),
+            "control_outcome": self._atom(f"control_inverse_{around}", control, about=self._about("control")),
         }
         if self.clip is not None:
             out["clipped"] = self._atom("clipped", self._moved, counts=True)
@@ -265,6 +277,9 @@ class WeightedEffect(ByPropensity):
     @property
     def _hajek(self) -> bool:
         return self.estimator == "hajek"
+
+    def _about(self, arm: str) -> About | None:
+        return About((OUTCOME.key,), f"{arm}_inverse|{self._identity()}") if self._hajek else None
 
     def _outcome(self, *, treated: bool) -> Callable[[Rows], pl.Expr]:
         inverse = self._inverse(treated=treated)

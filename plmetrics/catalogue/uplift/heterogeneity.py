@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,67 +9,15 @@ import numpy as np
 
 from plmetrics.catalogue.fairness.base import Judged
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.uplift.arms import INFINITY, OUTCOME, OfArms, centred_moment
+from plmetrics.catalogue.uplift.arms import INFINITY
 from plmetrics.catalogue.uplift.effects import AverageEffect
-from plmetrics.core import ops
+from plmetrics.catalogue.uplift.errors import EffectError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.catalogue.derived import Groups
-    from plmetrics.catalogue.metric import Direction, Kind, Metric, Undefined
-    from plmetrics.states.sums import Atom, RowValue
+    from plmetrics.catalogue.metric import Direction, Kind, Metric
 
 _COCHRAN = "Cochran (1954), The combination of estimates from different experiments, Biometrics 10(1)"
-
-
-class EffectError(OfArms):
-    """Standard error of `ate` for independent rows: the root of s1^2 / W1 + s0^2 / W0, s^2 an arm's variance (ddof 1).
-
-    In the outcome's unit; weights count rows; undefined (`empty_arm`) where an arm has no rows, `zero_denominator`
-    where its weight is at most 1 or no outcome differs from its arm's others.
-    """
-
-    name = "ate_standard_error"
-    family = "sums"
-    range = (0.0, INFINITY)
-    direction: ClassVar[Direction] = "lower"
-
-    def centres(self) -> tuple[RowValue, ...]:
-        """The outcomes."""
-        return (OUTCOME,)
-
-    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
-        """Two moments of the outcomes of each arm around a constant near them."""
-        moments = {
-            "treated_sum": centred_moment(treated=True),
-            "control_sum": centred_moment(treated=False),
-            "treated_square_sum": centred_moment(2, treated=True),
-            "control_square_sum": centred_moment(2, treated=False),
-        }
-        return {**super().atoms(), **moments}
-
-    def finalise(self, state: Any) -> Any:
-        """Root of the variance."""
-        return ops.sqrt(self._variance(state))
-
-    def undefined(self, state: Any) -> Undefined:
-        """Also an arm of a single row, and no variance at all."""
-        single = ops.smaller(state.treated_weight, state.control_weight) <= 1
-        nothing = ~(self._variance(state) > 0)
-        return [*super().undefined(state), ("zero_denominator", single), ("zero_denominator", nothing)]
-
-    @staticmethod
-    def _variance(state: Any) -> Any:
-        """The sum over arms of variance / weight; variation within the rounding of n summands is none."""
-        total = 0.0
-        for arm in ("treated", "control"):
-            weight, first = getattr(state, f"{arm}_weight"), getattr(state, f"{arm}_sum")
-            second = getattr(state, f"{arm}_square_sum")
-            found = second - first * ops.ratio(first, weight)
-            found = ops.where(found <= (state.n + 8.0) * sys.float_info.epsilon * second, 0.0, found)
-            total = total + ops.ratio(found, weight * (weight - 1.0))
-        return total
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.metric import one_of, parameter
+from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OfArms
 from plmetrics.catalogue.uplift.targeted import Targeted
@@ -33,7 +33,7 @@ class OfOrder(OfArms):
 
     family = "scores"
     needs_score = True
-    reads_scores = True
+    reads = "scores"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Semantics are SQL's: a comparison with null is null, and a filter keeps only wha
 floating point numbers. What has no number (division by zero, the root of a negative number) is null.
 """
 
-from plmetrics.core.rowsql.compiler import MAX_LENGTH, RowExpression, compile_row
+from plmetrics.core.rowsql.compiler import MAX_LENGTH, RowExpression, compile_row, conjuncts
 from plmetrics.core.rowsql.parts import RowExpressionError
 
-__all__ = ["MAX_LENGTH", "RowExpression", "RowExpressionError", "compile_row"]
+__all__ = ["MAX_LENGTH", "RowExpression", "RowExpressionError", "compile_row", "conjuncts"]

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.names import did_you_mean
+from plmetrics.core.ops import each_row
 from plmetrics.core.rowsql.dtypes import as_measure
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced
@@ -68,12 +69,13 @@ class RowExpression:
     """A compiled row expression, the columns it reads in order of appearance, and the kind of its value.
 
     `kind` is "condition", "number", "text", "date", or "unknown" where it depends on a column's type. Without
-    columns `expr` is a constant, which Polars holds as one row.
+    columns `expr` is a constant, as long as the table it is applied to.
     """
 
     expr: pl.Expr
     columns: tuple[str, ...]
     kind: Kind = "unknown"
+    tests_null: bool = False
 
     @property
     def measure(self) -> pl.Expr:
@@ -118,13 +120,34 @@ def compile_row(
         raise RowExpressionError(msg, hint="write a condition such as balance > 1000")
     builder = Builder(_build, roles or {}, column)
     try:
-        part = builder(_parse(text))
+        part = builder(parse(text))
     except RecursionError:
         raise _too_deep(None) from None
-    return RowExpression(part.expr, tuple(builder.columns), part.kind)
+    return RowExpression(each_row(part.expr), tuple(builder.columns), part.kind, builder.tests_null)
 
 
-def _parse(text: str) -> Node:
+def conjuncts(text: str) -> list[RowExpression]:
+    """The conditions that must all hold for a condition to hold, each compiled by itself.
+
+    >>> [part.columns for part in conjuncts("day = 3 AND (region = 'north' OR vip) AND balance > 0")]
+    [('day',), ('region', 'vip'), ('balance',)]
+
+    Raises:
+        RowExpressionError: the text is not one expression, or uses what is not allowed.
+    """
+    from sqlglot import exp
+
+    tree = parse(text)
+    parts = tree.flatten() if isinstance(tree, exp.And) else [tree]
+    compiled = []
+    for part in parts:
+        builder = Builder(_build, {}, pl.col)
+        built = builder(part)
+        compiled.append(RowExpression(each_row(built.expr), tuple(builder.columns), built.kind))
+    return compiled
+
+
+def parse(text: str) -> Node:
     """The tree of the one expression in the text."""
     from sqlglot import exp
     from sqlglot.dialects.dialect import Dialect

@@ -25,7 +25,7 @@ TARGETS: dict[str, tuple[Kind, pl.DataType]] = {
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), ("date", pl.Datetime("us"))),
 }
 
-_WIDE = {pl.Int64, pl.Int128, pl.Float64}
+_HUGE = {pl.Int128, pl.UInt128}
 _TRUE = ["true", "t", "1"]
 _FALSE = ["false", "f", "0"]
 
@@ -41,8 +41,13 @@ def as_condition(value: pl.Expr, dtype: DataType) -> pl.Expr:
     raise _unfit(value, dtype, "a condition")
 
 
-def as_number(value: pl.Expr, dtype: DataType) -> pl.Expr:
-    """A number in 64 bits or more: small integers would wrap.
+def as_number(value: pl.Expr, dtype: DataType, *, unsigned: pl.DataType | None = None) -> pl.Expr:
+    """A number in 64 bits or more: small integers would wrap, and those of 128 bits may.
+
+    Args:
+        value: a column.
+        dtype: its type.
+        unsigned: the type of unsigned 64-bit integers; Int128 if None.
 
     Raises:
         InvalidOperationError: it is no number.
@@ -51,11 +56,16 @@ def as_number(value: pl.Expr, dtype: DataType) -> pl.Expr:
         return value.cast(pl.Float64)
     if not dtype.is_numeric():
         raise _unfit(value, dtype, "a number")
-    if dtype in _WIDE or dtype.is_decimal():
+    if dtype == pl.UInt64:
+        return value.cast(unsigned or pl.Int128)
+    if dtype.is_decimal():
         return value
-    if dtype.is_float():
-        return value.cast(pl.Float64)
-    return value.cast(pl.Int128 if dtype in {pl.UInt64, pl.UInt128} else pl.Int64)
+    return value.cast(pl.Float64 if dtype.is_float() or dtype in _HUGE else pl.Int64)
+
+
+def as_term(value: pl.Expr, dtype: DataType) -> pl.Expr:
+    """A number to add or multiply: a whole one in 128 bits, any other in Float64."""
+    return value.cast(pl.Int128 if dtype.is_integer() else pl.Float64)
 
 
 def as_measure(value: pl.Expr, dtype: DataType) -> pl.Expr:

@@ -19,6 +19,7 @@ from plmetrics.core.rowsql.parts import (
     derived,
     number,
     refuse,
+    term,
     text,
 )
 
@@ -42,6 +43,12 @@ _FIELDS = {
 def _numeric(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
     part = build(node.this)
     return derived("number", function(number(part, node.this)), part)
+
+
+def absolute(build: Builder, node: Node) -> Part:
+    """ABS: the smallest integer of a type has none in it."""
+    part = build(node.this)
+    return derived("number", term(part, node.this, part.bits).abs(), part)
 
 
 def _positive(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
@@ -205,7 +212,7 @@ _THIS = frozenset({"this"})
 _ALL = frozenset({"this", "expressions", "ignore_nulls"})
 
 FUNCTIONS: dict[str, Rule] = {
-    "abs": Rule(partial(_numeric, lambda x: x.abs()), _THIS),
+    "abs": Rule(absolute, _THIS),
     "exp": Rule(partial(_numeric, lambda x: x.exp()), _THIS),
     "floor": Rule(partial(_numeric, lambda x: x.floor()), _THIS),
     "ceil": Rule(partial(_numeric, lambda x: x.ceil()), _THIS),

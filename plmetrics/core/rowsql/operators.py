@@ -22,6 +22,7 @@ from plmetrics.core.rowsql.parts import (
     follows_column,
     number,
     refuse,
+    term,
     text,
 )
 
@@ -59,7 +60,7 @@ def constant(_: Builder, node: Node) -> Part:
 def _number_constant(node: Node, digits: str, sign: int) -> Part:
     if re.fullmatch(r"\d{1,19}", digits) and sign * int(digits) in _INTEGERS:
         whole = sign * int(digits)
-        return Part(pl.lit(whole, dtype=pl.Int64), "number", literal=whole)
+        return Part(pl.lit(whole, dtype=pl.Int64), "number", literal=whole, bits=whole.bit_length())
     if not _DECIMAL.fullmatch(digits):
         refuse(node, f"'{digits}' is not a number")
     value = sign * float(digits)
@@ -84,11 +85,12 @@ def paren(build: Builder, node: Node) -> Part:
 
 
 def negative(build: Builder, node: Node) -> Part:
-    """Minus a number. Unsigned integers have no negation of their own in Polars."""
+    """Minus a number: unsigned integers have no negation of their own in Polars, and the smallest has none."""
     if node.this.key == "literal" and not node.this.is_string:
         return _number_constant(node.this, node.this.this, sign=-1)
     part = build(node.this)
-    return derived("number", pl.lit(0, dtype=pl.Int64) - number(part, node.this), part)
+    bits = part.bits + 2
+    return derived("number", pl.lit(0, dtype=pl.Int64) - term(part, node.this, bits), part, bits=bits)
 
 
 def negation(build: Builder, node: Node) -> Part:
@@ -98,12 +100,22 @@ def negation(build: Builder, node: Node) -> Part:
 
 
 def _sum(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node) -> Part:
-    return derived("number", operation(number(left, node.this), number(right, node.expression)), left, right)
+    bits = max(left.bits, right.bits) + 2
+    sides = term(left, node.this, bits), term(right, node.expression, bits)
+    return derived("number", operation(*sides), left, right, bits=bits)
+
+
+def _product(left: Part, right: Part, node: Node) -> Part:
+    bits = left.bits + right.bits
+    sides = term(left, node.this, bits, factor=True), term(right, node.expression, bits, factor=True)
+    return derived("number", sides[0] * sides[1], left, right, bits=bits)
 
 
 def _quotient(left: Part, right: Part, node: Node) -> Part:
-    """Null where the divisor is 0."""
-    dividend, divisor = number(left, node.this), number(right, node.expression)
+    """Floating point; null where the divisor is 0. Polars' own of decimals has their few digits."""
+    dividend, divisor = (
+        number(side, of).cast(pl.Float64) for side, of in ((left, node.this), (right, node.expression))
+    )
     if right.literal:
         return derived("number", dividend / divisor, left, right)
     return derived("number", pl.when(divisor != 0).then(dividend / divisor), left, right, copies=2)
@@ -204,6 +216,7 @@ def is_value(build: Builder, node: Node) -> Part:
     part = build(node.this)
     wanted = node.expression
     if wanted.key == "null":
+        build.tests_null = True
         return derived("condition", part.expr.is_null(), part)
     if wanted.key != "boolean":
         refuse(node, "IS compares with NULL, TRUE or FALSE only", "write = instead of IS")
@@ -280,7 +293,7 @@ CHAINS: dict[str, Callable[[Part, Part, Node], Part]] = {
     "lte": partial(_comparison, operator.le),
     "add": partial(_sum, operator.add),
     "sub": partial(_sum, operator.sub),
-    "mul": partial(_sum, operator.mul),
+    "mul": _product,
     "div": _quotient,
     "mod": _remainder,
 }

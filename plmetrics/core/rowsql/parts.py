@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import Kind, as_condition, as_number, as_text, iso_date
+from plmetrics.core.rowsql.dtypes import Kind, as_condition, as_number, as_term, as_text, iso_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 Node: TypeAlias = Any  # of sqlglot's tree; its classes differ between versions
 
+COLUMN_BITS = 63
+_EXACT_BITS = 126
 _KINDS = {
     "condition": "a condition",
     "number": "a number",
@@ -42,7 +45,8 @@ class Part:
     """A piece of a row expression: its Polars expression, what kind of value it has, and how large it is.
 
     A column's kind is unknown: Polars checks it against the data. `literal` is the value of a constant, and
-    `size` the number of nodes in `expr`, counting those that occur twice twice; `depth` is its nesting.
+    `size` the number of nodes in `expr`, counting those that occur twice twice; `depth` is its nesting. A value that
+    is a whole number lies below 2^`bits` in size; a column may be unsigned, and then has one bit more.
     """
 
     expr: pl.Expr
@@ -50,6 +54,7 @@ class Part:
     size: int = 1
     depth: int = 1
     literal: Any = None
+    bits: int = COLUMN_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ class Rule:
 class Builder:
     """Builds the parts of one expression and collects the columns it reads.
 
-    `roles` are names that stand for a number of their own, `column` says where any other column is found.
+    `roles` are names that stand for a number of their own, `column` says where any other column is found. `tests_null`
+    says that IS NULL or IS NOT NULL occurs.
     """
 
     def __init__(
@@ -76,6 +82,7 @@ class Builder:
         self.roles = roles
         self.column = column
         self.columns: dict[str, None] = {}
+        self.tests_null = False
         self.depth = 0
 
     def __call__(self, node: Node) -> Part:
@@ -98,10 +105,12 @@ def refuse(node: Node, message: str, hint: str | None = None) -> NoReturn:
     raise RowExpressionError(message, position(node), hint)
 
 
-def derived(kind: Kind, expr: pl.Expr, *sources: Part, copies: int = 1) -> Part:
-    """A part made from others, each of which occurs in it `copies` times."""
+def derived(kind: Kind, expr: pl.Expr, *sources: Part, copies: int = 1, bits: int | None = None) -> Part:
+    """A part made from others, each of which occurs in it `copies` times; no larger than they are, without `bits`."""
     size = 1 + copies * sum(source.size for source in sources)
-    return Part(expr, kind, size, 1 + max(source.depth for source in sources))
+    if bits is None:
+        bits = max(COLUMN_BITS + 1, *(source.bits for source in sources))
+    return Part(expr, kind, size, 1 + max(source.depth for source in sources), bits=bits)
 
 
 def condition(part: Part, node: Node) -> pl.Expr:
@@ -115,16 +124,28 @@ def condition(part: Part, node: Node) -> pl.Expr:
     refuse(node, f"a condition is needed here, and this is {_KINDS[part.kind]}", "write a comparison")
 
 
-def number(part: Part, node: Node) -> pl.Expr:
-    """A 64-bit number per row. A column that is no number is refused when the plan is resolved."""
+def number(part: Part, node: Node, unsigned: pl.DataType | None = None) -> pl.Expr:
+    """A number per row. A column that is no number is refused when the plan is resolved.
+
+    Columns of `unsigned` 64-bit integers become that type, Int128 if None.
+    """
     if part.kind == "number":
         return part.expr
     if part.kind == "null":
         return pl.lit(None, dtype=pl.Float64)
     if part.kind == "unknown":
-        return part.expr.pipe_with_dtype(as_number)
+        return part.expr.pipe_with_dtype(partial(as_number, unsigned=unsigned))
     hint = "write CASE WHEN ... THEN 1 ELSE 0 END" if part.kind == "condition" else None
     refuse(node, f"a number is needed here, and this is {_KINDS[part.kind]}", hint)
+
+
+def term(part: Part, node: Node, bits: int, *, factor: bool = False) -> pl.Expr:
+    """A number to add or multiply, of which nothing wraps where the result has so many `bits`.
+
+    Whole numbers stay whole in 128 bits as long as the result is sure to fit, and are Float64 else.
+    """
+    value = number(part, node, pl.Float64() if factor and part.bits == COLUMN_BITS else None)
+    return value.cast(pl.Float64) if bits > _EXACT_BITS else value.pipe_with_dtype(as_term)
 
 
 def text(part: Part, node: Node) -> pl.Expr:

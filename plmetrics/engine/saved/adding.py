@@ -66,6 +66,10 @@ def check_alike(states: Sequence[Stored], differences: Callable[[Head, Head], Se
 def constants_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
     """What two states' constants say differently, in words."""
     words = {"centres": "the centre", "thresholds": "the threshold"}
+    if one.get("moments") and other.get("moments"):
+        del words["centres"]
+    elif one.get("moments") or other.get("moments"):
+        yield "one was written by an earlier version, whose moments are all about one centre"
     for kind, word in words.items():
         for model in one[kind]:
             for key, value in one[kind][model].items():

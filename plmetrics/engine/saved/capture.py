@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.passes import BLOCK as ROW_BLOCK
-from plmetrics.engine.passes import needs_rows
-from plmetrics.engine.prepare import units_of_rows
+from plmetrics.engine.passes import centres_of, moments, needs_rows, summed_in
+from plmetrics.engine.prepare import every_key, units_of_rows
 from plmetrics.engine.request import unit_column
+from plmetrics.engine.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.saved.constants import Constants, pinned, said_of, said_of_key
 from plmetrics.engine.saved.drift import write as write_drift
 from plmetrics.engine.saved.grids import Cuts, Grids, ModelGrid, cuts_of, usual_cuts
 from plmetrics.engine.stream import Passes, wanted_bins
+from plmetrics.states.moments import CENTRE
 from plmetrics.states.saved import (
     BLOCK,
     BLOCKS,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from plmetrics.states.coarse import Array
     from plmetrics.states.grid import Bins, SlicedGrid
     from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import Cube
 
 BAD = "bad"
 _WHOLE = np.zeros(1, dtype=np.uint64)
@@ -167,10 +169,11 @@ def _sums(builder: Builder, prepared: Prepared, frames: Sequence[pl.DataFrame]) 
     absent = [n for n in range(len(prepared.request.sets)) if not any(n in numbers for numbers in held)]
     for index, (cube, frame) in enumerate(zip(prepared.cubes, frames, strict=True)):
         keys, sets = list(cube.columns), tuple(held[index])
+        frame = _with_centres(prepared, cube, frame)  # noqa: PLW2901
         if index == 0 and absent:
             frame, more = _with_absent(prepared, frame, absent)  # noqa: PLW2901
             keys, sets = [*keys, *more], tuple(sorted([*sets, *absent]))
-        cells = frame.select(keys).unique().sort(keys, nulls_last=True) if keys else pl.DataFrame(height=1)
+        cells = _cells(prepared, frame, keys) if keys else pl.DataFrame(height=1)
         cells = cells.with_row_index(CELL)
         builder.add(Part("cells", sets), cells)
         sums = frame.drop(BAD, strict=False).rename({ROW_BLOCK: BLOCK}, strict=False)
@@ -180,6 +183,25 @@ def _sums(builder: Builder, prepared: Prepared, frames: Sequence[pl.DataFrame]) 
             sums = sums.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
         order = [name for name in (CELL, BLOCK) if name in sums.columns]
         builder.add(Part("sums", sets), sums.select(*order, pl.exclude(order)).sort(order))
+
+
+def _cells(prepared: Prepared, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The cells of the sums, and those of which each row is left out."""
+    own = frame.select(keys)
+    request = prepared.request
+    if request.suite.data.missing != "error" and not request.counts_every_row:
+        every = every_key(request, prepared.table).select(keys).unique().collect()
+        own = pl.concat([own, every], how="vertical_relaxed")
+    return own.unique().sort(keys, nulls_last=True)
+
+
+def _with_centres(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
+    """The sums with the centres that their moments are about."""
+    if prepared.request.suite.reproducible:
+        return frame
+    at = centres_of(prepared, moments(prepared, summed_in(prepared, cube)), frame).at
+    absent = {f"{CENTRE}{name}": held for name, held in at.items() if not isinstance(held, np.ndarray)}
+    return frame.with_columns(pl.lit(float(held)).alias(name) for name, held in absent.items())
 
 
 def _with_absent(
@@ -287,7 +309,7 @@ def _units(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> tupl
         counts[keys.astype(np.int64)] = aggregated.units
         return tuple(counts.tolist())
     if modulus is not None:
-        found = prepared.table.frame.select(pl.col(UNIT).drop_nulls().unique().sort()).collect()
+        found = prepared.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()).collect()
         keys = found[UNIT].to_numpy()
     builder.add(Part("units"), pl.DataFrame({BLOCKS: [keys]}, schema={BLOCKS: pl.List(pl.UInt64)}))
     return None

@@ -78,7 +78,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
 def _needs_rows(metric: Metric) -> bool:
     binning = metric.binning()
     by_quantile = binning is not None and binning.strategy == "quantile"
-    ordered = metric.family == "scores" and (metric.reads_scores or metric.values() is not None)
+    ordered = metric.family == "scores" and (metric.reads == "scores" or metric.values() is not None)
     return by_quantile or ordered or metric.family == "ranks"
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.catalogue.metric import Facts
-from plmetrics.engine.slicing import only_bin
-from plmetrics.table.slice_keys import bin_index, top_index
+from plmetrics.engine.passes import moments, summed_in
+from plmetrics.states.moments import Moment
+from plmetrics.table.slice_keys import bin_index, only_bin, top_index
 from plmetrics.table.slices import plain_values
 
 if TYPE_CHECKING:
@@ -58,11 +59,28 @@ def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | 
     }
     return {
         "centres": {model: dict(values) for model, values in prepared.centres.items()},
+        "moments": _said_of_moments(prepared),
         "thresholds": thresholds,
         "classes": list(request.roles.classes),
         "keys": {column: said_of_key(key) for column, key in waiting.items()},
         "exponents": dict(prepared.exponents),
         "grid": None if grids is None else grids.digest(),
+    }
+
+
+def _said_of_moments(prepared: Prepared) -> dict[str, Any]:
+    """The columns of moments, whose cells have centres of their own; none where states must have those of the run."""
+    if prepared.request.suite.reproducible:
+        return {}
+    metrics = [metric for cube in prepared.cubes for metric in summed_in(prepared, cube)]
+    return {name: asdict(moment) for name, moment in moments(prepared, metrics).items()}
+
+
+def moments_said(constants: Mapping[str, Any]) -> dict[str, Moment]:
+    """The columns of moments, from what a state says of its constants."""
+    return {
+        name: Moment(tuple(said["centres"]), said["mass"], tuple(said["alone"]))
+        for name, said in constants.get("moments", {}).items()
     }
 
 
@@ -97,7 +115,7 @@ def _key(key: SliceKey, said: Mapping[str, Any], schema: pl.Schema) -> SliceKey:
     dtype = schema[key.label]
     if said["kind"] == "bins":
         edges = tuple(said["edges"])
-        index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression)
+        index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
         return replace(key, kind="bins", expression=index, edges=edges)
     if isinstance(dtype, (pl.Categorical, pl.Enum)):
         dtype = pl.String()

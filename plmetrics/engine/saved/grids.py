@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.states.coarse import coarse_number, coarse_of_fine
+from plmetrics.states.coarse import bins_of_places, coarse_number, coarse_of_fine
 from plmetrics.states.locate import Keys, Locator
 from plmetrics.states.saved import PLACES, SUMS, Part
 
@@ -70,9 +70,7 @@ class ModelGrid:
             found = _rows_of(slices.values, self.cuts[number].values)
             known = found >= 0
             places[known] = self.cuts[number].places[found[known]]
-        every = np.arange(len(self.edges) + 1)
-        rows = [np.searchsorted(row, every, side="right") for row in places]
-        return np.array(rows, dtype=np.uint16).reshape(len(slices), len(every))
+        return bins_of_places(places, len(self.edges) + 1)
 
     def _without(self, number: int) -> Codes:
         """The cuts of a slice that has none of its own: those of all rows."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from plmetrics.engine.budget import counting_room
-from plmetrics.engine.passes import BLOCK as ROW_BLOCK
 from plmetrics.engine.passes import aggregated, needs_rows
 from plmetrics.engine.prepare import Accounting, Blocks, Prepared
 from plmetrics.engine.queries import rebound
 from plmetrics.engine.references import check_references
 from plmetrics.engine.request import bind
+from plmetrics.engine.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.saved.capture import bins_text, blocks_in
 from plmetrics.engine.saved.constants import Constants, pinned
 from plmetrics.engine.saved.grids import Grids
@@ -156,7 +157,7 @@ def _scores(prepared: Prepared, sums: Aggregated, saved: Saved) -> Scores:
 
 def _of_model(prepared: Prepared, sums: Aggregated, saved: Saved, model: str) -> Callable[[int], SlicedGrid]:
     assert prepared.grids is not None
-    edges = prepared.grids.models[model].edges
+    grid = prepared.grids.models[model]
     weighted = prepared.request.suite.columns.weight is not None
     firsts, counted = [], dict.fromkeys(range(len(prepared.request.sets)), 0)
     for slices in prepared.slices:
@@ -165,11 +166,11 @@ def _of_model(prepared: Prepared, sums: Aggregated, saved: Saved, model: str) ->
         counted[number] += len(slices)
 
     def cut(index: int) -> SlicedGrid:
-        size = len(prepared.slices[index])
-        held = _Held(
-            prepared, sums, saved, model, prepared.number_of(prepared.slices[index]), firsts[index], size
-        )
-        return SlicedGrid(edges, size, held.fine(), held.parts, weighted)
+        slices = prepared.slices[index]
+        number, size = prepared.number_of(slices), len(slices)
+        held = _Held(prepared, sums, saved, model, number, firsts[index], size)
+        coarse = partial(grid.coarse, number, slices)
+        return SlicedGrid(grid.edges, size, held.fine(), held.parts, weighted, coarse)
 
     return cut
 

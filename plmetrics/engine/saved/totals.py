@@ -13,17 +13,21 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.rows import block_numbers
+from plmetrics.engine.saved.constants import moments_said
+from plmetrics.states.moments import CENTRE, Centres, about_one, moved
 from plmetrics.states.saved import BLOCK, CELL, PART
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from plmetrics.engine.saved.merging import Alike
     from plmetrics.engine.saved.units import MergedBlocks
+    from plmetrics.states.moments import Moment
 
 _NEW = "@new"
+_MEAN = "@mean|"
 _SPARE = 4
 _FEW = 1 << 16
 
@@ -32,7 +36,8 @@ _FEW = 1 << 16
 class Cube:
     """The sums of a group of slice sets: the columns that all states have, and the part that tells cells apart.
 
-    `cells` is how many there are in all states, `rows` the most that a state has, `sets` names the group.
+    `cells` is how many there are in all states, `rows` the most that a state has, `sets` names the group. `moments` are
+    the columns that are about centres, which are columns, too.
     """
 
     sets: tuple[int, ...]
@@ -40,6 +45,7 @@ class Cube:
     place: int
     cells: int
     rows: int
+    moments: Mapping[str, Moment] = field(default_factory=dict)
 
     @property
     def keys(self) -> list[str]:
@@ -60,12 +66,13 @@ class Cube:
 
 def cube(sets: tuple[int, ...], place: int, cells: int, alike: Sequence[Alike]) -> Cube:
     """The sums of some slice sets in all states."""
+    known = moments_said(alike[0].head.constants)
     empty = Cube(sets, (), place, cells, 0)
     parts = [group.head.parts[empty.number(group)] for group in alike]
     own = [set(part.columns) for part in parts]
     names = tuple(name for name in parts[0].columns if all(name in columns for columns in own))
     rows = max(state.head.parts[empty.number(group)].rows for group in alike for state in group.states)
-    return Cube(sets, names, place, cells, rows)
+    return Cube(sets, names, place, cells, rows, {name: known[name] for name in names if name in known})
 
 
 @dataclass(slots=True)
@@ -94,14 +101,37 @@ class Totals:
         steps = np.diff(place)
         where = slice(int(place[0]), int(place[-1]) + 1) if len(place) and (steps == 1).all() else place
         self.seen[where] = True
-        for name in self.cube.sums:
-            values = rows[name].to_numpy()
+        columns = {name: rows[name].to_numpy() for name in self.cube.sums}
+        for name, values in columns.items():
             if name not in self.columns:
                 self.columns[name] = np.zeros(len(self.seen), dtype=values.dtype)
+        for name, values in self._about_one(columns, place).items():
             if isinstance(where, slice):
                 self.columns[name][where] += values
             else:
                 np.add.at(self.columns[name], where, values)
+
+    def _about_one(
+        self, columns: dict[str, NDArray[Any]], place: NDArray[np.int64]
+    ) -> dict[str, NDArray[Any]]:
+        """The columns that are to be added, with moments about the centres that those there have then, too."""
+        centres = [name for name in columns if name.startswith(CENTRE)]
+        out = {name: values for name, values in columns.items() if name not in centres}
+        if all(np.array_equal(self.columns[name][place], columns[name]) for name in centres):
+            return out
+        there, to = np.unique(place, return_inverse=True)
+        moments = self.cube.moments
+        read = {*moments, *(moment.mass for moment in moments.values())}
+        both = {
+            name: np.concatenate([self.columns[name][there], columns[name]]) for name in (*read, *centres)
+        }
+        at = Centres({name.removeprefix(CENTRE): both[name] for name in centres}, moments)
+        made, found = about_one(both, at, np.concatenate([np.arange(len(there)), to]), len(there))
+        for name in centres:
+            self.columns[name][there] = found.at[name.removeprefix(CENTRE)]
+        for name in moments:
+            self.columns[name][there], out[name] = np.split(made[name], [len(there)])
+        return out
 
     def rows(self) -> pl.DataFrame:
         """The sums of all states."""
@@ -144,8 +174,41 @@ def grouped(cubes: Sequence[Cube], alike: Sequence[Alike], blocks: MergedBlocks)
         rows = pl.concat([frame.select(one.names) for frame in frames]) if len(frames) > 1 else frames[0]
         if BLOCK in one.keys:
             rows = rows.with_columns(blocks.folded(BLOCK))
-        plans.append(rows.group_by(one.keys).agg(pl.exclude(one.keys).sum()).sort(one.keys))
+        centres = [name for name in one.sums if name.startswith(CENTRE)]
+        rows = _about_one(rows, one, centres)
+        sums = [pl.exclude([*one.keys, *centres]).sum(), *(pl.col(name).first() for name in centres)]
+        plans.append(rows.group_by(one.keys).agg(sums).sort(one.keys).select(one.names))
     return pl.collect_all(plans)
+
+
+def _about_one(rows: pl.LazyFrame, cube: Cube, centres: Sequence[str]) -> pl.LazyFrame:
+    """The rows with the moments of each cell and block about the mean of all states there."""
+    if not centres:
+        return rows
+    near: dict[str, Any] = {name.removeprefix(CENTRE): pl.col(name) for name in centres}
+    columns: dict[str, Any] = {name: pl.col(name) for name in cube.sums}
+    sums: dict[str, tuple[pl.Expr, pl.Expr]] = {}
+    for name, moment in cube.moments.items():
+        if not moment.alone:
+            (key,) = moment.centres
+            mass = columns[moment.mass].cast(pl.Float64)
+            total, masses = sums.get(key, (pl.lit(0.0), pl.lit(0.0)))
+            sums[key] = total + columns[name] + near[key] * mass, masses + mass
+    rows = rows.with_columns(
+        (total.sum().over(cube.keys) / mass.sum().over(cube.keys)).alias(f"{_MEAN}{key}")
+        for key, (total, mass) in sums.items()
+    )
+    means: dict[str, Any] = {
+        key: pl.when(pl.col(f"{_MEAN}{key}").is_finite())
+        .then(pl.col(f"{_MEAN}{key}"))
+        .otherwise(at.first().over(cube.keys))
+        for key, at in near.items()
+    }
+    made: dict[str, Any] = moved(columns, Centres(near, cube.moments), Centres(means, cube.moments))
+    return rows.with_columns(
+        *(made[name].alias(name) for name in cube.moments),
+        *(at.alias(f"{CENTRE}{key}") for key, at in means.items()),
+    ).select(cube.names)
 
 
 def _moving(frame: pl.LazyFrame, moved: pl.DataFrame) -> pl.LazyFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -45,6 +45,22 @@ class Difference:
         """Those from one place up to another."""
         own = slice(first, last)
         return Difference(*(getattr(self, name)[own] for name in Difference.__slots__))
+
+    def refuse(self, where: Flags, status: str) -> Difference:
+        """The same without any number where the sides cannot be compared, for a reason."""
+        reasons = np.where(where & (self.status == "ok"), status, self.status).astype(object)
+        difference = np.where(where, np.nan, self.difference)
+        return replace(self.untested(where, "undefined_value"), difference=difference, status=reasons)
+
+    def untested(self, where: Flags, status: str) -> Difference:
+        """The same without intervals and p values where those would mislead, for a reason."""
+        ends = (self.lower, self.upper, self.std_error, self.p_value)
+        lower, upper, error, p = (np.where(where, np.nan, values) for values in ends)
+        method, interval_status = np.array(self.method), np.array(self.interval_status)
+        method[where], interval_status[where] = None, status
+        return Difference(
+            self.difference, lower, upper, error, p, self.blocks, method, interval_status, self.status
+        )
 
 
 def paired_difference(
@@ -111,6 +127,12 @@ def paired_difference(
     method[none] = None
     ends = difference - half, difference + half
     return Difference(difference, *ends, std_error, p, blocks, method, interval_status, status)
+
+
+def distance(estimate: Estimate) -> Estimate:
+    """The distance of an estimate from 0."""
+    replicates = None if estimate.replicates is None else np.abs(estimate.replicates)
+    return replace(estimate, value=np.abs(estimate.value), replicates=replicates, deviations=None)
 
 
 def logged(estimate: Estimate) -> Estimate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +25,9 @@ _NOTHING = 1e-13
 def wilcoxon(model: Any, baseline: Any) -> TestResult:
     """Whether paired differences lie around 0, by the ranks of their sizes.
 
-    Differences of 0 are dropped. The p value is exact for up to 50 others without ties, else from the normal
-    distribution, corrected for ties and without correction for continuity. Differences that agree to ten digits are
-    ties, so that rounding in their last bits decides nothing.
+    Differences of 0 are dropped. The p value is exact for up to 50 others, ties or not: that of all signs of their
+    middle ranks. Else it is from the normal distribution, corrected for ties and without correction for continuity.
+    Differences that agree to ten digits are ties, so that rounding in their last bits decides nothing.
 
     Args:
         model: the model's value in each place, such as the loss of a row or the score of a fold.
@@ -41,7 +40,8 @@ def wilcoxon(model: Any, baseline: Any) -> TestResult:
     Raises:
         ConfigError: the columns differ in length or hold something that is no finite number.
 
-    Source: Wilcoxon (1945), Individual comparisons by ranking methods, Biometrics Bulletin 1(6).
+    Sources: Wilcoxon (1945), Individual comparisons by ranking methods, Biometrics Bulletin 1(6); Pratt and Gibbons
+    (1981), Concepts of Nonparametric Theory, section 3.7, for the exact distribution with ties.
 
     >>> import plmetrics as plm
     >>> found = plm.tests.wilcoxon([8.0, 6.5, 7.0, 9.0, 5.5], [7.0, 6.0, 9.5, 5.0, 7.0])
@@ -68,8 +68,10 @@ def wilcoxon_tests(differences: Array, code: Codes | None = None, slices: int = 
     smaller = np.minimum(up, n * (n + 1) / 2.0 - up)
     variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties / 48.0
     z = (smaller - n * (n + 1) / 4.0) / np.sqrt(np.where(n > 0, variance, 1.0))
-    exact = (n <= EXACT_UP_TO) & (ties == 0)
-    p = np.where(exact, _exact(smaller, n, exact), 2.0 * ndtr(z))
+    exact = (n > 0) & (n <= EXACT_UP_TO)
+    p = 2.0 * ndtr(z)
+    if exact.any():
+        p[exact] = _exact(smaller[exact], *_by_slice(rank, place, n, exact))
     p = np.where(n == 0, 1.0, np.minimum(p, 1.0))
     none = rows == 0
     return Tested(
@@ -93,22 +95,33 @@ def middle_ranks(values: Array, code: Codes, slices: int) -> tuple[Array, Array]
     return rank, ties
 
 
-def _exact(smaller: Array, n: Codes, exact: NDArray[np.bool_]) -> Array:
-    """Two-sided p values from the distribution of the rank sum, where it is asked for."""
-    p = np.ones(len(n))
-    for size in np.unique(n[exact & (n > 0)]).tolist():
-        here = exact & (n == size)
-        p[here] = 2.0 * _distribution(size)[smaller[here].astype(np.int64)]
+def _by_slice(rank: Array, place: Codes, n: Codes, exact: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+    """Twice the middle ranks `[pattern, rank]` of some slices, each pattern once, and the pattern of each slice."""
+    own = exact[place]
+    twice, code = np.rint(2 * rank[own]).astype(np.int64), place[own]
+    order = np.lexsort((twice, code))
+    row = (np.cumsum(exact) - 1)[code[order]]
+    first = np.cumsum(n[exact]) - n[exact]
+    ranks = np.zeros((len(first), int(n[exact].max(initial=0))), dtype=np.int64)
+    ranks[row, np.arange(len(order)) - first[row]] = twice[order]
+    patterns, pattern = np.unique(ranks, axis=0, return_inverse=True)
+    return patterns, pattern.reshape(-1)
+
+
+def _exact(smaller: Array, patterns: Codes, pattern: Codes) -> Array:
+    """Two-sided p values from the distribution of the rank sum under all signs; each pattern's is made once."""
+    p = np.ones(len(smaller))
+    twice = np.rint(2 * smaller).astype(np.int64)
+    order = np.argsort(pattern, kind="stable")
+    for ranks, own in zip(patterns, np.split(order, np.cumsum(np.bincount(pattern))[:-1]), strict=True):
+        p[own] = 2.0 * _distribution(ranks[ranks > 0], int(twice[own].max()))[twice[own]]
     return p
 
 
-@lru_cache(maxsize=EXACT_UP_TO)
-def _distribution(n: int) -> Array:
-    """P(W <= w) of the sum of the ranks 1 to n, each in with probability 1/2."""
-    chance = np.zeros(n * (n + 1) // 2 + 1)
-    chance[0] = 1.0
-    for rank in range(1, n + 1):
-        moved = np.zeros_like(chance)
-        moved[rank:] = chance[:-rank]
-        chance = (chance + moved) / 2.0
-    return np.cumsum(chance)
+def _distribution(ranks: Codes, last: int) -> Array:
+    """P(W <= w), w up to `last`, of the sum of some whole ranks, each in with probability 1/2."""
+    ways = np.zeros(last + 1, dtype=np.int64)
+    ways[0] = 1
+    for rank in ranks[ranks <= last].tolist():
+        ways[rank:] += ways[:-rank].copy()
+    return np.cumsum(ways) / 2.0 ** len(ranks)

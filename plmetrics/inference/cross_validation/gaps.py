@@ -14,6 +14,7 @@ import polars as pl
 from plmetrics.engine.folds import TEST, TRAIN, VALID
 from plmetrics.inference.analysis import Estimates
 from plmetrics.inference.comparisons.paired import paired_difference
+from plmetrics.inference.contrasts import UNEQUAL_ROWS, same_size
 from plmetrics.inference.cross_validation.summaries import outer_rows, spread
 from plmetrics.inference.cross_validation.values import IDENTITY
 from plmetrics.inference.estimates import chunks, joined
@@ -80,6 +81,8 @@ def _contrasted(
         level=analysis.level,
         absent=analysis.replication.refused(metric),
     )
+    if metric.additive:
+        made = made.refuse(~same_size(train, other), UNEQUAL_ROWS)
     stand_in = pl.when(pl.col("@valid").is_null()).then(pl.lit("of the test, for there are no rows of valid"))
     numbers: dict[str, Any] = {
         "value": made.difference,

@@ -182,8 +182,14 @@ class Folds:
             yield curve, along_curve(values, self.pooled, folded=folded)
         if self.spec.split is not None:
             made = [pooled_gaps(self.analysis, self.ordered, each) for each in self.together]
-            yield "generalisation_gap", gaps(made, self.values)
+            yield "generalisation_gap", gaps(made, self._without_totals())
             yield "diagnosis", self._diagnosis()
+
+    def _without_totals(self) -> pl.DataFrame | None:
+        """The values of folds by which parts of different sizes can be compared."""
+        computed = self.analysis.suite.computed
+        totals = [number for number, metric in enumerate(computed) if metric.additive]
+        return None if self.values is None else self.values.filter(~pl.col("@metric").is_in(totals))
 
     def _nested(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         metric = deciding(self.analysis.suite.metrics, self.spec)
@@ -197,7 +203,7 @@ class Folds:
 
     def _diagnosis(self) -> pl.DataFrame:
         metric = deciding(self.analysis.suite.metrics, self.spec)
-        if metric is None or metric.direction not in {"higher", "lower"}:
+        if metric is None or metric.direction not in {"higher", "lower"} or metric.additive:
             return pl.DataFrame()
         number = [own.text for own in self.analysis.suite.computed].index(metric.text)
         source = self.pooled if self.values is None else by_fold(self.values, self.pooled)

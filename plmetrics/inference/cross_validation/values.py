@@ -126,7 +126,7 @@ def _with_axis(cells: pl.DataFrame, axis: str, key: SliceKey) -> pl.DataFrame:
     if axis == "x":
         return cells.with_columns(pl.col(key.column).cast(pl.Float64).alias(axis))
     values = cells[key.column].unique()
-    texts = [None if value is None else key.text(value) for value in values.to_list()]
+    texts = [key.plain(value) for value in values.to_list()]
     named = pl.DataFrame({key.column: values, axis: pl.Series(texts, dtype=pl.String)})
     return cells.join(named, on=key.column, how="left", nulls_equal=True, maintain_order="left")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,7 @@ def made(
             bounds=bounds,
             level=level,
             form=chosen.form,
+            smooth=chosen.smooth,
             acceleration=_acceleration(estimates) if chosen.form == "bca" else None,
         )
     if chosen.replicates is not None and estimate.replicates is None:
@@ -109,6 +111,15 @@ class _Analytic:
             self._error = described.std_error
             self._undefined, self._lost = described.undefined, described.too_many_undefined
             self._flat |= described.constant
+            if estimate.row_error is not None:
+                self._read_rows(estimate, estimate.row_error)
+
+    def _read_rows(self, estimate: Estimate, error: Array) -> None:
+        """Where the sums of rows say the standard error, it is that, and rows say the degrees of freedom."""
+        exact = np.isfinite(error) & ~self._flat
+        rows = np.floor(reduce(np.minimum, estimate.sizes)).astype(np.int64)
+        self._error = np.where(exact, error, self._error)
+        self._estimate = replace(estimate, blocks=np.where(exact, rows, estimate.blocks))
 
     def interval(self) -> Interval:
         """The interval of each slice."""

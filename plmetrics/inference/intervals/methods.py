@@ -23,12 +23,14 @@ class Chosen:
     """How one row of a metric gets its interval.
 
     `form` is a form, or `auto` for the ladder of the bootstrap. `replicates` are those that it reads, None for a
-    closed form. `refused` is why there is no interval, for metrics that the method does not suit.
+    closed form. `refused` is why there is no interval, for metrics that the method does not suit. `smooth` is the
+    metric's, for the ladder.
     """
 
     form: str
     replicates: ReplicateKind | None = None
     refused: str = ""
+    smooth: bool = True
 
     @property
     def doubt(self) -> str:
@@ -99,7 +101,8 @@ def _named(name: str, metric: Metric, form: str, rows: Rows) -> Chosen | None:
 
 def _resampled(form: str, metric: Metric) -> Chosen:
     """A form of the bootstrap. Where blocks left out say nothing, bca has no acceleration: its quantiles stay put."""
-    return Chosen("percentile" if form == "bca" and not is_smooth(metric) else form, "bootstrap")
+    smooth = is_smooth(metric)
+    return Chosen("percentile" if form == "bca" and not smooth else form, "bootstrap", smooth=smooth)
 
 
 def _own(metric: Metric, rows: Rows) -> Chosen | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
+from plmetrics.core.results import FARTHER, NEARER
 from plmetrics.inference.run_comparisons import TEST as RUN_TEST
 from plmetrics.inference.tables import TESTS
 from plmetrics.report.layout import (
@@ -24,11 +25,10 @@ from plmetrics.report.numbers import Estimate, estimate, p_value
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.report.summary import Summary
 
 Row = dict[str, Any]
+_PLACE = ["contrast", "model", "baseline", "slice_set", "slice", "metric", "class"]
 _STYLES = {"better": "green", "worse": "red", "higher": "cyan", "lower": "cyan"}
 _ARROWS = {"better": "▲", "worse": "▼", "higher": "▲", "lower": "▼"}
 _ORDER = ("better", "worse", "higher", "lower", "unclear", "equal")
@@ -39,17 +39,23 @@ def differences(summary: Summary, width: int) -> list[Text]:
 
     The baseline is another model, or an earlier run.
     """
-    known = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), RUN_TEST])
-    frame = summary.comparisons.filter(pl.col("contrast").is_in(["model", "run"]), known)
+    frame = _usual(summary.comparisons.filter(pl.col("contrast").is_in(["model", "run"])))
     keys = ("contrast", "model", "baseline", "scale")
     parts = frame.partition_by(keys, maintain_order=True)
     return separated([_pair(summary, part, width) for part in parts])
 
 
-def reading(row: Row, direction: str, alpha: float, values: tuple[float, float] | None = None) -> str:
+def _usual(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """The comparisons that are not of further tests; DeLong's where it stands alone for the method of the intervals."""
+    known = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), RUN_TEST])
+    answered = (known & (pl.col("scale") == "difference")).any().over(_PLACE)
+    return comparisons.filter(known | ((pl.col("test") == "delong") & ~answered))
+
+
+def reading(row: Row, direction: str, alpha: float) -> str:
     """What a difference says in a word: better, worse, higher, lower, unclear, equal, or nothing.
 
-    `values` are those of the model and of the baseline; a metric that should be near zero needs them.
+    A metric that is best at 0 is better where the note says that it is nearer to it.
     """
     difference, p = row["difference"], row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
     if difference is None or p is None:
@@ -60,8 +66,9 @@ def reading(row: Row, direction: str, alpha: float, values: tuple[float, float] 
         return "equal"
     if p >= alpha:
         return "unclear"
-    if direction == "zero" and values is not None:
-        return "better" if abs(values[0]) < abs(values[1]) else "worse"
+    words = (row.get("note") or "").split("; ") if direction == "zero" else ()
+    if NEARER in words or FARTHER in words:
+        return "better" if NEARER in words else "worse"
     up, down = {"higher": ("better", "worse"), "lower": ("worse", "better")}.get(
         direction, ("higher", "lower")
     )
@@ -87,13 +94,12 @@ def _pair(summary: Summary, own: pl.DataFrame, width: int) -> list[Text]:
 
 
 def _lines(summary: Summary, rows: list[Row], width: int, *, tested: bool) -> list[Text]:
-    values = _overall_values(summary.metrics)
     cells = []
     for row, difference in zip(rows, aligned([shown(row) for row in rows]), strict=True):
         cells.append([Text(metric_label(row)), difference])
         if tested:
             p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
-            cells[-1] += [Text(p_value(p)), word(_reading(summary, row, values))]
+            cells[-1] += [Text(p_value(p)), word(_reading(summary, row))]
     title = rows[0]["scale"].replace("_", " ") if rows else "difference"
     columns = [Column("metric"), Column(title), Column("p", align="right"), Column("reading")]
     return table_or_stack(columns if tested else columns[:2], cells, width)
@@ -103,21 +109,13 @@ def _in_slices(summary: Summary, frame: pl.DataFrame, width: int) -> list[Text]:
     rows = frame.filter(pl.col("p_value").is_not_null()).rows(named=True)
     if not rows:
         return []
-    keyed = summary.directions
-    counts = Counter(reading(row, keyed.get(row["metric"], "none"), alpha(summary)) for row in rows)
+    counts = Counter(_reading(summary, row) for row in rows)
     parts = ", ".join(f"{counts[said]} {said}" for said in _ORDER if counts[said])
     return wrapped(Text(f"in slices: {parts}", FAINT), width)
 
 
-def _reading(summary: Summary, row: Row, values: Mapping[tuple[str, str | None, str], float | None]) -> str:
-    here, there = (values.get((row["metric"], row["class"], row[side])) for side in ("model", "baseline"))
-    known = None if here is None or there is None else (here, there)
-    return reading(row, summary.directions.get(row["metric"], "none"), alpha(summary), known)
-
-
-def _overall_values(metrics: pl.DataFrame) -> dict[tuple[str, str | None, str], float | None]:
-    rows = metrics.filter(pl.col("slice_set") == "overall").select("metric", "class", "model", "value").rows()
-    return {(metric, of_class, model): value for metric, of_class, model, value in rows}
+def _reading(summary: Summary, row: Row) -> str:
+    return reading(row, summary.directions.get(row["metric"], "none"), alpha(summary))
 
 
 def shown(row: Row) -> Estimate:

@@ -54,7 +54,7 @@ def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
     said = [f"{printable(note)} ({plural(times, 'row')})" for note, times in notes.head(_NOTES).rows()]
     if notes.height > _NOTES:
         said.append(f"and {notes.height - _NOTES} more notes in metrics.parquet")
-    bound = frame["bound"].max()
+    bound = frame.filter(pl.col("value").is_not_null())["bound"].max()
     if isinstance(bound, float) and bound > 0:
         said.append(f"scores were binned: values are exact to within {number(bound)} (column `bound`)")
     if not said:

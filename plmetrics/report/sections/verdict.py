@@ -9,12 +9,14 @@ from rich.text import Text
 from plmetrics.report.layout import FAINT, flow, printable
 from plmetrics.report.numbers import count, number, plural
 from plmetrics.report.sections.gates import OUTCOMES, outcomes
+from plmetrics.runs.earlier import passed_over_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.report.summary import Summary
 
+_COMPARED = {"compare.run": "compared with", "drift.run": "drift from"}
 _HEADLINES = {
     "pass": ("PASS", "bold green"),
     "fail": ("FAIL", "bold red"),
@@ -30,7 +32,12 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     said = _listed([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)])
     checks = said or ["no gates"]
     lines = flow([line, *map(Text, checks)], width, indent=0, gap=1)
-    return lines + flow([Text(size, FAINT) for size in _listed(_sizes(summary))], width, indent=0, gap=1)
+    lines += flow([Text(size, FAINT) for size in _listed(_sizes(summary))], width, indent=0, gap=1)
+    for key, found in summary.references.items():
+        words = f"{_COMPARED.get(key, key)} {found.get('run') or 'no earlier run'}"
+        words += passed_over_text(found.get("passed_over", ()))
+        lines += flow([Text(word, FAINT) for word in printable(words).split(" ")], width, indent=0, gap=1)
+    return lines
 
 
 def _sizes(summary: Summary) -> list[str]:

@@ -1,4 +1,7 @@
-"""The slices where the first metric that has an overall value falls short of its overall value the most."""
+"""The slices where the first metric that has an overall value falls short of its overall value the most.
+
+Totals are passed over: a slice has fewer than all rows have.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ def worst(summary: Summary, width: int) -> list[Text]:
     """Up to ten slices, by slice set, each with the model that falls short the most there."""
     overall = set(summary.metrics.filter(slice_set="overall")["metric"])
     ways = summary.directions.items()
-    metric = next((text for text, way in ways if way in {"higher", "lower"} and text in overall), None)
+    judged = overall - summary.totals
+    metric = next((text for text, way in ways if way in {"higher", "lower"} and text in judged), None)
     if metric is None:
         return []
     rows = worst_slices(summary.metrics, metric, summary.directions[metric])

@@ -22,7 +22,7 @@ _FEATHER_1 = b"FEA1"
 _FEATHER_1_FILE = "a Feather file of version 1; write it as version 2, which is an Arrow file"
 _CONTINUED = b"\xff\xff\xff\xff"
 _STREAM = "an Arrow stream, which has no footer; write it as an Arrow file"
-_BATCHES_FIELD, _HEADER_FIELD, _LENGTH_FIELD = 3, 2, 0
+_DICTIONARIES_FIELD, _BATCHES_FIELD, _HEADER_FIELD, _LENGTH_FIELD = 2, 3, 2, 0
 _BLOCK = struct.Struct("<qi4xq")
 
 
@@ -43,7 +43,9 @@ def batch_rows(file: BinaryIO) -> int:
     file.seek(size - 10 - length)
     footer = file.read(length)
     try:
-        return sum(_rows(file, *block, size) for block in _blocks(footer))
+        for block in _blocks(footer, _DICTIONARIES_FIELD):  # Polars panics where one leads out of the file
+            _check_block(*block, size)
+        return sum(_rows(file, *block, size) for block in _blocks(footer, _BATCHES_FIELD))
     except (struct.error, IndexError):
         raise FooterError(DAMAGED) from None
 
@@ -57,9 +59,9 @@ def _check_head(head: bytes) -> None:
         raise FooterError(DAMAGED)
 
 
-def _blocks(footer: bytes) -> Iterator[tuple[int, int, int]]:
-    """Offset, length of the header and length of the body of each record batch."""
-    place = _field(footer, _root(footer), _BATCHES_FIELD)
+def _blocks(footer: bytes, field: int) -> Iterator[tuple[int, int, int]]:
+    """Offset, length of the header and length of the body of each block in a field of the footer."""
+    place = _field(footer, _root(footer), field)
     if place is None:
         return
     start = place + _number("<I", footer, place)
@@ -67,10 +69,14 @@ def _blocks(footer: bytes) -> Iterator[tuple[int, int, int]]:
         yield _BLOCK.unpack_from(footer, start + 4 + index * _BLOCK.size)
 
 
-def _rows(file: BinaryIO, offset: int, header: int, body: int, size: int) -> int:
-    """The rows of one record batch, from its header."""
+def _check_block(offset: int, header: int, body: int, size: int) -> None:
     if min(offset, header, body) < 0 or offset + header + body > size:
         raise IndexError
+
+
+def _rows(file: BinaryIO, offset: int, header: int, body: int, size: int) -> int:
+    """The rows of one record batch, from its header."""
+    _check_block(offset, header, body, size)
     file.seek(offset)
     message = file.read(header)
     message = message[8:] if message.startswith(_CONTINUED) else message[4:]

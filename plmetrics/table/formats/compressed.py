@@ -42,15 +42,22 @@ def decompressed_size(file: SourceFile) -> int:
 
 @contextmanager
 def open_text(path: str, encoding: str = "utf-8") -> Iterator[IO[str]]:
-    """A text file, decompressed where its ending says that it is compressed; line ends are kept.
+    """A text file, as `open_bytes` opens it; line ends are kept."""
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding=encoding, newline="") as text:
+        yield text
+
+
+@contextmanager
+def open_bytes(path: str) -> Iterator[IO[bytes]]:
+    """The bytes of a file, decompressed where its ending says that it is compressed.
 
     Raises:
         CompressionError: the compressed bytes are damaged, found when they are read
         EnvironmentFault: zstd needs pyarrow, which is not installed
     """
     try:
-        with _open_bytes(path) as raw, io.TextIOWrapper(raw, encoding=encoding, newline="") as text:
-            yield text
+        with _open_bytes(path) as raw:
+            yield raw
     except (EOFError, zlib.error) as error:
         raise CompressionError(DAMAGED) from error
     except OSError as error:

@@ -8,26 +8,30 @@ because `03/04/2024` has two readings: ISO dates compare as text, and an express
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.table.files import listed
+from plmetrics.table.files import listed, shown_path
 from plmetrics.table.formats.compressed import (
     DAMAGED,
     UPSTREAM,
     CompressionError,
     decompressed_size,
     is_damage,
+    open_bytes,
     open_text,
     with_compressions,
 )
+from plmetrics.table.formats.fields import UnevenRow, uneven_rows
 from plmetrics.table.formats.hive import FILE_PATH
 
 if TYPE_CHECKING:
@@ -46,7 +50,14 @@ _FEWEST_ROWS = 1000
 _UNKNOWN = pl.Null()
 _OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _ONE_HEADER = "all CSV files of a table need the same columns"
+_CUT_OFF = (
+    "a value that is absent still has its comma; the program that writes the file may have stopped halfway"
+)
+_NO_LINE_END = (
+    "the last line does not end in a line break; if the file was cut off there, its last value is cut, too"
+)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_REPEATED = re.compile(r"(.*) \(repeated, (\d+)\)", re.DOTALL)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _WIDER: dict[frozenset[type[pl.DataType]], pl.DataType] = {
     frozenset({pl.Int64, pl.Float64}): pl.Float64(),
@@ -81,13 +92,57 @@ def scan(
 
     Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
     """
-    return pl.scan_csv(
+    rows = pl.scan_csv(
         [file.path for file in files],
         glob=False,
-        schema=stored,
+        schema={_polars_name(name): dtype for name, dtype in stored.items()},
         row_index_name=row_index,
         include_file_paths=FILE_PATH if row_index or not partitions.native else None,
     )
+    repeated = {_polars_name(name): name for name in stored if _REPEATED.fullmatch(name)}
+    return rows.rename(repeated) if repeated else rows
+
+
+def check_rows(files: Sequence[SourceFile], complaints: Complaints, *, fill: bool = False) -> list[str]:
+    """Complain of rows with more or fewer fields than the header, of which Polars says nothing.
+
+    With `fill`, where the latter are filled up with nulls, these are warnings, which are returned.
+    """
+    warnings = []
+    for file in files:
+        with _complaining(file, complaints):
+            names = len(next(_records(file), []))
+            with open_bytes(file.path) as stream:
+                uneven = uneven_rows(stream, names)
+            if fill and uneven and all(row.fields is not None and row.fields < names for row in uneven):
+                warnings.append(
+                    f"{shown_path(file.path)}: {_uneven(uneven, names)[0]}; those that are absent are null"
+                )
+            elif uneven:
+                complaints.add(file.path, *_uneven(uneven, names))
+            elif not _ends_in_line(file):
+                warnings.append(f"{shown_path(file.path)}: {_NO_LINE_END}")
+    return warnings
+
+
+def _ends_in_line(file: SourceFile) -> bool:
+    """Whether the last line of a file has its end; a compressed file that is cut off cannot be read at all."""
+    if not file.path.lower().endswith(KIND):
+        return True
+    with Path(file.path).open("rb") as stream:
+        stream.seek(-1, os.SEEK_END)
+        return stream.read(1) in (b"\n", b"\r")
+
+
+def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
+    """What is wrong with the first of some rows, how many more there are, and what to do."""
+    first, more = rows[0], len(rows) - 1
+    if first.fields is None:
+        return f"line {first.line:,} opens a quote that is never closed", UPSTREAM
+    fields = "1 field" if first.fields == 1 else f"{first.fields:,} fields"
+    rest = f" (and {more:,} more {'row' if more == 1 else 'rows'})" if more else ""
+    message = f"line {first.line:,} has {fields}, but the header names {names:,}{rest}"
+    return message, _CUT_OFF if first.fields < names else "quote values that contain commas"
 
 
 def _counted(file: SourceFile) -> SourceFile:
@@ -118,7 +173,11 @@ def _complaining(file: SourceFile, complaints: Complaints) -> Iterator[None]:
         complaints.add(file.path, "is not UTF-8 text", "convert it to UTF-8, or to parquet")
     except CompressionError as error:
         complaints.add(file.path, str(error), UPSTREAM)
-    except (csv.Error, PolarsError, PanicException) as error:
+    except csv.Error as error:
+        words = f"a column name of more than {csv.field_size_limit():,} characters"
+        reason = words if str(error).startswith("field larger") else str(error)
+        complaints.add(file.path, f"is not a CSV file that can be read: {reason}")
+    except (PolarsError, PanicException) as error:
         complaints.add(file.path, f"is not a CSV file that can be read: {str(error).splitlines()[0]}")
 
 
@@ -136,7 +195,25 @@ def _header(file: SourceFile, complaints: Complaints) -> list[str] | None:
         if fault:
             complaints.add(file.path, *fault)
             return None
-    return names or None
+    return _told_apart(names) or None
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Names of which those that are repeated have a number each, so that nothing reads one of them unawares."""
+    counts, seen = Counter(names), Counter[str]()
+    apart = []
+    for name in names:
+        seen[name] += 1
+        apart.append(f"{name} (repeated, {seen[name]})" if counts[name] > 1 else name)
+    return apart
+
+
+def _polars_name(name: str) -> str:
+    """What Polars calls a column."""
+    match = _REPEATED.fullmatch(name)
+    if match is None:
+        return name
+    return match[1] if match[2] == "1" else f"{match[1]}_duplicated_{int(match[2]) - 2}"
 
 
 def _header_fault(names: Sequence[str]) -> tuple[str, str] | None:
@@ -145,9 +222,6 @@ def _header_fault(names: Sequence[str]) -> tuple[str, str] | None:
     if len(names) == 1 and (other := next((mark for mark in _OTHER_MARKS if mark in names[0]), None)):
         hint = f"separate columns with commas, not with {_OTHER_MARKS[other]}"
         return f"has one column, '{names[0]}'", hint
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        return f"names a column twice: {listed(twice)}", "column names must differ"
     if all(_NUMBER.fullmatch(name) for name in names):
         return f"has no header: its first line is {listed(names)}", "the first line must name the columns"
     return None
@@ -174,10 +248,10 @@ def _types(
     """The type that the values of each column show; text is looked at again, for numbers like `nan`."""
     with _complaining(file, complaints):
         inferred = pl.scan_csv(file.path, glob=False, infer_schema_length=rows).collect_schema()
-        if inferred.names() != names:
+        if inferred.names() != [_polars_name(name) for name in names]:
             complaints.add(file.path, f"its header cannot be read: {listed(names)}")
             return {}
-        types = dict(inferred)
+        types = dict(zip(names, inferred.dtypes(), strict=True))
         words = [name for name, dtype in types.items() if dtype == pl.String]
         return types | _word_types(file, {name: names.index(name) for name in words}, rows)
     return {}
@@ -187,16 +261,40 @@ def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> 
     """What columns of text hold: text, numbers with words like `nan` among them, or nothing at all."""
     types: dict[str, pl.DataType] = dict.fromkeys(columns, _UNKNOWN)
     undecided = dict(columns)
-    for record in islice(_records(file), 1, None if rows is None else rows + 1):
-        for name, place in list(undecided.items()):
-            value = record[place] if place < len(record) else ""
-            if _NOT_FINITE.fullmatch(value):
-                types[name] = pl.Float64()
-            elif value and not _NUMBER.fullmatch(value):
-                types[name] = pl.String()
-                del undecided[name]
-        if not undecided:
-            break
+    try:
+        for record in islice(_records(file), 1, None if rows is None else rows + 1):
+            for name, place in list(undecided.items()):
+                value = record[place] if place < len(record) else ""
+                if _NOT_FINITE.fullmatch(value):
+                    types[name] = pl.Float64()
+                elif value and not _NUMBER.fullmatch(value):
+                    types[name] = pl.String()
+                    del undecided[name]
+            if not undecided:
+                break
+    except csv.Error:  # a value that is longer than the module takes
+        types |= _long_types(file, list(undecided), rows)
+    return types
+
+
+def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[str, pl.DataType]:
+    """As `_word_types`, of some columns that are read at once."""
+    wanted = [_polars_name(name) for name in columns]
+    table = pl.read_csv(file.path, columns=wanted, glob=False, infer_schema=False, n_rows=rows)
+    word, number = (f"^({pattern.pattern})$" for pattern in (_NOT_FINITE, _NUMBER))
+    looks = []
+    for index, name in enumerate(columns):
+        value = pl.col(_polars_name(name))
+        words = value.str.contains(f"(?i){word}")
+        looks += [words.any().alias(f"{index} word")]
+        looks += [(~words & ~value.str.contains(number)).any().alias(f"{index} text")]
+    seen = table.select(looks).row(0, named=True)
+    types: dict[str, pl.DataType] = dict.fromkeys(columns, _UNKNOWN)
+    for index, name in enumerate(columns):
+        if seen[f"{index} text"]:
+            types[name] = pl.String()
+        elif seen[f"{index} word"]:
+            types[name] = pl.Float64()
     return types
 
 

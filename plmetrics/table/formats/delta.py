@@ -52,8 +52,9 @@ def list_table(root: Path, complaints: Complaints) -> Listing:
         schema={"path": pl.String, FILE_PATH: pl.String},
     )
     values = known.join(values, on="path", how="left", maintain_order="left").drop("path")
-    columns = tuple(field.name for field in table.schema().fields if field.name not in keys)
-    return Listing(DELTA, files, columns, _partitions(values))
+    declared = pl.scan_delta(table).collect_schema()
+    schema = pl.Schema({name: dtype for name, dtype in declared.items() if name not in keys})
+    return Listing(DELTA, files, schema, _partitions(values))
 
 
 def _open(root: Path) -> Any:

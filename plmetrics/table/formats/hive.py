@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from plmetrics.table.files import PARTITION, listed
 
@@ -51,13 +52,33 @@ class Partitions:
         rows = frame.drop(names, strict=False)
         return rows.join(known.lazy(), on=FILE_PATH, how="left", maintain_order="left")
 
+    def read_by_scan(self) -> Partitions:
+        """The same for a format whose scan can read them by itself, where no other folder of a path looks like one."""
+        count = len(self.schema)
+        return replace(
+            self,
+            native=self.native or all(len(partition_pairs(path)) == count for path in self.values[FILE_PATH]),
+        )
 
-def find_partitions(files: Sequence[SourceFile], complaints: Complaints, *, native: bool) -> Partitions:
+    def holding(self, where: str) -> pl.Series:
+        """Whether a file may hold rows of a condition, by those of its parts that speak of these columns alone."""
+        from plmetrics.core.rowsql import conjuncts
+
+        holds = pl.lit(value=True)
+        for part in conjuncts(where):
+            if part.columns and set(part.columns) <= set(self.schema):
+                holds &= part.expr.fill_null(value=False)
+        try:
+            return self.values.select(FILE_PATH, holds=holds)["holds"]
+        except PolarsError:  # such as a CAST that fails: said when the rows are read
+            return pl.repeat(value=True, n=self.values.height, dtype=pl.Boolean, eager=True)
+
+
+def find_partitions(files: Sequence[SourceFile], complaints: Complaints) -> Partitions:
     """The partition columns that the files' names state.
 
     A column is of whole numbers, numbers, ISO dates or true and false where all its values are, else text;
-    `__HIVE_DEFAULT_PARTITION__` is null. `native` says that the format's scan can read them by itself; it
-    does so where no other folder of a path looks like a partition.
+    `__HIVE_DEFAULT_PARTITION__` is null.
     """
     texts = [dict(partition_pairs(file.name)) for file in files]
     keys = list(texts[0]) if texts else []
@@ -69,7 +90,7 @@ def find_partitions(files: Sequence[SourceFile], complaints: Complaints, *, nati
     return Partitions(
         schema=pl.Schema({key: column.dtype for key, column in columns.items()}),
         values=pl.DataFrame({FILE_PATH: [file.path for file in files], **columns}),
-        native=not keys or (native and all(len(partition_pairs(file.path)) == len(keys) for file in files)),
+        native=not keys,
     )
 
 

@@ -41,8 +41,8 @@ def list_table(path: Path, complaints: Complaints) -> Listing:
     _refuse_hidden(table, tasks, root)
     found = (data_file(_on_disk(task.file.file_path), root, complaints, _MOVED) for task in tasks)
     files = tuple(sorted((file for file in found if file), key=lambda file: file.name))
-    columns = tuple(field.name for field in table.schema().fields)
-    return Listing(ICEBERG, files, columns, _no_partitions(files), _needed(table))
+    schema = pl.scan_iceberg(table).collect_schema()
+    return Listing(ICEBERG, files, schema, _no_partitions(files), _needed(table))
 
 
 def _latest(root: Path) -> Path:

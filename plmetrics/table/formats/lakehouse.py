@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.table.files import SourceFile, shown_path
+from plmetrics.table.files import SourceFile, shown_path, stamp
 from plmetrics.table.formats import parquet
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ _METADATA = "metadata"
 class Listing:
     """The parquet files of a table at its present version.
 
-    `columns` are its columns that stand in the files. Those that came later than some files are null there, those of
-    `needed` must stand in all.
+    `schema` is that of its columns that stand in the files. Those that came later than some files are null there,
+    those of `needed` must stand in all.
     """
 
     kind: str
     files: tuple[SourceFile, ...]
-    columns: tuple[str, ...]
+    schema: pl.Schema
     partitions: Partitions
     needed: frozenset[str] = frozenset()
 
@@ -84,7 +84,7 @@ def article(kind: str) -> str:
 def data_file(path: Path, root: Path, complaints: Complaints, hint: str) -> SourceFile | None:
     """A file that a table names; None, and a complaint with the hint, if it is not there."""
     try:
-        size = path.stat().st_size
+        status = path.stat()
     except FileNotFoundError:
         complaints.add(path, "no such file, but the table names it", hint)
         return None
@@ -92,7 +92,7 @@ def data_file(path: Path, root: Path, complaints: Complaints, hint: str) -> Sour
         complaints.fault(path, error)
         return None
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-    return SourceFile(path=str(path), name=name, size=size)
+    return SourceFile(path=str(path), name=name, size=status.st_size, stamp=stamp(status))
 
 
 class ListedFiles:
@@ -116,7 +116,7 @@ class ListedFiles:
             if found is None:
                 continue
             rows, columns = found
-            for name in self._listing.columns:
+            for name in self._listing.schema:
                 if name in columns:
                     wide = parquet.common_type(schema.get(name, columns[name]), columns[name])
                     if wide is None:
@@ -129,7 +129,9 @@ class ListedFiles:
                 elif name in self._listing.needed:
                     complaints.add(file.path, f"column '{name}' stands in the table's metadata only")
             read.append(replace(file, rows=rows))
-        return read, pl.Schema({name: schema[name] for name in self._listing.columns if name in schema})
+        return read, pl.Schema(
+            {name: schema.get(name, dtype) for name, dtype in self._listing.schema.items()}
+        )
 
     def scan(
         self,

@@ -39,6 +39,7 @@ _NUMBERS: dict[type[pl.DataType], tuple[int, int]] = {
     pl.Int16: (_SIGNED, 15),
     pl.Int32: (_SIGNED, 31),
     pl.Int64: (_SIGNED, 63),
+    pl.Int128: (_SIGNED, 127),
     pl.Float32: (_FLOAT, 24),
     pl.Float64: (_FLOAT, 53),
 }
@@ -48,7 +49,7 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
     """The files with their row counts, and the columns of the first one, as wide as all files need them.
 
     Columns may stand in another order, and columns that the first file does not have are ignored. Numeric
-    types that differ are read as the type that holds both without loss; any other difference is a complaint.
+    types that differ are read as the type that holds both; any other difference is a complaint.
     """
     read: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
@@ -112,12 +113,12 @@ def read_one(file: SourceFile, complaints: Complaints) -> tuple[int, Mapping[str
 
 
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
-    """The type that both can be read as without loss, or None.
+    """The type that both can be read as, or None. Whole numbers beside others are Float64, exact up to 2^53.
 
     >>> common_type(pl.UInt32(), pl.Int32())
     Int64
-    >>> common_type(pl.Int64(), pl.Float64()) is None
-    True
+    >>> common_type(pl.Int64(), pl.Float64())
+    Float64
     """
     if other in (one, pl.Null):
         return one
@@ -125,10 +126,11 @@ def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
         return other
     if {one.base_type(), other.base_type()} == {pl.Categorical, pl.String}:
         return pl.String()
-    for candidate in (one, other, pl.Int16(), pl.Int32(), pl.Int64(), pl.Float64()):
+    for candidate in (one, other, pl.Int16(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Int128()):
         if _holds(candidate, one) and _holds(candidate, other):
             return candidate
-    return None
+    numbers = all(dtype.base_type() in _NUMBERS for dtype in (one, other))
+    return pl.Float64() if numbers else None
 
 
 def _holds(target: pl.DataType, source: pl.DataType) -> bool:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.table.files import Complaints, SourceFile, absolute
+from plmetrics.table.faults import unchanged
+from plmetrics.table.files import Complaints, SourceFile, absolute, stamp_of
 from plmetrics.table.formats.compressed import CompressionError, open_text
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ _SHOWN = 80
 
 def read_trec(
     qrels: str | Path, runs: Mapping[str, str | Path], base: Path, *, complete: bool = False
-) -> tuple[pl.DataFrame, tuple[SourceFile, ...]]:
-    """The table of a file of judgements and some runs, and the files themselves.
+) -> tuple[pl.DataFrame, pl.Series, tuple[SourceFile, ...]]:
+    """The table of a file of judgements and some runs, the queries without judgements, and the files themselves.
 
     Columns are `query`, `document`, `relevance` and one of scores per run, null for what it did not retrieve.
 
@@ -62,7 +63,9 @@ def read_trec(
         name: _read(absolute(str(path), base), _RUN, name, files, complaints) for name, path in runs.items()
     }
     complaints.settle()
-    return _joined(judged.with_columns(pl.col(RELEVANCE).clip(0)), scored, complete=complete), tuple(files)
+    table = _joined(judged.with_columns(pl.col(RELEVANCE).clip(0)), scored, complete=complete)
+    unjudged = table.select(QUERY).unique().join(judged, on=QUERY, how="anti")[QUERY]
+    return table, unjudged, tuple(files)
 
 
 def _joined(judged: pl.DataFrame, runs: Mapping[str, pl.DataFrame], *, complete: bool) -> pl.DataFrame:
@@ -86,7 +89,7 @@ def _read(
     """Query, document and a number of each line; nothing, and a complaint, where the file is bad."""
     nothing = pl.DataFrame(schema={QUERY: pl.String, DOCUMENT: pl.String, value: pl.Float64})
     try:
-        with open_text(str(path)) as text:
+        with unchanged({str(path): stamp_of(path)}), open_text(str(path)) as text:
             content = text.read()
     except FileNotFoundError:
         complaints.add(path, "there is no such file")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import foldnorm
 
-from plmetrics.catalogue.metric import ParameterError
+from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
@@ -182,9 +182,9 @@ def test_mce_is_ece_with_the_largest_gap():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"bins": 0}, "bins must be a whole number of at least 1"),
-        ({"bins": 2.5}, "bins must be a whole number of at least 1"),
-        ({"bins": True}, "bins must be a whole number of at least 1"),
+        ({"bins": 0}, "bins must be a whole number from 1 to 10,000"),
+        ({"bins": 2.5}, "bins must be a whole number from 1 to 10,000"),
+        ({"bins": True}, "bins must be a whole number from 1 to 10,000"),
         ({"strategy": "equal"}, "strategy must be uniform or quantile"),
         ({"norm": "l3"}, "norm must be l1, l2 or max"),
         ({"debias": 1}, "debias must be true or false"),

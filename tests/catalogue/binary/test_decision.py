@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plmetrics.catalogue.metric import ParameterError
+from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from plmetrics.catalogue.metric import ParameterError
+from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 
 

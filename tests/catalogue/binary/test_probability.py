@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 from sklearn import metrics as sk
 
-from plmetrics.catalogue.metric import ParameterError
+from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 
 EPSILON = 2.220446049250313e-16

@@ -6,7 +6,7 @@ import pytest
 from scipy import special
 from sklearn import metrics as sk
 
-from plmetrics.catalogue.metric import ParameterError
+from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn import metrics as sk
 
 import plmetrics as plm
-from plmetrics.catalogue.metric import ParameterError
+from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 from plmetrics.states.sums import Rows, View
 

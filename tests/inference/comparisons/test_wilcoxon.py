@@ -21,27 +21,48 @@ def test_without_ties_it_is_that_of_scipy(size: int) -> None:
     assert (found.n, found.estimate) == (size, np.median(one - other))
 
 
-@pytest.mark.parametrize("size", [6, 30, 120])
-def test_with_ties_and_zeros_it_is_the_normal_one_of_those_that_differ(size: int) -> None:
-    random = np.random.default_rng(size)
-    differences = random.integers(-3, 5, size).astype(float)
-    kept = differences[differences != 0]
-    expected = stats.wilcoxon(kept, method="asymptotic", correction=False)
-    found = plm.tests.wilcoxon(differences, np.zeros(size))
+def test_with_ties_many_differences_are_judged_by_the_normal_distribution() -> None:
+    random = np.random.default_rng(120)
+    differences = random.integers(-3, 5, 120).astype(float)
+    retained = differences[differences != 0]
+    expected = stats.wilcoxon(retained, method="asymptotic", correction=False)
+    found = plm.tests.wilcoxon(differences, np.zeros(120))
     assert (found.statistic, found.p_value) == pytest.approx((expected.statistic, expected.pvalue))
-    assert found.n == len(kept)
+    assert found.n == len(retained) > 50
 
 
-def test_exact_p_counts_all_signs() -> None:
-    differences = np.array([1.5, -0.5, 2.5, 3.0, -2.0, 4.0])
+def of_all_signs(differences: list[float]) -> float:
+    """The share of signs whose rank sum is as small as the one seen, on either side."""
     ranks = stats.rankdata(np.abs(differences))
-    sums = [
-        sum(r for r, sign in zip(ranks, signs, strict=True) if sign) for signs in product([0, 1], repeat=6)
-    ]
-    seen = ranks[differences > 0].sum()
-    smaller = min(seen, 21 - seen)
-    expected = min(1.0, 2 * np.mean([value <= smaller for value in sums]))
-    assert plm.tests.wilcoxon(differences, np.zeros(6)).p_value == pytest.approx(expected)
+    signs = np.array(list(product([0, 1], repeat=len(ranks))))
+    sums, seen = signs @ ranks, ranks[np.array(differences) > 0].sum()
+    smaller = min(seen, ranks.sum() - seen)
+    return min(1.0, 2 * float(np.mean(sums <= smaller + 1e-9)))
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([0.02, 0.01, 0.01, 0.03, 0.02], 0.0625),
+        ([1.0, 1.0, 1.0, 1.0], 0.125),
+        ([1.0, 1.0, 1.0, -1.0], 0.625),
+        ([0.0, 2.0, 1.0, 1.0, 1.0, 1.0], 0.0625),
+        ([1.5, -0.5, 2.5, 3.0, -2.0, 4.0], 0.21875),
+    ],
+)
+def test_ties_do_not_stand_in_the_way_of_exact_p_values(differences: list[float], p: float) -> None:
+    retained = [value for value in differences if value]
+    assert of_all_signs(retained) == p
+    assert plm.tests.wilcoxon(differences, [0.0] * len(differences)).p_value == pytest.approx(p, rel=1e-12)
+
+
+def test_exact_p_counts_all_signs_of_tied_ranks() -> None:
+    random = np.random.default_rng(4)
+    for size in (*range(1, 11), 12):
+        differences = random.integers(-4, 6, size).astype(float)
+        differences[differences == 0] = 1.0
+        found = plm.tests.wilcoxon(differences, np.zeros(size)).p_value
+        assert found == pytest.approx(of_all_signs(differences.tolist()), rel=1e-12), differences
 
 
 def test_zeros_do_not_stand_in_the_way_of_exact_p_values() -> None:

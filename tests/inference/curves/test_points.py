@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from references.samples import sample
+from references.samples import SLICE_TEXTS, sample
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 import plmetrics as plm
@@ -22,7 +22,7 @@ def slices(table, weight):
     table = table.filter(pl.col("w") > 0) if weight else table
     yield "all", table, (table["w"] if weight else None)
     for (value,), part in table.group_by("g"):
-        yield f"g={'null' if value is None else value}", part, (part["w"] if weight else None)
+        yield SLICE_TEXTS[value], part, (part["w"] if weight else None)
 
 
 @EXACT

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from references.rankings import hull_auc, points
-from references.samples import sample
+from references.samples import SLICE_TEXTS, sample
 
 import plmetrics as plm
 from plmetrics.inference.curves.thinning import thin
@@ -23,7 +23,7 @@ def curves(table, **arguments):
 def parts(table):
     yield "all", table
     for (value,), part in table.group_by("g"):
-        yield f"g={'null' if value is None else value}", part
+        yield SLICE_TEXTS[value], part
 
 
 @pytest.mark.parametrize("weight", [None, "w"])

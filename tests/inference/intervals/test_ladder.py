@@ -60,10 +60,10 @@ def said(made: Interval) -> tuple[str | None, str]:
 @pytest.mark.parametrize(
     ("kind", "blocks", "method"),
     [
-        ("proportion", 50, "percentile"),
-        ("proportion", 49, "t"),
-        ("other", 50, "percentile"),
-        ("other", 49, "t"),
+        ("proportion", 400, "percentile"),
+        ("proportion", 399, "t"),
+        ("other", 400, "percentile"),
+        ("other", 399, "t"),
         ("other", 2, "t"),
         ("roc_area", 1000, "t"),
         ("pr_area", 1000, "t"),
@@ -74,6 +74,12 @@ def said(made: Interval) -> tuple[str | None, str]:
 )
 def test_the_last_rungs(kind: str, blocks: int, method: str) -> None:
     assert said(found(one(blocks=blocks), kind)) == (method, "ok")
+
+
+@pytest.mark.parametrize(("blocks", "method"), [(50, "percentile"), (49, "t")])
+def test_metrics_that_jump_have_percentiles_earlier(blocks: int, method: str) -> None:
+    asked = {"kind": "other", "bounds": (0.0, 1.0), "level": 0.95, "form": "auto"}
+    assert said(interval(one(blocks=blocks), smooth=False, **asked)) == (method, "ok")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -194,7 +200,7 @@ def test_slices_are_judged_one_by_one() -> None:
     drawn[:, 2] = 0.6
     drawn[:60, 4] = np.nan
     status = np.array(["ok", "ok", "ok", "no_rows", "ok", "ok"], dtype=object)
-    blocks = np.array([200, 200, 200, 200, 200, 20])
+    blocks = np.array([500, 500, 500, 500, 500, 200])
     made = found(Estimate(value, status, blocks, drawn, (np.full(6, 90.0),)), "proportion")
     assert made.method.tolist() == ["percentile", "wilson", "wilson", None, None, "t"]
     assert made.status.tolist() == ["ok", "ok", "ok", "undefined_value", "undefined_replicates", "ok"]

@@ -44,16 +44,17 @@ AUTO = {
     "log_loss": "t",
     "ks": "centred",
     "ece": "centred",
-    "tp": "percentile",
+    "tp": "t",
     "recall_at_fpr(fpr=0.2)": "percentile",
-    "youden_j": "percentile",
+    "youden_j": "t",
 }
 NOT_SMOOTH = {"ks", "ece", "recall_at_fpr(fpr=0.2)"}
 
 
 def test_auto_suits_the_metric() -> None:
     found = run(list(AUTO), {"method": "auto"}).metrics
-    assert dict(zip(found["metric"], found["method"], strict=True)) == AUTO
+    expected = AUTO | {"tp": "percentile"}  # of all 400 rows, each a block
+    assert dict(zip(found["metric"], found["method"], strict=True)) == expected
     assert (found["interval_status"] == "ok").all()
     assert ((found["lower"] < found["value"]) & (found["value"] < found["upper"])).all()
 
@@ -104,10 +105,11 @@ def test_a_row_for_each_method_in_the_order_listed() -> None:
     methods = ["hanley_mcneil", "delong", "bootstrap", "wilson"]
     names = ["roc_auc", "accuracy", "f1"]
     found = run(names, {"methods": methods}, slices={"s": "s"}, models={"p": "p", "q": "q"}).metrics
-    expected = ["hanley_mcneil", "delong", "t", "percentile", "wilson", "percentile"]
+    expected = ["hanley_mcneil", "delong", "t", None, "wilson", "t"]
     for part in found.partition_by("model", "slice", maintain_order=True):
         assert part["metric"].to_list() == ["roc_auc"] * 3 + ["accuracy"] * 2 + ["f1"]
-        assert part["method"].to_list() == expected
+        resampled = "t" if part["blocks"][3] < 400 else "percentile"
+        assert part["method"].to_list() == [*expected[:3], resampled, *expected[4:]]
         assert part.group_by("metric").agg(pl.col("value").n_unique())["value"].to_list() == [1, 1, 1]
     alone = {
         method: run(["roc_auc"], {"methods": [method]}).metrics.row(0, named=True) for method in methods[:3]

@@ -37,13 +37,15 @@ def refused() -> str:
         ("", "is empty (0 bytes)\n    the program that writes it may have stopped halfway"),
         ("\n\n", f"has no header: its first line is empty{HEADER}"),
         ("1,0.93\n0,0.5\n", f"has no header: its first line is 1, 0.93{HEADER}"),
-        ("y,s,y\n1,2,3\n", "names a column twice: y\n    column names must differ"),
         ("y;s\n1;0,5\n", "has one column, 'y;s'\n    separate columns with commas, not with semicolons"),
         ("y\ts\n1\t2\n", "has one column, 'y\ts'\n    separate columns with commas, not with tabs"),
         ("y,grün\n1,2\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         ("y,g\n1,grün\n".encode("latin-1"), "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
         (b"\x1f\x8b\x08\0\0\0", "is not UTF-8 text\n    convert it to UTF-8, or to parquet"),
-        (f"{'y' * 200_000},s\n1,2\n", "is not a CSV file that can be read: field larger than"),
+        (
+            f"{'y' * 200_000},s\n1,2\n",
+            "is not a CSV file that can be read: a column name of more than 131,072 characters",
+        ),
     ],
 )
 def test_bad_files_are_named(root, text, words):
@@ -151,3 +153,36 @@ def test_types_of_large_files_come_from_their_first_rows(root, monkeypatch):
     assert source.schema == {"s": pl.Int64, "t": pl.String}
     with pytest.raises(pl.exceptions.ComputeError, match=r"could not parse `2\.5`"):
         source.frame.collect()
+
+
+def test_values_may_be_longer_than_the_module_csv_takes(root):
+    long = "x" * 200_000
+    write(a=f"y,g,h,n\n1,{long},,nan\n0,b,,-2.5\n")
+    source = open_source("a.csv")
+    assert source.schema == {"y": pl.Int64, "g": pl.String, "h": pl.String, "n": pl.Float64}
+    assert source.frame.collect()["g"].to_list() == [long, "b"]
+    assert source.check_rows() == []
+
+
+def test_repeated_names_are_told_apart(root):
+    write(a="y,s,g,s,s\n1,0.5,a,nan,7\n0,0.25,b,x,8\n", b="s,y,s,s,g\n0.125,1,z,9,c\n")
+    rows = open_source("*.csv").frame.collect()
+    assert rows.schema == {
+        "y": pl.Int64,
+        "s (repeated, 1)": pl.Float64,
+        "g": pl.String,
+        "s (repeated, 2)": pl.String,
+        "s (repeated, 3)": pl.Int64,
+    }
+    assert rows.rows() == [(1, 0.5, "a", "nan", 7), (0, 0.25, "b", "x", 8), (1, 0.125, "c", "z", 9)]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_last_line_without_its_end_may_be_cut_off(root, end):
+    (root / "a.csv").write_bytes(f"y,g\n1,north\n0,sou{end}".encode())
+    (root / "b.csv").write_bytes(b"y,g\n1,north\n")
+    warnings = open_source("*.csv").check_rows()
+    assert len(warnings) == (end == "")
+    assert all(
+        warning.startswith("a.csv: the last line does not end in a line break") for warning in warnings
+    )

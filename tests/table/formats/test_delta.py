@@ -19,7 +19,8 @@ from plmetrics.table.source import ROW_KEY, open_source
 
 pytest.importorskip("deltalake")
 
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, Field, write_deltalake
+from deltalake.schema import PrimitiveType
 
 ROWS = pl.DataFrame({"y": [0, 1, 1], "s": [0.1, 0.9, 0.5], "g": ["a", None, "b/ =%ü"], "k": [1, 2, 2]})
 DAYS = ROWS.with_columns(d=pl.Series([date(2026, 1, 1), date(2026, 1, 2), None]))
@@ -122,6 +123,14 @@ def test_a_column_that_came_later_is_null_before():
     rows = open_source("t").frame.collect()
     assert rows["n"].to_list().count(None) == 3
     assert rows.schema == {**ROWS.schema, "n": pl.Int64}
+
+
+def test_a_column_that_no_file_has_yet_is_null():
+    fields = [Field("later", PrimitiveType("double"), nullable=True)]
+    write(ROWS).alter.add_columns(fields)
+    source = open_source("t")
+    assert source.schema == {**ROWS.schema, "later": pl.Float64}
+    assert source.frame.collect()["later"].null_count() == source.rows
 
 
 def test_a_file_that_is_gone():

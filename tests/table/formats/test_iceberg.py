@@ -104,6 +104,14 @@ def test_a_column_that_came_later_is_null_before(table):
     assert open_source("t").frame.collect()["n"].to_list().count(None) == 3
 
 
+def test_a_column_that_no_file_has_yet_is_null(table):
+    with table.update_schema() as update:
+        update.union_by_name(ROWS.with_columns(later=5).to_arrow().schema)
+    source = open_source("t")
+    assert source.schema["later"].is_integer()
+    assert source.frame.collect()["later"].null_count() == source.rows
+
+
 def test_a_partitioned_table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = Folder(tmp_path / "t").create_table(("space", "t"), ROWS.to_arrow().schema)
@@ -199,6 +207,8 @@ def test_a_partition_column_that_stands_in_the_metadata_only(table, monkeypatch)
     """As in tables that were made over files of another tool: it would be null otherwise."""
     monkeypatch.setattr(iceberg, "_needed", lambda _: frozenset({"y", "day"}))
     monkeypatch.setattr(
-        iceberg, "Listing", lambda *given: Listing(*given[:2], (*given[2], "day"), *given[3:])
+        iceberg,
+        "Listing",
+        lambda *given: Listing(*given[:2], pl.Schema({**given[2], "day": pl.Date()}), *given[3:]),
     )
     assert refused().endswith(": column 'day' stands in the table's metadata only")

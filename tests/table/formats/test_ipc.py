@@ -94,6 +94,23 @@ def test_every_single_damaged_byte_of_the_footer_is_survived(root):
             assert str(error).startswith(("a.arrow: ", "the table cannot be read: ")), place  # noqa: PT017
 
 
+def test_places_that_lead_out_of_the_file_are_survived(root):
+    """Of batches and of dictionaries: Polars panics there."""
+    ROWS.with_columns(pl.col("g").cast(pl.Categorical)).write_ipc("a.arrow")
+    whole = (root / "a.arrow").read_bytes()
+    ends = refusals = 0
+    for place in range(len(whole) - 10 - int.from_bytes(whole[-10:-6], "little"), len(whole) - 17):
+        if 0 < int.from_bytes(whole[place : place + 8], "little") < len(whole):
+            ends += 1
+            forged = whole[:place] + (1 << 50).to_bytes(8, "little") + whole[place + 8 :]
+            (root / "a.arrow").write_bytes(forged)
+            try:
+                open_source("a.arrow").frame.collect()
+            except (DataError, pl.exceptions.ComputeError):
+                refusals += 1
+    assert refusals >= 4, ends
+
+
 def test_a_stream_is_not_a_file():
     ROWS.write_ipc_stream("a.arrow")
     assert refused() == "a.arrow: an Arrow stream, which has no footer; write it as an Arrow file"

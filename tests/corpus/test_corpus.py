@@ -19,6 +19,7 @@ needs; `suite`, `files` and the columns of `tables` are laid over those of the b
     stderr      words that stand in stderr, in this order
     stdout      words that stand in stdout, in this order
     absent      words in neither
+    secret      words in neither, nor in a file that the command left
     slices      by slice set the texts of its slices, all, in order
     rows        per row of the table metrics some columns: they name one row (model, slice_set, slice, metric) and
                 say what stands in the others
@@ -166,13 +167,16 @@ def test_case(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert code == case.get("code", 0), said
     assert in_order(case.get("stderr", []), err) is None, f"not there: {in_order(case['stderr'], err)}{said}"
     assert in_order(case.get("stdout", []), out) is None, f"not there: {in_order(case['stdout'], out)}{said}"
-    for word in ("Traceback", "\x1b", *case.get("absent", [])):
+    for word in ("Traceback", "\x1b", *case.get("absent", []), *case.get("secret", [])):
         assert word not in out + err, said
     if "json" in case.get("command", ()) and code in FINISHED:
         json.loads(out)
     if code not in FINISHED:
         assert out == "", said
         assert err.startswith(("error: ", "Usage: ")), said
+    for file in everything(tmp_path) - before:
+        for word in case.get("secret", []):
+            assert file.is_dir() or word.encode() not in file.read_bytes(), (word, file)
     tables = check_folders(tmp_path, before, code)
     check_tables(case, tables)
 

@@ -1,0 +1,37 @@
+"""Warnings of a result as Python issues them: a gate that judges little is seen also by whoever prints no record."""
+
+from __future__ import annotations
+
+import warnings
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+
+from plmetrics.core.errors import PlmetricsWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Cautious(Protocol):
+    """What an entry point gives."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is no error but probably not meant."""
+
+
+Arguments = ParamSpec("Arguments")
+Outcome = TypeVar("Outcome", bound=Cautious)
+
+
+def warned(function: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
+    """An entry point that issues the warnings of what it gives, at the place of the call."""
+
+    @wraps(function)
+    def entry(*args: Arguments.args, **options: Arguments.kwargs) -> Outcome:
+        outcome = function(*args, **options)
+        for text in outcome.warnings:
+            warnings.warn(text, PlmetricsWarning, stacklevel=2)
+        return outcome
+
+    return entry

@@ -1,0 +1,92 @@
+"""The parameters of metrics: their defaults, names and domains."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plmetrics.catalogue.metric import Metric
+
+MOST_BINS = 10_000
+
+
+class ParameterError(ValueError):
+    """A metric's parameter is unknown, missing or outside its domain; `parameter` is its name, if it is there."""
+
+    def __init__(self, message: str, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+def parameter(
+    default: Any = dataclasses.MISSING,
+    *,
+    doc: str,
+    check: Callable[[Any], bool] | None = None,
+    domain: str = "",
+    name: str | None = None,
+    unnamed: bool = False,
+) -> Any:
+    """A metric's parameter: its default, what it means, its domain, and its name where the field has another.
+
+    An `unnamed` one stands first in texts, without its name.
+    """
+    metadata = {"doc": doc, "check": check, "domain": domain, "name": name, "unnamed": unnamed}
+    return dataclasses.field(default=default, metadata=metadata, kw_only=default is dataclasses.MISSING)
+
+
+def parameter_name(field: dataclasses.Field[Any]) -> str:
+    """What a parameter is called in texts: the field's name, unless that is taken by something else."""
+    return field.metadata.get("name") or field.name
+
+
+def parameters(metric: Metric | type[Metric]) -> dict[str, dataclasses.Field[Any]]:
+    """The parameters of a metric by name, in catalogue order; one without a name in texts comes first."""
+    fields = sorted(dataclasses.fields(metric), key=lambda field: not field.metadata.get("unnamed"))
+    return {parameter_name(field): field for field in fields}
+
+
+def unnamed_parameter(metric: type[Metric]) -> str | None:
+    """The parameter that stands in texts without its name, if there is one."""
+    fields = parameters(metric).items()
+    return next((name for name, field in fields if field.metadata.get("unnamed")), None)
+
+
+def finite(value: float) -> bool:
+    """Domain check: any finite number."""
+    return math.isfinite(value)
+
+
+def positive(value: float) -> bool:
+    """Domain check: finite and above 0."""
+    return math.isfinite(value) and value > 0
+
+
+def squarable(value: float) -> bool:
+    """Domain check: above 0, and its square is no overflow."""
+    return 0 < value <= 1e100
+
+
+def share(value: float) -> bool:
+    """Domain check: strictly between 0 and 1."""
+    return 0 < value < 1
+
+
+def nonnegative(value: float) -> bool:
+    """Domain check: finite and not below 0."""
+    return math.isfinite(value) and value >= 0
+
+
+def bins_parameter(default: int, doc: str, least: int = 1) -> Any:
+    """The number of bins or groups of a metric: each takes memory in every slice and block."""
+    domain = f"a whole number from {least} to {MOST_BINS:,}"
+    return parameter(default, doc=doc, check=lambda value: least <= value <= MOST_BINS, domain=domain)
+
+
+def one_of(*options: str) -> Callable[[Any], bool]:
+    """Domain check: one of some words."""
+    return lambda value: value in options

@@ -1,0 +1,154 @@
+"""Standard errors of the average effect of a treatment, from the sums of squares of independent rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from plmetrics.catalogue.uplift.arms import (
+    CONTROL,
+    INFINITY,
+    OUTCOME,
+    TREATED,
+    OfArms,
+    centred_moment,
+    of_arm,
+)
+from plmetrics.catalogue.variation import LEAST, lost, moment, variation
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.states.sums import Rows, RowValue
+
+_ARMS = ("treated", "control")
+_CLEAR = 1e6
+"""A variance is clear that is so many times what may be hidden."""
+
+
+class EffectError(OfArms):
+    """Standard error of `ate` for independent rows: the root of s1^2 / W1 + s0^2 / W0, s^2 an arm's variance (ddof 1).
+
+    In the outcome's unit; weights count rows; undefined (`empty_arm`) where an arm has no rows, `zero_denominator`
+    where its weight is at most 1 or no outcome differs from its arm's others.
+    """
+
+    name = "ate_standard_error"
+    family = "sums"
+    range = (0.0, INFINITY)
+    direction: ClassVar[Direction] = "lower"
+
+    def centres(self) -> tuple[RowValue, ...]:
+        """The outcomes."""
+        return (OUTCOME,)
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """Two moments of the outcomes of each arm around a constant near them."""
+        moments = {
+            "treated_sum": centred_moment(treated=True),
+            "control_sum": centred_moment(treated=False),
+            "treated_square_sum": centred_moment(2, treated=True),
+            "control_square_sum": centred_moment(2, treated=False),
+        }
+        return {**super().atoms(), **moments}
+
+    def finalise(self, state: Any) -> Any:
+        """Root of the variance."""
+        return ops.sqrt(self._variance(state))
+
+    def undefined(self, state: Any) -> Undefined:
+        """Also an arm of a single row, no variance at all, and one with digits that an arm far from the centre lost."""
+        variance, blur = self._variance(state), self._blur(state)
+        return [
+            *super().undefined(state),
+            ("zero_denominator", ops.smaller(*self._sizes(state)) <= 1),
+            ("rounding", (blur > 0) & ~(variance > _CLEAR * blur)),
+            ("zero_denominator", ~(variance > 0)),
+        ]
+
+    def _sizes(self, state: Any) -> tuple[Any, Any]:
+        """How much there is of each arm."""
+        return state.treated_weight, state.control_weight
+
+    def _blur(self, state: Any) -> Any:
+        """How much variance the arms may have that no digit shows: about that of an arm of one number."""
+        total = 0.0
+        for arm in _ARMS:
+            first, second, weight = self._moments(state, arm)
+            vague = lost(state, OUTCOME.key, first, second, weight)
+            total = total + ops.where(vague, LEAST * ops.ratio(second, weight**2), 0.0)
+        return total
+
+    def _variance(self, state: Any) -> Any:
+        """The sum over arms of variance / weight; variation within the rounding of n summands is none."""
+        total = 0.0
+        for arm in _ARMS:
+            first, second, weight = self._moments(state, arm)
+            total = total + ops.ratio(variation(first, second, weight, state.n), weight * (weight - 1.0))
+        return total
+
+    @staticmethod
+    def _moments(state: Any, arm: str) -> tuple[Any, Any, Any]:
+        first, second, weight = (getattr(state, f"{arm}_{part}") for part in ("sum", "square_sum", "weight"))
+        return first, second, weight
+
+
+class WeightedEffectError(EffectError):
+    """Standard error of `ate` for independent rows of other weights: that of two weighted means.
+
+    The root of the sum over arms of n / (n - 1) sum of w^2 (y - mean)^2 / W^2, n an arm's rows of weight above 0. With
+    weights of 1 it is `EffectError`; undefined as that is.
+    """
+
+    name = "ate_weighted_standard_error"
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The rows of each arm, and moments of the outcomes under squared weights."""
+        own = {f"{arm}_{name}": atom for arm in _ARMS for name, atom in _squared(treated=arm == "treated")}
+        return {**super().atoms(), **own}
+
+    def _sizes(self, state: Any) -> tuple[Any, Any]:
+        """The rows of each arm, whatever they weigh."""
+        return state.treated_rows, state.control_rows
+
+    def _variance(self, state: Any) -> Any:
+        """The sum over arms of the variance of a weighted mean."""
+        total = 0.0
+        for arm in _ARMS:
+            first, second, weight = self._moments(state, arm)
+            mass, one, two, rows = (
+                getattr(state, f"{arm}_{part}") for part in ("mass", "mass_sum", "mass_square_sum", "rows")
+            )
+            mean = ops.ratio(first, weight)
+            around = two - 2.0 * mean * one + mean**2 * mass
+            differs = variation(first, second, weight, state.n) > 0
+            part = ops.ratio(rows, rows - 1.0) * ops.ratio(ops.larger(around, 0.0), weight**2)
+            total = total + ops.where(differs, part, 0.0)
+        return total
+
+
+def _squared(*, treated: bool) -> tuple[tuple[str, Atom], ...]:
+    """Sums over one arm: of rows; of squared weights, alone and times the first two powers of a distance."""
+    arm = TREATED if treated else CONTROL
+    mass = Atom(f"{arm.key}_mass", lambda rows: of_arm(rows, _weight(rows), treated=treated))
+    first = f"{arm.key}_mass_centred_1"
+
+    def distances(power: int) -> Atom:
+        return moment(
+            f"{arm.key}_mass_centred_{power}",
+            (OUTCOME,) * power,
+            lambda rows: of_arm(rows, _weight(rows) * rows.centred(OUTCOME) ** power, treated=treated),
+            mass=mass.key,
+            alone=(first, first) if power > 1 else (),
+        )
+
+    rows = Atom(f"{arm.key}_rows", arm.build, counts=True, weighted=False)
+    return ("rows", rows), ("mass", mass), ("mass_sum", distances(1)), ("mass_square_sum", distances(2))
+
+
+def _weight(rows: Rows) -> pl.Expr:
+    return pl.lit(1.0) if rows.weight is None else rows.weight

@@ -1,0 +1,62 @@
+"""Variation around a mean from moments about a centre, and whether its digits are there."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core import ops
+from plmetrics.states.moments import centre_name
+from plmetrics.states.sums import About, Atom
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+    from plmetrics.states.sums import Rows, RowValue
+
+LEAST = 1e-12
+"""Of the sum of squares: variation below that is rounding."""
+
+_ONE_NUMBER = 1e-10
+"""Numbers whose distances from a centre are below this share of it are one number in double precision."""
+
+
+def moment(
+    key: str,
+    values: tuple[RowValue, ...],
+    build: Callable[[Rows], pl.Expr],
+    mass: str | None = None,
+    alone: tuple[str, ...] = (),
+) -> Atom:
+    """The sum of distances of a value from its centre, or of products of those of two; see `About`."""
+    return Atom(key, build, about=About(tuple(value.key for value in values), mass, alone))
+
+
+def variation(first: Any, second: Any, mass: Any, n: Any) -> Any:
+    """Sum of w (x - mean x)^2 from the sums of w (x - c) and w (x - c)^2; exactly 0 where it is within rounding.
+
+    The rounding of n summands of the size that the squares have is not variation: equal numbers stay equal
+    whatever the constant their moments were taken around.
+    """
+    found = second - first * ops.ratio(first, mass)
+    return ops.where(_vague(found, second, n), 0.0, found)
+
+
+def lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
+    """Whether numbers differ, but lie so far from their centre that nothing is known of how much.
+
+    `key` names the value that the moments are of. Where nobody knows the centre, nothing is lost.
+    """
+    centre = getattr(state, centre_name(key), None)
+    if centre is None:
+        return second != second  # noqa: PLR0124 (false, of the state's kind)
+    found = second - first * ops.ratio(first, mass)
+    apart = second > mass * (_ONE_NUMBER * ops.absolute(centre)) ** 2
+    return _vague(found, second, state.n) & apart & (state.n > 1)
+
+
+def _vague(found: Any, second: Any, n: Any) -> Any:
+    limit = ops.larger(LEAST, (n + 8.0) * sys.float_info.epsilon)
+    return (found <= limit * second) & (second < float("inf"))

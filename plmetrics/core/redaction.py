@@ -1,0 +1,123 @@
+"""Values of environment variables in texts, shown as the variables that a suite names: they may be secrets."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import PlmetricsError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_USER = re.compile(r"(?<=://)[^/@\s]*@")
+_SIGNATURE = re.compile(r"([?&][\w.-]+=)[^&\s'\"]+")
+_SHORT = 4
+_WORD = re.compile(r"[A-Za-z]+|[0-9]+")
+_ENDS = r"[/:@=&?'\"]"
+"""What stands beside a part of a path or an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The variables of a suite by their values, longest first.
+
+    A value is masked wherever it stands. One that is an ordinary word or number, or short, is masked only as a whole
+    part of a path or an address: it may mean something else elsewhere.
+    """
+
+    names: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> Redaction:
+        """From the values by the variables' names."""
+        forms = {
+            form: name
+            for name, value in variables.items()
+            for form in (value, value.rstrip("/"), repr(value)[1:-1], value.lstrip("./"), _from_here(value))
+            if form.strip("./")
+        }
+        return cls(tuple(sorted(forms.items(), key=lambda item: -len(item[0]))))
+
+    def text(self, text: str, *, identity: bool = False) -> str:
+        """A text with variables in place of their values; `identity` adds a digest, by which values are told apart.
+
+        >>> Redaction.of({"TOKEN": "geheim-17", "DAY": "7"}).text("7 rows of s3://me:geheim-17@bucket/7/x.csv")
+        '7 rows of s3://me:${TOKEN}@bucket/${DAY}/x.csv'
+        """
+        for value, name in self.names:
+            if value in text:
+                shown = f"${{{name}}}" + (f"~{_digest(value)}" if identity else "")
+                text = _pattern(value).sub(shown.replace("\\", r"\\"), text)
+        return text
+
+    def problem(self, problem: Problem) -> Problem:
+        """A problem whose words hold no value."""
+        hint = None if problem.hint is None else self.text(problem.hint)
+        return Problem(self.text(problem.message), problem.path, hint, problem.where)
+
+    def mask(self, error: BaseException) -> None:
+        """Take the values out of an error, and out of those that it comes from."""
+        for one in _chain(error) if self.names else ():
+            one.args = tuple(self.text(arg) if isinstance(arg, str) else arg for arg in one.args)
+            if isinstance(one, PlmetricsError):
+                one.problems = tuple(map(self.problem, one.problems))
+            for name in ("filename", "filename2", "strerror"):
+                if isinstance(one, OSError) and getattr(one, name) is not None:
+                    setattr(one, name, self.text(str(getattr(one, name))))
+
+    def record(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """What is recorded of a run: files keep an identity, as other values of a variable are other files."""
+        files = [
+            {**file, "path": self.text(str(file["path"]), identity=True)} for file in facts.get("files", ())
+        ]
+        return {
+            **facts,
+            "files": files,
+            "warnings": [self.text(str(one)) for one in facts.get("warnings", ())],
+        }
+
+
+def masked(text: str) -> str:
+    """An address without user, password and the values in its query string.
+
+    >>> masked("s3://key:secret@bucket/day.parquet?token=abc")
+    's3://***@bucket/day.parquet?token=***'
+    """
+    return _SIGNATURE.sub(r"\1***", _USER.sub("***@", text)) if "://" in text else text
+
+
+def _pattern(value: str) -> re.Pattern[str]:
+    literal = re.escape(value)
+    if len(value) >= _SHORT and not _WORD.fullmatch(value):
+        return re.compile(literal)
+    return re.compile(rf"(?<=/){literal}(?![\w.-])|(?<![\w.-]){literal}(?=/)" + _beside_marks(value, literal))
+
+
+def _beside_marks(value: str, literal: str) -> str:
+    """Words stand between marks of an address as well; what is short may stand there by chance."""
+    return rf"|(?<={_ENDS}){literal}(?={_ENDS})" if len(value) >= _SHORT else ""
+
+
+def _from_here(value: str) -> str:
+    """A path as messages show it where it lies below the working directory."""
+    below = f"{Path.cwd()}/"
+    return value.removeprefix(below).rstrip("/")
+
+
+def _digest(value: str) -> str:
+    return hashlib.sha256(value.encode(errors="surrogateescape")).hexdigest()[:10]
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            waiting += [one.__cause__, one.__context__]
+            yield one

@@ -1,0 +1,90 @@
+"""The second look at rows, where the first found something wrong: counts and examples for the message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.names import nearest
+from plmetrics.engine.request import INDEX
+from plmetrics.table.checks import data_error, findings
+from plmetrics.table.files import listed
+from plmetrics.table.roles import WEIGHT, unchecked_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.engine.request import Request
+    from plmetrics.table.checks import Check
+
+
+def bad_values(request: Request, checks: Sequence[Check], rows: int) -> DataError:
+    """What the checks of so many rows found."""
+    return data_error(findings(checks, _second_look(request, checks)), rows=rows, place=request.source.place)
+
+
+def _second_look(request: Request, checks: Sequence[Check]) -> dict[str, object]:
+    """Per check: how many rows fail, the first of them and the value there."""
+    named = dict.fromkeys(check.column for check in checks)
+    raw = request.numbered().with_columns(pl.col(name).alias(f"@raw|{name}") for name in named)
+    keep = [INDEX, *(f"@raw|{name}" for name in named)]
+    frame = unchecked_table(raw, request.schema, request.roles, keep=keep)
+    present = (pl.col(WEIGHT) != 0).fill_null(value=True) if request.roles.weight else pl.lit(value=True)
+    summary: list[pl.Expr] = []
+    for index, check in enumerate(checks):
+        bad = pl.col(check.column_name) & present
+        summary += [
+            bad.sum().cast(pl.Int64).alias(f"{index}|count"),
+            pl.col(INDEX).filter(bad).first().cast(pl.Int64).alias(f"{index}|row"),
+            (pl.col(f"@raw|{check.column}") if check.shown is None else check.shown)
+            .filter(bad)
+            .first()
+            .alias(f"{index}|value"),
+        ]
+    return frame.select(summary).collect().row(0, named=True)
+
+
+_SHOWN = 5
+_MOST_LABELS = 1000
+
+
+def refuse_absent_positive(request: Request, sums: pl.DataFrame) -> None:
+    """Say that no label is `positive`, if the sums count none: it is misspelt, or the labels are others.
+
+    Where all labels are one other value, and not nearly the same, there may just be no positive row.
+
+    Raises:
+        DataError: no label is.
+    """
+    positive, column = request.suite.positive, request.suite.columns.label
+    counts = [name for name in sums.columns if name == "positives" or name.endswith("|positives")]
+    if positive is None or not counts or any(sums[name].sum() for name in counts):
+        return
+    labels = label_values(request)
+    near = None if not isinstance(positive, str) else _spelt_alike(positive, [str(label) for label in labels])
+    if positive in labels or (near is None and len(labels) < 2):
+        return
+    msg = f"no value of column '{column}' is {positive!r}, which is to count as positive; it holds {shown(labels)}"
+    hint = "name one of its values" if near is None else f"did you mean {near!r}?"
+    raise DataError(Problem(msg, ("positive",), hint))
+
+
+def label_values(request: Request) -> list[object]:
+    """The different labels, in order, as many as may be classes."""
+    label = pl.col(request.suite.columns.label)
+    found = request.raw.select(label.drop_nulls().unique().sort()).head(_MOST_LABELS).collect()
+    return found.to_series().to_list()
+
+
+def shown(labels: Sequence[object]) -> str:
+    """Some labels for a message."""
+    return listed([repr(label) for label in labels], _SHOWN)
+
+
+def _spelt_alike(positive: str, labels: Sequence[str]) -> str | None:
+    """The label that differs in blanks and capitals only, or else in little."""
+    folded = {label.strip().casefold(): label for label in labels}
+    meant = positive.strip().casefold()
+    return folded.get(meant if meant in folded else nearest(meant, folded) or "")

@@ -1,0 +1,63 @@
+"""The data that a run covers, and whether two runs cover the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The files of a run and the condition on their rows.
+
+    `files` holds their paths and sizes, `digests` those of their content in order, None where a record lacks one.
+    """
+
+    files: frozenset[tuple[str, int]]
+    digests: tuple[str, ...] | None
+    where: str | None = None
+
+    @classmethod
+    def of(cls, files: Iterable[Mapping[str, Any]], where: str | None) -> Data:
+        """The data of files as run.json lists them."""
+        entries = list(files)
+        digests = [file.get("digest") for file in entries]
+        known = [digest for digest in digests if isinstance(digest, str)]
+        named = frozenset((str(file["path"]), int(file["bytes"])) for file in entries)
+        return cls(named, tuple(sorted(known)) if len(known) == len(entries) else None, where)
+
+    def same_as(self, other: Data) -> bool:
+        """Whether both are the same rows of files with the same content, wherever these lie.
+
+        Files without digests are told apart by path and size. A table that is no file is never the same.
+
+        >>> day = Data.of([{"path": "day.csv", "bytes": 9, "digest": "a"}], None)
+        >>> day.same_as(Data.of([{"path": "copy.csv", "bytes": 9, "digest": "a"}], None))
+        True
+        """
+        if not self.files or not other.files or self.where != other.where:
+            return False
+        mine, its = self._alike(other)
+        return mine == its
+
+    def shared_files(self, other: Data) -> str | None:
+        """In words whether both read the same files, or some of them; None where they do not."""
+        mine, its = map(set, self._alike(other))
+        if not mine & its:
+            return None
+        return "the same files" if mine == its else "some of the same files"
+
+    def _alike(self, other: Data) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The files of both as they can be told apart in both."""
+        if self.digests is None or other.digests is None:
+            return sorted(self.files), sorted(other.files)
+        return self.digests, other.digests
+
+
+def data_of(record: Mapping[str, Any]) -> Data:
+    """The data of a run, by its record."""
+    condition = (record.get("suite") or {}).get("data", {}).get("where")
+    return Data.of(record.get("files", ()), condition)

@@ -1,0 +1,151 @@
+"""The shapes of JSON documents that others may have written or changed: checked once, before they are read."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Shape: TypeAlias = "type | tuple[Any, ...] | list[Any] | dict[Any, Any] | None"
+"""A type, None, alternatives in a tuple, a list of one shape, or keys with their shapes, `str` for all others.
+
+A key that ends in `!` must be there; without `str`, keys that a shape does not name may hold anything.
+"""
+
+NUMBER = (int, float)
+TABLE = {"rows!": int, "bytes!": int, "sha256": str}
+
+RECORD: Shape = {
+    "run_id!": str,
+    "status!": str,
+    "finished!": str,
+    "name": str,
+    "verdict": str,
+    "message": str,
+    "schema_version": int,
+    "exit_code": int,
+    "fingerprint": str,
+    "tables": {str: TABLE, "replicates": {**TABLE, "seed!": int, "by_row!": bool}},
+    "files": [{"path!": str, "bytes!": int, "rows": (int, None), "digest": (str, None)}],
+    "problems": [{"message!": str, "where": (str, None), "hint": (str, None)}],
+    "warnings": [str],
+    "versions": {str: (str, int)},
+    "constants": {"blocks": ({"units": (int, None), "modulus": (int, None)}, None)},
+    "rows": {str: (int, None, {str: (int, None)})},
+    "find_slices": {str: object},
+    "references": {str: {"run": (str, None), "passed_over": [{"run!": str, "reason!": str}]}},
+    "suite": {
+        "task": str,
+        "data": {"where": (str, None)},
+        "models": {str: object},
+        "metrics": [object],
+        "slices": {str: object},
+        "columns": {str: object},
+        "compare": ({"correction": str, "run": (str, None)}, None),
+        "uncertainty": ({"level": NUMBER, "replicates": int, "seed": int, "blocks": int}, None),
+    },
+}
+"""run.json of a run that has ended, as far as later runs and reports read it."""
+
+POINTER: Shape = {"folder!": str}
+"""latest.json."""
+
+_BY_MODEL = {str: {str: (*NUMBER, None)}}
+
+HEAD: dict[Any, Shape] = {
+    "name!": str,
+    "suite!": {str: object},
+    "fingerprint!": str,
+    "versions!": {str: (str, int), "plmetrics!": str, "polars!": str, "hash!": int},
+    "schema!": str,
+    "constants!": {
+        "centres": _BY_MODEL,
+        "moments": {str: {"centres!": [str], "mass!": str, "alone!": [str]}},
+        "thresholds": _BY_MODEL,
+        "classes": [object],
+        "keys": {str: {"label!": str, "kind!": str, "edges!": [object]}},
+        "exponents": {str: int},
+        "grid": ({"keys!": {str: object}}, None),
+    },
+    "parts!": [
+        {
+            "kind!": str,
+            "sets!": [int],
+            "model!": str,
+            "bins!": str,
+            "size!": [int],
+            "columns!": [str],
+            "rows!": int,
+            "entries!": int,
+            "total!": (int, None),
+        }
+    ],
+    "layout!": str,
+    "rows!": {
+        "read!": int,
+        "zero_weight": int,
+        "dropped": {str: int},
+        "pairs_read": (int, None),
+        "units": (int, None),
+    },
+    "sets!": [[str]],
+    "files!": [
+        {"path!": str, "name!": str, "bytes!": int, "rows!": (int, None), "digest!": (str, None)},
+    ],
+    "blocks!": (int, None),
+    "modulus!": (int, None),
+    "hashed!": bool,
+    "units!": [int],
+    "by_row!": bool,
+    "text_units!": bool,
+    "typed!": [str],
+    "queries_schema!": str,
+    "states!": [str],
+    "warnings!": [str],
+    "drift!": ({str: object}, None),
+    "format!": int,
+}
+"""What a state says of itself; one that holds only what drift counts has no constants."""
+
+
+def misfit(value: Any, shape: Shape, place: str = "") -> str | None:
+    """Where a value departs from a shape, in words; None where it does not.
+
+    >>> misfit({"folder": 3}, POINTER)
+    'folder is 3'
+    >>> misfit({}, POINTER), misfit({"folder": "a", "new": 1}, POINTER)
+    ('folder is absent', None)
+    """
+    if isinstance(shape, tuple):
+        words = [misfit(value, one, place) for one in shape]
+        return None if None in words else words[0]
+    if isinstance(shape, dict) and isinstance(value, dict):
+        return _in_keys(value, shape, place)
+    if isinstance(shape, list) and isinstance(value, list):
+        found = (misfit(item, shape[0], f"{place}[{index}]") for index, item in enumerate(value))
+        return next(filter(None, found), None)
+    if shape is None or isinstance(shape, (dict, list)):
+        fits = value is None and shape is None
+    else:
+        fits = isinstance(value, shape) and (shape in (bool, object) or not isinstance(value, bool))
+    return None if fits else f"{place or 'it'} is {_shown(value)}"
+
+
+def _in_keys(value: dict[str, Any], shape: dict[Any, Any], place: str) -> str | None:
+    inner = f"{place}." if place else ""
+    required = [key[:-1] for key in shape if key is not str and key.endswith("!")]
+    absent = next((key for key in required if key not in value), None)
+    if absent is not None:
+        return f"{inner}{absent} is absent"
+    every = shape.get(str, object)
+    shapes = {key: shape.get(key, shape.get(f"{key}!", every)) for key in value}
+    found = (misfit(value[key], expected, f"{inner}{key}") for key, expected in shapes.items())
+    return next(filter(None, found), None)
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

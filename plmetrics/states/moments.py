@@ -1,0 +1,161 @@
+"""Sums of powers and products of distances from centres: how they move to other centres, and how they add.
+
+The moments of an entry are about a centre of its own, so that they keep their digits however far the values of other
+entries lie. Those of several entries are brought to one centre, and add then as all sums do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+CENTRE = "@centre|"
+"""What stands before the name of a centre for the column that holds it."""
+
+_DISTANT = 1e4
+"""A mean is far from a centre where its squared distance is so many times the variance: digits of that are lost."""
+
+
+def centre_name(key: str) -> str:
+    """What a metric calls the centre that its moments of a value are about."""
+    return f"{key}_centre"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a column of moments sums: products of distances from one or two centres, times a mass.
+
+    `mass` is the column with the sum of that, `alone` are, of two centres, those with the sums of each distance.
+    """
+
+    centres: tuple[str, ...]
+    mass: str
+    alone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Centres:
+    """The centre of each entry by name, one number where all share it; and the moments about them by column."""
+
+    at: Mapping[str, Array | float] = field(default_factory=dict)
+    moments: Mapping[str, Moment] = field(default_factory=dict)
+
+    @property
+    def scattered(self) -> bool:
+        """Whether entries have different centres."""
+        return any(np.size(held) > 1 and np.ptp(held) != 0 for held in self.at.values())
+
+    def take(self, index: Any) -> Centres:
+        """The centres of some entries."""
+        held = {name: at[index] if isinstance(at, np.ndarray) else at for name, at in self.at.items()}
+        return Centres(held, self.moments)
+
+    def of(self, first: int, last: int) -> dict[str, Array]:
+        """The centres of the entries from one up to another."""
+        return {
+            name: at[first:last] if isinstance(at, np.ndarray) else np.full(last - first, at)
+            for name, at in self.at.items()
+        }
+
+
+def about_one(
+    columns: Mapping[str, Array], centres: Centres, place: Codes, places: int
+) -> tuple[dict[str, Array], Centres]:
+    """The sums of entries with all moments of a place about one centre, and these centres by place.
+
+    The centre is the median of the means of a place's entries by mass: no few odd ones move it away from the others.
+    """
+    if not centres.scattered:
+        single = {name: float(np.ravel(at)[0]) for name, at in centres.at.items() if np.size(at)}
+        return dict(columns), Centres(single, centres.moments)
+    at: dict[str, Array | float] = {}
+    for name, (mean, mass) in means(columns, centres).items():
+        at[name] = _medians(place, places, mean, mass)
+    made = Centres(at, centres.moments)
+    return moved(columns, centres, made.take(place)), made
+
+
+def moved(columns: Mapping[str, Array], before: Centres, after: Centres) -> dict[str, Array]:
+    """The sums of entries with their moments about other centres.
+
+    >>> sums = {"n": np.array([2.0]), "x": np.array([0.0]), "x2": np.array([2.0])}
+    >>> moments = {"x": Moment(("c",), "n"), "x2": Moment(("c", "c"), "n", ("x", "x"))}
+    >>> found = moved(sums, Centres({"c": 5.0}, moments), Centres({"c": 2.0}, moments))
+    >>> found["x"].tolist(), found["x2"].tolist()
+    ([6.0], [20.0])
+    """
+    out = dict(columns)
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = {name: at - after.at[name] for name, at in before.at.items()}
+        for name, moment in before.moments.items():
+            if name not in columns:
+                continue
+            step, mass = steps[moment.centres[0]], columns[moment.mass]
+            if not moment.alone:
+                out[name] = columns[name] + step * mass
+                continue
+            other = steps[moment.centres[1]]
+            one, two = (columns[part] for part in moment.alone)
+            out[name] = columns[name] + (other * one + step * two) + step * other * mass
+    return out
+
+
+def means(columns: Mapping[str, Array], centres: Centres) -> dict[str, tuple[Array, Array]]:
+    """The mean of the values behind each centre in every entry, or the centre where there are none; and its mass."""
+    held: dict[str, tuple[Any, Any]] = {}
+    for name, moment in centres.moments.items():
+        if not moment.alone and name in columns:
+            total, mass = held.get(moment.centres[0], (0.0, 0.0))
+            held[moment.centres[0]] = total + columns[name], mass + columns[moment.mass]
+    out = {}
+    for name, (total, mass) in held.items():
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            mean = centres.at[name] + total / mass
+        out[name] = np.where(np.isfinite(mean), mean, centres.at[name]), np.nan_to_num(mass)
+    return out
+
+
+def distant(columns: Mapping[str, Array], moments: Mapping[str, Moment]) -> dict[str, NDArray[np.bool_]]:
+    """By name of a centre: in which entries the values lie so far from it that their variance loses digits.
+
+    Squares that overflow have lost all of them.
+    """
+    out: dict[str, NDArray[np.bool_]] = {}
+    for name, moment in moments.items():
+        if name not in columns or len(set(moment.centres)) > 1 or not moment.alone:
+            continue
+        mass = columns[moment.mass]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            mean, squares = columns[moment.alone[0]] / mass, columns[name] / mass
+            far = mean * mean > _DISTANT * (squares - mean * mean)
+            far |= np.isfinite(mean) & ~np.isfinite(squares)
+        centre = moment.centres[0]
+        out[centre] = out.get(centre, np.zeros(len(mass), dtype=np.bool_)) | far
+    return out
+
+
+def _medians(place: Codes, places: int, values: Array, mass: Array) -> Array:
+    """The median by mass of the values of each place, 0 where there are none."""
+    order = np.lexsort((values, place))
+    running = np.cumsum(mass[order])
+    starts, ends = (np.searchsorted(place[order], np.arange(places), side) for side in _SIDES)
+    before = np.where(starts > 0, running[starts - 1], 0.0) if len(running) else np.zeros(places)
+    held = ends > starts
+    half = (before[held] + running[ends[held] - 1]) / 2.0
+    middle = np.clip(np.searchsorted(running, half), starts[held], ends[held] - 1)
+    out = np.zeros(places)
+    out[held] = values[order][middle]
+    return out
+
+
+_SIDES: Sequence[Any] = ("left", "right")

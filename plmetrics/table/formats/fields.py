@@ -1,0 +1,123 @@
+"""Rows of a csv file that have more or fewer fields than its header: Polars fills up the one and cuts off the other.
+
+Separators and line ends are counted over pieces of whole rows, several at a time.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from plmetrics.core.threads import processors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
+
+_PIECE = 1 << 18
+_LONGEST_ROW = 1 << 28
+_SEPARATOR, _LINE_END, _QUOTE = (ord(mark) for mark in ',\n"')
+
+
+@dataclass(frozen=True, slots=True)
+class UnevenRow:
+    """A row and its number of fields, None where a quote is not closed; lines count from 1."""
+
+    line: int
+    fields: int | None
+
+
+def uneven_rows(stream: IO[bytes], fields: int) -> list[UnevenRow]:
+    """The rows of a file with another number of fields; not of its whole rest, where a quote is not closed."""
+    uneven: list[UnevenRow] = []
+    waiting: deque[Future[tuple[int, list[UnevenRow]]]] = deque()
+    line = 1
+
+    def take() -> None:
+        nonlocal line
+        lines, rows = waiting.popleft().result()
+        uneven.extend(replace(row, line=row.line + line) for row in rows)
+        line += lines
+
+    workers = processors()
+    with ThreadPoolExecutor(workers) as pool:
+        for piece in _pieces(stream):
+            waiting.append(pool.submit(_uneven_rows, *piece, fields))
+            if len(waiting) > workers:
+                take()
+        while waiting:
+            take()
+    return uneven
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+    """A file in pieces: bytes, and how many of them are whole rows. The last row may end within quotes."""
+    rest = b""
+    while block := stream.read(max(_PIECE, len(rest))):
+        block = rest + block
+        end = _end_of_rows(block)
+        if end:
+            yield block, end
+        rest = block[end:]
+        if len(rest) > _LONGEST_ROW:
+            break
+    if rest:
+        yield rest + b"\n", len(rest) + 1
+
+
+def _end_of_rows(block: bytes) -> int:
+    if _QUOTE not in block:
+        return block.rfind(b"\n") + 1
+    codes = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(_outside_quotes(codes) & (codes == _LINE_END))
+    return int(ends[-1]) + 1 if len(ends) else 0
+
+
+def _outside_quotes(codes: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    outside: NDArray[np.bool_] = np.bitwise_xor.accumulate((codes == _QUOTE).view(np.uint8)) == 0
+    return outside
+
+
+def _uneven_rows(block: bytes, length: int, fields: int) -> tuple[int, list[UnevenRow]]:
+    """The number of lines at the start of a block, and its uneven rows; lines count from 0."""
+    codes = np.frombuffer(block, np.uint8, length)
+    separators, line_ends = codes == _SEPARATOR, codes == _LINE_END
+    lines = ends = np.flatnonzero(line_ends)
+    if _QUOTE in block:
+        outside = _outside_quotes(codes)
+        separators &= outside
+        ends = lines[outside[lines]]
+    starts = np.concatenate([[0], ends + 1])
+    uneven = []
+    for row in _suspects(separators, starts[:-1], fields - 1):
+        number = _fields(block[starts[row] : ends[row]])
+        if number != fields:
+            uneven.append(UnevenRow(int(np.searchsorted(lines, starts[row])), number))
+    if starts[-1] < length:
+        uneven.append(UnevenRow(int(np.searchsorted(lines, starts[-1])), None))
+    return len(lines), uneven
+
+
+def _suspects(separators: NDArray[np.bool_], starts: NDArray[np.int64], expected: int) -> NDArray[np.int64]:
+    """The rows with another number of separators. Small counts add up fastest; the total tells whether they wrap."""
+    if not len(starts):
+        return starts
+    small = np.add.reduceat(separators.view(np.uint8), starts, dtype=np.uint8)
+    if np.count_nonzero(separators) == expected * len(starts) and (small == expected % 256).all():
+        return starts[:0]
+    return np.flatnonzero(np.add.reduceat(separators, starts, dtype=np.int64) != expected)
+
+
+def _fields(row: bytes) -> int:
+    """The number of fields of a row as Polars has it: only a quote at the start of a field hides separators."""
+    try:
+        return max(1, len(next(csv.reader([row.decode("utf-8", "replace")]), [])))
+    except csv.Error:  # a value that is too long for the module, or with a line end in it
+        return row.count(b",") + 1

@@ -1,0 +1,47 @@
+"""What is no error but probably not meant is issued as Python's warnings, and stands in the result."""
+
+import warnings
+
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+RARE = pl.DataFrame({"y": [1] + [0] * 199, "p": [index / 200 for index in range(200)]})
+
+
+@pytest.fixture
+def suite(tmp_path):
+    RARE.write_parquet(tmp_path / "t.parquet")
+    file = tmp_path / "s.yaml"
+    file.write_text("data: {path: t.parquet}\ncolumns: {label: y}\nmodels: {m: p}\nmetrics: [accuracy]\n")
+    return file
+
+
+def issued(entry, *args, **options):
+    with pytest.warns(plm.PlmetricsWarning) as caught:
+        found = entry(*args, **options)
+    assert [str(one.message) for one in caught] == list(found.warnings)
+    assert {one.filename for one in caught} == {__file__}
+    return found
+
+
+def test_entry_points_issue_what_the_result_lists(suite):
+    result = issued(plm.evaluate, RARE, label="y", models="p", metrics=["accuracy"])
+    assert list(result.warnings) == result.record["warnings"]
+    assert "accuracy" in result.warnings[0]
+    assert issued(plm.run, suite).warnings == result.warnings
+    issued(plm.validate, suite)
+    issued(plm.merge, plm.state(suite))
+
+
+def test_the_command_line_prints_them_and_issues_none(suite, capsys):
+    from typer.main import get_command
+
+    from plmetrics.cli.app import app
+
+    warnings.simplefilter("error")
+    with pytest.raises(SystemExit) as stopped:
+        get_command(app)(["run", str(suite)], prog_name="plmetrics")
+    assert stopped.value.code == 0
+    assert capsys.readouterr().err.count("warning: ") == 1

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEVELS = (0.25, 0.5, 0.75)
+LABELS = {"a": 10.0, "b": 20.0, "c": 50.0}
+TABLE = pl.DataFrame(
+    [
+        {
+            "place": place,
+            "level": level,
+            "value": label + shift,
+            "y": label,
+            "kind": "x",
+            "row": f"{place}{level}",
+        }
+        for place, label in LABELS.items()
+        for level, shift in zip(LEVELS, (-1.0, 2.0, 3.0), strict=True)
+    ]
+)
+PATTERN = "^.*$"
+WRONG = (pl.col("place") == "b") & (pl.col("level") == 0.75)
+
+
+def errors(table: pl.DataFrame, folder: Path, where: str | None = None, further: str = "") -> Any:
+    """The mean absolute errors of the medians by slice."""
+    table.write_parquet(folder / "table.parquet")
+    condition = "" if where is None else f'where: "{where}", '
+    suite = folder / "suite.yaml"
+    suite.write_text(
+        f"""task: quantile
+data: {{path: table.parquet, {condition}long: {{by: [place], level: level, value: value}}}}
+columns: {{label: y}}
+models: {{m: {{quantiles: value_}}}}
+metrics: [mae]
+slices: {{kind: kind}}
+{further}"""
+    )
+    result = plm.run(suite, output=folder)
+    return dict(result.metrics.select("slice", "value").iter_rows())
+
+
+@pytest.mark.parametrize(
+    ("column", "other", "shown"),
+    [("y", 99.0, "20 and 99"), ("y", None, "20 and null"), ("kind", "z", "x and z")],
+)
+def test_a_column_that_differs_within_a_forecast_is_an_error(
+    tmp_path: Path, column: str, other: Any, shown: str
+) -> None:
+    bad = TABLE.with_columns(pl.when(WRONG).then(pl.lit(other)).otherwise(column).alias(column))
+    told = f"column '{column}' differs within a forecast: {shown} where place=b"
+    for table in (bad, bad.reverse()):
+        with pytest.raises(plm.DataError, match=told):
+            errors(table, tmp_path)
+
+
+def test_columns_that_nothing_reads_may_differ(tmp_path: Path) -> None:
+    assert errors(TABLE, tmp_path) == {"all": 2.0, "kind=x": 2.0}
+
+
+def test_where_chooses_rows_of_the_long_table(tmp_path: Path) -> None:
+    extra = TABLE.filter(place="c").with_columns(place=pl.lit("b"), y=pl.lit(0.0), row=pl.lit("no"))
+    for table in (pl.concat([TABLE, extra]), pl.concat([extra, TABLE])):
+        assert errors(table, tmp_path, "row <> 'no'") == {"all": 2.0, "kind=x": 2.0}
+    with pytest.raises(plm.DataError, match="no row satisfies where"):
+        errors(TABLE, tmp_path, "place = 'nowhere'")
+
+
+def test_the_reference_of_drift_is_chosen_before_it_is_widened(tmp_path: Path) -> None:
+    doubled = pl.concat([TABLE.with_columns(day=pl.lit(1)), TABLE.with_columns(day=pl.lit(2), y=pl.lit(7.0))])
+    drift = 'drift: {where: "day = 1", columns: [day]}\n'
+    with pytest.raises(plm.DataError, match="stands in 2 rows"):
+        errors(doubled, tmp_path, None, drift)
+    doubled.filter(day=1).write_parquet(tmp_path / "before.parquet")
+    found = errors(
+        doubled, tmp_path, "day = 2", f'drift: {{reference: {tmp_path}/before.parquet, where: "day = 1"}}\n'
+    )
+    assert found["all"] == pytest.approx((5 + 15 + 45) / 3)
+
+
+def test_a_column_whose_name_is_a_pattern_of_names_is_left_out(tmp_path: Path) -> None:
+    odd = TABLE.with_columns(pl.lit(1).alias(PATTERN), pl.lit(2).alias("*"))
+    assert errors(odd, tmp_path) == errors(TABLE, tmp_path)

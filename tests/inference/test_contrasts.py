@@ -1,0 +1,171 @@
+"""Contrasts: what is not compared, and which side is nearer to 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+COST: dict[str, Any] = {"name": "cost", "formula": "50 * fp + 2000 * fn", "direction": "lower"}
+SHARE: dict[str, Any] = {"name": "share", "formula": "(fp + fn) / (tp + fp + fn + tn)", "direction": "lower"}
+
+
+def decisions(rows: int, seed: int = 3) -> pl.DataFrame:
+    """Slices that differ in nothing but their size."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, rows)
+    size = np.arange(rows) % 10
+    group = np.where(size < 1, "small", np.where(size < 4, "middle", "big"))
+    return pl.DataFrame({"y": label, "p": (0.3 * label + 0.7 * rng.random(rows)), "g": group})
+
+
+@pytest.mark.parametrize("against", ["rest", "all", "pairs", "g=big"])
+def test_totals_of_slices_of_different_sizes_are_not_compared(against: str) -> None:
+    found = plm.evaluate(
+        decisions(2000),
+        label="y",
+        models="p",
+        metrics=[
+            "tp",
+            "fp",
+            "fn",
+            "tn",
+            {"name": "loss", "sum": "abs(label - score)"},
+            COST,
+            SHARE,
+            "recall",
+        ],
+        slices=["g"],
+        uncertainty={"replicates": 50},
+        compare={"slices": {"g": [against]}, "scales": ["difference", "ratio", "relative_change"]},
+    ).comparisons
+    totals = found.filter(pl.col("metric").is_in(["tp", "fp", "fn", "tn", "loss", "cost"]))
+    assert set(totals["status"]) == {"unequal_rows"}
+    assert set(totals["note"]) == {"it is a total, which is larger where there are more rows"}
+    for column in ("difference", "lower", "std_error", "p_value", "p_adjusted"):
+        assert totals[column].null_count() == totals.height
+    shares = found.filter(pl.col("metric").is_in(["share", "recall"]))
+    assert set(shares["status"]) == {"ok"}
+    assert shares["p_value"].null_count() == 0
+
+
+def test_totals_of_models_over_the_same_rows_are_compared() -> None:
+    frame = decisions(300).with_columns(q=1 - pl.col("p"))
+    given: dict[str, Any] = {"label": "y", "models": {"a": "p", "b": "q"}, "metrics": ["fp"], "compare": "a"}
+    (row,) = plm.evaluate(frame, **given).comparisons.to_dicts()
+    negatives = frame.filter(y=0)
+    assert row["status"] == "ok"
+    assert row["difference"] == sum(negatives["q"] >= 0.5) - sum(negatives["p"] >= 0.5)
+    dropped = frame.with_columns(q=pl.when(pl.int_range(300) > 9).then("q"))
+    (row,) = plm.evaluate(dropped, missing="drop_per_model", **given).comparisons.to_dicts()
+    assert (row["status"], row["difference"]) == ("unequal_rows", None)
+
+
+def biases(one: float, other: float, tables: int, rows: int) -> pl.DataFrame:
+    """Tables, each a slice, with errors of both models around their biases."""
+    rng = np.random.default_rng(11)
+    errors = {"a": one + rng.normal(size=tables * rows), "b": other + rng.normal(size=tables * rows)}
+    return pl.DataFrame({"y": 0.0, **errors, "table": np.repeat(np.arange(tables), rows)})
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "jackknife"])
+def test_biases_as_far_from_zero_differ_but_neither_is_nearer(method: str) -> None:
+    given: dict[str, Any] = {"task": "regression", "label": "y", "models": {"a": "a", "b": "b"}}
+    given |= {
+        "metrics": ["mean_error"],
+        "slices": ["table"],
+        "compare": {"baseline": "a", "correction": "none"},
+    }
+    given["uncertainty"] = {"method": method, "replicates": 200}
+
+    def notes(one: float, other: float) -> list[str | None]:
+        found = plm.evaluate(biases(one, other, 60, 50), **given).comparisons
+        apart = found.filter(pl.col("slice") != "all")
+        assert (apart["p_value"] < 0.001).all()
+        return apart["note"].to_list()
+
+    alike = notes(-1.0, 1.0)
+    assert sum(note is not None for note in alike) <= 9
+    assert set(notes(-2.0, 1.0)) == {"nearer to 0"}
+    assert set(notes(1.0, -2.0)) == {"farther from 0"}
+
+
+def test_the_word_is_corrected_as_the_p_value_is() -> None:
+    """Of 40 slices with as large biases some are called nearer one by one, and none where all are held together."""
+    found = {}
+    for correction in ("none", "bonferroni"):
+        compare = {"baseline": "a", "correction": correction}
+        table = plm.evaluate(
+            biases(-1.0, 1.0, 40, 60),
+            task="regression",
+            label="y",
+            models={"a": "a", "b": "b"},
+            metrics=["mean_error"],
+            slices=["table"],
+            uncertainty={"replicates": 200},
+            compare=compare,
+        ).comparisons
+        found[correction] = table["note"].is_not_null().sum()
+    assert found["none"] > found["bonferroni"] == 0
+
+
+NORMS = ["ece", "ece(norm=l2)", "mce", "corp_miscalibration"]
+
+
+def calibration(shift: float, sizes: tuple[int, ...], seed: int = 5) -> pl.DataFrame:
+    """Calibrated scores, but for a shift of the rate in the first slice."""
+    rng = np.random.default_rng(seed)
+    score, group = rng.beta(2, 3, sum(sizes)), np.repeat(np.arange(len(sizes)), sizes)
+    rate = np.clip(score + shift * (group == 0), 0, 1)
+    return pl.DataFrame({"y": (rng.random(len(score)) < rate).astype(int), "p": score, "g": group})
+
+
+def rests(frame: pl.DataFrame, **given: Any) -> plm.Result:
+    return plm.evaluate(
+        frame,
+        label="y",
+        models="p",
+        metrics=[*NORMS, "ece(debias=true)", "ks", "brier"],
+        slices=["g"],
+        uncertainty={"replicates": 100},
+        compare={"slices": {"g": ["rest"]}, "scales": ["difference", "ratio"], "correction": "none"},
+        **given,
+    )
+
+
+def test_norms_of_noise_are_not_tested_over_different_numbers_of_rows() -> None:
+    gate = {
+        "metric": "ece",
+        "slices": "g",
+        "against": {"slice": "rest"},
+        "no_worse_than": 1,
+        "using": "interval",
+    }
+    result = rests(calibration(0.0, (600, 600, 600)), gates=[gate])
+    norms = [plm.metric(name, task="binary").text for name in NORMS]
+    refused = result.comparisons.filter(
+        pl.col("metric").is_in(norms)
+        | ((pl.col("metric") == "ece(debias=true)") & (pl.col("scale") == "ratio"))
+    )
+    some = refused.filter(status="ok")
+    assert set(some["interval_status"]) == {"unequal_noise"}
+    assert some["difference"].null_count() == 0
+    assert refused["p_value"].null_count() == refused["lower"].null_count() == refused.height
+    assert some["note"].str.contains("noise alone makes it larger").all()
+    tested = result.comparisons.join(refused, on=["metric", "scale"], how="anti")
+    assert set(tested["metric"]) == {"ece(debias=true)", "ks", "brier"}
+    assert tested["p_value"].null_count() == 0
+    assert set(result.gates["verdict"]) == {"inconclusive"}
+
+
+def test_norms_are_tested_where_noise_is_small_or_the_same() -> None:
+    found = rests(calibration(0.35, (500, 1500))).comparisons.filter(metric="ece", scale="difference")
+    assert found["p_value"].null_count() == 0
+    assert (found["p_value"] < 0.001).all()
+    alike = rests(calibration(0.0, (600, 600))).comparisons.filter(metric="ece", scale="difference")
+    assert alike["p_value"].null_count() == 0
+    assert (alike["p_value"] > 0.01).all()

@@ -1,0 +1,107 @@
+"""Sums that overflow have a status, whatever the metric: never a value that is made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.catalogue import registry
+from plmetrics.inference.finalised import conditions, defined
+from plmetrics.states.sums import View
+
+MOMENTS = [
+    "pearson",
+    "concordance_ccc",
+    "default_rmse",
+    "error_variance",
+    "r2",
+    "explained_variance",
+    "rmse_skill",
+]
+MOMENTS += ["rmse"]
+SQUARES = {"default_rmse": 1, "rmse": 1, "error_variance": 2}
+
+
+def table(scale: float) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    label, g = rng.normal(size=300), np.arange(300) % 2
+    guess = 0.9 * label + 0.3 * rng.normal(size=300)
+    return pl.DataFrame({"y": label, "p": guess, "g": g}).with_columns(
+        pl.when(g=0).then(pl.col("y", "p") * scale).otherwise(pl.col("y", "p"))
+    )
+
+
+def regression(rows: pl.DataFrame, **arguments: Any) -> plm.Result:
+    metrics = [*MOMENTS, {"name": "deviation", "std": "y"}]
+    return plm.evaluate(
+        rows, task="regression", label="y", models={"m": "p"}, metrics=metrics, slices={"g": "g"}, **arguments
+    )
+
+
+@pytest.mark.parametrize("power", [80, 130, 154, 160, 300])
+def test_large_labels_have_their_value_or_a_status_and_leave_other_slices_alone(power: int) -> None:
+    one, large = (regression(table(scale)).metrics for scale in (1.0, 10.0**power))
+    value = {
+        key: part.filter(slice=f"g={key}").select("metric", "value").rows() for key, part in ((0, one),)
+    }[0]
+    for (metric, small), (status, found) in zip(
+        value, large.filter(slice="g=0").select("status", "value").iter_rows(), strict=True
+    ):
+        if power <= 130:
+            scale = 10.0 ** (power * {**SQUARES, "deviation": 1}.get(metric, 0))
+            assert found == pytest.approx(small * scale, rel=1e-9), metric
+        else:
+            assert (status, found) == ("overflow", None), metric
+    near = [part.filter(slice="g=1")["value"].to_list() for part in (one, large)]
+    assert near[1] == pytest.approx(near[0], rel=1e-9)
+
+
+def test_weights_that_overflow_leave_no_value_interval_difference_or_verdict() -> None:
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame(
+        {"y": rng.integers(0, 2, 300), "p": rng.random(300), "q": rng.random(300), "w": 1e306}
+    )
+    metrics = [
+        "accuracy",
+        "brier",
+        "prevalence",
+        "f1",
+        "ece",
+        "roc_auc",
+        "ks",
+        "log_loss",
+        "average_precision",
+    ]
+    metrics += ["precision_at_volume(volume=0.3)", "tp", "recall_at_fpr(fpr=0.1)"]
+    found = plm.evaluate(
+        rows,
+        label="y",
+        models={"m": "p", "b": "q"},
+        weight="w",
+        metrics=metrics,
+        uncertainty={"replicates": 20},
+        compare="b",
+        gates=[{"metric": "accuracy", "model": "m", "at_least": 0.0}],
+    )
+    assert set(found.metrics["status"]) == set(found.comparisons["status"]) == {"overflow"}
+    assert found.metrics["value"].null_count() == found.metrics["lower"].null_count() == found.metrics.height
+    assert found.metrics["weight"].null_count() == found.metrics.height
+    assert found.comparisons["difference"].null_count() == found.comparisons.height
+    assert found.gates["verdict"].to_list() == ["inconclusive"]
+
+
+@pytest.mark.parametrize("name", ["pearson", "concordance_ccc", "default_rmse", "r2", "mse"])
+def test_an_expression_of_sums_that_overflow_is_null(name: str) -> None:
+    metric = plm.metric(name, task="regression")
+    assert table(1e160).select(metric.expr("y", "p")).item() is None
+
+
+def test_replicates_of_sums_that_overflow_are_undefined() -> None:
+    metric = registry.create("regression", "mae", {})
+    state = View({"n": np.ones(3), "weight": np.ones(3), "error_sum": np.array([2.0, np.inf, np.nan])})
+    assert next(status for status, _ in conditions(metric, state)) == "overflow"
+    assert np.isnan(defined(metric, state)).tolist() == [False, True, True]

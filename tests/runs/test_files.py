@@ -1,0 +1,78 @@
+"""Files that are written by several at once, through links, and after a crash."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from plmetrics.runs.files import remove_temporary, write_atomic
+
+DAY = 24 * 60 * 60
+
+
+def test_threads_never_tear_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "latest.json"
+    contents = [bytes([number]) * 50_000 for number in range(8)]
+    write_atomic(path, contents[0])
+    with ThreadPoolExecutor(8) as pool:
+        writers = [pool.submit(write_atomic, path, content) for content in contents * 12]
+        torn = []
+        while not all(writer.done() for writer in writers):
+            torn += [] if path.read_bytes() in contents else [1]
+        assert [writer.exception() for writer in writers if writer.exception()] == []
+    assert not torn
+    assert [file.name for file in tmp_path.iterdir()] == ["latest.json"]
+
+
+@pytest.mark.parametrize("token", ["0123456789abcdef", None])
+def test_no_link_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str | None) -> None:
+    """Neither under the name of old, which everybody can tell, nor under that of today."""
+    victim, folder = tmp_path / "victim", tmp_path / "runs"
+    victim.write_text("mine")
+    folder.mkdir()
+    name = f".latest.json.{os.getpid()}.tmp" if token is None else f".{token}.tmp"
+    (folder / name).symlink_to(victim)
+    if token is None:
+        write_atomic(folder / "latest.json", b"{}")
+        assert not (folder / "latest.json").is_symlink()
+    else:
+        monkeypatch.setattr("secrets.token_hex", lambda _: token)
+        with pytest.raises(FileExistsError):
+            write_atomic(folder / "latest.json", b"{}")
+        assert (folder / name).is_symlink()
+    assert victim.read_text() == "mine"
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_atomic(tmp_path / "x", b"x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_others_may_read_what_the_umask_allows(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        write_atomic(tmp_path / "x", b"x")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x").stat().st_mode & 0o777 == 0o644
+
+
+def test_temporary_files_go_once_they_are_a_day_old(tmp_path: Path) -> None:
+    names = [".0123456789abcdef.tmp", ".0123456789abcde0.tmp", ".note.tmp", "0123456789abcdef.tmp"]
+    for name in names:
+        (tmp_path / name).touch()
+        if name != names[1]:
+            os.utime(tmp_path / name, (0, time.time() - DAY - 60))
+    remove_temporary(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(names[1:])

@@ -1,0 +1,132 @@
+"""Moments about centres of their own add to those of all rows, against sums of fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plmetrics.states.moments import Centres, Moment, about_one, distant, means, moved
+from plmetrics.states.rests import RestSums
+from plmetrics.states.sums import SumsState
+
+MOMENTS = {
+    "x": Moment(("x",), "w"),
+    "y": Moment(("y",), "w"),
+    "xx": Moment(("x", "x"), "w", ("x", "x")),
+    "xy": Moment(("x", "y"), "w", ("x", "y")),
+}
+LEVELS = (0.0, 1e6, 1e12, -1e9, 1e12)
+
+
+def rows(seed: int = 0, size: int = 300) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    cell, block = rng.integers(0, len(LEVELS), size), rng.integers(0, 3, size)
+    x = np.array(LEVELS)[cell] + rng.normal(size=size)
+    return {
+        "cell": cell,
+        "block": block,
+        "x": x,
+        "y": x + rng.normal(size=size),
+        "w": rng.gamma(2.0, size=size),
+    }
+
+
+def state_of(table: dict[str, Any]) -> SumsState:
+    """Entries by cell and block, each about its first values."""
+    keys, place = np.unique(table["cell"] * 3 + table["block"], return_inverse=True)
+    first = np.unique(place, return_index=True)[1]
+    at = {name: table[name][first] for name in "xy"}
+    x, y = (table[name] - at[name][place] for name in "xy")
+    values = {"n": np.ones(len(x)), "w": table["w"], "x": table["w"] * x, "y": table["w"] * y}
+    values |= {"xx": table["w"] * x * x, "xy": table["w"] * x * y}
+    columns = {name: np.bincount(place, part) for name, part in values.items()}
+    return SumsState(keys // 3, keys % 3, columns, 3, Centres(at, MOMENTS))
+
+
+def covariation(table: dict[str, Any], mask: Any, one: str, other: str) -> float:
+    """Sum of w (x - mean x)(y - mean y), without any rounding."""
+    w, x, y = ([Fraction(float(v)) for v in table[name][mask]] for name in ("w", one, other))
+    mass = sum(w)
+    means = [sum(a * b for a, b in zip(w, part, strict=True)) / mass for part in (x, y)]
+    return float(sum(a * (b - means[0]) * (c - means[1]) for a, b, c in zip(w, x, y, strict=True)))
+
+
+def found(sums: dict[str, Any], one: str, other: str) -> Any:
+    return sums[one + other] - sums[one] * sums[other] / sums["w"]
+
+
+def totals(sums: Any, slices: int) -> dict[str, Any]:
+    return {name: part.sum(axis=1) for name, part in sums.by_block(0, slices).items()}
+
+
+@pytest.mark.parametrize("part", ["slices", "rests", "merged", "replicate"])
+def test_moments_keep_their_digits_however_far_levels_lie(part: str) -> None:
+    table = rows()
+    state, codes = state_of(table), lambda cells: np.minimum(cells, 3)
+    if part == "merged":
+        halves = [{name: held[half::2] for name, held in table.items()} for half in (0, 1)]
+        state = state_of(halves[0]).merge(state_of(halves[1]))
+    sliced = state.roll_up(codes(state.cell), 4)
+    masks = [codes(table["cell"]) == number for number in range(4)]
+    sums = totals(sliced, 4)
+    if part == "rests":
+        sums = totals(RestSums(state.roll_up(codes(state.cell) + 1, 5)), 4)
+        masks = [~mask for mask in masks]
+    if part == "replicate":
+        sums = {name: held[:, [0, 0, 2]].sum(axis=1) for name, held in sliced.by_block(0, 4).items()}
+        table = {
+            name: np.concatenate([held[table["block"] == block] for block in (0, 0, 2)])
+            for name, held in table.items()
+        }
+        masks = [codes(table["cell"]) == number for number in range(4)]
+    for one, other in ("xx", "xy"):
+        wanted = [covariation(table, mask, one, other) for mask in masks]
+        assert found(sums, one, other) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_rest_far_from_all_others_has_a_centre_of_its_own() -> None:
+    rng = np.random.default_rng(1)
+    cell = np.repeat([0, 1], [900, 30])
+    x = np.where(cell == 0, 1e12, 0.0) + rng.normal(size=len(cell))
+    table = {"cell": cell, "block": rng.integers(0, 3, len(cell)), "x": x, "y": x, "w": np.ones(len(cell))}
+    state = state_of(table)
+    rests = RestSums(state.roll_up(state.cell + 1, 3))
+    wanted = [covariation(table, cell == other, "x", "x") for other in (1, 0)]
+    assert found(totals(rests, 2), "x", "x") == pytest.approx(wanted, rel=1e-9)
+    assert np.abs(rests.centred_at(0, 2)["x"] - [0.0, 1e12]).max() < 5
+
+
+def test_one_odd_entry_does_not_move_the_centre_of_the_others() -> None:
+    mass, at = np.array([5.0, 5.0, 1.0, 5.0]), np.array([1.0, 2.0, 1e12, 3.0])
+    columns = {"w": mass, "x": np.zeros(4), "y": np.zeros(4), "xx": mass, "xy": mass}
+    _, made = about_one(columns, Centres({"x": at, "y": at}, MOMENTS), np.array([0, 0, 0, 1]), 3)
+    assert made.at["x"].tolist() == [2.0, 3.0, 0.0]  # type: ignore[union-attr]
+
+
+def test_equal_centres_are_left_alone() -> None:
+    columns = {"w": np.ones(2), "x": np.array([1.0, 2.0]), "xx": np.array([1.0, 4.0])}
+    same, made = about_one(columns, Centres({"x": np.full(2, 7.0)}, MOMENTS), np.zeros(2, dtype=np.int64), 1)
+    assert all(same[name] is columns[name] for name in columns)
+    assert made.at == {"x": 7.0}
+
+
+def test_what_is_far_is_what_loses_digits() -> None:
+    columns = {
+        "w": np.full(3, 4.0),
+        "x": np.array([0.0, 4e3, 4e3]),
+        "xx": np.array([4.0, 4e6 + 4.0, 4e6 + 4e3]),
+    }
+    assert distant(columns, {name: MOMENTS[name] for name in ("x", "xx")})["x"].tolist() == [
+        False,
+        True,
+        False,
+    ]
+    mean, mass = means(columns, Centres({"x": 10.0}, {"x": MOMENTS["x"]}))["x"]
+    assert mean.tolist() == [10.0, 1010.0, 1010.0]
+    assert mass.tolist() == [4.0, 4.0, 4.0]
+    there = moved(columns, Centres({"x": 0.0}, MOMENTS), Centres({"x": 1e3}, MOMENTS))
+    assert there["x"].tolist() == [-4e3, 0.0, 0.0]
+    assert there["xx"].tolist() == [4.0 + 4e6, 4.0, 4e3]
