@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.engine.attributes import attribute_candidates
 from plmetrics.engine.paired import reads_paired_rows
-from plmetrics.engine.passes import needs_rows, sum_plans
+from plmetrics.engine.passes import moments, needs_rows, sum_plans, summed_in
 from plmetrics.engine.prepare import constant_plans
 from plmetrics.engine.row_plan import BLOCK, rows_plan
 from plmetrics.engine.search import search_plan
@@ -201,10 +201,12 @@ def _aggregate(prepared: Prepared, rows: int | None) -> Pass:
     folds = prepared.request.suite.cross_validation
     repeated = _of_files(prepared) * int(folds is not None and bool(folds.repeated))
     number = scans(together) + repeated
+    recentres = any(moments(prepared, summed_in(prepared, cube)) for cube in prepared.cubes)
     return Pass(
         "aggregate",
         _families(prepared.request),
         number,
+        at_least=recentres and number > 0,
         columns=columns_read(together),
         rows=rows if number else None,
         plans=len(plans),

@@ -34,7 +34,9 @@ def test_the_record_names_the_files_and_holds_the_merged_suite(invoke):
     assert found["defaults"] == ["common.yaml", "nightly.yaml"]
     assert found["suite"]["metrics"] == ["accuracy"]
     assert found["suite"]["data"] == {"path": "*.arrow"}
-    assert found["files"] == [{"path": "t.arrow", "bytes": Path("t.arrow").stat().st_size, "rows": 20}]
+    (file,) = found["files"]
+    assert len(file.pop("digest")) == 32
+    assert file == {"path": "t.arrow", "bytes": Path("t.arrow").stat().st_size, "rows": 20}
 
 
 def test_the_record_without_defaults_does_not_speak_of_them(invoke):
