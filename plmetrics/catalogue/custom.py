@@ -15,7 +15,7 @@ import polars as pl
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.quantiles import Quantile
-from plmetrics.catalogue.variation import lost, variation
+from plmetrics.catalogue.variation import lost, squared, variation
 from plmetrics.catalogue.variation import moment as moment_of
 from plmetrics.core import ops
 from plmetrics.core.rowsql import RowExpression, compile_row
@@ -264,7 +264,11 @@ class CustomDeviation(RowAggregate):
         def moment(power: int) -> Atom:
             def row(rows: Rows) -> pl.Expr:
                 distance = rows.centred(self._value)
-                return pl.when(distance.is_finite()).then(distance**power).otherwise(0.0)
+                return (
+                    pl.when(distance.is_finite())
+                    .then(squared(distance) if power > 1 else distance)
+                    .otherwise(0.0)
+                )
 
             first = self._key("moment 1")
             alone = (first, first) if power > 1 else ()

@@ -13,17 +13,19 @@ import polars as pl
 
 from plmetrics.catalogue.parameters import ParameterError, parameters
 from plmetrics.catalogue.thresholds import ThresholdRule
+from plmetrics.catalogue.variation import faint
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.names import number_text
 from plmetrics.core.text import value_text
 from plmetrics.states.expressions import point_expression, sum_expressions
+from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.states.scores import Binning
-    from plmetrics.states.sums import Atom, RowValue
+    from plmetrics.states.sums import RowValue
     from plmetrics.table.checks import Requirement
 
 Family = Literal["sums", "scores", "ranks", "derived"]
@@ -312,10 +314,17 @@ class Metric:
             value = ops.where(condition, pl.lit(None, dtype=pl.Float64), value)
         sums = [getattr(state, name) for name in ("weight", *self.atoms())]
         finite = pl.all_horizontal(part.is_finite() for part in (*sums, value))
+        for name in square_sums(self):
+            finite &= ~faint(getattr(state, name), state.weight)
         return pl.when(finite).then(value).otherwise(pl.lit(None, dtype=pl.Float64))
 
 
 _TYPES["Metric"] = Metric
+
+
+def square_sums(metric: Metric) -> list[str]:
+    """The names of a metric's sums of squares of numbers of any size."""
+    return [name for name, part in metric.atoms().items() if isinstance(part, Atom) and part.squares]
 
 
 def leaves(metric: Metric) -> tuple[Metric, ...]:

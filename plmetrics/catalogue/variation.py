@@ -22,6 +22,27 @@ LEAST = 1e-12
 _ONE_NUMBER = 1e-10
 """Numbers whose distances from a centre are below this share of it are one number in double precision."""
 
+_SIGN = 1e-312
+"""What a number other than 0 adds at least to a sum of squares: where nothing else is left of it, that says so."""
+
+_FAINT = 1e-301
+"""A mean square below that has lost digits to the smallest numbers there are, or is nothing but signs."""
+
+
+def squared(value: pl.Expr) -> pl.Expr:
+    """The square of a number of each row; that of a tiny one is not 0, so that `faint` knows of it.
+
+    >>> import polars as pl
+    >>> pl.select(squared(pl.Series([0.0, 3.0, 1e-200]))).to_series().to_list()
+    [0.0, 9.0, 1e-312]
+    """
+    return value**2 + value.abs().clip(upper_bound=_SIGN)
+
+
+def faint(squares: Any, mass: Any) -> Any:
+    """Whether squares that `squared` made are so small on average that their sum has lost its digits."""
+    return (squares > 0) & (squares < _FAINT * mass)
+
 
 def moment(
     key: str,
@@ -31,7 +52,8 @@ def moment(
     alone: tuple[str, ...] = (),
 ) -> Atom:
     """The sum of distances of a value from its centre, or of products of those of two; see `About`."""
-    return Atom(key, build, about=About(tuple(value.key for value in values), mass, alone))
+    keys = tuple(value.key for value in values)
+    return Atom(key, build, squares=len(keys) > len(set(keys)), about=About(keys, mass, alone))
 
 
 def variation(first: Any, second: Any, mass: Any, n: Any) -> Any:

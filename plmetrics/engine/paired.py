@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.row_values import called_rightly, row_value
+from plmetrics.catalogue.variation import squared
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.budget import rows_that_fit
 from plmetrics.states.sums import Total
@@ -115,7 +116,7 @@ def _moments(prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl
     return [
         Total.count(column(BOTH), difference.is_not_null()),
         Total(column(TOTAL), difference.sum(), difference),
-        Total(column(SQUARES), (difference**2).sum(), difference**2),
+        Total(column(SQUARES), squared(difference).sum(), squared(difference)),
     ]
 
 

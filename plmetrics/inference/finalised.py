@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.metric import square_sums
+from plmetrics.catalogue.variation import faint
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.inference.summed import COUNTS
 from plmetrics.states.sums import View
@@ -79,12 +81,13 @@ def defined(metric: Metric, view: View) -> Array:
 
 
 def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Why the metric's value may be undefined, and where it is, without warnings; sums that overflowed come first."""
+    """Why the metric's value may be undefined, and where it is, without warnings; sums beyond numbers come first."""
     with finalising(metric):
         own = [
             (status, np.asarray(condition)) for status, condition in metric.undefined(_declared(metric, view))
         ]
-    return [("overflow", _overflowed(metric, view)), *own]
+        faded = [("underflow", faint(getattr(view, name), view.weight)) for name in square_sums(metric)]
+    return [("overflow", _overflowed(metric, view)), *faded, *own]
 
 
 def _overflowed(metric: Metric, view: View) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.row_values import called_rightly, row_value
+from plmetrics.catalogue.variation import faint
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import each
 from plmetrics.engine.paired import (
@@ -323,10 +324,13 @@ class _InSet:
 
 
 def _spread(n: Codes, mean: Array, squares: Array) -> Array:
-    """Standard deviations from sums of squares; what is within rounding of them is no spread."""
+    """Standard deviations from sums of squares; what is within rounding of them is no spread.
+
+    NaN where squares overflowed or have lost their digits.
+    """
     left = squares - n * mean**2
     left = np.where(left <= _ROUNDING * np.maximum(n, 1) * squares, 0.0, left)
-    return np.sqrt(left / np.maximum(n - 1, 1))
+    return np.where(faint(squares, n), np.nan, np.sqrt(left / np.maximum(n - 1, 1)))
 
 
 def averaged(tested: Tested, difference: Array, code: Codes, slices: int) -> Tested:

@@ -143,7 +143,8 @@ class Atom:
     weight. With `weighted=False` a Boolean one is counted also under weights: rows of weight above 0. `rest_of`
     names a total and the atom that, without weights, this one completes it with: whole counts need no second sum.
     No row's value is further from 0 than `most`, weight aside, where that is known of any row that passes the checks.
-    `about` says of a sum of distances from centres what it takes to move it to others.
+    `about` says of a sum of distances from centres what it takes to move it to others. `squares` says that the values
+    are squares of numbers of any size, which may be too small for one.
 
     >>> rows = Rows(pl.col("y"), pl.col("p"), pl.col("y") == 1)
     >>> frame = pl.DataFrame({"y": [1.0, 0.0, 1.0], "p": [0.9, 0.2, 0.4], "w": [1.0, 1.0, 2.0]})
@@ -159,6 +160,7 @@ class Atom:
     rest_of: tuple[str, Atom] | None = None
     most: float | None = None
     about: About | None = None
+    squares: bool = False
 
     def total(self, name: str, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> Total:
         """The column of this atom in a state."""

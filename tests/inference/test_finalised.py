@@ -1,4 +1,4 @@
-"""Sums that overflow have a status, whatever the metric: never a value that is made of them."""
+"""Sums that overflow or underflow have a status, whatever the metric: never a value that is made of them."""
 
 from __future__ import annotations
 
@@ -40,6 +40,48 @@ def regression(rows: pl.DataFrame, **arguments: Any) -> plm.Result:
     return plm.evaluate(
         rows, task="regression", label="y", models={"m": "p"}, metrics=metrics, slices={"g": "g"}, **arguments
     )
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("reproducible", [False, True])
+@pytest.mark.parametrize("power", [-266, -399, -498, -532, -565, -997])
+def test_tiny_labels_have_their_value_or_a_status(power: int, reproducible: bool, weight: str | None) -> None:
+    one, tiny = (
+        regression(
+            table(scale).with_columns(w=pl.int_range(pl.len()) % 5 + 0.1),
+            weight=weight,
+            reproducible=reproducible,
+        )
+        for scale in (1.0, 2.0**power)
+    )
+    for old, new in zip(one.metrics.iter_rows(named=True), tiny.metrics.iter_rows(named=True), strict=True):
+        if old["slice"] == "g=1":
+            assert new["value"] == pytest.approx(old["value"], rel=1e-9)
+        elif old["slice"] == "g=0" and power > -500:
+            scale = 2.0 ** (power * {**SQUARES, "deviation": 1}.get(old["metric"], 0))
+            assert new["value"] == pytest.approx(old["value"] * scale, rel=1e-9, abs=0.0), old["metric"]
+        elif old["slice"] == "g=0":
+            assert (new["status"], new["value"]) == ("underflow", None), old["metric"]
+        else:
+            assert new["status"] == "ok"
+
+
+def test_squares_that_vanish_leave_no_deviation_of_zero() -> None:
+    rows = pl.DataFrame({"y": [1e-170, 3e-170], "p": [0.0, 0.0], "c": [7.0, 7.0]})
+    metrics = ["rmse", "default_rmse", "mae", {"name": "flat", "std": "c"}, {"name": "spread", "std": "y"}]
+    found = plm.evaluate(rows, task="regression", label="y", models={"m": "p"}, metrics=metrics).metrics
+    assert found["status"].to_list() == ["underflow", "underflow", "ok", "ok", "underflow"]
+    assert found["value"].to_list() == [None, None, 2e-170, 0.0, None]
+    assert rows.select(plm.metric("rmse", task="regression").expr("y", "p")).item() is None
+    exact = plm.evaluate(rows, task="regression", label="y", models={"m": "y"}, metrics=["rmse"]).metrics
+    assert exact["value"].to_list() == [0.0]
+
+
+def test_errors_that_vanish_beside_labels_that_do_not_are_none() -> None:
+    rows = pl.DataFrame({"y": [1.0, 2.0, 0.0], "p": [1.0, 2.0, 1e-170]})
+    metrics = ["r2", "explained_variance", "rmse_skill"]
+    found = plm.evaluate(rows, task="regression", label="y", models={"m": "p"}, metrics=metrics).metrics
+    assert found["value"].to_list() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("power", [80, 130, 154, 160, 300])

@@ -567,3 +567,16 @@ def test_areas_are_compared_by_the_method_of_their_intervals_whether_its_test_is
     assert alone.gates.equals(result.gates)
     both = plm.evaluate(table, **asked, compare={"baseline": "a", "tests": ["delong"]})
     assert both.comparisons.equals(result.comparisons)
+
+
+@pytest.mark.parametrize(("power", "known"), [(-100, True), (-245, True), (-266, False), (-532, False)])
+def test_paired_t_of_tiny_losses_has_its_p_value_or_none(power: int, known: bool) -> None:
+    rng = np.random.default_rng(0)
+    label = rng.normal(size=200)
+    guesses = {name: label + spread * rng.normal(size=200) for name, spread in (("p", 1.0), ("q", 1.2))}
+    rows = pl.DataFrame({"y": label, **guesses}) * 2.0**power
+    compare = {"baseline": "q", "tests": ["paired_t"]}
+    asked = {"task": "regression", "label": "y", "models": ["p", "q"], "metrics": ["mse"], "compare": compare}
+    found = plm.evaluate(rows, **asked).comparisons.filter(test="paired_t")["p_value"].to_list()
+    losses = [((guess - label) ** 2) for guess in guesses.values()]
+    assert found == ([pytest.approx(stats.ttest_rel(*losses).pvalue, rel=1e-9)] if known else [None])

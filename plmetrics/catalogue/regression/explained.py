@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.metric import Metric
@@ -32,6 +32,11 @@ _MURPHY = (
 )
 
 
+def _beside(errors: Mapping[str, Atom]) -> dict[str, Atom]:
+    """Sums of errors that may fade: where those of the labels have not, they count for nothing then."""
+    return {name: replace(atom, squares=False) for name, atom in errors.items()}
+
+
 class AgainstMean(Metric):
     """Base of the metrics that set squared errors against the variation of the label around its mean.
 
@@ -50,7 +55,7 @@ class AgainstMean(Metric):
 
     def atoms(self) -> Mapping[str, Atom]:
         """Squared errors, and the first two moments of the label around the centre."""
-        return {"squared_error": SQUARED_ERROR, **moments(LABEL)}
+        return {**_beside({"squared_error": SQUARED_ERROR}), **moments(LABEL)}
 
     def undefined(self, state: Any) -> Undefined:
         """The labels do not vary by more than rounding, or nobody can say how much."""
@@ -157,7 +162,7 @@ class ExplainedVariance(AgainstMean):
 
     def atoms(self) -> Mapping[str, Atom]:
         """The first two moments of label and error, each around its centre."""
-        return {**moments(LABEL), **moments(ERROR)}
+        return {**moments(LABEL), **_beside(moments(ERROR))}
 
     def undefined(self, state: Any) -> Undefined:
         """Also errors of which nobody can say how much they vary."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.variation import lost as lost_of_moments
-from plmetrics.catalogue.variation import moment
+from plmetrics.catalogue.variation import moment, squared
 from plmetrics.catalogue.variation import variation as of_moments
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue
@@ -24,7 +24,7 @@ LABEL = RowValue("label", lambda rows: rows.label)
 ERROR = RowValue("error", lambda rows: rows.error)
 MEAN_ERROR = Atom("error", lambda rows: rows.error)
 ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
-SQUARED_ERROR = Atom("squared_error", lambda rows: rows.error**2)
+SQUARED_ERROR = Atom("squared_error", lambda rows: squared(rows.error), squares=True)
 
 
 class MeanOverRows(Metric):
@@ -55,7 +55,10 @@ def moments(value: RowValue) -> dict[str, Atom]:
     return {
         f"{key}_sum": moment(alone, (value,), lambda rows: rows.centred(value)),
         f"{key}_square_sum": moment(
-            f"{alone}_squared", (value, value), lambda rows: rows.centred(value) ** 2, alone=(alone, alone)
+            f"{alone}_squared",
+            (value, value),
+            lambda rows: squared(rows.centred(value)),
+            alone=(alone, alone),
         ),
     }
 

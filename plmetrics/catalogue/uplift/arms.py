@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.variation import moment
+from plmetrics.catalogue.variation import moment, squared
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
@@ -29,13 +29,18 @@ def of_arm(rows: Rows, value: pl.Expr, *, treated: bool) -> pl.Expr:
 
 
 def centred_moment(power: int = 1, *, treated: bool) -> Atom:
-    """Sum over one arm of a power of the outcome, less a constant near outcomes; see `Metric.centres`."""
+    """Sum over one arm of the outcome, less a constant near outcomes, or of its square; see `Metric.centres`."""
     name = "treated" if treated else "control"
     first = f"{name}_centred_1"
+
+    def distance(rows: Rows) -> pl.Expr:
+        centred = rows.centred(OUTCOME)
+        return of_arm(rows, squared(centred) if power > 1 else centred, treated=treated)
+
     return moment(
         f"{name}_centred_{power}",
         (OUTCOME,) * power,
-        lambda rows: of_arm(rows, rows.centred(OUTCOME) ** power, treated=treated),
+        distance,
         mass=name,
         alone=(first, first) if power > 1 else (),
     )
