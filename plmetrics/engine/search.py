@@ -16,12 +16,14 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.hashing import SEARCH_SALT, mix_expr, mix_int
-from plmetrics.engine.passes import refuse_bad, summed_columns
+from plmetrics.engine.passes import centres_of, moments, refuse_bad, summed_columns
 from plmetrics.engine.prepare import prepare
 from plmetrics.engine.request import bind
 from plmetrics.engine.row_plan import BLOCK
+from plmetrics.engine.searched_centres import recentred
 from plmetrics.engine.searched_columns import searched_columns
 from plmetrics.engine.searched_rows import Tally, by_block, code_column, row_values
+from plmetrics.states.rests import RestSums
 from plmetrics.states.sums import SlicedSums, SumsState
 from plmetrics.suite.sections import Uncertainty
 from plmetrics.table.roles import UNIT, prediction_table
@@ -51,11 +53,15 @@ _WORDS = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The slices of some columns that occur: `codes` `[slice, column]`, and their sums by block."""
+    """The slices of some columns that occur: `codes` `[slice, column]`, and their sums by block.
+
+    `rests` are the sums of all other rows, where they cannot be taken off those of all: moments lie too far apart.
+    """
 
     columns: tuple[int, ...]
     codes: NDArray[np.int64]
     sums: SlicedSums
+    rests: RestSums | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,28 @@ class SearchStates:
         state = self.groupings[0].state
         return state.roll_up(np.zeros(len(state.cell), dtype=np.int64), 1)
 
+    @property
+    def scattered(self) -> bool:
+        """Whether moments are about centres of their own, so that sums of a part cannot be taken off those of all."""
+        return any(grouping.state.centres.scattered for grouping in self.groupings)
+
+    def apart(self, inner: Mapping[int, int], outer: Mapping[int, int]) -> dict[str, NDArray[np.float64]]:
+        """The sums `[1, block]` of the rows of a slice that are not in one that it holds: codes by column."""
+        grouping = next(one for one in self.groupings if set(one.columns) >= inner.keys())
+        state, sizes = grouping.state, [self.columns[number].size for number in grouping.columns]
+        digits = dict(zip(grouping.columns, _digits(state.cell, sizes), strict=True))
+        within = np.ones(len(state.cell), dtype=np.bool_)
+        held = within.copy()
+        for number, code in inner.items():
+            within &= digits[number] == code
+        for number, code in outer.items():
+            held &= digits[number] == code
+        return (
+            state.take(held & ~within)
+            .roll_up(np.zeros(int((held & ~within).sum()), np.int64), 1)
+            .by_block(0, 1)
+        )
+
     def crossings(self) -> Iterator[Crossing]:
         """Every set of columns once, with the slices that occur."""
         waiting = dict.fromkeys(subsets(len(self.columns), self.depth))
@@ -98,6 +126,13 @@ class SearchStates:
         self, state: SumsState, members: tuple[int, ...], digits: list[NDArray[np.int64]]
     ) -> Crossing:
         sizes = [self.columns[number].size for number in members]
+        if self.scattered:
+            occupied, place = _occupied(_cells(digits, sizes), math.prod(sizes))
+            codes, rests = (
+                np.stack(_digits(occupied, sizes), axis=1),
+                state.roll_up(place + 1, len(occupied) + 1),
+            )
+            return Crossing(members, codes, state.roll_up(place, len(occupied)), RestSums(rests))
         key = _cells([*digits, state.block], [*sizes, state.blocks])
         occupied, place = _occupied(key, math.prod(sizes) * state.blocks)
         columns = {
@@ -141,19 +176,26 @@ class SearchPlan:
         """The most groups of a grouping."""
         return math.prod(self.columns[number].size for number in members) * 2 * self.spec.blocks
 
-    def rows(self) -> pl.LazyFrame:
-        """The block of every row, searched ones first, its codes, and what it adds to each sum."""
+    def keys(self) -> list[pl.Expr]:
+        """The block of every row, searched ones first, and its codes."""
         blocks = self.spec.blocks
         confirms = (~searched(pl.col(UNIT), self.spec)).cast(pl.UInt16)
         block = (confirms * blocks + (pl.col(UNIT) % blocks).cast(pl.UInt16)).alias(BLOCK)
-        codes = [column.code().alias(code_column(number)) for number, column in enumerate(self.columns)]
-        values = row_values(self.prepared, self.spec.metric)
-        return self.prepared.table.frame.select(block, *codes, *values)
+        return [
+            block,
+            *(column.code().alias(code_column(number)) for number, column in enumerate(self.columns)),
+        ]
 
-    def tally(self, members: tuple[int, ...]) -> Tally:
-        """The sums of a grouping, empty."""
+    def rows(self) -> pl.LazyFrame:
+        """The keys of every row, and what it adds to each sum."""
+        values = row_values(self.prepared, self.spec.metric)
+        return self.prepared.table.frame.select(*self.keys(), *values)
+
+    def tally(self, members: tuple[int, ...], exponents: Mapping[str, int] | None = None) -> Tally:
+        """The sums of a grouping, empty; with the exponents of the run, or others."""
         sizes = [self.columns[number].size for number in members]
-        return Tally(members, sizes, 2 * self.spec.blocks, self.prepared.exponents)
+        known = self.prepared.exponents if exponents is None else exponents
+        return Tally(members, sizes, 2 * self.spec.blocks, known)
 
 
 def searched(unit: pl.Expr, spec: FindSlices) -> pl.Expr:
@@ -237,6 +279,7 @@ def search_states(plan: SearchPlan) -> SearchStates:
     """
     spec, prepared = plan.spec, plan.prepared
     groupings: list[Grouping] = []
+    centres = centres_of(prepared, moments(prepared, [spec.metric]), pl.DataFrame())
     for together in plan.passes():
         tallies = {members: plan.tally(members) for members in together}
         for rows in plan.rows().collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
@@ -247,7 +290,8 @@ def search_states(plan: SearchPlan) -> SearchStates:
         for members, tally in tallies.items():
             cell, block, sums = tally.occupied()
             held = summed_columns(prepared, [spec.metric], sums)
-            groupings.append(Grouping(members, SumsState(cell, block, held, 2 * spec.blocks)))
+            state = SumsState(cell, block, held, 2 * spec.blocks, centres)
+            groupings.append(Grouping(members, recentred(plan, members, state)))
     return SearchStates(plan.columns, tuple(groupings), spec.blocks, spec.depth, prepared.populations())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 from plmetrics.core.exact_sums import Parts
 from plmetrics.engine.passes import atoms
 from plmetrics.engine.row_plan import BLOCK
+from plmetrics.states.moments import CENTRE
 from plmetrics.table.roles import LABEL, VALID, valid_column
 
 if TYPE_CHECKING:
@@ -48,6 +50,20 @@ def row_values(prepared: Prepared, metric: Metric) -> list[pl.Expr]:
                 out.append(atom.of_row(rows, weight, valid).alias(f"{model}|{atom.key}"))
     named = [value.name.prefix(_SUM) for value in out]
     return [*named, (~pl.col(VALID)).alias(BAD)] if request.suite.data.missing == "error" else named
+
+
+def centred_values(prepared: Prepared, metric: Metric) -> dict[str, pl.Expr]:
+    """What a row adds to each moment of a metric, of every model, about centres that are columns; by name."""
+    weight, apart = prepared.table.weight, prepared.request.suite.data.missing == "drop_per_model"
+    out: dict[str, pl.Expr] = {}
+    for model in prepared.request.models:
+        known = prepared.row_of(model)
+        rows = replace(known, centres={key: pl.col(f"{CENTRE}{model}|{key}") for key in known.centres})
+        valid = pl.col(valid_column(model)) if apart else None
+        for atom in atoms([metric]).values():
+            if atom.about is not None:
+                out[f"{model}|{atom.key}"] = atom.of_row(rows, weight, valid)
+    return {name: value.alias(f"{_SUM}{name}") for name, value in out.items()}
 
 
 def _counts(prefix: str, valid: pl.Expr, weight: pl.Expr | None, *, binary: bool) -> Iterator[pl.Expr]:

@@ -51,6 +51,11 @@ class Candidate:
         )
 
     @property
+    def of_column(self) -> dict[int, int]:
+        """Its code in each of its columns."""
+        return dict(self.name)
+
+    @property
     def depth(self) -> int:
         """How many columns are crossed."""
         return len(self.crossing.columns)
@@ -76,11 +81,28 @@ class Search:
         own = slice(blocks, None) if confirms else slice(0, blocks)
         return {name: column[:, own] for name, column in sums.items()}
 
-    def against(self, model: str, part: Sums, whole: Sums, *, confirms: bool) -> Contrast:
+    def against(self, model: str, part: Sums, rest: Sums, *, confirms: bool) -> Contrast:
         """Slices against what is left of something that holds them."""
-        here, all_of_it = self.part(part, confirms=confirms), self.part(whole, confirms=confirms)
-        population = self.states.populations[model]
-        return contrast(self.spec.metric, model, population, here, without(all_of_it, here, f"{population}n"))
+        here, there = (self.part(sums, confirms=confirms) for sums in (part, rest))
+        scattered, population = self.states.scattered, self.states.populations[model]
+        return contrast(self.spec.metric, model, population, here, there, scattered=scattered)
+
+    def rests(self, model: str, crossing: Crossing, first: int, sums: Sums) -> Sums:
+        """What is left of all rows without each of the slices of a crossing from `first` on, whose sums are given."""
+        if crossing.rests is None:
+            return without(self.overall, sums, f"{self.states.populations[model]}n")
+        return crossing.rests.by_block(first, first + len(next(iter(sums.values()))))
+
+    def left(self, model: str, outer: Sequence[Candidate | None], inner: Sequence[Candidate]) -> Sums:
+        """What is left of slices, or of all rows, without slices that they hold."""
+        if self.states.scattered:
+            found = [
+                self.states.apart(one.of_column, {} if whole is None else whole.of_column)
+                for whole, one in zip(outer, inner, strict=True)
+            ]
+            return joined(found)
+        whole = joined([self.overall if one is None else sums_of([one]) for one in outer])
+        return without(whole, sums_of(inner), f"{self.states.populations[model]}n")
 
 
 def without(whole: Sums, part: Sums, rows: str) -> Sums:
@@ -150,7 +172,7 @@ def _tested(search: Search, crossing: Crossing) -> Iterator[_Tested]:
         last = min(first + _SLICES_AT_ONCE, crossing.sums.slices)
         sums = crossing.sums.by_block(first, last)
         for model in search.models:
-            found = search.against(model, sums, search.overall, confirms=False)
+            found = search.against(model, sums, search.rests(model, crossing, first, sums), confirms=False)
             own = np.flatnonzero((found.rows >= least) & np.isfinite(found.p))
             rank = found.worse * np.sqrt(found.share)
             difference = found.value - found.rest
@@ -172,8 +194,9 @@ def _unexplained(search: Search, found: Sequence[Candidate], kept: Sequence[Cand
         for model in search.models:
             own = [(number, parent) for number, parent in together if parent.model == model]
             if own:
-                part, whole = sums_of([found[number] for number, _ in own]), sums_of([one for _, one in own])
-                said = search.against(model, part, whole, confirms=False).p
+                inner = [found[number] for number, _ in own]
+                rest = search.left(model, [one for _, one in own], inner)
+                said = search.against(model, sums_of(inner), rest, confirms=False).p
                 np.fmax.at(p, [number for number, _ in own], np.where(np.isnan(said), 1.0, said))
     corrected = adjust(p, search.spec.correction)
     return [one for one, q in zip(found, corrected, strict=True) if np.isnan(q) or q <= search.spec.level]
@@ -187,7 +210,11 @@ def _holding(name: Name) -> Iterator[Name]:
 
 def sums_of(slices: Sequence[Candidate]) -> Sums:
     """The sums of some slices, in both parts, `[slice, block]`."""
-    held = [one.crossing.sums.by_block(one.place, one.place + 1) for one in slices]
+    return joined([one.crossing.sums.by_block(one.place, one.place + 1) for one in slices])
+
+
+def joined(held: Sequence[Sums]) -> Sums:
+    """Sums of slices below those of others."""
     return {name: np.concatenate([sums[name] for sums in held]) for name in held[0]}
 
 
@@ -224,7 +251,8 @@ def found_slices(search: Search, looked: Looked, level: float) -> pl.DataFrame:
 
 
 def _confirmed(search: Search, model: str, own: Sequence[Candidate]) -> Contrast:
-    return search.against(model, sums_of(own), search.overall, confirms=True)
+    rest = search.left(model, [None] * len(own), own)
+    return search.against(model, sums_of(own), rest, confirms=True)
 
 
 def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name], str]:
@@ -234,13 +262,9 @@ def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name]
         parts = [one for one in rows if one.model == whole.model and one.name > whole.name]
         if not parts:
             continue
-        population = search.states.populations[whole.model]
-        inner, outer = (
-            search.part(sums, confirms=True) for sums in (sums_of(parts), sums_of([whole] * len(parts)))
-        )
-        left = without(outer, inner, f"{population}n")
-        rest = without(search.part(search.overall, confirms=True), outer, f"{population}n")
-        p = contrast(search.spec.metric, whole.model, population, left, rest).p
+        left = search.left(whole.model, [whole] * len(parts), parts)
+        rest = search.left(whole.model, [None] * len(parts), [whole] * len(parts))
+        p = search.against(whole.model, left, rest, confirms=True).p
         explains = [one for one, said in zip(parts, p, strict=True) if not said <= search.spec.level]
         if explains:
             notes[whole.model, whole.name] = f"not worse without {_text(search, explains[0])}"

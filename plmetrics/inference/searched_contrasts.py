@@ -51,7 +51,9 @@ class Contrast:
         return np.where(usable, half, np.nan)
 
 
-def contrast(metric: Metric, model: str, population: str, part: Sums, rest: Sums) -> Contrast:
+def contrast(
+    metric: Metric, model: str, population: str, part: Sums, rest: Sums, *, scattered: bool = False
+) -> Contrast:
     """Hold a metric in slices against the same metric elsewhere, both from the same blocks.
 
     The standard error is that of the jackknife that leaves out a block at a time, around the difference itself:
@@ -65,6 +67,7 @@ def contrast(metric: Metric, model: str, population: str, part: Sums, rest: Sums
         population: prefix of the counts that hold for the model.
         part: sums of the slices, `[slice, block]`.
         rest: sums of what they are held against.
+        scattered: whether what is left without a block is added anew, since much taken off leaves no digits of little.
 
     Returns:
         An entry a slice. `status` says why there is no difference; with fewer than 2 effective blocks there is a
@@ -74,7 +77,7 @@ def contrast(metric: Metric, model: str, population: str, part: Sums, rest: Sums
     """
     sign = -1.0 if metric.direction == "higher" else 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        here, there = (_Side(metric, model, population, sums) for sums in (part, rest))
+        here, there = (_Side(metric, model, population, sums, scattered) for sums in (part, rest))
         worse = sign * (here.value - there.value)
         left_out = sign * (here.left_out - there.left_out)
     magnitude = np.maximum(np.abs(here.value), np.abs(there.value))
@@ -112,13 +115,14 @@ def _one_sided(worse: Array, error: Array, blocks: NDArray[np.int64], usable: ND
 class _Side:
     """A metric on one side of a contrast: its value, its values without each block, and what stands behind them."""
 
-    def __init__(self, metric: Metric, model: str, population: str, sums: Sums) -> None:
+    def __init__(self, metric: Metric, model: str, population: str, sums: Sums, scattered: bool) -> None:  # noqa: FBT001
         by_block = {name: sums[name] for name in _columns(model, population, sums)}
         totals = {name: column.sum(axis=1) for name, column in by_block.items()}
         rows = by_block[f"{population}n"]
         alone = rows == rows.sum(axis=1, keepdims=True)
         without = {
-            name: np.where(alone, 0.0, totals[name][:, None] - column) for name, column in by_block.items()
+            name: np.where(alone, 0.0, others(column) if scattered else totals[name][:, None] - column)
+            for name, column in by_block.items()
         }
         whole = ModelSums(by_block, None)
         view = whole.totals(metric, model, population)
@@ -133,6 +137,18 @@ class _Side:
         self.blocks = effective_blocks(tuple(np.asarray(mass) for mass in masses))
         self.rows = totals[f"{population}n"]
         self.weight = totals[f"{population}weight"]
+
+
+def others(column: Array) -> Array:
+    """For each block of `[slice, block]` the sum of all others, added.
+
+    >>> others(np.array([[1.0, 1e20, 2.0]]))
+    array([[1.e+20, 3.e+00, 1.e+20]])
+    """
+    out = np.zeros_like(column)
+    np.cumsum(column[:, :-1], axis=1, out=out[:, 1:])
+    out[:, :-1] += np.cumsum(column[:, :0:-1], axis=1)[:, ::-1]
+    return out
 
 
 def _columns(model: str, population: str, sums: Mapping[str, Array]) -> list[str]:

@@ -265,9 +265,12 @@ class SumsState:
 
     def in_order(self) -> SumsState:
         """The same entries, ascending by cell and block: what is added in their order is then added alike."""
-        order = np.lexsort((self.block, self.cell))
-        columns = {name: column[order] for name, column in self.columns.items()}
-        return SumsState(self.cell[order], self.block[order], columns, self.blocks, self.centres.take(order))
+        return self.take(np.lexsort((self.block, self.cell)))
+
+    def take(self, index: Any) -> SumsState:
+        """Some entries."""
+        columns = {name: column[index] for name, column in self.columns.items()}
+        return SumsState(self.cell[index], self.block[index], columns, self.blocks, self.centres.take(index))
 
     def roll_up(self, codes: Codes, slices: int) -> SlicedSums:
         """Add the cells of each slice. `codes` is the slice of each entry, -1 for none."""
