@@ -41,7 +41,8 @@ class Validated:
 def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validated:  # noqa: A002
     """Check a suite against its data on zero rows: names, columns and types, without a scan.
 
-    A sample of the rows says which of its metrics may mislead; what is wrong with rows is for a run to find.
+    A sample of the rows says which of its metrics may mislead; what is wrong with rows is for a run to find,
+    except for csv files that are cut off.
 
     Args:
         path: the suite.
@@ -55,6 +56,7 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validate
         DataError: files or columns are not what the suite says.
     """
     from plmetrics.engine.doubts import doubts_of_sample
+    from plmetrics.engine.faults import check_rows
     from plmetrics.engine.request import bind
     from plmetrics.runs.folder import output_directory
     from plmetrics.suite.yaml import load_suite
@@ -65,11 +67,13 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validate
     with masked(loaded), located(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         train = training_table(loaded.suite, base=loaded.folder)
-        request = bind(loaded.suite, source, train, reference_table(loaded.suite, base=loaded.folder))
+        reference = reference_table(loaded.suite, base=loaded.folder)
+        request = bind(loaded.suite, source, train, reference)
+        uneven = check_rows(loaded.suite.data.missing, source, train, reference, ends=True)
         runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
         counted = reference_counts(loaded.suite, runs, base=loaded.folder)
         check_counts(request, loaded.suite.models, counted)
-    return Validated(request.suite, request.schema, (*doubts_of_sample(request), *runs.warnings))
+    return Validated(request.suite, request.schema, (*uneven, *doubts_of_sample(request), *runs.warnings))
 
 
 def explain(

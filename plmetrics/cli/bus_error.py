@@ -10,6 +10,7 @@ import ctypes
 import mmap
 import os
 import signal
+import sys
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -37,11 +38,21 @@ def _handle(number: int) -> None:
         _FIRST.release()
         return
     text = f"error: {DataError.title}\n  {files} changed while it was read: it was cut off\n"
-    os.write(2, f"{text}      run again when no program writes to the files\n".encode(errors="replace"))
+    os.write(
+        _console(), f"{text}      run again when no program writes to the files\n".encode(errors="replace")
+    )
     os._exit(DataError.exit_code)
 
 
 _HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int)(_handle)
+
+
+def _console() -> int:
+    """What Python writes its errors to: the standard error itself may lead to a file for a while."""
+    try:
+        return sys.stderr.fileno()
+    except (OSError, ValueError, AttributeError):
+        return 2
 
 
 def _cut_files() -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from plmetrics.cli.console import say, wants_color
+from plmetrics.cli.native_words import native_words
 from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
@@ -47,18 +48,20 @@ def guarded(*, debug: bool = False) -> Iterator[None]:
 
     Panics of the engine and interrupts do not derive from Exception, so everything is caught.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PlmetricsWarning)  # commands print them
-            yield
-    except (SystemExit, GeneratorExit, typer.Exit, typer.Abort):
-        raise
-    except BaseException as error:
-        if debug:
-            say("".join(traceback.format_exception(error)).rstrip())
-        failure = failure_of(error)
-        say(block(failure, color=wants_color(sys.stderr)))
-        raise typer.Exit(failure.exit_code) from None
+    with native_words() as words:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PlmetricsWarning)  # commands print them
+                yield
+        except (SystemExit, GeneratorExit, typer.Exit, typer.Abort):
+            raise
+        except BaseException as error:
+            failure = failure_of(error)
+            words.pass_on(panics=debug or failure.exit_code == BUG)
+            if debug:
+                say("".join(traceback.format_exception(error)).rstrip())
+            say(block(failure, color=wants_color(sys.stderr)))
+            raise typer.Exit(failure.exit_code) from None
 
 
 def block(failure: Failure, *, color: bool = False) -> str:

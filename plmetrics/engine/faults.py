@@ -21,8 +21,10 @@ _UPSTREAM = "write the file again"
 _LONGEST = 200
 
 
-def check_rows(missing: str, *sources: Source | None) -> list[str]:
+def check_rows(missing: str, *sources: Source | None, ends: bool = False) -> list[str]:
     """See that the rows of some sources are whole; where bad values drop their rows, those of absent fields may, too.
+
+    With `ends` large files are looked at at their end.
 
     Returns:
         Warnings of rows with absent fields.
@@ -31,7 +33,8 @@ def check_rows(missing: str, *sources: Source | None) -> list[str]:
         DataError: rows have more fields than the header, or fewer although `missing` is "error".
     """
     fill = missing != "error"
-    return [warning for source in sources if source is not None for warning in source.check_rows(fill=fill)]
+    given = [source for source in sources if source is not None]
+    return [warning for source in given for warning in source.check_rows(fill=fill, ends=ends)]
 
 
 @contextmanager

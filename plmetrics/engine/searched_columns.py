@@ -184,7 +184,7 @@ def _kept(key: SliceKey, ranked: pl.Series, number: int) -> SliceKey:
         DataError: one of them is called as the rest is.
     """
     values = ranked.head(number).sort()
-    plain = plain_values(values)
+    plain = plain_values(values, key.label)
     if OTHER in [value_text(value) for value in plain] and len(ranked) > number:
         msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
         raise DataError(Problem(msg, ("find_slices", "columns"), "rename the value, or raise top"))

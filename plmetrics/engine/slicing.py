@@ -134,7 +134,7 @@ def _settle(key: SliceKey, request: Request, found: pl.DataFrame) -> SliceKey:
         return replace(key, kind="bins", expression=index, edges=edges)
     values, excluded = _top_values(found, key, _excluded(key, request))
     number = top_index(key.expression, values, excluded)
-    edges = tuple(plain_values(values))
+    edges = tuple(plain_values(values, key.label))
     return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
 
 
@@ -178,7 +178,9 @@ def _top_values(found: pl.DataFrame, key: SliceKey, exclude: tuple[Any, ...]) ->
         kept, _ = without_excluded(plain)
         found, left_out = kept.values, left_out if kept.left_out is None else kept.left_out
     values = found.head(key.number).to_series().sort(nulls_last=True)
-    if found.height > key.number and OTHER in [value_text(value) for value in plain_values(values)]:
+    if found.height > key.number and OTHER in [
+        value_text(value) for value in plain_values(values, key.label)
+    ]:
         msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
         raise DataError(Problem(msg, ("slices",), "rename the value, or exclude it"))
     return values, left_out.to_series()

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from polars.exceptions import PanicException
 
+from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.results import SLICE_VALUES
 from plmetrics.core.slice_texts import quoted, slice_place
 from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, place_in, value_text
@@ -96,7 +98,7 @@ class Slices:
         if self.slice_set.is_predicate:
             return [f"{quoted(self.slice_set.name)}={quoted(self._predicate)}"]
         named = [
-            [f"{label}={key.text(value)}" for value in plain_values(column)]
+            [f"{label}={key.text(value)}" for value in plain_values(column, key.label)]
             for label, key, column in self._columns()
         ]
         return [", ".join(row) for row in zip(*named, strict=True)]
@@ -141,11 +143,18 @@ class Slices:
 
     def _plain_by_key(self) -> list[list[str | None]]:
         """The value of each key as a text by itself, of every slice."""
-        return [[key.plain(value) for value in plain_values(column)] for _, key, column in self._columns()]
+        return [
+            [key.plain(value) for value in plain_values(column, key.label)]
+            for _, key, column in self._columns()
+        ]
 
 
-def plain_values(column: pl.Series) -> list[Any]:
-    """Values as Python objects whose text tells them apart, which those finer than a microsecond have not."""
+def plain_values(column: pl.Series, label: str) -> list[Any]:
+    """Values as Python objects whose text tells them apart, which those finer than a microsecond have not.
+
+    Raises:
+        DataError: a date or time is outside the years of the calendar; `label` names the column.
+    """
     if column.dtype == pl.Float32:
         column = column.cast(pl.String).cast(pl.Float64)
     elif column.dtype == pl.Duration:
@@ -153,7 +162,13 @@ def plain_values(column: pl.Series) -> list[Any]:
     elif column.dtype == pl.Time or getattr(column.dtype, "time_unit", None) == "ns":
         fine = (column.to_physical() % 1000 != 0).any()
         column = column.dt.to_string("iso").str.replace(" ", "T") if fine else column
-    return column.to_list()
+    try:
+        return column.to_list()
+    except (PanicException, ValueError, OverflowError) as error:
+        msg = f"column '{label}': a slice's {column.dtype.base_type()} is outside the years 1 to 9999"
+        raise DataError(
+            Problem(msg, ("slices",), "the column is damaged or has another unit of time")
+        ) from error
 
 
 def without_excluded(slices: Slices) -> tuple[Slices, list[Any]]:

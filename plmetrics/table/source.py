@@ -196,10 +196,10 @@ class Source:
     def _of(self, reader: Reader) -> Source:
         return replace(self, frame=reader.rows(), files=reader.files, reader=reader)
 
-    def check_rows(self, *, fill: bool = False) -> list[str]:
+    def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:
         """Look for what no scan tells of: rows of csv files with more or fewer fields than the header.
 
-        With `fill`, absent fields are null, and only warned of.
+        With `fill`, absent fields are null, and only warned of. With `ends` large files are looked at at their end.
 
         Raises:
             DataError: there are such rows.
@@ -207,7 +207,7 @@ class Source:
         if self.kind != csv.KIND:
             return []
         complaints = Complaints()
-        warnings = csv.check_rows(self.files, complaints, fill=fill)
+        warnings = csv.check_rows(self.files, complaints, fill=fill, ends=ends)
         complaints.settle()
         return warnings
 

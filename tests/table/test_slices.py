@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plmetrics.core.errors import DataError
 from plmetrics.core.results import SLICE_VALUES
 from plmetrics.table.slice_keys import SliceKey, bin_index
 from plmetrics.table.slices import Slices, SliceSet
@@ -157,3 +158,28 @@ def test_thousands_of_bins_are_searched_not_compared(dtype: type[pl.DataType]) -
     assert len(str(plan)) < 2000
     found = pl.DataFrame(rows).lazy().select(plan).collect().to_series()
     assert found.to_list() == np.searchsorted(edges, rows.to_numpy(), side="right").tolist()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "first_outside"),
+    [
+        (pl.Date(), 2_932_897),
+        (pl.Datetime("ms"), 2_932_897 * 86_400_000),
+        (pl.Datetime("us", "Asia/Tokyo"), (2_932_897 * 24 - 9) * 3_600_000_000),
+    ],
+)
+def test_times_outside_the_calendar_are_an_error_of_the_data(
+    dtype: pl.DataType, first_outside: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Such as those of a damaged file: `datetime` ends with the year 9999."""
+    whole = pl.Int32 if dtype == pl.Date() else pl.Int64
+    key = SliceKey("@d", "d", pl.col("d"), "column")
+    for number in (first_outside - 1, first_outside, 2**31 - 1 if dtype == pl.Date() else 2**62):
+        values = pl.DataFrame({"@d": pl.Series([0, number], dtype=whole).cast(dtype)})
+        made = Slices(SliceSet("set", (key,)), values)
+        if number < first_outside:
+            assert made.texts()[1].startswith("d=9999-12-31")
+            continue
+        with pytest.raises(DataError, match=r"column 'd': a slice's Date.* is outside the years 1 to 9999"):
+            made.texts()
+    capfd.readouterr()  # the panics of the largest

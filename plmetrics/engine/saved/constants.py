@@ -121,7 +121,7 @@ def _key(key: SliceKey, said: Mapping[str, Any], schema: pl.Schema) -> SliceKey:
         dtype = pl.String()
     values, excluded = (_series(said[name], dtype) for name in ("edges", "excluded"))
     number = top_index(key.expression, values, excluded)
-    edges = tuple(plain_values(values))
+    edges = tuple(plain_values(values, key.label))
     return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
 
 

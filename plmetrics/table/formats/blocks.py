@@ -22,8 +22,13 @@ _FEATHER_1 = b"FEA1"
 _FEATHER_1_FILE = "a Feather file of version 1; write it as version 2, which is an Arrow file"
 _CONTINUED = b"\xff\xff\xff\xff"
 _STREAM = "an Arrow stream, which has no footer; write it as an Arrow file"
-_DICTIONARIES_FIELD, _BATCHES_FIELD, _HEADER_FIELD, _LENGTH_FIELD = 2, 3, 2, 0
-_BLOCK = struct.Struct("<qi4xq")
+_DICTIONARIES_FIELD, _BATCHES_FIELD = 2, 3
+_KIND_FIELD, _HEADER_FIELD, _DATA_FIELD = 1, 2, 1
+_LENGTH_FIELD, _BUFFERS_FIELD, _COMPRESSION_FIELD, _CODEC_FIELD = 0, 2, 3, 0
+_DICTIONARY = 2
+_BLOCK, _BUFFER = struct.Struct("<qi4xq"), struct.Struct("<qq")
+_RATIOS = {0: 1 << 8, 1: 1 << 16}
+"""By codec (LZ4, Zstandard) more bytes than one compressed byte can stand for."""
 
 
 def batch_rows(file: BinaryIO) -> int:
@@ -43,8 +48,9 @@ def batch_rows(file: BinaryIO) -> int:
     file.seek(size - 10 - length)
     footer = file.read(length)
     try:
-        for block in _blocks(footer, _DICTIONARIES_FIELD):  # Polars panics where one leads out of the file
-            _check_block(*block, size)
+        for block in _blocks(footer, _DICTIONARIES_FIELD):
+            message, batch = _batch(file, *block, size)
+            _check_lengths(file, message, batch, block[0] + block[1], block[2])
         return sum(_rows(file, *block, size) for block in _blocks(footer, _BATCHES_FIELD))
     except (struct.error, IndexError):
         raise FooterError(DAMAGED) from None
@@ -76,15 +82,52 @@ def _check_block(offset: int, header: int, body: int, size: int) -> None:
 
 def _rows(file: BinaryIO, offset: int, header: int, body: int, size: int) -> int:
     """The rows of one record batch, from its header."""
+    message, batch = _batch(file, offset, header, body, size)
+    _check_lengths(file, message, batch, offset + header, body)
+    length = _field(message, batch, _LENGTH_FIELD)
+    return 0 if length is None else _number("<q", message, length)
+
+
+def _batch(file: BinaryIO, offset: int, header: int, body: int, size: int) -> tuple[bytes, int]:
+    """A header, and where the record batch in it starts, be it that of a dictionary."""
     _check_block(offset, header, body, size)
     file.seek(offset)
     message = file.read(header)
     message = message[8:] if message.startswith(_CONTINUED) else message[4:]
-    place = _field(message, _root(message), _HEADER_FIELD)
+    root = _root(message)
+    kind = _field(message, root, _KIND_FIELD)
+    batch = _table(message, root, _HEADER_FIELD)
+    if kind is not None and message[kind] == _DICTIONARY:
+        batch = _table(message, batch, _DATA_FIELD)
+    return message, batch
+
+
+def _check_lengths(file: BinaryIO, message: bytes, batch: int, start: int, body: int) -> None:
+    """See that compressed buffers do not claim more bytes than they can hold: the process would end for want of memory.
+
+    Raises:
+        IndexError: one does.
+    """
+    place, compression = (_field(message, batch, field) for field in (_BUFFERS_FIELD, _COMPRESSION_FIELD))
+    if place is None or compression is None:
+        return
+    codec = _field(message, compression + _number("<I", message, compression), _CODEC_FIELD)
+    most = _RATIOS.get(0 if codec is None else message[codec], 0)
+    first = place + _number("<I", message, place)
+    for index in range(_number("<I", message, first)):
+        offset, length = _BUFFER.unpack_from(message, first + 4 + index * _BUFFER.size)
+        _check_block(offset, length, 0, body)
+        if length:
+            file.seek(start + offset)
+            if _number("<q", file.read(8), 0) > most * length:
+                raise IndexError
+
+
+def _table(data: bytes, table: int, index: int) -> int:
+    place = _field(data, table, index)
     if place is None:
         raise IndexError
-    length = _field(message, place + _number("<I", message, place), _LENGTH_FIELD)
-    return 0 if length is None else _number("<q", message, length)
+    return place + _number("<I", data, place)
 
 
 def _root(data: bytes) -> int:

@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.table.files import listed, shown_path
 from plmetrics.table.formats.compressed import (
+    COMPRESSIONS,
     DAMAGED,
     UPSTREAM,
     CompressionError,
@@ -31,7 +32,7 @@ from plmetrics.table.formats.compressed import (
     open_text,
     with_compressions,
 )
-from plmetrics.table.formats.fields import UnevenRow, uneven_rows
+from plmetrics.table.formats.fields import LAST, UnevenRow, uneven_rows
 from plmetrics.table.formats.hive import FILE_PATH
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ NATIVE_PARTITIONS = False
 ENDINGS = with_compressions(".csv")
 
 _SMALL = 64 << 20
+_TAIL = 1 << 20
 _SAMPLED_ROWS = 1_000_000
 _FEWEST_ROWS = 1000
 _UNKNOWN = pl.Null()
@@ -103,45 +105,74 @@ def scan(
     return rows.rename(repeated) if repeated else rows
 
 
-def check_rows(files: Sequence[SourceFile], complaints: Complaints, *, fill: bool = False) -> list[str]:
+def check_rows(
+    files: Sequence[SourceFile], complaints: Complaints, *, fill: bool = False, ends: bool = False
+) -> list[str]:
     """Complain of rows with more or fewer fields than the header, of which Polars says nothing.
 
-    With `fill`, where the latter are filled up with nulls, these are warnings, which are returned.
+    With `fill`, where the latter are filled up with nulls, these are warnings, which are returned. With `ends` only the
+    last row of each file is looked at, and that of large compressed files is not, unless all rows are read in no time.
     """
     warnings = []
+    ends &= inferred_rows(files) is not None
     for file in files:
         with _complaining(file, complaints):
             names = len(next(_records(file), []))
-            with open_bytes(file.path) as stream:
-                uneven = uneven_rows(stream, names)
+            uneven, last = _last_row(file, names) if ends else _uneven_rows(file, names)
             if fill and uneven and all(row.fields is not None and row.fields < names for row in uneven):
                 warnings.append(
                     f"{shown_path(file.path)}: {_uneven(uneven, names)[0]}; those that are absent are null"
                 )
             elif uneven:
                 complaints.add(file.path, *_uneven(uneven, names))
-            elif not _ends_in_line(file):
+            elif last not in (b"\n", b"\r", b""):
                 warnings.append(f"{shown_path(file.path)}: {_NO_LINE_END}")
     return warnings
 
 
-def _ends_in_line(file: SourceFile) -> bool:
-    """Whether the last line of a file has its end; a compressed file that is cut off cannot be read at all."""
-    if not file.path.lower().endswith(KIND):
-        return True
+def _uneven_rows(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
+    """The rows with another number of fields, and the last byte."""
+    with open_bytes(file.path) as stream:
+        watched = _Watched(stream)
+        return uneven_rows(watched, names), watched.last
+
+
+class _Watched:
+    """A stream whose last byte is known at its end: one that is compressed cannot be read from there."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.last = b""
+
+    def read(self, size: int) -> bytes:
+        block = self._stream.read(size)
+        self.last = block[-1:] or self.last
+        return block
+
+
+def _last_row(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
+    """The same of the last row of a file, where it is known where that begins: there are no quotes around."""
+    if file.name.lower().endswith(COMPRESSIONS):
+        return [], b""
     with Path(file.path).open("rb") as stream:
-        stream.seek(-1, os.SEEK_END)
-        return stream.read(1) in (b"\n", b"\r")
+        stream.seek(-min(file.size, _TAIL), os.SEEK_END)
+        tail = stream.read()
+    start = tail.rstrip(b"\r\n").rfind(b"\n") + 1
+    if start == 0 or b'"' in tail:
+        return [], tail[-1:]
+    fields = tail[start:].count(b",") + 1
+    return [UnevenRow(LAST, fields)] * int(fields != names), tail[-1:]
 
 
 def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
     """What is wrong with the first of some rows, how many more there are, and what to do."""
     first, more = rows[0], len(rows) - 1
+    place = "the last line" if first.line == LAST else f"line {first.line:,}"
     if first.fields is None:
-        return f"line {first.line:,} opens a quote that is never closed", UPSTREAM
+        return f"{place} opens a quote that is never closed", UPSTREAM
     fields = "1 field" if first.fields == 1 else f"{first.fields:,} fields"
     rest = f" (and {more:,} more {'row' if more == 1 else 'rows'})" if more else ""
-    message = f"line {first.line:,} has {fields}, but the header names {names:,}{rest}"
+    message = f"{place} has {fields}, but the header names {names:,}{rest}"
     return message, _CUT_OFF if first.fields < names else "quote values that contain commas"
 
 

@@ -9,7 +9,7 @@ import csv
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -26,15 +26,25 @@ _LONGEST_ROW = 1 << 28
 _SEPARATOR, _LINE_END, _QUOTE = (ord(mark) for mark in ',\n"')
 
 
+LAST = 0
+
+
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many bytes, none at the end."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnevenRow:
-    """A row and its number of fields, None where a quote is not closed; lines count from 1."""
+    """A row and its number of fields, None where a quote is not closed; lines count from 1, `LAST` is not counted."""
 
     line: int
     fields: int | None
 
 
-def uneven_rows(stream: IO[bytes], fields: int) -> list[UnevenRow]:
+def uneven_rows(stream: Readable, fields: int) -> list[UnevenRow]:
     """The rows of a file with another number of fields; not of its whole rest, where a quote is not closed."""
     uneven: list[UnevenRow] = []
     waiting: deque[Future[tuple[int, list[UnevenRow]]]] = deque()
@@ -57,7 +67,7 @@ def uneven_rows(stream: IO[bytes], fields: int) -> list[UnevenRow]:
     return uneven
 
 
-def _pieces(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+def _pieces(stream: Readable) -> Iterator[tuple[bytes, int]]:
     """A file in pieces: bytes, and how many of them are whole rows. The last row may end within quotes."""
     rest = b""
     while block := stream.read(max(_PIECE, len(rest))):

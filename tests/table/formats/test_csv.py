@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import gzip
 import math
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from plmetrics.core.errors import DataError, EnvironmentFault
@@ -23,6 +25,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write(**texts: str | bytes) -> None:
     for name, text in texts.items():
         Path(f"{name}.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def compressed(text: bytes, name: str) -> bytes:
+    if name.endswith(".gz"):
+        return gzip.compress(text)
+    return pa.compress(text, codec="zstd", asbytes=True) if name.endswith(".zst") else text
 
 
 def refused() -> str:
@@ -178,11 +186,38 @@ def test_repeated_names_are_told_apart(root):
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_a_last_line_without_its_end_may_be_cut_off(root, end):
-    (root / "a.csv").write_bytes(f"y,g\n1,north\n0,sou{end}".encode())
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.csv.zst"])
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_last_line_without_its_end_may_be_cut_off(root, name, end, ends):
+    """Also where it was compressed afterwards."""
+    (root / name).write_bytes(compressed(f"y,g\n1,north\n0,sou{end}".encode(), name))
     (root / "b.csv").write_bytes(b"y,g\n1,north\n")
-    warnings = open_source("*.csv").check_rows()
+    warnings = open_source([name, "b.csv"]).check_rows(ends=ends)
     assert len(warnings) == (end == "")
     assert all(
-        warning.startswith("a.csv: the last line does not end in a line break") for warning in warnings
+        warning.startswith(f"{name}: the last line does not end in a line break") for warning in warnings
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1,a,2\n0,b", "the last line has 2 fields, but the header names 3"),
+        ("1,a,2\n0,b,3,4\n", "the last line has 4 fields, but the header names 3"),
+        ("1,a\n0,b,3\n", None),
+        ('1,a,2\n0,"b', None),
+        ('1,a,2\n0,"b,c",3\n', None),
+    ],
+    ids=["cut", "more", "not the last", "an open quote", "a quote"],
+)
+def test_of_large_files_the_end_is_looked_at(root, monkeypatch, text, told):
+    monkeypatch.setattr(csv, "_SMALL", 10)
+    monkeypatch.setattr(csv, "_TAIL", 30)
+    write(a="y,g,z\n" + "1,a,0\n" * 100 + text)
+    (root / "b.csv.gz").write_bytes(compressed(b"y,g,z\n1,a,0\n0,b", "b.csv.gz"))
+    source = open_source(["b.csv.gz", "a.csv"])
+    if told is None:
+        assert source.check_rows(ends=True) in ([], [f"a.csv: {csv._NO_LINE_END}"])
+        return
+    with pytest.raises(DataError, match=rf"^a\.csv: {told}\n"):
+        source.check_rows(ends=True)

@@ -111,6 +111,21 @@ def test_places_that_lead_out_of_the_file_are_survived(root):
     assert refusals >= 4, ends
 
 
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+@pytest.mark.parametrize(("dtype", "width"), [(pl.Int64, 8), (pl.Categorical, 16)])
+def test_compressed_values_that_claim_more_bytes_than_they_can_hold(root, compression, dtype, width):
+    """Of batches and of dictionaries: Polars takes the memory before it looks, and ends the process without it."""
+    texts = [f"{number:05}" for number in range(2000)]
+    values = pl.Series("v", range(2000) if dtype == pl.Int64 else texts, dtype=dtype)
+    values.to_frame().write_ipc("a.arrow", compression=compression)
+    assert open_source("a.arrow").frame.collect().to_series().equals(values)
+    whole = (root / "a.arrow").read_bytes()
+    claim = (width * 2000).to_bytes(8, "little")
+    assert claim in whole
+    (root / "a.arrow").write_bytes(whole.replace(claim, (10**17).to_bytes(8, "little")))
+    assert refused() == f"a.arrow: truncated or not an Arrow file{UPSTREAM}"
+
+
 def test_a_stream_is_not_a_file():
     ROWS.write_ipc_stream("a.arrow")
     assert refused() == "a.arrow: an Arrow stream, which has no footer; write it as an Arrow file"
