@@ -17,7 +17,7 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.budget import refuse_to_hold
 from plmetrics.engine.ranked import QueryRows, codes_of
 from plmetrics.engine.second_look import bad_values
-from plmetrics.states.queries import QUERY, UNJUDGED, query_column
+from plmetrics.states.queries import QUERY, query_column
 from plmetrics.table.predicted import Predicted, score_column
 from plmetrics.table.roles import (
     LABEL,
@@ -57,11 +57,9 @@ def by_query(request: Request) -> Request:
     columns[LABEL] = pl.zeros(queries, dtype=pl.Float64, eager=True)
     for model, score in _equal_models(values).items():
         columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
-    unjudged = _unjudged(request, found)
     for model, of_key in values.items():
-        columns[query_column(model, UNJUDGED)] = unjudged
         for key, numbers in of_key.items():
-            columns[query_column(model, key)] = _with_nulls(np.where(unjudged, np.nan, numbers))
+            columns[query_column(model, key)] = _with_nulls(numbers)
     return replace(rebound(request, pl.DataFrame(columns)), pairs_read=found.read)
 
 
@@ -236,17 +234,6 @@ def _values(request: Request, found: _Found) -> dict[str, dict[str, Array]]:
             )
         out[model] = shared.values(frame[score_column(model)], tuple(wanted.values()))
     return out
-
-
-def _unjudged(request: Request, found: _Found) -> pl.Series:
-    """Which queries the judgements lack: they take no part, as in trec_eval."""
-    queries = found.frame[plain_column(_query(request))].gather(found.first_rows)
-    unjudged = request.source.unjudged
-    return (
-        queries.is_in(unjudged.implode())
-        if len(unjudged)
-        else pl.zeros(len(queries), dtype=pl.Boolean, eager=True)
-    )
 
 
 def _absent(request: Request, found: _Found) -> dict[str, NDArray[np.bool_]]:

@@ -25,9 +25,6 @@ Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 QUERY = "@query|"
-UNJUDGED = "unjudged"
-"""Whether a query is absent from the judgements, where these are a table of their own."""
-
 EVERY_RANK = np.iinfo(np.int64).max // 4
 """The cut that cuts nothing."""
 

@@ -140,7 +140,7 @@ class Source:
     `kind` is the format, or `frame`; `files` is empty for a frame; `rows` is known where footers or a
     DataFrame tell it, else None. `not_retrieved` says what a score that is null means in a ranking: that it is bad, or
     that the model did not retrieve the row; a query of which it retrieved nothing then has "no_part" or counts "zero".
-    `unjudged` are the queries of a ranking that its judgements lack.
+    `unjudged` is the number of queries of a ranking that its judgements lack, and which are left out.
     `conflicts` are columns that a change of its form left out, since its rows disagree: plans of an example.
     """
 
@@ -151,7 +151,7 @@ class Source:
     rows: int | None
     reader: Reader | None = field(default=None, repr=False, compare=False)
     not_retrieved: NotRetrieved = "refused"
-    unjudged: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String), repr=False, compare=False)
+    unjudged: int = 0
     conflicts: Mapping[str, pl.LazyFrame] = field(default_factory=dict, repr=False, compare=False)
 
     def with_row_key(self) -> pl.LazyFrame:
@@ -197,13 +197,16 @@ class Source:
         return replace(self, frame=reader.rows(), files=reader.files, reader=reader)
 
     def check_rows(self, *, fill: bool = False, ends: bool = False) -> list[str]:
-        """Look for what no scan tells of: rows of csv files with more or fewer fields than the header.
+        """Tell what no scan does: rows of csv files with more or fewer fields than the header, queries left out.
 
         With `fill`, absent fields are null, and only warned of. With `ends` large files are looked at at their end.
 
         Raises:
             DataError: there are such rows.
         """
+        if self.unjudged:
+            word, verb = ("query", "is") if self.unjudged == 1 else ("queries", "are")
+            return [f"{self.unjudged:,} {word} of the runs without judgements {verb} left out"]
         if self.kind != csv.KIND:
             return []
         complaints = Complaints()

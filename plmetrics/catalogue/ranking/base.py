@@ -9,7 +9,7 @@ import numpy as np
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.core import ops
-from plmetrics.states.queries import EVERY_RANK, UNJUDGED, QueryValue, query_column
+from plmetrics.states.queries import EVERY_RANK, QueryValue, query_column
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
@@ -113,7 +113,6 @@ class QueryMetric(Metric):
             "taking": Atom(f"taking|{own}", lambda rows: _of(rows, own).is_not_null(), counts=True),
             "empty_queries": _counted(f"empty|{relevant}", lambda rows: _of(rows, relevant) == 0),
             "absent_queries": _counted(f"absent|{relevant}", lambda rows: _of(rows, relevant).is_null()),
-            "unjudged_queries": _counted(UNJUDGED, lambda rows: _of(rows, UNJUDGED)),
         }
 
     def finalise(self, state: Any) -> Any:
@@ -129,19 +128,14 @@ class QueryMetric(Metric):
         return (state.taking,)
 
     def remark(self, state: Any) -> Any:
-        """The queries without a relevant row, and what became of them; those without results, or judgements."""
+        """The queries without a relevant row, and what became of them; those without results."""
         what = {"skip": "left out", "zero": "counted as 0", "one": "counted as 1"}[self._empty]
-        empty, absent, unjudged = (
-            np.atleast_1d(counts).astype(int)
-            for counts in (state.empty_queries, state.absent_queries, state.unjudged_queries)
+        empty, absent = (
+            np.atleast_1d(counts).astype(int) for counts in (state.empty_queries, state.absent_queries)
         )
         notes = [
-            [
-                _queries(one, "a relevant row", what),
-                _queries(two, "results", "left out"),
-                _queries(three, "judgements", "left out"),
-            ]
-            for one, two, three in np.stack([empty, absent - unjudged, unjudged], axis=1).tolist()
+            [_queries(one, "a relevant row", what), _queries(two, "results", "left out")]
+            for one, two in np.stack([empty, absent], axis=1).tolist()
         ]
         return np.array(["; ".join(filter(None, note)) or None for note in notes], dtype=object)
 

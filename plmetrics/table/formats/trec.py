@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.table.faults import unchanged
-from plmetrics.table.files import Complaints, SourceFile, absolute, stamp_of
+from plmetrics.table.files import Complaints, SourceFile, absolute, shown_path, stamp_of
 from plmetrics.table.formats.compressed import CompressionError, open_text
 
 if TYPE_CHECKING:
@@ -35,9 +35,10 @@ _SHOWN = 80
 
 def read_trec(
     qrels: str | Path, runs: Mapping[str, str | Path], base: Path, *, complete: bool = False
-) -> tuple[pl.DataFrame, pl.Series, tuple[SourceFile, ...]]:
-    """The table of a file of judgements and some runs, the queries without judgements, and the files themselves.
+) -> tuple[pl.DataFrame, int, tuple[SourceFile, ...]]:
+    """The table of a file of judgements and some runs, and the files themselves.
 
+    Queries of a run that have no judgements are left out, as trec_eval does; the number of these is given as well.
     Columns are `query`, `document`, `relevance` and one of scores per run, null for what it did not retrieve.
 
     Args:
@@ -48,7 +49,8 @@ def read_trec(
 
     Raises:
         ConfigError: a run has the name of another column.
-        DataError: files are absent, empty, have malformed lines or the same query and document twice.
+        DataError: files are absent, empty, have malformed lines or the same query and document twice, or no query of a
+            run has judgements.
         EnvironmentFault: files may not be read.
     """
     for name in runs:
@@ -64,8 +66,12 @@ def read_trec(
     }
     complaints.settle()
     table = _joined(judged.with_columns(pl.col(RELEVANCE).clip(0)), scored, complete=complete)
-    unjudged = table.select(QUERY).unique().join(judged, on=QUERY, how="anti")[QUERY]
-    return table, unjudged, tuple(files)
+    judgements = table.join(judged, on=QUERY, how="semi")
+    if judgements.is_empty():
+        runs_asked = "the run" if len(runs) == 1 else "a run"
+        msg = f"{shown_path(files[0].path)} has judgements of no query of {runs_asked}"
+        raise DataError(Problem(msg, ("data", "trec"), "see that both call the queries alike"))
+    return judgements, table[QUERY].n_unique() - judgements[QUERY].n_unique(), tuple(files)
 
 
 def _joined(judged: pl.DataFrame, runs: Mapping[str, pl.DataFrame], *, complete: bool) -> pl.DataFrame:

@@ -33,6 +33,19 @@ def test_judged_and_retrieved_documents_are_joined(tmp_path: Path) -> None:
     ]
 
 
+def test_queries_that_the_judgements_lack_are_left_out_and_counted(tmp_path: Path) -> None:
+    run = f"{RUN}8 Q0 a 1 1 x\n9 Q0 a 1 1 x\n9 Q0 b 1 2 x\n"
+    for more in ({}, {"complete": True}):
+        assert {query for query, *_ in rows(tmp_path, run, **more)} == {"1", "2", *("3" for _ in more)}
+    source = open_source({"trec": {"qrels": "qrels", "run": "score"}}, tmp_path)
+    assert source.check_rows() == ["2 queries of the runs without judgements are left out"]
+
+
+def test_judgements_of_other_queries(tmp_path: Path) -> None:
+    with pytest.raises(plm.DataError, match="qrels has judgements of no query of the run\n    see that both"):
+        rows(tmp_path, "q1 Q0 a 1 1 x\n")
+
+
 def test_complete_brings_judged_queries_without_results(tmp_path: Path) -> None:
     assert rows(tmp_path, complete=True)[-1] == ("3", "c", 1.0, None)
 
