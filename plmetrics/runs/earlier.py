@@ -126,7 +126,9 @@ def complete_runs(home: Path, warnings: list[str]) -> Iterator[StoredRun]:
         warnings: takes what does not count, as it is come by.
     """
     latest = datetime.now(UTC) + _CLOCKS
-    for ended, folder, run in _last_first(home):
+    for ended, folder, run in _last_first(
+        home.resolve()
+    ):  # words about a folder are the same however it is named
         if isinstance(run, RunFault):
             warnings.append(_unread(run))
         elif ended > latest:

@@ -17,6 +17,7 @@ from plmetrics.runs.folder import LATEST, RECORD, check_name, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
 from plmetrics.runs.shapes import POINTER, Shape, misfit
 from plmetrics.runs.shapes import RECORD as RECORD_SHAPE
+from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,11 +64,13 @@ class StoredRun:
             # Records of earlier versions have no hash.
             expected = self.record.get("tables", {}).get(name, {}).get("sha256")
             if expected is not None and hashlib.sha256(content).hexdigest() != expected:
-                raise RunFault(Problem(f"{path} is damaged: it does not fit its hash in {RECORD}"))
+                raise RunFault(
+                    Problem(f"{shown_path(path)} is damaged: it does not fit its hash in {RECORD}")
+                )
             return pl.read_parquet(io.BytesIO(content))
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = str(error).strip().split("\n")[0]
-            raise RunFault(Problem(f"{path} cannot be read: {reason}")) from error
+            raise RunFault(Problem(f"{shown_path(path)} cannot be read: {reason}")) from error
 
     def results(self) -> StoredResult:
         """All tables, in the columns of this version.
@@ -89,7 +92,7 @@ class StoredRun:
             stored = self.table(name)
             missing = [column for column in schema if column not in stored.columns]
             if _KEYS & set(missing):
-                message = f"{self.folder / table_file(name)} has no column '{missing[0]}'"
+                message = f"{shown_path(self.folder / table_file(name))} has no column '{missing[0]}'"
                 raise RunFault(Problem(message, hint="run the suite again with this version"))
             if missing:
                 notes.append(f"{self.run_id}: the table {name} has no {', '.join(missing)} (another version)")
@@ -162,7 +165,7 @@ def read_run(path: Path) -> StoredRun:
     for name, facts in record.get("tables", {}).items():
         table = folder / table_file(name)
         if not table.is_file() or table.stat().st_size != facts["bytes"]:
-            raise RunFault(Problem(f"{table} is absent or not as it was written"))
+            raise RunFault(Problem(f"{shown_path(table)} is absent or not as it was written"))
     return StoredRun(folder, record)
 
 
@@ -174,12 +177,12 @@ def read_record(folder: Path) -> dict[str, Any]:
     """
     record = _json(folder / RECORD)
     if record.get("status") not in ("complete", "failed") or folder.name.endswith(".partial"):
-        raise RunFault(Problem(f"{folder} is not a run that has ended", hint=_UNFINISHED))
+        raise RunFault(Problem(f"{shown_path(folder)} is not a run that has ended", hint=_UNFINISHED))
     _check(folder / RECORD, record, RECORD_SHAPE)
     try:
         ended_at(record)
     except (ValueError, OverflowError) as error:
-        msg = f"{folder / RECORD} is not as plmetrics writes it: finished is no time"
+        msg = f"{shown_path(folder / RECORD)} is not as plmetrics writes it: finished is no time"
         raise RunFault(Problem(msg)) from error
     return record
 
@@ -209,7 +212,7 @@ def _pointed(pointer: Path) -> Path:
 def _check(path: Path, content: Mapping[str, Any], shape: Shape) -> None:
     words = misfit(content, shape)
     if words is not None:
-        raise RunFault(Problem(f"{path} is not as plmetrics writes it: {words[:_SHOWN]}"))
+        raise RunFault(Problem(f"{shown_path(path)} is not as plmetrics writes it: {words[:_SHOWN]}"))
 
 
 def _failed(run: StoredRun) -> RunFault:
@@ -246,7 +249,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RunFault(Problem(f"{path} cannot be read: {error}")) from error
+        raise RunFault(Problem(f"{shown_path(path)} cannot be read: {error}")) from error
     if not isinstance(content, dict):
-        raise RunFault(Problem(f"{path} is not a record of a run"))
+        raise RunFault(Problem(f"{shown_path(path)} is not a record of a run"))
     return content
