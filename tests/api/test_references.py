@@ -121,20 +121,18 @@ def test_a_damaged_reference_is_passed_over_with_a_warning(tmp_path: Path) -> No
 def test_a_damaged_run_is_said_once_whatever_path_leads_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reference by its path from elsewhere, the history by that of the suite's own runs."""
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
-    suite = tmp_path / "s.yaml"
+    """The reference by its path as the suite has it, the history by that of the suite's own runs."""
+    monkeypatch.chdir(tmp_path)
+    suite = Path("s.yaml")
     gates = [{"metric": "accuracy", "at_least": 0.1, "consecutive": 3}]
     suite.write_text(yaml.safe_dump(SUITE | {"compare": {"run": "runs/nightly"}, "gates": gates}))
     folders = []
     for right in (20, 19, 18):
         write_day(tmp_path, right)
-        result = plm.run("../s.yaml", output=tmp_path / "runs")
+        result = plm.run(suite)
         folders.append(result.folder)
         if right == 19:
-            (result.folder / "run.json").write_text("[]")
+            (result.folder / "metrics.parquet").unlink()
     assert [text for text in result.record["warnings"] if "does not count" in text] == [
-        f"an earlier run does not count: {folders[1].resolve() / 'run.json'} is not a record of a run"
+        f"an earlier run does not count: runs/nightly/{folders[1].name}/metrics.parquet is absent or not as it was written"
     ]
