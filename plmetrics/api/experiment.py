@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
 from plmetrics.core.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -105,9 +106,13 @@ def readout(
     asked = Experiment(outcomes, arm, control, _slice_sets(by), unit, missing, ranks, reproducible)
     source = open_source(data)
     with reading(source):
-        source.check_rows(fill=missing == "drop")
+        words = source.check_rows(fill=missing == "drop")
         measured = measure(source, asked)
-    return readout_table(measured, replace(plan, shares=_planned(shares, measured)))
+    table = readout_table(measured, replace(plan, shares=_planned(shares, measured)))
+    wrong = table.filter(status="sample_ratio_mismatch")
+    for text in (*words, *(f"sample ratio mismatch: {note}" for note in wrong["note"])):
+        warnings.warn(text, PlmetricsWarning, stacklevel=2)
+    return table
 
 
 def _names(given: str | Sequence[str], role: str) -> tuple[str, ...]:

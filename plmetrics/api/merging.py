@@ -100,8 +100,15 @@ def _each(states: Sequence[State | str | Path]) -> Iterator[State | Path]:
     for one in states:
         if isinstance(one, State):
             yield one
-        else:
+        elif isinstance(one, (str, Path)):
             yield from state_files([Path(one)])
+        else:
+            msg = f"a state is a plm.State, a file or a folder of such files, not a {type(one).__name__}"
+            raise ConfigError(
+                Problem(
+                    msg, hint="several are written one after another: plm.merge(a, b), plm.merge(*states)"
+                )
+            )
 
 
 def _published(

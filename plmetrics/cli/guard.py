@@ -64,6 +64,20 @@ def guarded(*, debug: bool = False) -> Iterator[None]:
             raise typer.Exit(failure.exit_code) from None
 
 
+@contextmanager
+def caught_warnings() -> Iterator[list[str]]:
+    """A list that holds, in the end, the words of our warnings: for entry points that return a table alone."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PlmetricsWarning)
+        yield texts
+    for one in caught:
+        if issubclass(one.category, PlmetricsWarning):
+            texts.append(str(one.message))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+
 def block(failure: Failure, *, color: bool = False) -> str:
     """The failure as text: its title, then each problem with its place and its hint."""
     if failure.exit_code == INTERRUPTED:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from plmetrics.cli import readout_options as options
 from plmetrics.cli.console import say, wants_color, width, write_result
-from plmetrics.cli.guard import UsageError, guarded, usage
+from plmetrics.cli.guard import UsageError, caught_warnings, guarded, usage
 from plmetrics.cli.options import Debug, Format
 from plmetrics.cli.progress import Progress
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
     import polars as pl
+
+_MISMATCH = "sample ratio mismatch"
 
 
 def readout(
@@ -42,8 +44,9 @@ def readout(
     """
     with guarded(debug=debug):
         from plmetrics import api
+        from plmetrics.report.layout import printable
 
-        with usage(), Progress(sys.stderr) as progress:
+        with usage(), Progress(sys.stderr) as progress, caught_warnings() as words:
             progress("read the experiment")
             table = api.readout(
                 data,
@@ -63,7 +66,9 @@ def readout(
                 reproducible=reproducible,
             )
         write_result(_shown(table, form))
-        _warn(table, form)
+        for text in words:
+            if form is not Format.text or not text.startswith(_MISMATCH):  # the report begins with it
+                say(printable(f"warning: {text}"))
 
 
 def _shown(table: pl.DataFrame, form: Format) -> str:
@@ -75,14 +80,6 @@ def _shown(table: pl.DataFrame, form: Format) -> str:
         case Format.csv:
             return readout_csv(table)
     return readout_text(table, width(), color=wants_color(sys.stdout))
-
-
-def _warn(table: pl.DataFrame, form: Format) -> None:
-    from plmetrics.report.layout import printable
-
-    wrong = table.filter(status="sample_ratio_mismatch")
-    if wrong.height and form is not Format.text:
-        say(printable(f"warning: sample ratio mismatch: {wrong['note'].item()}"))
 
 
 def _shares(texts: list[str] | None) -> dict[str, float] | None:

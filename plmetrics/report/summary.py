@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.results import TABLES, ResultTables, first_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.runs.outcome import Outcome
 
 
@@ -19,8 +18,8 @@ class Summary(ResultTables):
 
     `directions` are those of the metrics, in suite order, by canonical text; `totals` are those that grow with the
     number of rows, so that slices of different sizes are not compared by them; `rows` is the record's entry of
-    that name, `searched` that of `find_slices` and `references` that of earlier runs; `place` is the run folder
-    as it should be shown.
+    that name, `searched` that of `find_slices` and `references` that of earlier runs; `tests` are the names of those
+    that were asked for; `place` is the run folder as it should be shown.
     """
 
     name: str
@@ -32,6 +31,7 @@ class Summary(ResultTables):
     references: Mapping[str, Any] = field(default_factory=dict)
     level: float | None = None
     correction: str | None = None
+    tests: frozenset[str] = frozenset()
     place: str | None = None
 
 
@@ -50,6 +50,13 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         references=result.record.get("references", {}),
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,
+        tests=_tests(suite.compare),
         place=place,
         **tables,
     )
+
+
+def _tests(compare: Any) -> frozenset[str]:
+    """The names of the tests that were asked for; a record has each as a mapping."""
+    asked = compare.tests if compare else ()
+    return frozenset(test["test"] if isinstance(test, Mapping) else test.test for test in asked)

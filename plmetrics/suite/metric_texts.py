@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.custom import Custom
+from plmetrics.catalogue.derived import AcrossSlices, Derived
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.parameters import ParameterError, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, ThresholdRule, read_rule
@@ -19,7 +20,7 @@ from plmetrics.suite.findings import shown
 from plmetrics.suite.slice_sets import check_predicate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.findings import Findings
@@ -125,8 +126,11 @@ class MetricReader:
     def read(self, value: Any, path: SuitePath) -> Metric | None:
         """One metric; None, with the problem noted, if there is no such metric."""
         if isinstance(value, Metric):
-            if self._task and value.task != self._task:
-                msg = f"'{value.text}' is a metric of task '{value.task}', not of '{self._task}'"
+            stranger = next(
+                (one for one in _with_parts(value) if one.task != (self._task or value.task)), None
+            )
+            if stranger is not None:
+                msg = f"'{stranger.text}' is a metric of task '{stranger.task}', not of '{self._task or value.task}'"
                 self._found.add(msg, path)
             elif type(value) not in registry.classes(value.task):
                 _check_class(value, path, self._found)
@@ -219,6 +223,14 @@ class MetricReader:
         if rule.select_on is not None:
             check_predicate(rule.select_on, path, self._found)
         return rule
+
+
+def _with_parts(metric: Metric) -> Iterator[Metric]:
+    """A metric and those that it is made of."""
+    yield metric
+    if isinstance(metric, (AcrossSlices, Derived)):
+        for part in metric.parts():
+            yield from _with_parts(part)
 
 
 def _check_class(metric: Metric, path: SuitePath, found: Findings) -> None:

@@ -133,6 +133,6 @@ def test_a_damaged_run_is_said_once_whatever_path_leads_to_it(
         folders.append(result.folder)
         if right == 19:
             (result.folder / "metrics.parquet").unlink()
-    assert [text for text in result.record["warnings"] if "does not count" in text] == [
-        f"an earlier run does not count: runs/nightly/{folders[1].name}/metrics.parquet is absent or not as it was written"
-    ]
+    damaged = f"runs/nightly/{folders[1].name}/metrics.parquet is absent or not as it was written"
+    told = [text for text in result.record["warnings"] if "does not count" in text]
+    assert told == [f"an earlier run does not count: {damaged}"]

@@ -157,6 +157,12 @@ def test_few_units_and_many_add(folder: Path, rows: int, units: int, unit: str |
     assert_same(merged, plm.run(file, output=folder / "runs"))
 
 
+@pytest.mark.parametrize("given", [["a.state", "b.state"], ("a.state",), {"a": 1}, 7, None])
+def test_what_is_no_state_is_refused_with_the_way_to_write_it(given: Any) -> None:
+    with pytest.raises(plm.ConfigError, match=rf"not a {type(given).__name__}\n.*plm\.merge\(\*states\)"):
+        plm.merge(given)
+
+
 def test_months_merge_as_their_days_do(folder: Path) -> None:
     table = customers(6000, 3000)
     files = written_parts(folder, table, np.arange(6000) // 1000, 6)

@@ -45,3 +45,15 @@ def test_the_command_line_prints_them_and_issues_none(suite, capsys):
         get_command(app)(["run", str(suite)], prog_name="plmetrics")
     assert stopped.value.code == 0
     assert capsys.readouterr().err.count("warning: ") == 1
+
+
+def test_the_readout_of_an_experiment_issues_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{index % 2},{'A' if index % 3 else 'B'}\n" for index in range(900)).rstrip()
+    (tmp_path / "t.csv").write_text(f"bought,arm\n{rows}")
+    with pytest.warns(plm.PlmetricsWarning) as caught:
+        plm.readout("t.csv", outcome="bought", arm="arm", control="A")
+    cut, ratio = (str(one.message) for one in caught)
+    assert cut.startswith("t.csv: the last line does not end in a line break")
+    assert ratio.startswith("sample ratio mismatch: do not trust the rest: A 600 of 450, B 300 of 450")
+    assert {one.filename for one in caught} == {__file__}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -17,7 +19,7 @@ TABLE = pl.DataFrame(
 )
 
 
-def shown(tests: list, width: int = 100) -> list[str]:
+def shown(tests: list, width: int = 100, **options: Any) -> list[str]:
     result = plm.evaluate(
         TABLE,
         label="y",
@@ -25,6 +27,7 @@ def shown(tests: list, width: int = 100) -> list[str]:
         metrics=["roc_auc", "accuracy"],
         slices=["part"],
         compare={"baseline": "a", "tests": tests},
+        **options,
     )
     lines = render(summarise(result), width).splitlines()
     assert all(len(line) <= width for line in lines)
@@ -51,6 +54,13 @@ def test_a_line_a_test_of_all_rows_and_one_for_slices() -> None:
 
 def test_no_section_without_tests() -> None:
     assert shown([]) == []
+
+
+@pytest.mark.parametrize("tests", [[], ["mcnemar"], ["delong"]])
+def test_delongs_test_is_among_them_where_it_was_asked_for(tests: list[str]) -> None:
+    """With his intervals it stands for the usual test of two areas, too."""
+    lines = shown(tests, uncertainty={"methods": ["delong"], "replicates": 20})
+    assert [line.split()[0] for line in lines[2:] if "against" in line] == tests
 
 
 @pytest.mark.parametrize("width", [40, 60])

@@ -177,3 +177,14 @@ def test_any_arguments_are_a_suite_or_a_config_error(arguments: dict[str, Any]) 
         assert error.problems  # noqa: PT017
     else:
         assert made.models
+
+
+def test_metrics_within_metrics_are_of_the_same_task() -> None:
+    error, disparity = (
+        metric_from_text("regression", "mae"),
+        metric_from_text("binary", "disparity(recall, by=r)"),
+    )
+    within = type(disparity)(metric=error, slice_set="r")  # type: ignore[call-arg]
+    for metric in (error, within, {"disparity": {"metric": error, "by": "r"}}):
+        (problem,) = problems(metrics=[metric], slices={"r": "r"})
+        assert problem.message == "'mae' is a metric of task 'regression', not of 'binary'"

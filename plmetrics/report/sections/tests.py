@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.inference.tables import TESTS
+from plmetrics.inference.tables import DELONG, TESTS
 from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
 from plmetrics.report.numbers import count, estimate, p_value, plural
 from plmetrics.report.sections.overall import metric_label
@@ -30,9 +30,11 @@ _COLUMNS = [
 
 def tests(summary: Summary, width: int) -> list[Text]:
     """A line a test of all rows or of all models together, and one for those of slices."""
-    frame = summary.comparisons.filter(
-        ~pl.col("test").is_in(list(TESTS.values())), pl.col("contrast") != "run"
-    )
+    usual = [
+        *TESTS.values(),
+        *({DELONG} - summary.tests),
+    ]  # DeLong's stands for the usual one, with his intervals
+    frame = summary.comparisons.filter(~pl.col("test").is_in(usual), pl.col("contrast") != "run")
     if frame.is_empty():
         return []
     together = (pl.col("slice_set") == "overall") | (pl.col("contrast") == "models")
