@@ -32,9 +32,11 @@ Invoke = Callable[..., Outcome]
 
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Invoke:
-    """Run the command line in this process, which has no terminal."""
+    """Run the command line in this process, which has no terminal, and no progress however slow the machine is."""
+    from plmetrics.cli import progress
     from plmetrics.cli.app import main
 
+    monkeypatch.setattr(progress, "_FIRST", float("inf"))
     monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*arguments: str) -> Outcome:
