@@ -29,7 +29,7 @@ def is_mean(metric: Metric) -> bool:
     """
     if metric.family != "sums" or metric.additive:
         return False
-    one, other = _state(metric, 1), _state(metric, 2)
+    one, other = any_state(metric, 1), any_state(metric, 2)
     both = {name: one[name] + other[name] for name in one}
     with np.errstate(all="ignore"):
         masses = [metric.denominators(View(state)) for state in (one, other, both)]
@@ -44,13 +44,13 @@ def is_mean(metric: Metric) -> bool:
 
 def is_weighed_by_rows(metric: Metric) -> bool:
     """Whether the denominator of a mean is the weight of its rows."""
-    state = _state(metric, 1)
+    state = any_state(metric, 1)
     return bool(
         np.allclose(np.asarray(metric.denominators(View(state))[0]), state["weight"], rtol=_TOLERANCE)
     )
 
 
-def _state(metric: Metric, seed: int) -> dict[str, NDArray[np.float64]]:
+def any_state(metric: Metric, seed: int = 1) -> dict[str, NDArray[np.float64]]:
     """Any state: masses that add up to the weight, and sums of any size."""
     drawn = np.random.default_rng(seed)
     positives, negatives = drawn.uniform(1, 2, _STATES), drawn.uniform(1, 2, _STATES)

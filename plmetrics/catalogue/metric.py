@@ -191,7 +191,8 @@ class Metric:
     def standard_error(self, *, weighted: bool) -> Metric | None:  # noqa: ARG002
         """The metric of this one's standard error where rows are independent, from its own sums over all rows.
 
-        None, where only blocks of rows say it. `weighted` is whether rows have weights. Family sums only.
+        None, where nothing but its row values says it. Its denominators are effective numbers of rows. `weighted` is
+        whether rows have weights. Family sums only.
         """
         return None
 

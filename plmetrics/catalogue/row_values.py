@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.sums import View, as_tuple
+from plmetrics.states.sums import Atom, View, as_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,11 +37,18 @@ def row_value(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
     if len(summed) != 1 or isinstance(summed[0], tuple):
         return None
     total, unit = summed[0], _unit(metric)
-    members = [part for name in _MEMBERS if (part := atoms.get(name)) is not None]
-    if not members:
+    named = member_of(metric)
+    if named is None:
         return total.build if unit == 1.0 else lambda rows: total.build(rows) * unit
-    (member,) = as_tuple(members[0])
+    member = named[1]
     return lambda rows: pl.when(member.build(rows)).then(total.build(rows) * unit)
+
+
+def member_of(metric: Metric) -> tuple[str, Atom] | None:
+    """Which rows take part in a mean over some, by the name of their sum; None where all do."""
+    atoms = metric.atoms()
+    named = ((name, part) for name in _MEMBERS if isinstance(part := atoms.get(name), Atom))
+    return next(named, None)
 
 
 def _unit(metric: Metric) -> float:

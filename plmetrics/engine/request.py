@@ -208,7 +208,7 @@ def _bound(suite: Suite, source: Source, train: Source | None, reference: Source
     with collected.step():
         check_decomposed(suite, sets)
         if suite.task == "ranking":
-            check_ranking(suite, source.schema, suite.needed("overall", *suite.slices))
+            check_ranking(suite, source.schema, suite.valued("overall", *suite.slices))
     with collected.step():
         if suite.exact is False:
             refuse_rows(suite, "allow exact")
@@ -244,7 +244,7 @@ def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
 def _roles(
     suite: Suite, models: dict[str, Predicted], keys: tuple[SliceKey, ...], unit: pl.Expr | None
 ) -> RoleColumns:
-    needed = suite.needed("overall", *suite.slices)
+    needed = suite.valued("overall", *suite.slices)
     probability = any(metric.reads_probability for metric in needed) or any(
         curve.curve == "reliability" for curve in suite.curves
     )
@@ -294,7 +294,7 @@ def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
 def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
     """What metrics read besides the roles, checked on zero rows."""
     collected = Collected()
-    for metric in suite.needed("overall", *suite.slices):
+    for metric in suite.valued("overall", *suite.slices):
         with collected.step():
             if isinstance(metric, RowAggregate):
                 check_expressions(metric, schema)

@@ -34,7 +34,7 @@ class Estimate:
     `kind` says how the replicates were made, and so what their spread means: `intervals.spread` reads it. `groups`
     are the numbers of blocks with rows of the slice; None where all count. `placements` are, of an ROC area, the
     variances of the positives' and of the negatives' mean placement. `row_error` is the standard error that the sums of
-    independent rows say, NaN where they do not; None where blocks alone do.
+    independent rows say, NaN where they do not, and `rows` their effective numbers; None where blocks alone do.
     """
 
     value: Array
@@ -47,6 +47,7 @@ class Estimate:
     groups: NDArray[np.int64] | None = None
     placements: tuple[Array, Array] | None = None
     row_error: Array | None = None
+    rows: NDArray[np.int64] | None = None
 
     def take(self, index: NDArray[np.int64]) -> Estimate:
         """The estimate of some of the slices."""
@@ -87,5 +88,10 @@ def _equal_blocks(mass: Array) -> NDArray[np.int64]:
     share = np.divide(mass, largest, out=np.zeros_like(mass), where=largest > 0)
     squares = np.sum(share * share, axis=-1)
     number = np.divide(np.sum(share, axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
-    whole: NDArray[np.int64] = np.floor(number + _BELOW_INTEGER).astype(np.int64)
+    return whole_blocks(number)
+
+
+def whole_blocks(number: Array) -> NDArray[np.int64]:
+    """The whole part of effective numbers, which rounding takes nothing from; 0 for what is none."""
+    whole: NDArray[np.int64] = np.floor(np.nan_to_num(number, posinf=0.0) + _BELOW_INTEGER).astype(np.int64)
     return whole

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
-from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.inference.estimate import Estimate, whole_blocks
+from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised, finalising
 from plmetrics.inference.ordered import ordered_values
 from plmetrics.inference.summed import ModelSums
 from plmetrics.inference.weights import Nudges
@@ -208,7 +208,10 @@ def estimate(
 def with_row_error(found: Found, error: Metric, model: str, chunk: Chunk, population: Population) -> Found:
     """What was found, with the standard error that a metric of it makes of the sums of all rows."""
     totals = chunk.sums.totals(error, model, population.prefix(error, model))
-    return replace(found, estimate=replace(found.estimate, row_error=defined(error, totals)))
+    with finalising(error):
+        rows = reduce(np.minimum, (whole_blocks(size) for size in error.denominators(totals)))
+    made = replace(found.estimate, row_error=defined(error, totals), rows=rows)
+    return replace(found, estimate=made)
 
 
 def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: int, value: Array) -> Texts:

@@ -144,7 +144,8 @@ class Atom:
     names a total and the atom that, without weights, this one completes it with: whole counts need no second sum.
     No row's value is further from 0 than `most`, weight aside, where that is known of any row that passes the checks.
     `about` says of a sum of distances from centres what it takes to move it to others. `squares` says that the values
-    are squares of numbers of any size, which may be too small for one.
+    are squares of numbers of any size, which may be too small for one. No row is in two atoms that are `apart` in the
+    same way.
 
     >>> rows = Rows(pl.col("y"), pl.col("p"), pl.col("y") == 1)
     >>> frame = pl.DataFrame({"y": [1.0, 0.0, 1.0], "p": [0.9, 0.2, 0.4], "w": [1.0, 1.0, 2.0]})
@@ -161,6 +162,7 @@ class Atom:
     most: float | None = None
     about: About | None = None
     squares: bool = False
+    apart: str | None = None
 
     def total(self, name: str, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> Total:
         """The column of this atom in a state."""
@@ -220,6 +222,10 @@ class View:
     def without(self, name: str) -> View:
         """The same state with one array less."""
         return View({key: array for key, array in self._arrays.items() if key != name})
+
+    def replaced(self, name: str, array: Any) -> View:
+        """The same state with another array of a name."""
+        return View({**self._arrays, name: array})
 
 
 Array = NDArray[np.float64]

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from plmetrics.catalogue.derived import AcrossSlices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
+from plmetrics.catalogue.row_errors import row_error
 from plmetrics.suite.cross_validation import CrossValidation  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.drift import Drift  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.find_slices import FindSlices  # noqa: TC001 (pydantic reads it)
@@ -31,9 +32,6 @@ from plmetrics.suite.sections import (
     Uncertainty,
 )
 from plmetrics.suite.tasks import Task  # noqa: TC001 (pydantic reads it)
-
-_READ_ERRORS = frozenset({"analytic", "delta"})
-"""The methods whose forms read a standard error, of every metric."""
 
 
 class Suite(Strict):
@@ -158,23 +156,29 @@ class Suite(Strict):
         """The metric of a listed one's standard error, where methods that read it are asked for and rows are units."""
         if self.uncertainty is None or self.columns.unit is not None:
             return None
-        reading = (
-            _READ_ERRORS if metric.interval_form is None else {*_READ_ERRORS, "auto", metric.interval_form}
-        )
+        weighted = self.columns.weight is not None
+        closed = metric.kind == "proportion" and not weighted
+        reading = {"delta"} if closed else {"delta", "analytic"}
+        if not closed and (metric.interval_form is not None or metric.kind == "proportion"):
+            reading |= {"auto", "t"} if metric.interval_form == "t" else {"auto"}
         if reading.isdisjoint(self.uncertainty.names):
             return None
-        return metric.standard_error(weighted=self.columns.weight is not None)
+        return metric.standard_error(weighted=weighted) or row_error(metric, weighted=weighted)
 
     def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
         """The metrics of a state family that the results of some sets are made from, each once."""
+        listed = (own for name in slice_sets for m in self.listed(name) for _, own in m.per_class())
+        errors = [error for own in listed if (error := self.standard_error(own)) is not None]
+        return tuple({metric.text: metric for metric in (*self.valued(*slice_sets), *errors)}.values())
+
+    def valued(self, *slice_sets: str) -> tuple[Metric, ...]:
+        """Those of them that values are made from, with or without standard errors."""
         found = [
             leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
         ]
         if "overall" in slice_sets:
             across = (metric for metric in self.computed if isinstance(metric, AcrossSlices))
             found += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
-        listed = (own for name in slice_sets for m in self.listed(name) for _, own in m.per_class())
-        found += [error for own in listed if (error := self.standard_error(own)) is not None]
         return tuple({metric.text: metric for metric in found}.values())
 
 

@@ -7,7 +7,7 @@ exact 0 also under weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,16 +43,17 @@ def quadrants(threshold: float | ThresholdRule, names: tuple[str, ...] = QUADRAN
 
 
 def _quadrant(name: str, threshold: float | ThresholdRule) -> Atom:
-    key = f"{name}(threshold={threshold_text(threshold)})"
+    apart = f"threshold={threshold_text(threshold)}"
+    atom = partial(Atom, f"{name}({apart})", counts=True, apart=apart)
     if name == "tp":
-        return Atom(key, lambda rows: rows.positive & rows.called(threshold), counts=True)
+        return atom(build=lambda rows: rows.positive & rows.called(threshold))
     if name == "fp":
-        return Atom(key, lambda rows: ~rows.positive & rows.called(threshold), counts=True)
+        return atom(build=lambda rows: ~rows.positive & rows.called(threshold))
     if name == "fn":
         rest = ("positives", _quadrant("tp", threshold))
-        return Atom(key, lambda rows: rows.positive & ~rows.called(threshold), counts=True, rest_of=rest)
+        return atom(build=lambda rows: rows.positive & ~rows.called(threshold), rest_of=rest)
     rest = ("negatives", _quadrant("fp", threshold))
-    return Atom(key, lambda rows: ~rows.positive & ~rows.called(threshold), counts=True, rest_of=rest)
+    return atom(build=lambda rows: ~rows.positive & ~rows.called(threshold), rest_of=rest)
 
 
 def both_classes(state: Any) -> Undefined:

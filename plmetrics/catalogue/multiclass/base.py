@@ -72,17 +72,17 @@ def _hit(number: int) -> Any:
 
 def actual(number: int) -> Atom:
     """Rows of a class."""
-    return Atom(f"actual|{number}", _is(number, "label"), counts=True)
+    return Atom(f"actual|{number}", _is(number, "label"), counts=True, apart="actual")
 
 
 def called(number: int) -> Atom:
     """Rows that are called a class."""
-    return Atom(f"called|{number}", _is(number, "score"), counts=True)
+    return Atom(f"called|{number}", _is(number, "score"), counts=True, apart="called")
 
 
 def hit(number: int) -> Atom:
     """Rows of a class that are called so."""
-    return Atom(f"hit|{number}", _hit(number), counts=True)
+    return Atom(f"hit|{number}", _hit(number), counts=True, apart="hit")
 
 
 def class_atoms(classes: Sequence[str]) -> Mapping[str, tuple[Atom, ...]]:

@@ -111,6 +111,11 @@ class WeightedEffectError(EffectError):
         own = {f"{arm}_{name}": atom for arm in _ARMS for name, atom in _squared(treated=arm == "treated")}
         return {**super().atoms(), **own}
 
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """How many rows of equal weight would spread as much as those of each arm."""
+        arms = ((getattr(state, f"{arm}_weight"), getattr(state, f"{arm}_mass")) for arm in _ARMS)
+        return tuple(ops.ratio(weight**2, mass) for weight, mass in arms)
+
     def _sizes(self, state: Any) -> tuple[Any, Any]:
         """The rows of each arm, whatever they weigh."""
         return state.treated_rows, state.control_rows

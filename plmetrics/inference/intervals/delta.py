@@ -1,4 +1,4 @@
-"""The forms `delta`, `jackknife` and `t`: a standard error from what single blocks do, on a scale, with Student's t."""
+"""The forms `delta`, `jackknife` and `t`: a standard error from rows or blocks, on a scale, with Student's t."""
 
 from __future__ import annotations
 

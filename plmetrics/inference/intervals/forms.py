@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Ends = tuple[Array, Array]
 
+_ONE_NUMBER = 1e-10
+"""Rows whose numbers differ by less than this share of their mean are one number in double precision."""
+
 
 def made(
     estimates: Mapping[ReplicateKind | None, Estimate],
@@ -110,14 +113,21 @@ class _Analytic:
             described = spread(estimate.replicates, np.abs(value), estimate.kind, value, estimate.groups)
             self._error = described.std_error
             self._undefined, self._lost = described.undefined, described.too_many_undefined
-            self._flat |= described.constant
-            if estimate.row_error is not None:
-                self._read_rows(estimate, estimate.row_error)
+            if estimate.row_error is None or estimate.rows is None:
+                self._flat |= described.constant
+            else:
+                self._read_rows(estimate, estimate.row_error, estimate.rows, described.constant)
 
-    def _read_rows(self, estimate: Estimate, error: Array) -> None:
-        """Where the sums of rows say the standard error, it is that, and rows say the degrees of freedom."""
+    def _read_rows(
+        self, estimate: Estimate, error: Array, rows: NDArray[np.int64], constant: NDArray[np.bool_]
+    ) -> None:
+        """Where the sums of rows say the standard error, it is that, and rows say the degrees of freedom.
+
+        Replicates of numbers that are large beside their differences seem constant where sums around a centre are not.
+        """
+        differ = error * np.sqrt(rows) > _ONE_NUMBER * np.abs(estimate.value)
+        self._flat |= constant & ~differ
         exact = np.isfinite(error) & ~self._flat
-        rows = np.floor(reduce(np.minimum, estimate.sizes)).astype(np.int64)
         self._error = np.where(exact, error, self._error)
         self._estimate = replace(estimate, blocks=np.where(exact, rows, estimate.blocks))
 

@@ -69,6 +69,9 @@ def test_weights_do_not_count_rows(frame: pl.DataFrame) -> None:
             away = y - np.average(y, weights=w)
             variance += rows / (rows - 1) * np.sum((w * away) ** 2) / w.sum() ** 2
         assert row["std_error"] == pytest.approx(np.sqrt(variance), rel=1e-9)
+        sizes = [w.sum() ** 2 / np.sum(w**2) for w in arms(frame, row["slice"], "w")]
+        half = stats.t.ppf(0.975, np.floor(min(sizes)) - 1) * row["std_error"]
+        assert row["upper"] - row["lower"] == pytest.approx(2 * half, rel=1e-9)
 
 
 @pytest.mark.parametrize(

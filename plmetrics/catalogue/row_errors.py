@@ -1,0 +1,379 @@
+"""Standard errors of metrics that are made of sums, for independent rows: from second moments of what rows add."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.means import any_state
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.row_values import member_of
+from plmetrics.catalogue.variation import moment, squared
+from plmetrics.core import ops
+from plmetrics.states.sums import Atom, RowValue, View, as_tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from plmetrics.catalogue.metric import Direction, Family, Undefined
+    from plmetrics.states.sums import Rows
+
+MOST_SUMS = 15
+"""With more sums than this, besides the weight, there are too many products of two: blocks say the error then."""
+
+_STEP = 2.0**-14
+"""By what share of itself a sum is moved to see how the value moves with it."""
+
+_CLEAR = 1e-7
+"""What is left of terms that cancel is clear above this share of them."""
+
+_SAME = 1e-9
+_KNOWN = "_row_error"
+_JUMPS = ("norm", "ratio", "extreme")
+_EVERY = Atom("any_row", lambda rows: pl.lit(value=True), counts=True)  # noqa: ARG005
+_COUNTS = {
+    "weight": _EVERY,
+    "positives": Atom("positive_row", lambda rows: rows.positive, counts=True, apart="label"),
+    "negatives": Atom("negative_row", lambda rows: ~rows.positive, counts=True, apart="label"),
+}
+
+
+def row_error(metric: Metric, *, weighted: bool) -> Metric | None:
+    """The metric of another's standard error where rows are independent; None where only blocks of rows say it.
+
+    They do for totals, and for what is no smooth function of sums over rows, or reads moments around a centre or more
+    than `MOST_SUMS` sums.
+
+    >>> import plmetrics as plm
+    >>> [row_error(plm.metric(name), weighted=False) is None for name in ("brier", "f1", "tp", "roc_auc")]
+    [False, False, True, True]
+    """
+    if metric.family != "sums" or metric.additive or metric.kind in _JUMPS or not metric.smooth:
+        return None
+    made = metric.__dict__.get(_KNOWN)
+    if made is None or made.of is not metric or made.weighted != weighted:  # a copy brings that of another
+        made = RowError(metric, weighted)
+        metric.__dict__[_KNOWN] = made
+    return made if made.applies else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """A sum that a metric reads: its name in the state, its place where that names several, and what rows add."""
+
+    name: str
+    place: int | None
+    atom: Atom
+
+    def of(self, state: Any) -> Any:
+        """The sum itself."""
+        held = getattr(state, self.name)
+        return held if self.place is None else held[..., self.place]
+
+    def moved(self, state: View, step: Any) -> View:
+        """The state with this sum larger by a step."""
+        held = getattr(state, self.name)
+        if self.place is None:
+            return state.replaced(self.name, held + step)
+        held = np.array(held, dtype=np.float64)
+        held[..., self.place] += step
+        return state.replaced(self.name, held)
+
+
+@dataclass(frozen=True)
+class RowError(Metric):
+    """Standard error of a metric for independent rows: the root of n / (n - 1) sum of (w h)^2, the delta method's.
+
+    h is what a unit of weight of a row moves the value by: the sum over the metric's sums of derivative x what the row
+    adds. It adds up to 0 over all rows, for the value stays where all sums double: that gives the factor of the rows
+    themselves, and distances from a centre keep their digits. Undefined where the value is, and (`rounding`) where too
+    few digits are left.
+    """
+
+    of: Metric
+    weighted: bool
+
+    name = "row_error"
+    task = "any"
+    family: ClassVar[Family] = "sums"
+    range = (0.0, float("inf"))
+    direction: ClassVar[Direction] = "lower"
+    expressible = False
+
+    def __post_init__(self) -> None:
+        """A suite does not name it: there is nothing to check."""
+
+    @cached_property
+    def text(self) -> str:
+        """That of the metric, and what it is of it."""
+        return f"{self.of.text} {'weighted ' if self.weighted else ''}row error"
+
+    @property
+    def every_row(self) -> bool:
+        """As the metric says."""
+        return self.of.every_row
+
+    @cached_property
+    def applies(self) -> bool:
+        """Whether derivatives, and products of two of what rows add, say how much the value varies."""
+        read = [one.atom for one in self._moving]
+        if not read or any(atom.about or not atom.weighted for atom in read):
+            return False
+        if len(self._masks) - 1 + len(self._numbers) > MOST_SUMS:
+            return False
+        rule = self.of.chosen_threshold
+        late = self.of.every_row or (rule is not None and rule.constant is None)
+        return self._is_scale_free() and not (self._numbers and late)
+
+    @cached_property
+    def _moving(self) -> tuple[_Sum, ...]:
+        """The sums that the value or its denominators move with, tried out on any state."""
+        state = View(any_state(self.of))
+        sums = [_Sum(name, None, atom) for name, atom in _COUNTS.items()]
+        for name, part in self.of.atoms().items():
+            several = isinstance(part, tuple)
+            sums += [_Sum(name, i if several else None, atom) for i, atom in enumerate(as_tuple(part))]
+        value = self._numbers_of(state)
+        return tuple(one for one in sums if not _alike(self._numbers_of(one.moved(state, 0.01)), value))
+
+    def _is_scale_free(self) -> bool:
+        """Whether the value stays where all sums double, denominators double, and neither reads the number of rows."""
+        state = any_state(self.of)
+        single = self._numbers_of(View(state))
+        double = self._numbers_of(View({name: 2.0 * held for name, held in state.items()}))
+        more = self._numbers_of(View(state | {"n": 3.0 * state["n"]}))
+        factors = np.array([1.0, *([2.0] * (len(single) - 1))])[:, None]
+        return bool(np.isfinite(single).all()) and _alike(double, factors * single) and _alike(more, single)
+
+    def _numbers_of(self, state: View) -> Any:
+        """The value and the denominators `[number, slice]`."""
+        with np.errstate(all="ignore"):
+            found = (self.of.finalise(state), *self.of.denominators(state))
+        return np.stack(np.broadcast_arrays(*(np.asarray(one, dtype=np.float64) for one in found)))
+
+    @cached_property
+    def _base(self) -> _Sum:
+        """The rows that take part: of a mean over some rows these, else all."""
+        member = member_of(self.of)
+        return _Sum("weight", None, _EVERY) if member is None else _Sum(member[0], None, member[1])
+
+    @property
+    def _whole(self) -> bool:
+        """Whether all rows take part."""
+        return self._base.atom is _EVERY
+
+    @cached_property
+    def _masks(self) -> tuple[_Sum, ...]:
+        """The rows that take part, and those that are counted otherwise."""
+        base = self._base
+        own = (one for one in self._moving if one.atom.counts and one.atom.key != base.atom.key)
+        return (base, *{one.atom.key: one for one in own}.values())
+
+    @cached_property
+    def _numbers(self) -> tuple[_Sum, ...]:
+        """The sums of numbers."""
+        return tuple(one for one in self._moving if not one.atom.counts)
+
+    @cached_property
+    def _values(self) -> tuple[RowValue, ...]:
+        return tuple(_value(one.atom, None if self._whole else self._base.atom) for one in self._numbers)
+
+    def centres(self) -> tuple[RowValue, ...]:
+        """The numbers that rows add."""
+        return self._values
+
+    def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
+        """The metric's own sums, and those of products of two."""
+        return {**self.of.atoms(), **self._products}
+
+    @cached_property
+    def _products(self) -> dict[str, Atom]:
+        pairs = ((i, j) for i, j in _pairs(len(self._masks)) if self._overlap(i, j))
+        out = {f"@{i}&{j}": atom for i, j in pairs if (atom := self._joint(i, j)) is not None}
+        for k, value in enumerate(self._values):
+            mass = None if self._whole else self._base.atom.key
+            out[f"@{k}"] = moment(_first(value), (value,), _distances(value), mass)
+            own = (j for j in range(len(self._masks)) if self._overlap(0, j))
+            out |= {f"@{k}in{j}": self._within(value, j) for j in own}
+        for k, m in _pairs(len(self._values)):
+            out[f"@{k}x{m}"] = self._crossed(self._values[k], self._values[m])
+        return out
+
+    def _joint(self, i: int, j: int) -> Atom | None:
+        """The rows of two counts, each by its weight squared; None where that is a sum of the metric's own."""
+        one, other = (self._masks[place].atom for place in (i, j))
+        inside = i == j or (i == 0 and self._whole)
+        if self.weighted:
+            return _squared(other) if inside else _squared(_both(one, other))
+        if not inside:
+            return _both(one, other)
+        lacking = i != j and self._masks[j].name in _COUNTS and self._numbers
+        return other if lacking else None
+
+    def _overlap(self, i: int, j: int) -> bool:
+        """Whether two counts may share rows."""
+        apart = self._masks[i].atom.apart
+        return i == j or apart is None or apart != self._masks[j].atom.apart
+
+    def _mass(self, j: int) -> str | None:
+        """The key of the sum of what distances are multiplied by within a count; None for the weight of all rows."""
+        if j == 0 and self._whole and not self.weighted:
+            return None
+        joint = self._joint(0, j)
+        return self._masks[j].atom.key if joint is None else joint.key
+
+    def _within(self, value: RowValue, j: int) -> Atom:
+        """Distances of the rows of a count, by the weight squared."""
+        if j == 0 and not self.weighted:
+            return moment(_first(value), (value,), _distances(value), self._mass(0))
+        mask = self._masks[j].atom
+
+        def row(rows: Rows) -> pl.Expr:
+            distance = _distances(value)(rows) * self._squaring(rows)
+            return distance if j == 0 else pl.when(mask.build(rows)).then(distance).otherwise(0.0)
+
+        return moment(f"{self._kind}{_first(value)}in[{mask.key}]", (value,), row, self._mass(j))
+
+    def _crossed(self, one: RowValue, other: RowValue) -> Atom:
+        """Products of the distances of two numbers, by the weight squared."""
+
+        def row(rows: Rows) -> pl.Expr:
+            distance = _distances(one)(rows)
+            product = squared(distance) if one is other else distance * _distances(other)(rows)
+            return product * self._squaring(rows)
+
+        alone = (self._within(one, 0).key, self._within(other, 0).key)
+        key = f"{self._kind}distances[{one.key}][{other.key}]"
+        return moment(key, (one, other), row, self._mass(0), alone)
+
+    @property
+    def _kind(self) -> str:
+        return "squared_weight_" if self.weighted else ""
+
+    def _squaring(self, rows: Rows) -> pl.Expr:
+        """The weight once more."""
+        return _weight(rows) if self.weighted else pl.lit(1.0)
+
+    def finalise(self, state: Any) -> Any:
+        """Root of the variance."""
+        return ops.sqrt(self._variance(state)[0])
+
+    def undefined(self, state: Any) -> Undefined:
+        """Where the value is, and where terms cancel."""
+        variance, size = self._variance(state)
+        return [*self.of.undefined(state), ("rounding", ~(variance > _CLEAR * size))]
+
+    def denominators(self, state: Any) -> tuple[Any, ...]:
+        """How many rows of equal mass would spread as much as those behind each of the metric's denominators."""
+        return tuple(
+            ops.ratio(mass**2, self._squares(state, self._denominator(place), mass)[0])
+            for place, mass in enumerate(self.of.denominators(state))
+        )
+
+    def _denominator(self, place: int) -> Callable[[Any], Any]:
+        return lambda state: self.of.denominators(state)[place]
+
+    def _variance(self, state: Any) -> tuple[Any, Any]:
+        """The variance, and the size of the terms that it is the sum of."""
+        factor = ops.ratio(state.n, state.n - 1.0)
+        squares, size = self._squares(state, self.of.finalise, 0.0)
+        return factor * squares, factor * size
+
+    def _squares(self, state: Any, function: Callable[[Any], Any], total: Any) -> tuple[Any, Any]:
+        """The sum of squares of what rows move a number by, and the size of its terms; `total` is the plain sum."""
+        squares, size = 0.0, 0.0
+        for term in self._terms(state, function, total):
+            squares, size = squares + term, size + ops.absolute(term)
+        return squares, size
+
+    def _terms(self, state: Any, function: Callable[[Any], Any], total: Any) -> Iterator[Any]:
+        """Products of two factors of what rows add, times how much of both there is."""
+        numbers = [self._slope(state, function, one, own) for own, one in enumerate(self._numbers)]
+        counts = [self._slope(state, function, one) for one in self._masks[1:]]
+        for slope, one in zip(counts, self._masks[1:], strict=True):
+            total = total - slope * one.of(state)
+        for k, slope in enumerate(numbers):
+            total = total - slope * getattr(state, f"@{k}")
+        factors = [ops.ratio(total, self._base.of(state)), *counts]
+        for i, j in _pairs(len(factors)):
+            if self._overlap(i, j):
+                yield _twice(i, j) * factors[i] * factors[j] * self._amount(state, i, j)
+        for k, slope in enumerate(numbers):
+            for j, factor in enumerate(factors):
+                if self._overlap(0, j):
+                    yield 2.0 * slope * factor * getattr(state, f"@{k}in{j}")
+        for k, m in _pairs(len(numbers)):
+            yield _twice(k, m) * numbers[k] * numbers[m] * getattr(state, f"@{k}x{m}")
+
+    def _amount(self, state: Any, i: int, j: int) -> Any:
+        if self._joint(i, j) is None:
+            return self._masks[j].of(state)
+        return getattr(state, f"@{i}&{j}")
+
+    def _slope(self, state: Any, function: Callable[[Any], Any], one: _Sum, number: int | None = None) -> Any:
+        """How a number moves with a sum; 0 for a count of nothing, which adds nothing."""
+        held = one.of(state)
+        spread = 1.0 if number is None else ops.sqrt(state.n * getattr(state, f"@{number}x{number}"))
+        step = _STEP * ops.where(held == 0, ops.where(spread > 0, spread, 1.0), ops.absolute(held))
+        up, down = (function(one.moved(state, side)) for side in (step, -step))
+        slope = (up - down) / ((held + step) - (held - step))
+        return slope if number is not None else ops.where(held == 0, 0.0, slope)
+
+
+def _value(atom: Atom, member: Atom | None) -> RowValue:
+    """The number that a row adds to a sum; null where it takes no part."""
+
+    def row(rows: Rows) -> pl.Expr:
+        value = atom.build(rows).fill_null(0.0)
+        return value if member is None else pl.when(member.build(rows)).then(value)
+
+    return RowValue(f"row_value[{atom.key}]" + ("" if member is None else f"of[{member.key}]"), row)
+
+
+def _both(one: Atom, other: Atom) -> Atom:
+    """The rows of two counts."""
+    return Atom(f"{one.key}&{other.key}", lambda rows: one.build(rows) & other.build(rows), counts=True)
+
+
+def _squared(mask: Atom) -> Atom:
+    """The squared weight of the rows of a count."""
+
+    def row(rows: Rows) -> pl.Expr:
+        weight = _weight(rows)
+        return weight if mask is _EVERY else pl.when(mask.build(rows)).then(weight).otherwise(0.0)
+
+    return Atom(f"squared_weight[{mask.key}]", row)
+
+
+def _distances(value: RowValue) -> Callable[[Rows], pl.Expr]:
+    """How far each number is from the centre, 0 where a row has none."""
+
+    def row(rows: Rows) -> pl.Expr:
+        distance = rows.centred(value)
+        return pl.when(distance.is_finite()).then(distance).otherwise(0.0)
+
+    return row
+
+
+def _first(value: RowValue) -> str:
+    return f"distance[{value.key}]"
+
+
+def _pairs(size: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(size) for j in range(i, size)]
+
+
+def _twice(i: int, j: int) -> float:
+    return 1.0 if i == j else 2.0
+
+
+def _weight(rows: Rows) -> pl.Expr:
+    return pl.lit(1.0) if rows.weight is None else rows.weight
+
+
+def _alike(one: Any, other: Any) -> bool:
+    return bool(np.allclose(one, other, rtol=_SAME, atol=0.0, equal_nan=True))
