@@ -155,7 +155,7 @@ def _made(
         uneven = check_rows(counted.data.missing, source)
         prepared = prepare(bound, taken)
     with watch.stage("aggregate"), reading(source):
-        frames, _ = summed(prepared, centred=not counted.reproducible)
+        frames, _ = summed(prepared)
         sums = aggregated(prepared, frames, None)
     with watch.stage("count"), reading(source):
         drift = None

@@ -114,7 +114,7 @@ def exact_total(ordinary: Array, fixed: Whole, left: Whole, exponent: int, rows:
 def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator[tuple[str, pl.Series]]:
     """The columns of a frame of sums; those that have whole numbers beside them as exact totals.
 
-    The numbers of rows are in its column `n` or `rows`.
+    The numbers of rows are in its column `n` or `rows`. A sum without whole numbers is the total as it is.
     """
     counted = next((name for name in ("rows", "n") if name in frame.columns), None)
     for column in frame:
@@ -122,11 +122,11 @@ def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator
         if name.startswith((FIXED, LEFT)):
             continue
         if counted is not None and f"{FIXED}{name}" in frame.columns:
-            fixed, left, rows = (
-                frame[key].to_numpy() for key in (f"{FIXED}{name}", f"{LEFT}{name}", counted)
-            )
-            total = exact_total(column.to_numpy(), fixed, left, exponents[name], rows)
-            yield name, pl.Series(name, total)
+            ordinary, rows = (frame[key].to_numpy() for key in (name, counted))
+            fixed, left = (frame[f"{kind}{name}"].fill_null(0).to_numpy() for kind in (FIXED, LEFT))
+            total = exact_total(ordinary, fixed, left, exponents[name], rows)
+            alone = frame[f"{FIXED}{name}"].is_null().to_numpy()
+            yield name, pl.Series(name, np.where(alone, ordinary, total) if alone.any() else total)
         else:
             yield name, column
 

@@ -63,7 +63,7 @@ def recentred(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFra
 def _once(
     prepared: Prepared, cube: Cube, frame: pl.DataFrame, known: Mapping[str, Moment]
 ) -> pl.DataFrame | None:
-    """The sums with far moments about nearer centres; None where there are none."""
+    """The sums with far moments about nearer centres; None where there are none. They have no whole numbers beside."""
     cell = cells_of(cube, frame)
     names, distant_cells = _distant(prepared, cube, frame, cell, known)
     if not names:
@@ -81,7 +81,11 @@ def _once(
     keys = [name for name in (*cube.columns, BLOCK) if name in frame.columns]
     marked = pl.DataFrame([*frame.select(keys), *(pl.Series(name, at) for name, at in centres.items())])
     made = _added(prepared, cube, marked.filter(pl.Series(where)), keys, redone)
-    held = frame.drop([f"{kind}{name}" for kind in (FIXED, LEFT) for name in redone], strict=False)
+    whole = [
+        f"{kind}{name}" for kind in (FIXED, LEFT) for name in redone if f"{FIXED}{name}" in frame.columns
+    ]
+    unmoved = pl.lit(pl.Series(~where))
+    held = frame.with_columns(pl.when(unmoved).then(pl.col(name)).alias(name) for name in whole)
     held = held.with_columns(pl.Series(name, columns[name]) for name in redone)
     held = held.with_columns(pl.Series(f"{CENTRE}{name}", at[name]) for name in own)
     if not keys:

@@ -80,12 +80,10 @@ def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregated:
     return replace(made, digests=_digests(prepared, frames[0])) if digested else made
 
 
-def summed(
-    prepared: Prepared, *, digested: bool = False, centred: bool = True
-) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
     """Run the scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
-    Moments that lose digits about the centres of the run are added about others, unless `centred` is off.
+    Moments that lose digits about the centres of the run are added about others.
 
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
@@ -101,7 +99,7 @@ def summed(
         rows = rows.sort(rows.columns)
     refuse_bad(prepared, frames[0])
     refuse_absent_positive(prepared.request, frames[0])
-    if centred and any(prepared.centres.values()):
+    if any(prepared.centres.values()):
         from plmetrics.engine.centring import recentred
 
         frames = [recentred(prepared, *pair) for pair in zip(prepared.cubes, frames, strict=True)]

@@ -270,8 +270,15 @@ class SumsState:
         return SumsState(keys // self.blocks, keys % self.blocks, sums, self.blocks, centres)
 
     def in_order(self) -> SumsState:
-        """The same entries, ascending by cell and block: what is added in their order is then added alike."""
-        return self.take(np.lexsort((self.block, self.cell)))
+        """The same entries, ascending by cell and block: what is added in their order is then added alike.
+
+        There may be several of one cell and block about centres of their own. Their numbers say which comes first.
+        """
+        keys: list[NDArray[Any]] = [self.block, self.cell]
+        if self.centres.scattered:
+            at = (held for _, held in sorted(self.centres.at.items()) if isinstance(held, np.ndarray))
+            keys = [*(self.columns[name] for name in sorted(self.columns)), *at, *keys]
+        return self.take(np.lexsort(keys))
 
     def take(self, index: Any) -> SumsState:
         """Some entries."""

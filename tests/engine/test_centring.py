@@ -214,3 +214,40 @@ def test_states_of_days_at_other_levels_add(
     pair = plm.merge(*states[1:], state=tmp_path / "pair.state")
     assert pair.metrics.height
     assert_right(plm.merge(tmp_path / "pair.state", states[0]).metrics, pl.concat(days), weight)
+
+
+@pytest.mark.parametrize("room", [None, 0], ids=["columns", "grouped"])
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("blocks", [20, None])
+def test_reproducible_states_of_far_slices_are_the_same_in_any_order(
+    room: int | None, weight: str | None, blocks: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = [table(600, seed=day, levels=3 + day, shift=1e4 * day) for day in range(4)]
+    uncertainty = {} if blocks is None else {"unit": "u", "uncertainty": {"replicates": 9, "blocks": blocks}}
+    arguments = {**REGRESSION, "weight": weight, "reproducible": True, **uncertainty}
+    every = pl.concat(days)
+    every.write_parquet(tmp_path / "all.parquet")
+    whole = plm.state(tmp_path / "all.parquet", tmp_path / "all.state", **arguments)
+    states: list[Any] = []
+    reversed_: list[Any] = []
+    for day, rows in enumerate(days):
+        for made, order in ((states, rows), (reversed_, rows.reverse())):
+            order.write_parquet(tmp_path / f"{day}.parquet")
+            made.append(plm.state(tmp_path / f"{day}.parquet", constants=whole, **arguments))
+    if room is not None:
+        monkeypatch.setattr("plmetrics.engine.budget.merging_room", lambda suite: room)
+    found = plm.merge(*states)
+    assert_right(found.metrics, every, weight)
+    plm.merge(states[3], states[1], state=tmp_path / "one.state")
+    plm.merge(states[0], states[2], state=tmp_path / "other.state")
+    again = [
+        plm.merge(*states[::-1]),
+        plm.merge(tmp_path / "other.state", tmp_path / "one.state"),
+        plm.merge(states[2], tmp_path / "one.state", states[0]),
+    ]
+    assert all(one.metrics.equals(found.metrics) for one in again)
+    of_squares = pl.col("metric").is_in(["r2", "adjusted_r2(predictors=2)", "rmse_skill"])
+    ours, theirs = (one.metrics.filter(~of_squares) for one in (found, plm.merge(*reversed_)))
+    assert ours.equals(theirs)  # squared errors of slices near 0 vanish beside those of others, about 1e24
+    run = plm.evaluate(tmp_path / "all.parquet", **arguments).metrics
+    assert plm.merge(whole).metrics.equals(run)

@@ -11,6 +11,7 @@ import polars as pl
 from plmetrics.core.threads import ahead, each
 from plmetrics.engine.saved.capture import blocks_in, write_blocks
 from plmetrics.engine.saved.counts import countings, wanted
+from plmetrics.engine.saved.far import centre_columns
 from plmetrics.engine.saved.totals import cube, grouped, totals_of
 from plmetrics.states.saved import Part
 from plmetrics.states.sparse import KEYS, PIECES, PieceRows
@@ -54,7 +55,7 @@ def add_all(
             each(lambda job: job(), list(_jobs(group, state.head, table, sums, scores)))
     plain = iter(grouped([one for one, own in zip(cubes, sums, strict=True) if own is None], alike, blocks))
     for sets, own in zip(groups, sums, strict=True):
-        builder.add(Part("sums", sets), next(plain) if own is None else own.rows())
+        builder.add(Part("sums", sets), next(plain) if own is None else own.rows(alike[0].head.constants))
     if scores and keys is not None:
         write_blocks(builder, keys)
     for part, rows in each(lambda counting: counting.written(), scores):
@@ -88,7 +89,8 @@ def _wanted(builder: Builder, alike: Sequence[Alike]) -> list[Wanted]:
 
 def _columns(group: Alike, sums: Sequence[Totals | None], scores: Sequence[Counting]) -> list[str]:
     """The columns that are read of states."""
-    names = [name for own in sums if own is not None for name in own.cube.names]
+    cubes = [own.cube for own in sums if own is not None]
+    names = [name for cube in cubes for name in (*cube.names, *centre_columns(cube, group))]
     if scores and group.head.number("blocks") is not None:
         names += [*PIECES, KEYS]
     return list(dict.fromkeys(names))

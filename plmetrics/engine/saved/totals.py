@@ -14,6 +14,7 @@ import polars as pl
 
 from plmetrics.engine.rows import block_numbers
 from plmetrics.engine.saved.constants import moments_said
+from plmetrics.engine.saved.far import beside, centre_columns, is_far
 from plmetrics.states.moments import CENTRE, Centres, about_one, moved
 from plmetrics.states.saved import BLOCK, CELL, PART
 
@@ -70,7 +71,11 @@ def cube(sets: tuple[int, ...], place: int, cells: int, alike: Sequence[Alike]) 
     empty = Cube(sets, (), place, cells, 0)
     parts = [group.head.parts[empty.number(group)] for group in alike]
     own = [set(part.columns) for part in parts]
-    names = tuple(name for name in parts[0].columns if all(name in columns for columns in own))
+    names = tuple(
+        name
+        for name in parts[0].columns
+        if all(name in columns for columns in own) and (known or not name.startswith(CENTRE))
+    )
     rows = max(state.head.parts[empty.number(group)].rows for group in alike for state in group.states)
     return Cube(sets, names, place, cells, rows, {name: known[name] for name in names if name in known})
 
@@ -84,6 +89,7 @@ class Totals:
     modulus: int | None
     seen: NDArray[np.bool_]
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
+    far: list[pl.DataFrame] = field(default_factory=list)
 
     def add(self, group: Alike, rows: pl.DataFrame) -> None:
         """Add the sums of a state.
@@ -92,6 +98,7 @@ class Totals:
             group: those whose cells have the same numbers.
             rows: of the state, those of this cube.
         """
+        rows = self._near(group, rows)
         place = group.numbers[self.cube.place][rows[CELL].to_numpy()] * len(self.keys)
         if BLOCK in self.cube.names:
             blocks = rows[BLOCK].to_numpy()
@@ -110,6 +117,19 @@ class Totals:
                 self.columns[name][where] += values
             else:
                 np.add.at(self.columns[name], where, values)
+
+    def _near(self, group: Alike, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows that are to be added; others are put aside."""
+        centres = centre_columns(self.cube, group)
+        if not centres:
+            return rows
+        far = rows.filter(is_far(self.cube.names)).select(*self.cube.names, *centres)
+        cells = pl.Series(CELL, group.numbers[self.cube.place][far[CELL].to_numpy()])
+        far = far.with_columns(cells)
+        if BLOCK in self.cube.names and self.modulus is not None:
+            far = far.with_columns(pl.col(BLOCK) % self.modulus)
+        self.far.append(far)
+        return rows.filter(~is_far(self.cube.names))
 
     def _about_one(
         self, columns: dict[str, NDArray[Any]], place: NDArray[np.int64]
@@ -133,14 +153,15 @@ class Totals:
             self.columns[name][there], out[name] = np.split(made[name], [len(there)])
         return out
 
-    def rows(self) -> pl.DataFrame:
-        """The sums of all states."""
+    def rows(self, constants: Mapping[str, Any]) -> pl.DataFrame:
+        """The sums of all states, which have these constants."""
         held = np.flatnonzero(self.seen)
         cell, block = np.divmod(held, len(self.keys))
         own = {CELL: cell.astype(np.uint32), BLOCK: self.keys[block]}
-        return pl.DataFrame(
+        near = pl.DataFrame(
             {name: own[name] if name in own else self.columns[name][held] for name in self.cube.names}
         )
+        return beside(near, self.far, constants)
 
 
 def totals_of(
@@ -162,23 +183,27 @@ def totals_of(
 
 def grouped(cubes: Sequence[Cube], alike: Sequence[Alike], blocks: MergedBlocks) -> list[pl.DataFrame]:
     """The sums of each cube by one grouped sum over the rows of all states."""
-    plans = []
+    plans, far = [], []
     for one in cubes:
-        frames = [
-            _moving(
-                group.rows().filter(pl.col(PART) == one.number(group)).select(one.names),
-                group.moved[one.place],
-            )
-            for group in alike
-        ]
-        rows = pl.concat([frame.select(one.names) for frame in frames]) if len(frames) > 1 else frames[0]
-        if BLOCK in one.keys:
-            rows = rows.with_columns(blocks.folded(BLOCK))
+        frames, apart = [], []
+        for group in alike:
+            centres = centre_columns(one, group)
+            rows = group.rows().filter(pl.col(PART) == one.number(group)).select(*one.names, *centres)
+            rows = _moving(rows, group.moved[one.place])
+            if BLOCK in one.keys:
+                rows = rows.with_columns(blocks.folded(BLOCK))
+            if centres:
+                apart.append(rows.filter(is_far(one.names)))
+                rows = rows.filter(~is_far(one.names))
+            frames.append(rows.select(one.names))
+        rows = pl.concat(frames) if len(frames) > 1 else frames[0]
+        far.append(pl.collect_all(apart))
         centres = [name for name in one.sums if name.startswith(CENTRE)]
         rows = _about_one(rows, one, centres)
         sums = [pl.exclude([*one.keys, *centres]).sum(), *(pl.col(name).first() for name in centres)]
         plans.append(rows.group_by(one.keys).agg(sums).sort(one.keys).select(one.names))
-    return pl.collect_all(plans)
+    constants = alike[0].head.constants if alike else {}
+    return [beside(near, apart, constants) for near, apart in zip(pl.collect_all(plans), far, strict=True)]
 
 
 def _about_one(rows: pl.LazyFrame, cube: Cube, centres: Sequence[str]) -> pl.LazyFrame:
