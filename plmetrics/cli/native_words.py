@@ -18,6 +18,7 @@ from plmetrics.core.process import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TextIO
 
 _STDERR = 2
 _WANTED_AT_ONCE = "POLARS_VERBOSE"
@@ -25,10 +26,14 @@ _PANIC = re.compile(rb"^\n?thread '[^\n]*' (?:\(\d+\) )?panicked at ", re.MULTIL
 
 
 class NativeWords:
-    """Text in a file; none where `console` is None: then it is on the console already."""
+    """Text in a file; none where `console` is None: then it is on the console already.
+
+    `panicked` says whether there was a report of a panic: its thread may still be writing it.
+    """
 
     def __init__(self, console: int | None = None) -> None:
         self._console = console
+        self.panicked = False
 
     def pass_on(self, *, panics: bool) -> None:
         """Write what there is by now to the console, with or without reports of panics."""
@@ -37,8 +42,10 @@ class NativeWords:
         text = os.pread(_STDERR, os.lseek(_STDERR, 0, os.SEEK_END), 0)
         os.ftruncate(_STDERR, 0)
         os.lseek(_STDERR, 0, os.SEEK_SET)
+        kept = without_panics(text)
+        self.panicked |= len(kept) < len(text)
         with suppress(OSError), open(self._console, "wb", closefd=False) as console:
-            console.write(text if panics else without_panics(text))
+            console.write(text if panics else kept)
 
 
 def without_panics(text: bytes) -> bytes:
@@ -52,7 +59,10 @@ def without_panics(text: bytes) -> bytes:
 
 @contextmanager
 def native_words() -> Iterator[NativeWords]:
-    """Put what libraries write aside, in a process of the command line; reports of panics are not passed on."""
+    """Put what libraries write aside, in a process of the command line; reports of panics are not passed on.
+
+    After a panic it stays aside for as long as the process lasts.
+    """
     global _waiting  # noqa: PLW0603
     console = (
         _turned_aside() if is_ours() and os.name == "posix" and _WANTED_AT_ONCE not in os.environ else None
@@ -62,14 +72,19 @@ def native_words() -> Iterator[NativeWords]:
         return
     words = _waiting = NativeWords(console)
     ctypes.CDLL(None).signal(signal.SIGABRT, _HANDLER)
+    own = sys.stderr
+    stream = _stream_to(console)
     try:
-        with _written_to(console):
-            yield words
+        yield words
     finally:
         words.pass_on(panics=False)
-        _waiting = None
-        os.dup2(console, _STDERR)
-        os.close(console)
+        if not words.panicked:
+            sys.stderr, _waiting = own, None
+            if stream is not None:
+                with suppress(OSError):  # nobody reads any more
+                    stream.close()
+            os.dup2(console, _STDERR)
+            os.close(console)
 
 
 def _turned_aside() -> int | None:
@@ -94,8 +109,7 @@ def _nameless_file() -> int:
     return file
 
 
-@contextmanager
-def _written_to(console: int) -> Iterator[None]:
+def _stream_to(console: int) -> TextIO | None:
     """Let `sys.stderr` write to the console, unless it leads elsewhere anyway."""
     own = sys.stderr
     try:
@@ -103,16 +117,10 @@ def _written_to(console: int) -> Iterator[None]:
     except (OSError, ValueError, AttributeError):
         ours = False
     if not ours:
-        yield
-        return
+        return None
     own.flush()
     sys.stderr = stream = open(os.dup(console), "w", 1, own.encoding, own.errors)  # noqa: PTH123, SIM115
-    try:
-        yield
-    finally:
-        sys.stderr = own
-        with suppress(OSError):  # nobody reads any more
-            stream.close()
+    return stream
 
 
 def _handle(number: int) -> None:

@@ -65,6 +65,11 @@ _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "every line must hold one JSON object; NaN and Infinity are not JSON, null is",
     ),
     (re.compile(_DAMAGED), "the data are damaged", _UPSTREAM),
+    (
+        re.compile(r"out-of-range date|`NaiveDateTime \+ TimeDelta` overflowed|^year -?\d+ is out of range"),
+        "a date or time is outside the years 1 to 9999",
+        "the column is damaged or has another unit of time",
+    ),
     (re.compile(r"empty CSV"), "the file became empty while it was read", _UPSTREAM),
 )
 _WORDS = {

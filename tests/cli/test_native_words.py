@@ -31,7 +31,7 @@ native("native, before")
 with guarded(debug={debug}):
     native("native")
     say("python")
-    error = panic()
+    error = {panic}
     {end}
 say("python, after")
 native("native, after")
@@ -39,9 +39,9 @@ native("native, after")
 AROUND = ["python, before", "native, before"]
 
 
-def ended(end="", *, take_over="take_over()", debug=False, **environment):
+def ended(end="", *, take_over="take_over()", panic="panic()", debug=False, **environment):
     """The exit code of a process, and the lines of its standard error."""
-    script = SCRIPT.format(end=end, take_over=take_over, debug=debug)
+    script = SCRIPT.format(end=end, take_over=take_over, panic=panic, debug=debug)
     done = subprocess.run(
         [sys.executable, "-c", script],
         env=os.environ | {"RUST_BACKTRACE": "1"} | environment,
@@ -52,8 +52,14 @@ def ended(end="", *, take_over="take_over()", debug=False, **environment):
     return done.returncode, done.stderr.splitlines()
 
 
-def test_words_of_python_come_at_once_and_others_at_the_end_without_panics():
-    assert ended() == (0, [*AROUND, "python", "native", "python, after", "native, after"])
+def test_words_of_python_come_at_once_and_others_at_the_end():
+    ended_well = (0, [*AROUND, "python", "native", "python, after", "native, after"])
+    assert ended(panic="None") == ended_well
+
+
+def test_what_follows_a_panic_is_not_passed_on_by_libraries():
+    """Its thread may still be writing the report when the command has ended."""
+    assert ended() == (0, [*AROUND, "python", "native", "python, after"])
 
 
 def test_the_panic_behind_an_error_of_the_data_is_not_reported():

@@ -171,3 +171,20 @@ def test_a_lazy_frame_over_a_damaged_file(root):
 )
 def test_errors_that_are_not_the_data_s(error):
     assert explain_polars_error(error, open_source(pl.DataFrame({"s": [1]}))) is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    [(pl.Date(), 2_932_897), (pl.Date(), 2**31 - 1), (pl.Datetime("us"), 2**62), (pl.Datetime("ms"), 2**62)],
+)
+def test_times_outside_the_calendar(root, dtype, number, capfd):
+    """As damage makes them: `datetime` ends with the year 9999, and Polars panics a good while later."""
+    whole = pl.Int32 if dtype == pl.Date() else pl.Int64
+    pl.DataFrame({"t": pl.Series([0, number], dtype=whole).cast(dtype)}).write_parquet("a.parquet")
+    source = open_source("a.parquet")
+    with (
+        pytest.raises(DataError, match=r"^a\.parquet: a date or time is outside the years 1 to 9999\n"),
+        reading(source),
+    ):
+        source.frame.collect()["t"].to_list()
+    capfd.readouterr()
