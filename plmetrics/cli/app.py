@@ -9,7 +9,7 @@ import typer
 
 from plmetrics import __version__
 from plmetrics.cli.bus_error import explain_bus_errors
-from plmetrics.cli.console import say, write_result
+from plmetrics.cli.console import open_streams, say, write_result
 from plmetrics.cli.diff import diff
 from plmetrics.cli.explain import explain
 from plmetrics.cli.init import init
@@ -82,6 +82,7 @@ def root(
 def main() -> None:
     """Run the command line; the exit code says how it went."""
     take_over()
+    open_streams()
     explain_bus_errors()
     try:
         app(prog_name="plmetrics")

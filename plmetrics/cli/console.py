@@ -16,6 +16,18 @@ _WIDEST = 160
 _PLAIN = str.maketrans({"▲": "^", "▼": "v"})
 
 
+def open_streams() -> None:
+    """Let closed descriptors (`2>&-`) lead nowhere: else data files would take their place, and words have none."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest that is free
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+
+
 def write_result(text: str) -> None:
     """Write to stdout. A reader who has seen enough (`| head`) is no error."""
     try:

@@ -88,3 +88,16 @@ def test_the_panic_is_reported(end, options):
     assert "native" in lines
     assert any("panicked at" in line for line in lines)
     assert code == {"": 0, "os.abort()": -signal.SIGABRT}.get(end, 1)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_change_no_exit_code(tmp_path, closed):
+    """And nothing that is written lands in a file that took the place of one."""
+    (tmp_path / "t.csv").write_text("y,p\n1,0.9\n0")
+    suite = "data: {path: t.csv}\ncolumns: {label: y}\nmodels: {m: p}\nmetrics: [accuracy]\n"
+    (tmp_path / "s.yaml").write_text(suite)
+    command = f"{sys.executable} -m plmetrics run s.yaml {closed}"
+    assert subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, check=False).returncode == 4
+    (tmp_path / "t.csv").write_text("y,p\n1,0.9\n0,0.1\n")
+    assert subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    assert (tmp_path / "t.csv").read_text() == "y,p\n1,0.9\n0,0.1\n"
