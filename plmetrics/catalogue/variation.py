@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from plmetrics.core import ops
 from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import About, Atom
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import polars as pl
 
     from plmetrics.states.sums import Rows, RowValue
 
@@ -32,11 +32,10 @@ _FAINT = 1e-301
 def squared(value: pl.Expr) -> pl.Expr:
     """The square of a number of each row; that of a tiny one is not 0, so that `faint` knows of it.
 
-    >>> import polars as pl
     >>> pl.select(squared(pl.Series([0.0, 3.0, 1e-200]))).to_series().to_list()
     [0.0, 9.0, 1e-312]
     """
-    return value**2 + value.abs().clip(upper_bound=_SIGN)
+    return pl.when(value == 0).then(0.0).otherwise(value**2 + _SIGN)
 
 
 def faint(squares: Any, mass: Any) -> Any:
