@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import TOTAL
-from plmetrics.inference.comparisons.inflation import NOISE_NOTE, UNEQUAL_NOISE, is_inflated, unequal_noise
+from plmetrics.inference.comparisons.inflation import (
+    NOISE_NOTE,
+    UNEQUAL_NOISE,
+    bearable,
+    leaves_noise,
+    unequal_noise,
+    with_noise_left,
+)
 from plmetrics.inference.comparisons.paired import (
     Difference,
     distance,
@@ -169,6 +176,9 @@ class Contrasts:
                 made = self._made(own, scale, place.metric, None)
                 uneven = _unequal_noise(own, place.metric, scale) & (made.interval_status == "ok")
                 made = made.untested(uneven, UNEQUAL_NOISE)
+                if leaves_noise(place.metric, scale) and own.model.replicates is not None:
+                    level, uneven_sizes = self._analysis.level, ~own.same_size
+                    made = with_noise_left(made, own.model, own.baseline, uneven_sizes, level)
                 words = baselines if isinstance(baselines, str) else baselines[part]
                 columns = self._columns(
                     contrast, scale, (model, words), place, (made, own.n, _kind(own.model))
@@ -252,10 +262,10 @@ def sides_of(found: Found, other: Found, own: Codes, others: Codes, *, same: boo
 
 def _unequal_noise(sides: Sides, metric: Metric, scale: str) -> Flags:
     """Where noise adds more to one side than to the other, which has more rows or fewer."""
-    pair = sides.model, sides.baseline
-    if not is_inflated(metric, scale) or any(side.replicates is None for side in pair):
+    pair, bears = (sides.model, sides.baseline), bearable(metric, scale)
+    if bears is None or any(side.replicates is None for side in pair):
         return np.zeros(sides.equal.shape, dtype=np.bool_)
-    return ~sides.same_size & unequal_noise(*pair)
+    return ~sides.same_size & unequal_noise(*pair, bears)
 
 
 def same_size(found: Found, other: Found) -> Flags:

@@ -3,17 +3,25 @@
 The difference of two norms over different numbers of rows is then not 0 where the truth is the same, and a test of it
 rejects for the sizes. A norm v of estimates with noise s has a mean square of about truth^2 + s^2, and its replicates,
 which have the same noise once more, one of v^2 + s^2: so s is known. Where it is small beside v it adds little to v.
+
+What a debiased norm subtracts is itself estimated from noisy gaps, and the rest is cut off at 0: about half of the
+noise stays in it. Its replicates show that part, for they lie above the value by about as much.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.inference.comparisons.paired import student_test
+from plmetrics.inference.intervals.spread import block_factor
+
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.comparisons.paired import Difference
     from plmetrics.inference.estimate import Estimate
 
 Array = NDArray[np.float64]
@@ -24,8 +32,17 @@ UNEQUAL_NOISE = "unequal_noise"
 NOISE_NOTE = "noise alone makes it larger where there are fewer rows (ece: compare ece(debias=true))"
 
 _FAR = 3.0
+_LEFT = 2.0
+"""What stays of noise in a norm is at most so many times what its replicates lie above it."""
+
 MOST = 0.25
 """Noise of so large a part of a value adds 3 % to it, which is little beside the value's standard error."""
+
+_MOST_OF_DISTANCES = 0.5
+"""The same where the noise that is left is allowed for; without skill noise is nearly all of a KS."""
+
+_MOST_OF_RATIOS = 0.1
+"""The same for ratios of distances. Logarithms make more of noise: with a quarter 10 % of equal ones are told apart."""
 
 
 def is_inflated(metric: Metric, scale: str) -> bool:
@@ -52,12 +69,76 @@ def noise(estimate: Estimate) -> Array:
     return found
 
 
-def unequal_noise(model: Estimate, baseline: Estimate) -> NDArray[np.bool_]:
+@dataclass(frozen=True, slots=True)
+class Bearable:
+    """How much noise a contrast of norms over different numbers of rows bears.
+
+    `most` is a part of the value. With `far` more is borne where the values are far apart beside it.
+    """
+
+    most: float
+    far: bool
+
+
+def bearable(metric: Metric, scale: str) -> Bearable | None:
+    """What a contrast of a metric bears, None for those that are made whatever the noise.
+
+    A bin of one row has a gap of up to 1, which resampling does not move: replicates do not show the noise of the
+    largest gap, and no distance is far beyond it.
+
+    >>> import plmetrics as plm
+    >>> bearable(plm.metric("mce", task="binary"), "difference")
+    Bearable(most=0.25, far=False)
+    """
+    if metric.kind == "norm" and metric.direction == "higher":
+        difference = scale == "difference"
+        return Bearable(_MOST_OF_DISTANCES if difference else _MOST_OF_RATIOS, far=difference)
+    if not is_inflated(metric, scale):
+        return None
+    return Bearable(MOST, getattr(metric, "norm", "") != "max")
+
+
+def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArray[np.bool_]:
     """Where noise is no small part of one of two norms, and may be what they differ by."""
     one, other = noise(model), noise(baseline)
-    large = (one > MOST * model.value) | (other > MOST * baseline.value)
+    large: NDArray[np.bool_] = (one > bears.most * model.value) | (other > bears.most * baseline.value)
+    if not bears.far:
+        return large
     near: NDArray[np.bool_] = np.abs(model.value - baseline.value) < _FAR * np.maximum(one, other)
     return large & near
+
+
+def leaves_noise(metric: Metric, scale: str) -> bool:
+    """Whether a contrast is made although noise is left in it, which `with_noise_left` allows for."""
+    rest = metric.direction == "higher" or bool(getattr(metric, "debias", False))
+    return metric.kind == "norm" and scale == "difference" and rest
+
+
+def with_noise_left(
+    made: Difference, model: Estimate, baseline: Estimate, where: NDArray[np.bool_], level: float
+) -> Difference:
+    """The difference of norms with an interval and p value that also hold once left noise is taken off.
+
+    The left noise e is `_LEFT` times what the replicates' mean difference exceeds the difference d. The interval covers
+    both d -+ h and d - e -+ h, and the p value is the larger one of the two, 1 if they differ in sign.
+    """
+    assert model.replicates is not None
+    assert baseline.replicates is not None
+    drawn = model.replicates - baseline.replicates
+    number = np.maximum(np.isfinite(drawn).sum(axis=0), 1)
+    mean = np.sum(drawn, axis=0, where=np.isfinite(drawn)) / number
+    moved = made.difference - _LEFT * (mean - made.difference)
+    known = where & np.isfinite(made.lower) & np.isfinite(moved)
+    error = made.std_error * block_factor(np.maximum(made.blocks, 2))
+    freedom: Array = made.blocks.astype(np.float64) - 1.0
+    half, p = student_test(moved, error, freedom, level)
+    p = np.where(np.sign(moved) == np.sign(made.difference), np.fmax(made.p_value, p), 1.0)
+    return replace(
+        made,
+        lower=np.where(known, np.fmin(made.lower, moved - half), made.lower),
+        upper=np.where(known, np.fmax(made.upper, moved + half), made.upper),
+        p_value=np.where(known, p, made.p_value),
+    )
 
 
 def sizes_matter(values: Array, rows: Array, error: Array) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ def basic(value: Array, replicates: Array, level: float) -> tuple[Array, Array]:
 
     Source: Davison and Hinkley (1997), Bootstrap methods and their application, section 5.2.
 
-    >>> basic(np.array([40.0]), np.arange(101.0)[:, None], 0.9)
+    >>> basic(np.array([40.0]), np.arange(1.0, 100.0)[:, None], 0.9)
     (array([-15.]), array([75.]))
     """
     lower, upper = percentile(replicates, level)

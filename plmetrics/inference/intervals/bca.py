@@ -25,7 +25,7 @@ def bca(value: Array, replicates: Array, acceleration: Array, level: float) -> t
 
     Source: Efron (1987), Better bootstrap confidence intervals, JASA 82(397).
 
-    >>> drawn = np.linspace(0.0, 1.0, 101)[:, None]
+    >>> drawn = np.linspace(0.01, 0.99, 99)[:, None]
     >>> lower, upper = bca(np.array([0.5]), drawn, np.array([0.0]), 0.9)
     >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
     (0.05, 0.95)

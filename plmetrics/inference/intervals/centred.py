@@ -31,7 +31,7 @@ def centred(
         least: the lower end of the metric's range.
         level: two-sided confidence level, such as 0.95.
 
-    >>> sizes, away = np.full((101, 1), 0.3), np.linspace(0.0, 0.2, 101)[:, None]
+    >>> sizes, away = np.full((99, 1), 0.3), np.linspace(0.002, 0.198, 99)[:, None]
     >>> lower, upper = centred(np.array([0.25]), sizes, away, 0.0, 0.9)
     >>> round(float(lower[0]), 3), float(upper[0])
     (0.06, 0.3)
@@ -59,7 +59,7 @@ def centred_ratio(
         least: the lower end of the metric's range.
         level: two-sided confidence level, such as 0.95.
 
-    >>> ratios, away = np.full((101, 1), 0.7), np.linspace(0.0, 0.2, 101)[:, None]
+    >>> ratios, away = np.full((99, 1), 0.7), np.linspace(0.002, 0.198, 99)[:, None]
     >>> lower, upper = centred_ratio(np.array([0.75]), ratios, away, 0.0, 0.9)
     >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
     (0.7, 0.907)

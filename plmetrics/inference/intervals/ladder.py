@@ -98,7 +98,7 @@ def interval(
     >>> shares = Estimate(np.array([0.7, 1.0]), np.array(["ok", "ok"]), np.array([900] * 2), drawn, (np.full(2, 90.0),))
     >>> found = interval(shares, kind="proportion", bounds=(0.0, 1.0), level=0.95, form="auto")
     >>> found.method.tolist(), found.lower.round(3).tolist()
-    (['percentile', 'wilson'], [0.605, 0.959])
+    (['percentile', 'wilson'], [0.603, 0.959])
     """
     if estimate.replicates is None:
         return without(estimate.value.shape, "not_estimable" if kind == "extreme" else "not_requested")

@@ -13,9 +13,11 @@ _WORTH_A_PARTITION = 64
 
 
 def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
-    """Ends that leave (1 - level)/2 of the defined replicates `[replicate, slice]` outside on each side.
+    """Ends that a further replicate falls outside of with probability (1 - level)/2 on each side.
 
-    >>> percentile(np.arange(101.0)[:, None], 0.9)
+    The replicates are `[replicate, slice]`; those that are undefined play no part.
+
+    >>> percentile(np.arange(1.0, 100.0)[:, None], 0.9)
     (array([5.]), array([95.]))
     """
     lower, upper = quantiles(replicates, ((1 - level) / 2, (1 + level) / 2))
@@ -23,24 +25,30 @@ def percentile(replicates: Array, level: float) -> tuple[Array, Array]:
 
 
 def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Array:
-    """Linear (type 7) quantiles `[probability, slice]` of the finite replicates; NaN where there are none.
+    """Quantiles `[probability, slice]` of the finite replicates at ranks p (R + 1), type 6; NaN where there are none.
 
-    Probabilities are numbers, or `[probability, slice]` where each slice has its own.
+    Probabilities are numbers, or `[probability, slice]` where each slice has its own. Between ranks they are linear,
+    and beyond the first and the last they stay there. Of R draws of anything a further one lies below that of p with
+    probability p. Ranks 1 + p (R - 1), type 7, would leave 3.4 % of them beyond the end of 2.5 % with 100 replicates,
+    and 3.0 % with 200: intervals would be too narrow.
 
-    Source: Hyndman and Fan (1996), Sample quantiles in statistical packages, The American Statistician 50(4).
+    Sources: Hyndman and Fan (1996), Sample quantiles in statistical packages, The American Statistician 50(4);
+    Davison and Hinkley (1997), Bootstrap methods and their application, section 5.2, for the ranks.
 
-    >>> quantiles(np.array([[1.0], [2.0], [np.nan]]), (0.25, 0.75))
-    array([[1.25],
-           [1.75]])
+    >>> quantiles(np.array([[1.0], [2.0], [3.0], [np.nan]]), (0.25, 0.5, 0.9))
+    array([[1.],
+           [2.],
+           [3.]])
     """
     wanted = np.asarray(probabilities, dtype=np.float64)
     if wanted.ndim == 1 and all_defined(replicates):
-        place = wanted * (len(replicates) - 1)
+        place = np.clip(wanted * (len(replicates) + 1) - 1, 0, len(replicates) - 1)
         low, high = _neighbours(replicates, np.floor(place).astype(np.int64))
         between: Array = low + (high - low) * (place - np.floor(place))[:, None]
         return between
     ranked, number = _ranked(replicates)
-    place = (wanted[:, None] if wanted.ndim == 1 else wanted) * np.maximum(number - 1, 0)
+    wanted = wanted[:, None] if wanted.ndim == 1 else wanted
+    place = np.clip(wanted * (number + 1) - 1, 0, np.maximum(number - 1, 0))
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
     low = np.take_along_axis(ranked, below, axis=0)

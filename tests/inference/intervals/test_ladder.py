@@ -190,8 +190,8 @@ def test_an_end_beyond_all_numbers_gives_no_interval() -> None:
 
 def test_norm_type_metrics_use_their_deviations() -> None:
     made = found(one(0.3, deviations=np.linspace(0, 0.1, 1000)), "norm")
-    assert made.lower[0] == pytest.approx(0.3 - 0.0975)
-    assert made.upper[0] == pytest.approx(0.3 + 0.095)
+    assert made.lower[0] == pytest.approx(0.3 - 0.1 * (0.975 * 1001 - 1) / 999)
+    assert made.upper[0] == pytest.approx(0.2 + 0.2 * (0.975 * 1001 - 1) / 999)
 
 
 def test_slices_are_judged_one_by_one() -> None:
