@@ -77,12 +77,12 @@ SHAPES = {
 def measured(suite: Path, small: Path) -> dict[str, Any]:
     """Run a suite in this process, after a small one: what was told before, and the peak above the start."""
     import plmetrics as plm
-    from plmetrics import api
+    from plmetrics.api.inspection import explain
 
     plm.run(small)
     before = _resident("VmRSS")
     Path("/proc/self/clear_refs").write_text(_CLEAR_PEAK)
-    told = api.explain(suite)
+    told = explain(suite)
     looked = _resident("VmHWM") - before
     Path("/proc/self/clear_refs").write_text(_CLEAR_PEAK)
     result = plm.run(suite)

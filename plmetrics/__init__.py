@@ -11,22 +11,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.core.version import VERSION
+
 if TYPE_CHECKING:
-    from plmetrics.api import (
-        Result,
-        State,
-        diff,
-        evaluate,
-        merge,
-        metric,
-        metrics,
-        readout,
-        run,
-        splits,
-        state,
-        suggest,
-        validate,
-    )
+    from plmetrics.api.catalogue import metric, metrics
+    from plmetrics.api.evaluation import evaluate, run
+    from plmetrics.api.inspection import diff, validate
+    from plmetrics.api.merging import merge
+    from plmetrics.api.result import Result
+    from plmetrics.api.states import state
     from plmetrics.catalogue.metric import Metric
     from plmetrics.catalogue.registry import register
     from plmetrics.core.errors import (
@@ -36,10 +29,14 @@ if TYPE_CHECKING:
         PlmetricsError,
         PlmetricsWarning,
     )
-    from plmetrics.inference.comparisons import functions as tests
+    from plmetrics.features.advice.suggestion import suggest
+    from plmetrics.features.experiment.readout import readout
+    from plmetrics.features.splits import splitters as splits
+    from plmetrics.inference.comparisons.tests import functions as tests
+    from plmetrics.states.stored import State
     from plmetrics.states.sums import Atom
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Atom",
@@ -67,20 +64,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "plmetrics.api": (
-        "Result",
-        "State",
+    "plmetrics.api.result": ("Result",),
+    "plmetrics.states.stored": ("State",),
+    "plmetrics.api.inspection": (
         "diff",
-        "evaluate",
-        "merge",
-        "metric",
-        "metrics",
-        "readout",
-        "run",
-        "state",
-        "suggest",
         "validate",
     ),
+    "plmetrics.api.evaluation": (
+        "evaluate",
+        "run",
+    ),
+    "plmetrics.api.merging": ("merge",),
+    "plmetrics.api.catalogue": (
+        "metric",
+        "metrics",
+    ),
+    "plmetrics.features.advice.suggestion": ("suggest",),
+    "plmetrics.features.experiment.readout": ("readout",),
+    "plmetrics.api.states": ("state",),
     "plmetrics.catalogue.metric": ("Metric",),
     "plmetrics.catalogue.registry": ("register",),
     "plmetrics.states.sums": ("Atom",),
@@ -92,7 +93,10 @@ _HOMES = {
         "PlmetricsWarning",
     ),
 }
-_MODULES = {"splits": "plmetrics.api.splits", "tests": "plmetrics.inference.comparisons.functions"}
+_MODULES = {
+    "splits": "plmetrics.features.splits.splitters",
+    "tests": "plmetrics.inference.comparisons.tests.functions",
+}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 

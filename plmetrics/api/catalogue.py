@@ -27,7 +27,7 @@ def metric(text: str, task: str = "binary") -> Metric:
     Raises:
         ConfigError: the text names no metric of the task, or a parameter is wrong.
     """
-    from plmetrics.suite.problems import metric_from_text
+    from plmetrics.suite.reader import metric_from_text
 
     return metric_from_text(task, text)
 

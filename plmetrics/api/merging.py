@@ -7,35 +7,32 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.api.beside import Beside
-from plmetrics.api.gating import gate_history
-from plmetrics.api.outcome import Result
-from plmetrics.api.references import EarlierRuns
-from plmetrics.api.stages import Stopwatch, estimated, inferred
-from plmetrics.api.states import State, differences, file_places, stored_state, suite_of
-from plmetrics.api.testing import rows_of_tests, tested
-from plmetrics.api.warned import warned
+from plmetrics.api.context import Beside
+from plmetrics.api.gates import gate_history
+from plmetrics.api.pipeline import estimated, inferred
+from plmetrics.api.result import Result
+from plmetrics.api.states import differences, suite_of
+from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.tests import rows_of_tests, tested
+from plmetrics.api.warnings import warned
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES
 from plmetrics.core.threads import each
+from plmetrics.features.registry import features_of
 from plmetrics.runs.states import StateFault, as_written, state_files
-from plmetrics.table.faults import unchanged
+from plmetrics.runs.stored_state import file_places, stored_state
+from plmetrics.states.stored import State
 from plmetrics.table.files import shown_path, stamp_of
+from plmetrics.table.stamps import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from plmetrics.api.stages import Progress
-    from plmetrics.engine.saved.merging import Stored
-    from plmetrics.engine.saved.revived import Revived
-    from plmetrics.states.saved import Head, Saved
+    from plmetrics.api.stopwatch import Progress
+    from plmetrics.engine.stored.alignment import Stored
+    from plmetrics.engine.stored.restoration import Revived
+    from plmetrics.states.stored import Head, Saved
     from plmetrics.suite.model import Suite
-
-
-_NO_DRIFT = (
-    "drift is not measured here, nor are its gates judged: a merged state (--states FILE) keeps the counts, and is a "
-    "reference for runs with drift: {state: FILE}"
-)
 
 
 @warned
@@ -66,11 +63,10 @@ def merge(
         DataError: a state is absent, damaged or of another version, or two share rows.
         EnvironmentFault: something cannot be written.
     """
-    from plmetrics.engine.budget import merging_room
-    from plmetrics.engine.saved.adding import check_alike, check_apart
-    from plmetrics.engine.saved.capture import resamples_totals
-    from plmetrics.engine.saved.drift import check_whole
-    from plmetrics.engine.saved.merging import merged
+    from plmetrics.engine.memory.budget import merging_room
+    from plmetrics.engine.stored.capture import resamples_totals
+    from plmetrics.engine.stored.compatibility import check_alike, check_apart, check_whole
+    from plmetrics.engine.stored.merging import merged
     from plmetrics.runs.states import write_state
 
     watch = Stopwatch(progress)
@@ -116,6 +112,7 @@ def _published(
 ) -> Result:
     """The result, in a run folder where one is asked for."""
     from plmetrics.runs.folder import RunFolder
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
 
     if output is None:
         return _result(suite, whole, stored, watch, Beside())
@@ -128,7 +125,7 @@ def _published(
 
 
 def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwatch, beside: Beside) -> Result:
-    from plmetrics.engine.saved.revived import revived
+    from plmetrics.engine.stored.restoration import revived
     from plmetrics.gates.verdicts import verdict
     from plmetrics.inference.analysis import corrected
 
@@ -137,11 +134,9 @@ def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwat
     alike = partial(run.aggregated.arithmetic, exact=suite.reproducible)
     with watch.stage("intervals"), alike(), as_written(file_places(stored)):
         analysis, ordered, curves = estimated(run.prepared, run.aggregated, run.scores)
-        made, analysis = inferred(analysis, ordered, [], beside)
+        made, analysis = inferred(analysis, ordered, beside)
     with watch.stage("tests"), alike():
-        compared = tested(
-            made["comparisons"], analysis, rows_of_tests(run.prepared), made["metrics"], made["folds"]
-        )
+        compared = tested(made["comparisons"], analysis, rows_of_tests(run.prepared), made["metrics"], None)
         made["comparisons"] = corrected(analysis, compared).select(list(COMPARISONS_SCHEMA))
     empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in made}
     return Result(
@@ -153,9 +148,7 @@ def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwat
 
 
 def _record(run: Revived, head: Head, stored: Sequence[Stored], watch: Stopwatch) -> dict[str, Any]:
-    from plmetrics.engine.doubts import known
-    from plmetrics.suite.advice import misleading
-    from plmetrics.suite.contradictions import contradictions
+    from plmetrics.engine.warnings.run_warnings import suite_warnings
 
     prepared, sums = run.prepared, run.aggregated
     suite = prepared.request.suite
@@ -179,10 +172,9 @@ def _record(run: Revived, head: Head, stored: Sequence[Stored], watch: Stopwatch
             dict.fromkeys(
                 [
                     *head.warnings,
-                    *([] if suite.drift is None else [_NO_DRIFT]),
+                    *(feature.merge_warning for feature in features_of(suite) if feature.merge_warning),
                     *prepared.warnings,
-                    *contradictions(suite),
-                    *misleading(suite, known(prepared, sums)),
+                    *suite_warnings(prepared, sums),
                 ]
             )
         ),

@@ -2,57 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.api.entry import located, masked
-from plmetrics.api.stages import Stopwatch
-from plmetrics.api.warned import warned
+from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.suite_files import as_recorded, located, masked
+from plmetrics.api.warnings import warned
 from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.runs.stored_state import file_places, head_of, stored_state
+from plmetrics.states.stored import State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import polars as pl
 
-    from plmetrics.api.stages import Progress
-    from plmetrics.engine.request import Request
-    from plmetrics.engine.saved.capture import Captured
-    from plmetrics.engine.saved.constants import Constants
-    from plmetrics.engine.saved.merging import Stored
-    from plmetrics.states.saved import Head
+    from plmetrics.api.stopwatch import Progress
+    from plmetrics.engine.stored.alignment import Stored
+    from plmetrics.engine.stored.constants import Constants
+    from plmetrics.states.stored import Head
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.yaml import LoadedSuite
     from plmetrics.table.source import Source
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A state: what it says of itself, its rows, and the file it was written to.
-
-    `content` is the hash of what it holds: the same rows, suite and constants give the same, but for what drift adds
-    within bins, which is rounded as it comes.
-    """
-
-    head: Head
-    table: pl.DataFrame
-    content: str
-    path: Path | None = None
-
-    @property
-    def rows(self) -> int:
-        """How many rows it was made from."""
-        read: int = self.head.rows["read"]
-        return read
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is no error but probably not meant."""
-        return self.head.warnings
-
-    def __repr__(self) -> str:
-        return f"State({self.head.name!r}, rows={self.rows}, path={self.path})"
 
 
 @warned
@@ -97,8 +67,8 @@ def state(
     (5, 0.182)
     """
     from plmetrics.suite.arguments import suite_from_arguments
-    from plmetrics.suite.yaml import load_suite
-    from plmetrics.table.source import open_source
+    from plmetrics.suite.yaml.load import load_suite
+    from plmetrics.table.opening import open_source
 
     watch = Stopwatch(progress)
     taken = None if constants is None else stored_state(constants)
@@ -118,18 +88,12 @@ def state(
     return _written(made, loaded.folder / "states" if output is None else Path(output))
 
 
-def as_recorded(loaded: LoadedSuite, head: Head) -> Head:
-    """The head of a state without values of variables."""
-    facts = loaded.record({"suite": head.suite, "files": head.files, "warnings": head.warnings})
-    return replace(head, suite=facts["suite"], files=tuple(facts["files"]), warnings=tuple(facts["warnings"]))
-
-
 def _state(
     suite: Suite, source: Source, earlier: Stored | None, watch: Stopwatch
 ) -> tuple[Head, pl.DataFrame]:
     """The head and the table of a state."""
-    from plmetrics.engine.budget import budget_of
-    from plmetrics.engine.frugal import memory_settings
+    from plmetrics.engine.memory.budget import budget_of
+    from plmetrics.engine.memory.settings import memory_settings
 
     with memory_settings(budget_of(suite)):
         return _made(suite, source, earlier, watch)
@@ -138,13 +102,12 @@ def _state(
 def _made(
     suite: Suite, source: Source, earlier: Stored | None, watch: Stopwatch
 ) -> tuple[Head, pl.DataFrame]:
-    from plmetrics.engine.drift_summary import summarised
+    from plmetrics.engine.aggregate.aggregation import aggregated, summed
+    from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows, reading
-    from plmetrics.engine.passes import aggregated, summed
-    from plmetrics.engine.prepare import prepare
-    from plmetrics.engine.request import bind
-    from plmetrics.engine.saved.capture import capture, rows_of
-    from plmetrics.engine.saved.carried import check_units, countable
+    from plmetrics.engine.prepare.preparation import prepare
+    from plmetrics.engine.stored.capture import capture
+    from plmetrics.engine.stored.support import check_units, countable
 
     counted = countable(suite)
     check_units(counted, source)
@@ -158,48 +121,8 @@ def _made(
         frames, _ = summed(prepared)
         sums = aggregated(prepared, frames, None)
     with watch.stage("count"), reading(source):
-        drift = None
-        if counted.drift is not None:
-            drift = summarised(rows_of(bound, prepared), frozenset(counted.models))
-        captured = capture(bound, prepared, frames, sums, drift)
-    return _head(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
-
-
-def _head(suite: Suite, source: Source, captured: Captured, warnings: tuple[str, ...]) -> Head:
-    from plmetrics.core.redaction import masked
-    from plmetrics.runs.fingerprint import fingerprint
-    from plmetrics.runs.record import versions
-    from plmetrics.suite.written import written
-    from plmetrics.table.digests import digest_of
-    from plmetrics.table.faults import stamps_of, unchanged
-
-    with unchanged(stamps_of(source)):
-        files = tuple(
-            {
-                "path": masked(str(Path(file.path).resolve())),
-                "name": file.name,
-                "bytes": file.size,
-                "rows": file.rows,
-                "digest": digest_of(file),
-            }
-            for file in source.files
-        )
-    return captured.head(
-        name=suite.name,
-        suite=written(suite),
-        fingerprint=fingerprint(suite),
-        versions=versions(),
-        files=files,
-        warnings=warnings,
-    )
-
-
-def drift_state(bound: Request, captured: Captured) -> State:
-    """What drift counted in a run, as a state of no metrics."""
-    from plmetrics.runs.states import state_bytes
-
-    head = _head(bound.suite, bound.source, captured, ())
-    return State(head, captured.table, state_bytes(head, captured.table)[1])
+        captured = capture(bound, prepared, frames, sums)
+    return head_of(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
 
 
 def _constants(suite: Suite, stored: Stored) -> Constants:
@@ -208,11 +131,10 @@ def _constants(suite: Suite, stored: Stored) -> Constants:
     Raises:
         ConfigError: it is of another suite.
     """
-    from plmetrics.engine.saved.adding import NotAdding
-    from plmetrics.engine.saved.constants import Constants
-    from plmetrics.engine.saved.drift import check_whole
-    from plmetrics.engine.saved.grids import Grids
-    from plmetrics.engine.saved.merging import read
+    from plmetrics.engine.stored.compatibility import NotAdding, check_whole
+    from plmetrics.engine.stored.constants import Constants
+    from plmetrics.engine.stored.grids import Grids
+    from plmetrics.engine.stored.merging import read
     from plmetrics.runs.fingerprint import fingerprint
     from plmetrics.runs.states import as_written
 
@@ -235,32 +157,13 @@ def _written(made: tuple[Head, pl.DataFrame], output: Path | None) -> State:
     return State(head, table, content, path)
 
 
-def stored_state(given: State | str | Path) -> Stored:
-    """A state as it is merged: checked, its table not read."""
-    from plmetrics.engine.saved.merging import Stored
-    from plmetrics.runs.states import read_head
-    from plmetrics.table.files import shown_path
-
-    if isinstance(given, State):
-        place = f"the state '{given.head.name}'" if given.path is None else shown_path(given.path)
-        return Stored(given.head, given.table, place, given.content)
-    path = Path(given)
-    head, content = read_head(path)
-    return Stored(head, path, shown_path(path), content)
-
-
-def file_places(states: Sequence[Stored]) -> list[str]:
-    """The places of those states that lie in files."""
-    return [state.place for state in states if isinstance(state.table, Path)]
-
-
 def suite_of(head: Head) -> Suite:
     """The suite that a state is of.
 
     Raises:
         ConfigError: it names what this version does not know.
     """
-    from plmetrics.suite.problems import suite_from_mapping
+    from plmetrics.suite.reader import suite_from_mapping
 
     suite: Suite = suite_from_mapping(head.suite)
     return suite

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.quantiles import Quantile
+from plmetrics.catalogue.row_quantiles import Quantile
 from plmetrics.catalogue.variation import lost, squared, variation
 from plmetrics.catalogue.variation import moment as moment_of
 from plmetrics.core import ops
-from plmetrics.core.rowsql import RowExpression, compile_row
+from plmetrics.core.rowsql import compile_row
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Direction, Family, Kind, Undefined
     from plmetrics.core.names import SuitePath
+    from plmetrics.core.rowsql.compiler import RowExpression
     from plmetrics.states.sums import Rows
 
 ROLES = ("score", "label", "weight", "prediction")

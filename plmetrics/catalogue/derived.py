@@ -11,7 +11,6 @@ from plmetrics.catalogue.custom import EVERYTHING, Custom
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
-from plmetrics.core.rowsql.degrees import degree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,6 +71,8 @@ class Formula(Custom, Derived):
     def additive(self) -> bool:  # type: ignore[override]
         """Whether it grows with the rows, as costs of errors do and a quotient of two totals does not."""
         totals = frozenset(name for name, metric in self.operands if metric.additive)
+        from plmetrics.core.rowsql.degrees import degree
+
         return bool(totals) and degree(self.sql, totals) > 0
 
     def settled(self, facts: Facts) -> Metric:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import polars as pl
 
 from plmetrics.catalogue.parameters import ParameterError, parameters
-from plmetrics.catalogue.thresholds import ThresholdRule
+from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.catalogue.variation import faint
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
@@ -24,7 +24,7 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.states.scores import Binning
+    from plmetrics.states.scores.sorted import Binning
     from plmetrics.states.sums import RowValue
     from plmetrics.table.checks import Requirement
 
@@ -215,6 +215,11 @@ class Metric:
         """Whether scores must lie between 0 and 1."""
         rule = self.chosen_threshold
         return self.probability or (rule is not None and rule.constant is not None)
+
+    @property
+    def definition(self) -> Any:
+        """The metric as a suite writes it: its text, or a mapping for one that the suite defines."""
+        return self.text
 
     @property
     def chosen_threshold(self) -> ThresholdRule | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plmetrics.catalogue.metric import Metric
+    from _typeshed import DataclassInstance
 
 MOST_BINS = 10_000
 
@@ -44,13 +44,13 @@ def parameter_name(field: dataclasses.Field[Any]) -> str:
     return field.metadata.get("name") or field.name
 
 
-def parameters(metric: Metric | type[Metric]) -> dict[str, dataclasses.Field[Any]]:
+def parameters(metric: DataclassInstance | type[DataclassInstance]) -> dict[str, dataclasses.Field[Any]]:
     """The parameters of a metric by name, in catalogue order; one without a name in texts comes first."""
     fields = sorted(dataclasses.fields(metric), key=lambda field: not field.metadata.get("unnamed"))
     return {parameter_name(field): field for field in fields}
 
 
-def unnamed_parameter(metric: type[Metric]) -> str | None:
+def unnamed_parameter(metric: type[DataclassInstance]) -> str | None:
     """The parameter that stands in texts without its name, if there is one."""
     fields = parameters(metric).items()
     return next((name for name, field in fields if field.metadata.get("unnamed")), None)

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.catalogue.index import MODULES
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.parameters import parameters as parameters_of
@@ -24,51 +25,16 @@ FAMILIES = ("sums", "scores", "ranks", "derived")
 DIRECTIONS = ("higher", "lower", "zero", "none")
 READS = ("area", "curve", "order", "scores", "ranks")
 _FACTS = ("name", "task", "family", "range", "direction")
+_PACKAGE = "plmetrics.catalogue"
+_HOMES = {
+    (task, name): f"{_PACKAGE}.{module}"
+    for module, tasks_of in MODULES.items()
+    for task, names_of in tasks_of.items()
+    for name in names_of.split()
+}
+"""By task and name of a metric of ours, or its alias or preset, the module that defines it."""
 _metrics: dict[tuple[str, str], type[Metric]] = {}
 _aliases: dict[tuple[str, str], str] = {}
-_MODULES = (
-    "binary.counts",
-    "binary.threshold",
-    "binary.overlap",
-    "binary.agreement",
-    "binary.decision",
-    "binary.ordered",
-    "binary.areas",
-    "binary.operating",
-    "binary.best",
-    "binary.top",
-    "binary.probability",
-    "binary.skill",
-    "binary.decomposition",
-    "binary.calibration",
-    "binary.kernel",
-    "binary.corp",
-    "binary.logistic",
-    "binary.goodness",
-    "multiclass.rates",
-    "multiclass.agreement",
-    "multiclass.probability",
-    "multiclass.ranking",
-    "multiclass.calibration",
-    "regression.errors",
-    "regression.explained",
-    "regression.relative",
-    "regression.correlation",
-    "regression.scaled",
-    "regression.losses",
-    "regression.quantiles",
-    "forecast.distributions",
-    "forecast.intervals",
-    "forecast.points",
-    "ranking.gains",
-    "ranking.relevance",
-    "uplift.effects",
-    "uplift.ordered",
-    "uplift.heterogeneity",
-    "fairness.parity",
-    "fairness.against",
-    "fairness.disparity",
-)
 _DEFAULTS = {
     "binary": (
         "prevalence",
@@ -105,7 +71,8 @@ def register(metric: type[Metric]) -> type[Metric]:
     """
     check(metric)
     for name in (metric.name, *metric.aliases, *metric.presets):
-        if (metric.task, name) in _metrics or (metric.task, name) in _aliases:
+        home = _HOMES.get((metric.task, name), metric.__module__)
+        if (metric.task, name) in {**_metrics, **_aliases} or home != metric.__module__:
             msg = f"the name {name!r} is taken for task {metric.task!r}"
             raise ValueError(msg)
     _metrics[metric.task, metric.name] = metric
@@ -133,7 +100,10 @@ def check(metric: type[Metric]) -> None:
 
 def tasks() -> tuple[str, ...]:
     """Tasks that have metrics."""
-    return tuple(dict.fromkeys(metric.task for metric in classes()))
+    _load_announced()
+    return tuple(
+        dict.fromkeys([*(task for task, _ in _HOMES), *(metric.task for metric in _metrics.values())])
+    )
 
 
 def names(task: str) -> tuple[str, ...]:
@@ -141,10 +111,19 @@ def names(task: str) -> tuple[str, ...]:
     return tuple(metric.name for metric in classes(task))
 
 
+def taken(task: str) -> tuple[str, ...]:
+    """Names of a task's metrics, and their aliases and presets."""
+    _load_announced()
+    ours = (name for known, name in (*_HOMES, *_metrics, *_aliases) if known == task)
+    return tuple(dict.fromkeys(ours))
+
+
 def classes(task: str | None = None) -> tuple[type[Metric], ...]:
     """The registered metric classes, of one task or of all: ours in catalogue order, then the users'."""
-    _load()
-    places = {f"plmetrics.catalogue.{module}": place for place, module in enumerate(_MODULES)}
+    _load_announced()
+    for module in MODULES:
+        import_module(f"{_PACKAGE}.{module}")
+    places = {f"{_PACKAGE}.{module}": place for place, module in enumerate(MODULES)}
     known = [metric for metric in _metrics.values() if task in (None, metric.task)]
     return tuple(sorted(known, key=lambda metric: places.get(metric.__module__, len(places))))
 
@@ -155,16 +134,18 @@ def find(task: str, name: str) -> type[Metric]:
     Raises:
         UnknownMetricError: with the nearest name, or the tasks that do have it.
     """
-    _load()
-    name = _aliases.get((task, name), name)
-    if (task, name) in _metrics:
-        return _metrics[task, name]
-    elsewhere = [t for t in tasks() if (t, name) in _metrics or (t, name) in _aliases]
+    if (task, name) in _HOMES:
+        import_module(_HOMES[task, name])
+    else:
+        _load_announced()
+    metric = _metrics.get((task, _aliases.get((task, name), name)))
+    if metric is not None:
+        return metric
+    elsewhere = [other for other in tasks() if name in taken(other)]
     if elsewhere:
         hint: str | None = f"'{name}' belongs to task " + ", ".join(repr(t) for t in elsewhere)
     else:
-        aliases = [alias for known, alias in _aliases if known == task]
-        hint = did_you_mean(name, [*names(task), *aliases])
+        hint = did_you_mean(name, taken(task))
     msg = f"unknown metric '{name}' for task '{task}'"
     raise UnknownMetricError(msg, hint)
 
@@ -210,10 +191,8 @@ def default_metrics(task: str) -> tuple[Metric, ...]:
 
 
 @cache
-def _load() -> None:
-    """Import the modules that register the built-in metrics, then those that other packages announce."""
-    for module in _MODULES:
-        import_module(f"plmetrics.catalogue.{module}")
+def _load_announced() -> None:
+    """Import the metrics that other packages announce."""
     for entry in entry_points(group=ENTRY_POINTS):
         package = entry.dist.name if entry.dist is not None else entry.value
         try:

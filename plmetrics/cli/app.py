@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 
 from plmetrics import __version__
-from plmetrics.cli.bus_error import explain_bus_errors
-from plmetrics.cli.console import open_streams, say, write_result
 from plmetrics.cli.diff import diff
 from plmetrics.cli.explain import explain
 from plmetrics.cli.init import init
@@ -22,6 +20,8 @@ from plmetrics.cli.schema import schema
 from plmetrics.cli.split import split
 from plmetrics.cli.state import state
 from plmetrics.cli.suggest import suggest
+from plmetrics.cli.terminal.bus_error import explain_bus_errors
+from plmetrics.cli.terminal.console import open_streams, say, write_result
 from plmetrics.cli.validate import validate
 from plmetrics.core.process import take_over
 from plmetrics.runs.failure import INTERRUPTED

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.completion import run_folders
-from plmetrics.cli.console import wants_color, width, write_result
-from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Format
+from plmetrics.cli.options.common import Debug, Format
+from plmetrics.cli.terminal.completion import run_folders
+from plmetrics.cli.terminal.console import wants_color, width, write_result
+from plmetrics.cli.terminal.guard import guarded
 
 if TYPE_CHECKING:
-    from plmetrics.runs.diff import Diff
+    from plmetrics.runs.history.diff import Diff
 
 
 class FailOn(StrEnum):
@@ -62,10 +62,10 @@ def diff(
     changed if it differs by more than 1e-9 of its size.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.api import inspection
         from plmetrics.runs.failure import GATE_FAILED
 
-        found = api.diff(before, after)
+        found = inspection.diff(before, after)
         write_result(_text(found, form))
         if fail_on is FailOn.change and found.changed:
             raise typer.Exit(GATE_FAILED)

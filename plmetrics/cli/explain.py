@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.console import wants_color, width, write_result
-from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
-from plmetrics.cli.progress import Progress
+from plmetrics.cli.options.common import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.terminal.console import wants_color, width, write_result
+from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.progress import Progress
 
 
 class Format(StrEnum):
@@ -35,11 +35,11 @@ def explain(
     The first stage of a run is done, as it finds the slices and units; nothing is evaluated or written.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.api import inspection
         from plmetrics.report.explain import explain_json, explain_text
 
         with Progress(sys.stderr) as progress:
-            found = api.explain(suite, overrides(settings), data=not no_data, progress=progress)
+            found = inspection.explain(suite, overrides(settings), data=not no_data, progress=progress)
         if form is Format.json:
             write_result(explain_json(found))
         else:

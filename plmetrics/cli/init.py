@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.console import say, shown_path, write_result
-from plmetrics.cli.guard import UsageError, guarded
-from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
-from plmetrics.cli.progress import Progress
+from plmetrics.cli.options.common import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.terminal.console import say, shown_path, write_result
+from plmetrics.cli.terminal.guard import UsageError, guarded
+from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
 
@@ -37,7 +37,7 @@ def init(
     of each guess beside it. Without --output, the suite is printed, with paths as seen from here.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.features.advice import suggestion
 
         if output is not None and output.exists() and not force:
             message = f"{output} is there already"
@@ -45,7 +45,7 @@ def init(
         folder = Path.cwd() if output is None else output.resolve().parent
         with Progress(sys.stderr) as progress:
             progress("look at the table")
-            text = api.starter(data, folder, label, tuple(score or ()))
+            text = suggestion.starter(data, folder, label, tuple(score or ()))
         if output is None:
             write_result(text)
         else:

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat
-from plmetrics.cli.progress import Progress
+from plmetrics.cli.options.common import Debug, Format, Quiet, ResultFormat
 from plmetrics.cli.run import show_and_exit
+from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.progress import Progress
 
 
 def merge(
@@ -49,10 +49,10 @@ def merge(
     States must be of one suite and have the same constants; states that share a file or a query are refused.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.api import merging
 
         with Progress(sys.stderr, quiet=quiet) as progress:
-            result = api.merge(
+            result = merging.merge(
                 *states, output=output, state=merged, allow_overlap=allow_overlap, progress=progress
             )
         show_and_exit(result, form, quiet=quiet)

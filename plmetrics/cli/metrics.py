@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.completion import metric_names
-from plmetrics.cli.console import wants_color, width, write_result
-from plmetrics.cli.guard import UsageError, guarded
-from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options.common import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.terminal.completion import metric_names
+from plmetrics.cli.terminal.console import wants_color, width, write_result
+from plmetrics.cli.terminal.guard import UsageError, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def metrics(
     ] = None,
     task: Annotated[str | None, typer.Option(help="Only metrics of this task.")] = None,
     form: Annotated[
-        Format, typer.Option("--format", help="text, json, csv, or markdown: the table of the README.")
+        Format, typer.Option("--format", help="text, json, csv, or markdown: the table of the documentation.")
     ] = Format.text,
     debug: Debug = False,
 ) -> None:

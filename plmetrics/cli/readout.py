@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from plmetrics.cli import readout_options as options
-from plmetrics.cli.console import say, wants_color, width, write_result
-from plmetrics.cli.guard import UsageError, caught_warnings, guarded, usage
-from plmetrics.cli.options import Debug, Format
-from plmetrics.cli.progress import Progress
+from plmetrics.cli.options import readout as options
+from plmetrics.cli.options.common import Debug, Format
+from plmetrics.cli.terminal.console import say, wants_color, width, write_result
+from plmetrics.cli.terminal.guard import UsageError, caught_warnings, guarded, usage
+from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ def readout(
     how many units each arm needs for the effect. A sample ratio that differs from the plan is said first.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.features.experiment import readout as experiment
         from plmetrics.report.layout import printable
 
         with usage(), Progress(sys.stderr) as progress, caught_warnings() as words:
             progress("read the experiment")
-            table = api.readout(
+            table = experiment.readout(
                 data,
                 outcome,
                 arm,
@@ -72,7 +72,7 @@ def readout(
 
 
 def _shown(table: pl.DataFrame, form: Format) -> str:
-    from plmetrics.report.experiment import readout_csv, readout_json, readout_text
+    from plmetrics.features.experiment.readout_report import readout_csv, readout_json, readout_text
 
     match form:
         case Format.json:

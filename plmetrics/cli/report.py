@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.console import say, shown_path, wants_color, width, write_result
-from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Format, ResultFormat, RunPath
+from plmetrics.cli.options.common import Debug, Format, ResultFormat, RunPath
+from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
+from plmetrics.cli.terminal.guard import guarded
 
 if TYPE_CHECKING:
     from plmetrics.runs.reading import StoredResult
@@ -27,10 +27,10 @@ def report(
     shown, not enforced: the exit code is 0 also where a gate failed.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.api import inspection
         from plmetrics.report.layout import printable
 
-        result = api.stored(run)
+        result = inspection.stored(run)
         write_result(_text(result, form, quiet=quiet))
         for note in (*result.notes, *result.record.get("warnings", ())):
             say(printable(f"warning: {note}"))

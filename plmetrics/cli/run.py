@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from plmetrics.cli.console import say, shown_path, wants_color, width, write_result
-from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat, Settings, SuiteFile, overrides
-from plmetrics.cli.progress import Progress
+from plmetrics.cli.options.common import Debug, Format, Quiet, ResultFormat, Settings, SuiteFile, overrides
+from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
+from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.progress import Progress
 
 if TYPE_CHECKING:
-    from plmetrics.api import Result
+    from plmetrics.api.result import Result
 
 
 def run(
@@ -38,10 +38,10 @@ def run(
     The run folder holds run.json and the tables metrics, comparisons, gates and curves as parquet files.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.api import evaluation
 
         with Progress(sys.stderr, quiet=quiet) as progress:
-            result = api.run(suite, output=output, set=overrides(settings), progress=progress)
+            result = evaluation.run(suite, output=output, set=overrides(settings), progress=progress)
         show_and_exit(result, form, quiet=quiet)
 
 
@@ -56,17 +56,20 @@ def show_and_exit(result: Result, form: Format, *, quiet: bool) -> NoReturn:
 
 def result_text(result: Result, form: Format, *, quiet: bool) -> str:
     """A result as it is printed."""
-    from plmetrics.report.export import to_csv, to_json
-    from plmetrics.report.layout import printable
+    match form:
+        case Format.json:
+            from plmetrics.report.export import to_json
+
+            return to_json(result, result.folder)
+        case Format.csv:
+            from plmetrics.report.export import to_csv
+            from plmetrics.report.layout import printable
+
+            text = to_csv(result)
+            return printable(text, keep="\n") if sys.stdout.isatty() else text
     from plmetrics.report.summary import summarise
     from plmetrics.report.terminal import render
 
-    match form:
-        case Format.json:
-            return to_json(result, result.folder)
-        case Format.csv:
-            text = to_csv(result)
-            return printable(text, keep="\n") if sys.stdout.isatty() else text
     place = None if result.folder is None else shown_path(result.folder)
     return render(summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet)
 

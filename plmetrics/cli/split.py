@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.cli import split_options as options  # noqa: TC001 (typer reads the annotations)
-from plmetrics.cli.console import say, shown_path
-from plmetrics.cli.guard import UsageError, guarded, usage
-from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
-from plmetrics.cli.progress import Progress
-from plmetrics.cli.split_options import OPTIONS, Method
+from plmetrics.cli.options import split as options  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options.common import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options.split import OPTIONS, Method
+from plmetrics.cli.terminal.console import say, shown_path
+from plmetrics.cli.terminal.guard import UsageError, guarded, usage
+from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def split(
 
 
 def _write(data: str, output: Path, method: Method, given: Mapping[str, Any], *, force: bool) -> None:
-    from plmetrics import api
+    from plmetrics.features.splits import split_files
 
     arguments = _arguments(method, given)
     if output.exists() and not force:
@@ -90,7 +90,7 @@ def _write(data: str, output: Path, method: Method, given: Mapping[str, Any], *,
         raise UsageError(Problem(message, hint="choose another name, or replace it with --force"))
     with usage(), Progress(sys.stderr) as progress:
         progress("split the table")
-        api.write_split(data, output, method.value, arguments)
+        split_files.write_split(data, output, method.value, arguments)
 
 
 def _arguments(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.console import say, shown_path, write_result
-from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
-from plmetrics.cli.progress import Progress
+from plmetrics.cli.options.common import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.terminal.console import say, shown_path, write_result
+from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.progress import Progress
 
 
 def state(
@@ -43,11 +43,13 @@ def state(
     stand behind. Metrics of scores are counted on a grid and have a bound; what needs the rows is refused by name.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.api import states
         from plmetrics.report.layout import printable
 
         with Progress(sys.stderr, quiet=quiet) as progress:
-            made = api.state(suite, output, set=overrides(settings), constants=constants, progress=progress)
+            made = states.state(
+                suite, output, set=overrides(settings), constants=constants, progress=progress
+            )
         assert made.path is not None
         write_result(f"{shown_path(made.path)}\n")
         for warning in made.warnings:

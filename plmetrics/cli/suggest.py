@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.console import write_result
-from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
-from plmetrics.cli.progress import Progress
+from plmetrics.cli.options.common import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.terminal.console import write_result
+from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.progress import Progress
 
 if TYPE_CHECKING:
-    from plmetrics.suite.suggestion import Suggestion
+    from plmetrics.features.advice.suggestion import Suggestion
 
 
 class Format(StrEnum):
@@ -46,11 +46,11 @@ def suggest(
     scores and slices are guessed as by init; paths are as seen from here.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.features.advice import suggestion
 
         with Progress(sys.stderr) as progress:
             progress("look at the table")
-            found = api.suggest(data, label, tuple(score or ()), cost_fp, cost_fn)
+            found = suggestion.suggest(data, label, tuple(score or ()), cost_fp, cost_fn)
         write_result(found.text if form is Format.yaml else _json(found))
 
 

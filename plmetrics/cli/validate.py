@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.cli.console import say, write_result
-from plmetrics.cli.guard import guarded
-from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.options.common import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.terminal.console import say, write_result
+from plmetrics.cli.terminal.guard import guarded
 
 if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
@@ -18,10 +18,10 @@ def validate(suite: SuiteFile, settings: Settings = None, debug: Debug = False) 
     A sample of the rows tells which of its metrics may mislead.
     """
     with guarded(debug=debug):
-        from plmetrics import api
+        from plmetrics.api import inspection
         from plmetrics.report.layout import printable
 
-        report = api.validate(suite, set=overrides(settings))
+        report = inspection.validate(suite, set=overrides(settings))
         write_result(_text(report.suite, len(report.schema)))
         for warning in report.warnings:
             say(printable(f"warning: {warning}"))

@@ -9,7 +9,7 @@ PlmetricsError            1  the root; raised as itself only for a bug of ours
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -112,6 +112,15 @@ class EnvironmentFault(PlmetricsError):  # noqa: N818
         return cls(
             Problem(f"{needed_for} needs the extra '{extra}'", hint=f"pip install 'plmetrics[{extra}]'")
         )
+
+
+@contextmanager
+def errors_at(*path: str | int) -> Iterator[None]:
+    """Give the problems of errors a place in the suite."""
+    try:
+        yield
+    except PlmetricsError as error:
+        raise type(error)([replace(problem, path=path) for problem in error.problems]) from error
 
 
 class PlmetricsWarning(UserWarning):

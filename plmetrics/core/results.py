@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ColumnType: TypeAlias = pl.DataType | type[pl.DataType]
 
@@ -266,7 +269,7 @@ class ResultTables:
     `metrics` has a row per model, slice and metric, `comparisons` one per contrast, `gates` one per rule, model and
     slice, `curves` one per point, `leakage` one per check for leakage, `folds` one per fold, `cross_validation` one
     per summary of folds, `drift` one per measure of a column, `decomposition` one per part of a change, and
-    `found_slices` one per slice that a search found.
+    `found_slices` one per slice that a search found. `others` are those of further features, by name.
     """
 
     metrics: pl.DataFrame = field(default_factory=METRICS_SCHEMA.to_frame)
@@ -279,3 +282,9 @@ class ResultTables:
     drift: pl.DataFrame = field(default_factory=DRIFT_SCHEMA.to_frame)
     decomposition: pl.DataFrame = field(default_factory=DECOMPOSITION_SCHEMA.to_frame)
     found_slices: pl.DataFrame = field(default_factory=FOUND_SLICES_SCHEMA.to_frame)
+    others: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """All tables by name."""
+        return {name: getattr(self, name) for name in TABLES} | dict(self.others)

@@ -6,6 +6,8 @@
 
 Ranks may stand behind an @: `ndcg@10`, and `ndcg@[5, 10]` for two metrics (see `at_ranks`).
 Only nested calls, such as the `max(f1)` in `precision(threshold=max(f1))`, may have values without a name.
+Python's `ast` does not read this language: it refuses words such as `in`, takes `1_000` and escapes, and knows no
+position of what is wrong.
 """
 
 from __future__ import annotations

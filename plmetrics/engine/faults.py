@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
-from plmetrics.table.faults import explain_polars_error, stamps_of, unchanged
+from plmetrics.table.faults import explain_polars_error, stamps_of
 from plmetrics.table.files import shown_path
+from plmetrics.table.stamps import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

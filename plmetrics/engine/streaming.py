@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
 _IN_MEMORY = re.compile(r'fillcolor="0\.0 0\.3 1\.0"')
 _LABEL = re.compile(r'label="((?:[^"\\]|\\.)*)"')
@@ -54,3 +55,31 @@ def columns_read(plans: Sequence[pl.LazyFrame]) -> int:
 
 def _explained(plans: Sequence[pl.LazyFrame]) -> str:
     return pl.explain_all(list(plans)) if plans else ""
+
+
+def collected_frame(plan: pl.LazyFrame) -> pl.DataFrame:
+    """The frame of a plan that runs alone."""
+    return plan.collect()
+
+
+def collected_frames(plans: Mapping[str, pl.LazyFrame]) -> dict[str, pl.DataFrame]:
+    """The frames of plans that run together, by name."""
+    return dict(zip(plans, frames_of(list(plans.values())), strict=True))
+
+
+def frames_of(plans: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
+    """The frames of plans that run together, in order."""
+    return pl.collect_all(list(plans))
+
+
+def collected_batches(plan: pl.LazyFrame, rows: int) -> Iterator[pl.DataFrame]:
+    """The rows of a plan, so many at a time, in any order."""
+    return plan.collect_batches(chunk_size=rows, maintain_order=False)
+
+
+def write_rows(plan: pl.LazyFrame, file: Path, ending: str) -> None:
+    """Write the rows of a plan to a file as they stream by: text for `.csv`, else Parquet."""
+    if ending == ".csv":
+        plan.sink_csv(file)
+    else:
+        plan.sink_parquet(file)

@@ -40,7 +40,7 @@ def with_streak(rows: pl.DataFrame, rule: Rule, history: pl.DataFrame | None) ->
         rule: the rule of this run: limits that have changed since do not matter.
         history: see `history_of`; None where there are no earlier runs to look at.
     """
-    if history is None or rule.consecutive == 1:
+    if history is None:
         return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64))
     small = pl.col("status").is_in(INSUFFICIENT) & pl.col("observed").is_not_null()
     failed = renamed(history, rows).filter((rule.verdict() == "fail") & ~small).unique([*_KEY, AGE]).sort(AGE)
@@ -55,13 +55,10 @@ def in_a_row(rule: Rule, verdict: pl.Expr, *, known: bool) -> tuple[pl.Expr, pl.
 
     A failure that is not yet one too many is inconclusive.
     """
-    nothing = pl.lit(None, pl.String)
-    if rule.consecutive == 1:
-        return verdict, nothing
     failed, runs = verdict == "fail", pl.col("streak") + 1
     enough = runs >= rule.consecutive
     number = pl.min_horizontal(runs, pl.lit(rule.consecutive, dtype=pl.Int64))
     ending = "" if known else " (there is no history)"
     note = pl.format("failed {} of {} runs in a row{}", number, pl.lit(rule.consecutive), pl.lit(ending))
     counted = pl.when(failed & ~enough).then(pl.lit("inconclusive")).otherwise(verdict)
-    return counted, pl.when(failed).then(note).otherwise(nothing)
+    return counted, pl.when(failed).then(note).otherwise(pl.lit(None, pl.String))

@@ -11,7 +11,7 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import number_text
 
 if TYPE_CHECKING:
-    from plmetrics.suite.gates import Gate
+    from plmetrics.suite.sections.gates import Gate
 
 _TOLERANCE = 1e-12
 _UNDEFINED_VERDICT = {"inconclusive": "inconclusive", "fail": "fail", "skip": "skipped"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from plmetrics.suite.gates import Gate
+    from plmetrics.suite.sections.gates import Gate
 
 INSUFFICIENT = ("too_few_rows", "too_few_positives")
 _PLACE = ("model", "slice_set", "slice")

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA
-from plmetrics.gates.history import in_a_row, with_streak
 from plmetrics.gates.rules import rule_of
 from plmetrics.gates.sufficiency import verdict_of_insufficient, with_sizes
-from plmetrics.suite.sections import BASELINE
+from plmetrics.suite.sections.basics import BASELINE
 
 if TYPE_CHECKING:
     from plmetrics.gates.rules import Rule
-    from plmetrics.suite.gates import Gate
     from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.gates import Gate
 
 NO_MATCH = "no_match"
 _PLACE = ("model", "slice_set")
@@ -81,8 +80,7 @@ def _judge(gate: Gate, suite: Suite, evidence: Evidence) -> pl.DataFrame:
     rows = _places(gate, suite).join(found, on=_PLACE, how="left", maintain_order="left_right")
     rows = _corrected(rows, rule, gate, suite)
     rows = rows.with_columns(_named(gate, rule).alias("gate"), pl.col("slice").fill_null("all"))
-    rows = with_streak(rows, rule, evidence.history)
-    verdicts, streaks = in_a_row(rule, rule.verdict(), known=evidence.history is not None)
+    rows, verdicts, streaks = _over_runs(rows, rule, evidence.history)
     too_small, level = verdict_of_insufficient(gate)
     small = pl.col("insufficient").is_not_null()
     verdicts = pl.when(pl.col("matched")).then(verdicts).otherwise(_never_skip(rule))
@@ -94,6 +92,17 @@ def _judge(gate: Gate, suite: Suite, evidence: Evidence) -> pl.DataFrame:
         pl.coalesce("insufficient", "status", pl.lit(NO_MATCH)).alias("status"),
         _note(rule, pl.when(~small & pl.col("matched")).then(streaks)).alias("note"),
     ).select(list(GATES_SCHEMA))
+
+
+def _over_runs(
+    rows: pl.DataFrame, rule: Rule, history: pl.DataFrame | None
+) -> tuple[pl.DataFrame, pl.Expr, pl.Expr]:
+    """The rows, their verdicts once earlier runs are counted where the rule asks for it, and a note on these."""
+    if rule.consecutive == 1:
+        return rows, rule.verdict(), pl.lit(None, pl.String)
+    from plmetrics.gates.history import in_a_row, with_streak
+
+    return with_streak(rows, rule, history), *in_a_row(rule, rule.verdict(), known=history is not None)
 
 
 def _corrected(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.DataFrame:

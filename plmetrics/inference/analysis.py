@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.derived import AcrossSlices, Derived
+from plmetrics.catalogue.derived import AcrossSlices
 from plmetrics.core.threads import each
-from plmetrics.inference.contrasts import Contrasts, Place
-from plmetrics.inference.derived import WholeSet, across_slices, by_parts
-from plmetrics.inference.estimates import Chunk, Found, Population, chunks, estimate, joined, with_row_error
-from plmetrics.inference.intervals.forms import made
+from plmetrics.inference.chunks import Chunk, Found, chunks, joined
+from plmetrics.inference.derived import WholeSet, across_slices
+from plmetrics.inference.model_estimates import Estimates
 from plmetrics.inference.replication import Replication
-from plmetrics.inference.slice_comparisons import SliceContrasts
+from plmetrics.inference.subject import Analysis, Part, Place, SetStates
 from plmetrics.inference.tables import (
     DELONG,
     TESTS,
     WHOLE,
+    comparison_rows,
     correct,
     metric_columns,
     metrics_rows,
@@ -34,142 +34,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.across_runs.retained import Keeper
+    from plmetrics.inference.contrasts import Contrasts
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.finalised import OrderedValues
-    from plmetrics.inference.kept import Keeper
+    from plmetrics.inference.slice_comparisons import SliceContrasts
     from plmetrics.inference.weights import ResamplingWeights
-    from plmetrics.states.rests import RestSums
-    from plmetrics.states.sums import SlicedSums
     from plmetrics.suite.model import Suite
-    from plmetrics.table.slices import Slices
 
 _WORTH_A_THREAD = 1 << 16
 """Of so many replicates of slices, NumPy's work on one metric outweighs what Python adds to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetStates:
-    """The states of one slice set: its slices, and the sums of each by block; `rests` are those of all other rows."""
-
-    slices: Slices
-    sums: SlicedSums
-    rests: RestSums | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """What is to be estimated, compared and resampled, and from which states."""
-
-    suite: Suite
-    sets: Sequence[SetStates]
-    population: Population
-    pairs: Sequence[tuple[str, str]]
-    weights: ResamplingWeights | None
-    units: NDArray[np.int64] | None = None
-    replication: Replication = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """What replicates are needed follows from the rest."""
-        folds = self.suite.cross_validation
-        splits = folds is not None and folds.split is not None
-        compared = bool(self.pairs) or self.suite.compare is not None or splits
-        made = Replication(self.suite, self.weights, self.units, compared=compared)
-        object.__setattr__(self, "replication", made)
-
-    @property
-    def level(self) -> float:
-        """Level of the intervals."""
-        return 0.95 if self.suite.uncertainty is None else self.suite.uncertainty.level
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """Model names in suite order."""
-        return tuple(self.suite.models)
-
-
 OrderedByPlace = dict[tuple[int, str, str, "ReplicateKind | None"], "OrderedValues"]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A metric's estimates in some slices of a set, by model; where pairs of models are equal, and who is listed.
-
-    `found` are those that are judged and compared; `of_kind` are all, by the kind of their replicates.
-    """
-
-    found: Mapping[str, Found]
-    equal: Mapping[tuple[str, str], NDArray[np.bool_]]
-    listed: NDArray[np.bool_]
-    first: int
-    of_kind: Mapping[ReplicateKind | None, Mapping[str, Found]]
-
-
-class Estimates:
-    """The estimates of every model in a chunk of slices, each made once."""
-
-    def __init__(
-        self,
-        analysis: Analysis,
-        index: int,
-        chunk: Chunk,
-        ordered: Mapping[tuple[int, str, str, ReplicateKind | None], OrderedValues],
-    ) -> None:
-        self._analysis = analysis
-        self._index = index
-        self._chunk = chunk
-        self._ordered = ordered
-        self._made: dict[tuple[str, ReplicateKind | None], dict[str, Found]] = {}
-
-    def of(self, metric: Metric) -> dict[str, Found]:
-        """One metric of every model, as it is judged and compared."""
-        return self.of_kind(metric, self._analysis.replication.judged(metric))
-
-    def of_model(self, metric: Metric, model: str) -> Found:
-        """One metric of one model, as it is judged and compared."""
-        return self._one(metric, model, self._analysis.replication.judged(metric))
-
-    def of_kind(self, metric: Metric, kind: ReplicateKind | None) -> dict[str, Found]:
-        """One metric of every model, with replicates of a kind."""
-        return {model: self._one(metric, model, kind) for model in self._analysis.models}
-
-    def of_kinds(self, metric: Metric) -> dict[ReplicateKind | None, dict[str, Found]]:
-        """One listed metric of every model, with each kind of replicates that it needs."""
-        made = {kind: self.of_kind(metric, kind) for kind in self._analysis.replication.kinds(metric)}
-        error = self._analysis.suite.standard_error(metric)
-        if error is not None and "influence" in made:
-            made["influence"] = {
-                model: with_row_error(found, error, model, self._chunk, self._analysis.population)
-                for model, found in made["influence"].items()
-            }
-        return made
-
-    def has(self, metric: Metric, model: str) -> bool:
-        """Whether values of an ordered metric are there."""
-        kind = self._analysis.replication.of_leaf(metric)[0]
-        return (self._index, model, metric.text, kind) in self._ordered
-
-    def _one(self, metric: Metric, model: str, kind: ReplicateKind | None) -> Found:
-        made = self._made.setdefault((metric.text, kind), {})
-        if model not in made:
-            made[model] = self._make(metric, model, kind)
-        return made[model]
-
-    def weight(self, model: str) -> float:
-        """The weight of a model's rows in the first slice."""
-        return float(self._chunk.sums.total(f"{self._analysis.population.models[model]}weight")[0])
-
-    def _make(self, metric: Metric, model: str, kind: ReplicateKind | None) -> Found:
-        if isinstance(metric, Derived):
-            return by_parts(metric, {part.text: self._one(part, model, kind) for part in metric.parts()})
-        return estimate(
-            metric,
-            model,
-            self._chunk,
-            self._analysis.population,
-            self._analysis.replication.weights(kind),
-            self._ordered.get((self._index, model, metric.text, kind)),
-            self._analysis.suite.min_rows if self._index else 0,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +157,7 @@ class _Tables:
         self._ordered = ordered
         self._keeper = keeper
         self._metrics = metrics_rows([states.slices for states in analysis.sets])
-        self._contrasts = Contrasts(analysis)
+        self._contrasts = _contrasts(analysis)
         self._numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
         (chunk,) = chunks(analysis.sets[0].sums, analysis.weights)
         self._overall = self._estimates(0, chunk)
@@ -290,14 +167,15 @@ class _Tables:
         sets = enumerate(self._analysis.sets)
         for name, group in groupby(sets, lambda item: item[1].slices.slice_set.name):
             self._add_sets(name, dict(group))
-        return self._metrics.frame(), self._contrasts.frame()
+        empty = comparison_rows([states.slices for states in self._analysis.sets])
+        return self._metrics.frame(), (self._contrasts or empty).frame()
 
     def _estimates(self, index: int, chunk: Chunk) -> Estimates:
         return Estimates(self._analysis, index, chunk, self._ordered)
 
     def _add_sets(self, name: str, members: Mapping[int, SetStates]) -> None:
         """The sets of one name, and the metrics over their slices."""
-        sliced = SliceContrasts(self._analysis, self._contrasts, members, self._overall, self._estimates)
+        sliced = self._slice_contrasts(members)
         over = self._analysis.suite.over(name)
         whole = Whole(self._analysis, over, self._overall)
         for index, states in members.items():
@@ -305,13 +183,23 @@ class _Tables:
                 listed = _listed(self._analysis, states, chunk)
                 estimates = self._estimates(index, chunk)
                 whole.add(estimates, self._add_chunk(index, chunk, name, listed, estimates))
-                sliced.add(index, chunk, estimates, listed)
-        sliced.finish()
+                if sliced is not None:
+                    sliced.add(index, chunk, estimates, listed)
+        if sliced is not None:
+            sliced.finish()
         for metric in over:
             for number, (named, own) in enumerate(metric.per_class()):
                 assert isinstance(own, AcrossSlices)
                 for index, part in whole.parts(own):
                     self._write(Place(index, metric, number, named), own, part)
+
+    def _slice_contrasts(self, members: Mapping[int, SetStates]) -> SliceContrasts | None:
+        """The comparisons of the slices of a set, None where nothing is compared."""
+        if self._contrasts is None:
+            return None
+        from plmetrics.inference.slice_comparisons import SliceContrasts
+
+        return SliceContrasts(self._analysis, self._contrasts, members, self._overall, self._estimates)
 
     def _add_chunk(
         self, index: int, chunk: Chunk, name: str, listed: NDArray[np.bool_], estimates: Estimates
@@ -346,9 +234,19 @@ class _Tables:
             where = (position, place.index, self._numbers[metric.text], place.number)
             for turn, columns in enumerate(_metric_columns(analysis, model, metric, own, part)):
                 self._metrics.add(where, part.listed, columns | {"class": place.named}, part.first, turn)
-        self._contrasts.models(place, part)
+        if self._contrasts is not None:
+            self._contrasts.models(place, part)
         if self._keeper is not None:
             self._keeper.add(place.index, metric, part, place.named)
+
+
+def _contrasts(analysis: Analysis) -> Contrasts | None:
+    """The rows of `comparisons` in the making, None where nothing is compared."""
+    if analysis.suite.compare is None and not analysis.pairs:
+        return None
+    from plmetrics.inference.contrasts import Contrasts
+
+    return Contrasts(analysis)
 
 
 def corrected(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
@@ -375,6 +273,9 @@ def _metric_columns(
     methods = analysis.replication.methods(own)
     if not methods:
         yield metric_columns(model, metric, part.found[model], None, hard=hard)
+        return
+    from plmetrics.inference.intervals.forms import made
+
     for chosen in methods:
         found = part.of_kind[chosen.replicates][model]
         estimates = {kind: part.of_kind[kind][model].estimate for kind in chosen.reads}

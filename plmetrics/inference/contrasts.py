@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.analysis import Analysis, Part
+    from plmetrics.inference.chunks import Found
     from plmetrics.inference.estimate import Estimate, ReplicateKind
-    from plmetrics.inference.estimates import Found
+    from plmetrics.inference.subject import Analysis, Part, Place
     from plmetrics.suite.model import Suite
 
 Flags = NDArray[np.bool_]
@@ -71,16 +71,6 @@ class Sides:
         """Those of some of the slices."""
         one, other = self.model.take(index), self.baseline.take(index)
         return Sides(one, other, self.equal[index], self.n[index], self.same_size[index])
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where rows of a contrast stand: a metric, or one of its classes, in a slice set."""
-
-    index: int
-    metric: Metric
-    number: int = 0
-    named: str = ""
 
 
 class Contrasts:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.derived import Groups
+from plmetrics.inference.chunks import Found
 from plmetrics.inference.estimate import Estimate, most_groups
-from plmetrics.inference.estimates import Found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.metric import square_sums
 from plmetrics.catalogue.variation import faint
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.inference.summed import COUNTS
+from plmetrics.inference.sums import COUNTS
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.states.sums import POSITIVE_ROWS
 
 if TYPE_CHECKING:
-    from plmetrics.inference.analysis import Analysis
+    from plmetrics.inference.subject import Analysis
 
 _SCHEMA = pl.Schema({"model": pl.String, "slice_set": pl.String, "slice": pl.String, "positives": pl.Float64})
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.core.slice_texts import slice_place
-from plmetrics.inference.contrasts import Place, joined_texts, pair_places, sides_of
+from plmetrics.inference.chunks import Found, chunk_of, joined
+from plmetrics.inference.contrasts import joined_texts, pair_places, sides_of
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.estimates import Found, chunk_of, joined
-from plmetrics.suite.compare import ALL, PAIRS, REST
+from plmetrics.inference.subject import Place, rest_place
+from plmetrics.suite.sections.basics import ALL, PAIRS, REST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,19 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.analysis import Analysis, Estimates, SetStates
+    from plmetrics.inference.chunks import Chunk
     from plmetrics.inference.contrasts import Contrasts
-    from plmetrics.inference.estimates import Chunk
+    from plmetrics.inference.model_estimates import Estimates
+    from plmetrics.inference.subject import Analysis, SetStates
 
     Make = Callable[[int, Chunk], Estimates]
 
 NEEDS_ROWS = "needs_exact"
 """The status of a rest whose ordered metric was counted on a grid, which holds no rests."""
-
-
-def rest_place(index: int) -> int:
-    """The number under which the rests of a slice set keep what was ordered for them."""
-    return -1 - index
 
 
 class SliceContrasts:

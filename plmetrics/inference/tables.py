@@ -9,15 +9,14 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.results import COMPARISONS_SCHEMA, FARTHER, METRICS_SCHEMA, NEARER, SLICE_VALUES
-from plmetrics.inference.correction import adjust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.chunks import Found
     from plmetrics.inference.comparisons.paired import Difference
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.inference.estimates import Found
     from plmetrics.inference.intervals.ladder import Interval
     from plmetrics.table.slices import Slices
 
@@ -25,6 +24,9 @@ Batch = dict[str, Any]
 
 WHOLE = -1
 """The number, among a set's slices, of what is put together from all of them."""
+
+INDEPENDENT_TEST = "independent_t"
+"""What the test of two runs is called that are not of the same units."""
 
 TESTS: Mapping[ReplicateKind, str] = MappingProxyType(
     {"bootstrap": "paired_bootstrap", "jackknife": "paired_jackknife", "influence": "paired_delta"}
@@ -223,6 +225,8 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     Returns:
         The same rows in the same order, with `family`, `family_size` and `p_adjusted`.
     """
+    from plmetrics.inference.comparisons.correction import adjust
+
     if comparisons.is_empty():
         return comparisons
     label = _family() if family == "metric" else pl.lit("suite")

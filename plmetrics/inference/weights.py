@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
+from plmetrics.core.resampling import resample
 from plmetrics.core.threads import each
-from plmetrics.states.scores import resample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,11 +64,6 @@ class ResamplingWeights:
             part = room[: own.stop - first]
             np.copyto(part, self.counts[own])
             yield own, part
-
-    @property
-    def scaled(self) -> NDArray[np.float64]:
-        """W with each replicate scaled to the number of units in the table."""
-        return self.counts * self.scale[:, None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import polars as pl
 from rich.cells import cell_len
 from rich.text import Text
 
-from plmetrics.catalogue.advice import rules_about
+from plmetrics.catalogue.advice_rules import rules_about
 from plmetrics.catalogue.parameters import parameter_name
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.names import number_text
@@ -112,7 +112,7 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
 
 
 def markdown_text(metrics: Sequence[MetricClass]) -> str:
-    """A Markdown table for each task, a row a metric: what the README shows."""
+    """A Markdown table for each task, a row a metric: what the documentation shows."""
     blocks = []
     for task in dict.fromkeys(metric.task for metric in metrics):
         rows = [_COLUMNS, ["---"] * len(_COLUMNS)]

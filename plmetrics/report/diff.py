@@ -26,7 +26,7 @@ from plmetrics.report.sections.overall import metric_label
 from plmetrics.report.terminal import NARROWEST
 
 if TYPE_CHECKING:
-    from plmetrics.runs.diff import Diff
+    from plmetrics.runs.history.diff import Diff
 
 Row = dict[str, Any]
 _SHOWN = 30

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.results import TABLES
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -28,7 +26,7 @@ def to_json(result: Outcome, folder: Path | None = None) -> str:
     }
     floats = pl.col(pl.Float64)
     finite = pl.when(floats.is_finite()).then(floats)
-    tables = {name: getattr(result, name).with_columns(finite).to_dicts() for name in TABLES}
+    tables = {name: table.with_columns(finite).to_dicts() for name, table in result.tables.items()}
     text = json.dumps(head | tables, ensure_ascii=False, allow_nan=False, indent=2)
     return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n"
 

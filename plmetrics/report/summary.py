@@ -17,18 +17,15 @@ class Summary(ResultTables):
     """A result, and what its tables do not say themselves.
 
     `directions` are those of the metrics, in suite order, by canonical text; `totals` are those that grow with the
-    number of rows, so that slices of different sizes are not compared by them; `rows` is the record's entry of
-    that name, `searched` that of `find_slices` and `references` that of earlier runs; `tests` are the names of those
-    that were asked for; `place` is the run folder as it should be shown.
+    number of rows, so that slices of different sizes are not compared by them; `record` is that of the run; `tests` are
+    the names of those that were asked for; `place` is the run folder as it should be shown.
     """
 
     name: str
     verdict: str
     directions: Mapping[str, str] = field(default_factory=dict)
     totals: frozenset[str] = frozenset()
-    rows: Mapping[str, Any] = field(default_factory=dict)
-    searched: Mapping[str, Any] = field(default_factory=dict)
-    references: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
     level: float | None = None
     correction: str | None = None
     tests: frozenset[str] = frozenset()
@@ -38,16 +35,15 @@ class Summary(ResultTables):
 def summarise(result: Outcome, place: str | None = None) -> Summary:
     """Take what a report needs from a result."""
     suite = result.suite
-    tables = {table: getattr(result, table) for table in TABLES}
+    tables: dict[str, Any] = {table: getattr(result, table) for table in TABLES}
+    tables["others"] = result.others
     tables["metrics"] = first_rows(result.metrics)
     return Summary(
         name=suite.name,
         verdict=result.verdict,
         directions={metric.text: metric.direction for metric in suite.metrics},
         totals=frozenset(metric.text for metric in suite.metrics if metric.additive),
-        rows=result.record.get("rows", {}),
-        searched=result.record.get("find_slices", {}),
-        references=result.record.get("references", {}),
+        record=result.record,
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,
         tests=_tests(suite.compare),

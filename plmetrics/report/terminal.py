@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from rich.text import Text
 
+from plmetrics.features.registry import FEATURES, feature
 from plmetrics.report.layout import printable, separated, to_text, wrapped
 from plmetrics.report.sections.classes import classes
-from plmetrics.report.sections.cross_validation import cross_validation
 from plmetrics.report.sections.decomposition import decomposition
 from plmetrics.report.sections.differences import differences
-from plmetrics.report.sections.drift import drift
-from plmetrics.report.sections.found_slices import found_slices
 from plmetrics.report.sections.gaps import gaps
 from plmetrics.report.sections.gates import gates
-from plmetrics.report.sections.leakage import leakage
 from plmetrics.report.sections.overall import overall
 from plmetrics.report.sections.slice_comparisons import slice_comparisons
 from plmetrics.report.sections.tests import tests
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 NARROWEST = 40
+_PLACED = ("leakage", "cross_validation", "find_slices", "drift")
+"""The features whose part has a place of its own; those of others come behind them."""
 
 
 def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bool = False) -> str:
@@ -38,28 +38,38 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
         brief: only the verdict and the gates.
     """
     width = max(width, NARROWEST)
-    makers = (
+    makers: tuple[Any, ...] = (
         (verdict, gates)
         if brief
         else (
             verdict,
             gates,
-            leakage,
+            "leakage",
             overall,
             classes,
-            cross_validation,
+            "cross_validation",
             differences,
             decomposition,
             slice_comparisons,
             tests,
             worst,
-            found_slices,
-            drift,
+            "find_slices",
+            "drift",
+            *(key for key in FEATURES if key not in _PLACED),
             gaps,
         )
     )
-    sections = [maker(summary, width) for maker in makers]
+    sections = [
+        feature(maker).report(summary, width) if isinstance(maker, str) else maker(summary, width)
+        for maker in makers
+        if not isinstance(maker, str) or _ran(summary, maker)
+    ]
     if summary.place is not None:
         place = Text.assemble(("Run folder  ", "bold"), printable(summary.place))
         sections.append(wrapped(place, width, indent=0))
     return to_text(separated(sections), width, color=color)
+
+
+def _ran(summary: Summary, key: str) -> bool:
+    """Whether a feature left a table or an entry of its name, so that it may have something to say."""
+    return key in summary.record or not summary.tables.get(key, pl.DataFrame()).is_empty()

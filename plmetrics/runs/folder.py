@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_path
-from plmetrics.core.results import TABLES
 from plmetrics.runs.failure import failure_of, os_message, verdict_exit_code
 from plmetrics.runs.files import (
     environment_faults,
@@ -35,7 +34,7 @@ from plmetrics.runs.files import (
     write_atomic,
 )
 from plmetrics.runs.record import SCHEMA_VERSION, build, versions
-from plmetrics.suite.findings import shown
+from plmetrics.suite.problems import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,7 +111,7 @@ class RunFolder:
                 sight is a warning.
         """
         with environment_faults("the results cannot be written"):
-            tables = {name: self._write_table(name, getattr(result, name)) for name in TABLES}
+            tables = {name: self._write_table(name, table) for name, table in result.tables.items()}
             if result.kept is not None:
                 kept = {name: self._write_table(name, frame) for name, frame in result.kept.tables.items()}
                 tables |= {name: facts | result.kept.facts for name, facts in kept.items()}

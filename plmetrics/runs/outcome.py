@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.core.errors import PlmetricsError
-    from plmetrics.inference.kept import Kept
+    from plmetrics.inference.across_runs.retained import Kept
     from plmetrics.suite.model import Suite
 
 
@@ -57,6 +57,14 @@ class Outcome(Protocol):
     @property
     def found_slices(self) -> pl.DataFrame:
         """A row per slice that a search found."""
+
+    @property
+    def others(self) -> Mapping[str, pl.DataFrame]:
+        """The tables of further features, by name."""
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """All tables by name."""
 
     @property
     def verdict(self) -> str:

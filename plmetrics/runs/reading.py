@@ -13,10 +13,10 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.results import ALWAYS, TABLES, ResultTables
+from plmetrics.runs.documents import POINTER, Shape, misfit
+from plmetrics.runs.documents import RECORD as RECORD_SHAPE
 from plmetrics.runs.folder import LATEST, RECORD, check_name, table_file
 from plmetrics.runs.record import SCHEMA_VERSION
-from plmetrics.runs.shapes import POINTER, Shape, misfit
-from plmetrics.runs.shapes import RECORD as RECORD_SHAPE
 from plmetrics.table.files import shown_path
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.kept import Kept
+    from plmetrics.inference.across_runs.retained import Kept
     from plmetrics.suite.model import Suite
 
 _KEYS = frozenset({"model", "slice_set", "slice", "metric", "gate", "verdict", "value", "status"})
@@ -97,10 +97,21 @@ class StoredRun:
             if missing:
                 notes.append(f"{self.run_id}: the table {name} has no {', '.join(missing)} (another version)")
             tables[name] = _conformed(stored, schema)
+        listed = self.record.get("tables", {})
+        others = {name: self.table(name) for name in listed if name not in TABLES and name not in _RETAINED}
         verdict = str(self.record.get("verdict", "none"))
         return StoredResult(
-            **tables, verdict=verdict, record=self.record, folder=self.folder, notes=tuple(notes)
+            **tables,
+            others=others,
+            verdict=verdict,
+            record=self.record,
+            folder=self.folder,
+            notes=tuple(notes),
         )
+
+
+_RETAINED = ("replicates", "units")
+"""Tables that are no results, but pair the run with others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +130,7 @@ class StoredResult(ResultTables):
         Raises:
             RunFault: they cannot be read.
         """
-        from plmetrics.inference.kept import Kept
+        from plmetrics.inference.across_runs.retained import Kept
 
         facts = self.record.get("tables", {}).get("replicates")
         if facts is None:
@@ -131,7 +142,8 @@ class StoredResult(ResultTables):
     def suite(self) -> Suite:
         """What was asked, as far as reports need it: unchecked, and without metrics that are not known any more."""
         from plmetrics.suite.model import Suite
-        from plmetrics.suite.sections import Compare, Uncertainty
+        from plmetrics.suite.sections.basics import Compare
+        from plmetrics.suite.sections.uncertainty import Uncertainty
 
         said = self.record.get("suite", {})
         uncertainty, compare = said.get("uncertainty"), said.get("compare")
@@ -234,8 +246,8 @@ def _conformed(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
 
 def _metrics(task: str, written: Sequence[Any]) -> tuple[Metric, ...]:
     """The metrics of a record; where one of them is not known any more, the others of the catalogue."""
-    from plmetrics.suite.findings import Findings
-    from plmetrics.suite.metric_texts import MetricReader
+    from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.metrics import MetricReader
 
     whole = MetricReader(task, Findings()).read_all(list(written)).metrics
     if whole is not None:

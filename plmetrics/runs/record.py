@@ -45,10 +45,10 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
 
 def versions() -> dict[str, str | int]:
     """Versions of what decides the numbers; `hash` is that of the unit hash."""
-    from plmetrics import __version__
+    from plmetrics.core.version import VERSION
 
     return {
-        "plmetrics": __version__,
+        "plmetrics": VERSION,
         **{package: _version(package) for package in ("polars", "numpy", "scipy")},
         "python": platform.python_version(),
         "hash": HASH_VERSION,

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, PlmetricsError, Problem
-from plmetrics.engine.budget import machine_budget
+from plmetrics.engine.memory.budget import machine_budget
+from plmetrics.runs.documents import HEAD, misfit
 from plmetrics.runs.failure import os_message
 from plmetrics.runs.files import environment_faults, remove_temporary, write_atomic
 from plmetrics.runs.folder import check_name
-from plmetrics.runs.shapes import HEAD, misfit
-from plmetrics.states.saved import READ, Head
+from plmetrics.states.stored import READ, Head
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.footer import FooterError, footer_rows, read_footer
 
@@ -28,7 +28,6 @@ DRIFT_STATE = f"drift{ENDING}"
 """The file in a run folder that holds what drift counted of the rows."""
 
 _HEAD, _CONTENT = "plmetrics.state", "plmetrics.content"
-_AT_ONCE = 1 << 24
 _MAGIC = b"PAR1"
 _AGAIN = "write it again from the rows"
 _SHOWN = 200

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.states.scores import grouped
+from plmetrics.states.scores.sorted import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from plmetrics.states.coarse import Array, Codes
+    from plmetrics.states.scores.coarse import Array, Codes
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,28 +247,6 @@ class SumsState:
     blocks: int
     centres: Centres = NO_CENTRES
 
-    def merge(self, other: SumsState) -> SumsState:
-        """The state of both tables together: entries add where cell and block agree.
-
-        Both must come from the same constants, so that cells and blocks mean the same.
-
-        Raises:
-            ValueError: they have other columns or another number of blocks.
-        """
-        if set(self.columns) != set(other.columns) or self.blocks != other.blocks:
-            msg = "states add only when their constants are equal"
-            raise ValueError(msg)
-        cell, block = np.concatenate([self.cell, other.cell]), np.concatenate([self.block, other.block])
-        keys, place = np.unique(cell * self.blocks + block, return_inverse=True)
-        columns = {
-            name: np.concatenate([column, other.columns[name]]) for name, column in self.columns.items()
-        }
-        mine, its = (state.centres.of(0, len(state.cell)) for state in (self, other))
-        at = {name: np.concatenate([held, its[name]]) for name, held in mine.items()}
-        columns, centres = about_one(columns, Centres(at, self.centres.moments), place, len(keys))
-        sums = {name: added(place, column, len(keys)) for name, column in columns.items()}
-        return SumsState(keys // self.blocks, keys % self.blocks, sums, self.blocks, centres)
-
     def in_order(self) -> SumsState:
         """The same entries, ascending by cell and block: what is added in their order is then added alike.
 

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.suite.compare import with_result
-from plmetrics.suite.drift import with_reference
-from plmetrics.suite.leakage import with_frame
-from plmetrics.suite.problems import suite_from_mapping
-from plmetrics.suite.trec import trec_defaults
+from plmetrics.features.registry import FEATURES, feature
+from plmetrics.suite.reader import suite_from_mapping
 
 _ROLES = ("label", "weight", "query", "document", "unit", "treatment", "fold")
 _DATA = ("where", "missing", "path")
@@ -27,8 +24,6 @@ _SUITE = (
     "max_slices",
     "gates",
     "curves",
-    "cross_validation",
-    "find_slices",
 )
 
 
@@ -46,12 +41,15 @@ def suite_from_arguments(data: object = None, *, seed: int = 0, **arguments: Any
         **_given(arguments, (*_SUITE, "exact", "reproducible", "memory", "name")),
     }
     if isinstance(data, Mapping) and "trec" in data:
+        from plmetrics.suite.trec import trec_defaults
+
         raw |= {key: value for key, value in trec_defaults({**raw, "data": data}).items() if key != "data"}
-    if arguments.get("leakage") is not None:
-        raw["leakage"] = with_frame(arguments["leakage"])
-    if arguments.get("drift") is not None:
-        raw["drift"] = with_reference(arguments["drift"])
+    for key in FEATURES:
+        if arguments.get(key) is not None:
+            raw[key] = feature(key).argument(arguments[key])
     if arguments.get("compare") is not None:
+        from plmetrics.suite.sections.compare import with_result
+
         raw["compare"] = with_result(arguments["compare"])
     uncertainty = arguments.get("uncertainty")
     if uncertainty is True:

@@ -6,63 +6,38 @@ A section that is itself wrong is None here; what depends on its content is then
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import AcrossSlices, OverSlices
 from plmetrics.catalogue.metric import TOTAL, leaves
 from plmetrics.core.names import did_you_mean
-from plmetrics.suite.calibrations import added_names, check_added
-from plmetrics.suite.compare import check_compare
-from plmetrics.suite.cross_validation import check_cross_validation
-from plmetrics.suite.drift import check_drift
-from plmetrics.suite.find_slices import check_find_slices
-from plmetrics.suite.gates import SHARE_HINT, check_evidence, check_opponent, check_rule
-from plmetrics.suite.leakage import check_leakage
+from plmetrics.features.registry import feature
+from plmetrics.suite.sections.gates import SHARE_HINT, check_evidence, check_opponent, check_rule
 from plmetrics.suite.tasks import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.gates import Gate
-    from plmetrics.suite.sections import Curve
+    from plmetrics.suite.mentions import Written
+    from plmetrics.suite.sections.basics import Curve
+    from plmetrics.suite.sections.gates import Gate
 
 Add = Callable[..., None]
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a suite speaks of, be it wrong in itself: names of models and slice sets, and intervals."""
-
-    models: tuple[str, ...]
-    slices: tuple[str, ...]
-    intervals: bool
-
-    @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> Written:
-        """Find the names in plain values."""
-        intervals = raw.get("uncertainty") not in (None, False)
-        models = _names(raw.get("models"))
-        return cls((*models, *added_names(raw, models)), _names(raw.get("slices")), intervals)
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    if isinstance(value, (list, tuple)):
-        return tuple(
-            "_".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item) for item in value
-        )
-    return (
-        (value,) if isinstance(value, str) else tuple(map(str, value if isinstance(value, Mapping) else ()))
-    )
-
-
 def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     """Note what does not fit together."""
-    check_compare(fields, written, add)
+    if fields.get("compare") is not None:
+        from plmetrics.suite.sections.compare import check_compare
+
+        check_compare(fields, written, add)
     _hard_predictions(fields, add)
     _parts(fields, add)
-    check_added(fields, add)
-    for check_section in (check_leakage, check_cross_validation, check_drift, check_find_slices):
-        check_section(fields, add)
+    if fields.get("calibrate") or fields.get("baseline"):
+        from plmetrics.suite.sections.calibrate import check_added
+
+        check_added(fields, add)
+    for key, section in fields["sections"].items():
+        feature(key).check(section, fields, add)
     _roles(fields, add)
     _trec(fields, add)
     _metric_slices(fields, written, add)

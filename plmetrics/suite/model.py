@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, SerializeAsAny, model_serializer
 
 from plmetrics.catalogue.derived import AcrossSlices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
-from plmetrics.catalogue.row_errors import row_error
-from plmetrics.suite.cross_validation import CrossValidation  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.drift import Drift  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.find_slices import FindSlices  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.gates import Gate  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.sections import (
+from plmetrics.suite.sections.basics import (
     BASELINE,
     MOST_ROWS,
     Calibrate,
@@ -23,15 +18,19 @@ from plmetrics.suite.sections import (
     Compare,
     Curve,
     Data,
-    Leakage,
     ModelColumns,
     NamedMetric,
     Output,
+    Section,
     SliceSet,
     Strict,
-    Uncertainty,
 )
+from plmetrics.suite.sections.gates import Gate  # noqa: TC001 (pydantic reads it)
+from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.tasks import Task  # noqa: TC001 (pydantic reads it)
+
+if TYPE_CHECKING:
+    from pydantic import SerializerFunctionWrapHandler
 
 
 class Suite(Strict):
@@ -72,19 +71,8 @@ class Suite(Strict):
     )
     compare: Compare | None = Field(default=None, description="Comparisons of models, slices and runs.")
     gates: tuple[Gate, ...] = Field(default=(), description="Rules on values and differences.")
-    leakage: Leakage | None = Field(
-        default=None,
-        description="Checks for rows and attributes that give the label away; none if not given.",
-    )
-    cross_validation: CrossValidation | None = Field(
-        default=None, description="Estimates fold by fold; columns.fold alone asks for them with defaults."
-    )
-    drift: Drift | None = Field(
-        default=None,
-        description="How scores, labels and attributes moved from a reference window; none if not given.",
-    )
-    find_slices: FindSlices | None = Field(
-        default=None, description="A search for slices that are worse than the rest; none if not given."
+    sections: dict[str, SerializeAsAny[Section]] = Field(
+        default_factory=dict, description="The sections of features, by key."
     )
     curves: tuple[Curve, ...] = Field(default=(), description="Curves to draw.")
     exact: bool | None = Field(
@@ -99,6 +87,13 @@ class Suite(Strict):
         default=None, description="Memory budget in bytes, or as 4GB."
     )
     output: Output = Field(default=Output(), description="Where results go.")
+
+    @model_serializer(mode="wrap")
+    def _flat(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Sections of features stand under their own keys, as the others do."""
+        content: dict[str, Any] = serialise(self)
+        sections: dict[str, Any] = content.pop("sections", {})
+        return content | sections
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -137,6 +132,11 @@ class Suite(Strict):
         judged = (gate.subject for gate in self.gates if isinstance(gate.subject, AcrossSlices))
         return tuple({metric.text: metric for metric in (*self.metrics, *judged)}.values())
 
+    @property
+    def keeps_replicates(self) -> bool:
+        """Whether a run keeps replicates, if they are few or it is asked to."""
+        return self.uncertainty is not None and self.uncertainty.keep is not False
+
     def over(self, slice_set: str) -> tuple[AcrossSlices, ...]:
         """The metrics that put together the slices of a set."""
         return tuple(m for m in self.computed if isinstance(m, AcrossSlices) and m.slice_set == slice_set)
@@ -148,7 +148,7 @@ class Suite(Strict):
         elsewhere = (
             bool(self.calibrate)
             or any(threshold is not None and threshold.select_on is not None for threshold in thresholds)
-            or (self.drift is not None and self.drift.where is not None and self.drift.reference is None)
+            or any(section.reads_other_rows for section in self.sections.values())
         )
         return None if elsewhere else self.data.where
 
@@ -163,6 +163,8 @@ class Suite(Strict):
             reading |= {"auto", "t"} if metric.interval_form == "t" else {"auto"}
         if reading.isdisjoint(self.uncertainty.names):
             return None
+        from plmetrics.catalogue.row_errors import row_error
+
         return metric.standard_error(weighted=weighted) or row_error(metric, weighted=weighted)
 
     def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
@@ -179,6 +181,7 @@ class Suite(Strict):
         if "overall" in slice_sets:
             across = (metric for metric in self.computed if isinstance(metric, AcrossSlices))
             found += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
+        found += [leaf for section in self.sections.values() for m in section.metrics() for leaf in leaves(m)]
         return tuple({metric.text: metric for metric in found}.values())
 
 
@@ -189,11 +192,13 @@ _COSMETIC: Any = {
     "memory": True,
     "data": {"path": True, "trec": {"qrels", "run"}},
     "gates": {"__all__": {"name"}},
-    "leakage": {"train"},
-    "drift": {"reference": True, "state": True, "run": True, "gates": {"__all__": {"name"}}},
     "compare": {"run", "reference"},
     "uncertainty": {"keep"},
 }
+
+
+_NULL = ("leakage", "drift", "find_slices", "cross_validation")
+"""Sections that are null in the hash of a suite without them."""
 
 
 def canonical(suite: Suite) -> dict[str, Any]:
@@ -202,7 +207,8 @@ def canonical(suite: Suite) -> dict[str, Any]:
     Names, paths, the memory budget, the order of metrics, gates and curves, and whether a default is spelled
     out leave no trace. The order of keys has no meaning: hash it with sorted keys.
     """
-    content: dict[str, Any] = suite.model_dump(mode="json", exclude=_COSMETIC)
+    cosmetic = {**_COSMETIC, "sections": {key: part.cosmetic for key, part in suite.sections.items()}}
+    content: dict[str, Any] = dict.fromkeys(_NULL) | suite.model_dump(mode="json", exclude=cosmetic)
     if not suite.reproducible:
         del content["reproducible"]
     for key in ("metrics", "gates", "curves"):

@@ -1,309 +1,166 @@
-"""From plain values to a checked suite: every problem is found and said in one go."""
+"""Problems collected while a suite is checked, and pydantic's errors in plain words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from plmetrics.catalogue import registry
-from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.names import did_you_mean
-from plmetrics.suite import crosschecks
-from plmetrics.suite.calibrations import read_baseline, read_calibrations
-from plmetrics.suite.compare import read_compare
-from plmetrics.suite.cross_validation import read_cross_validation
-from plmetrics.suite.drift import read_drift
-from plmetrics.suite.find_slices import read_find_slices
-from plmetrics.suite.findings import Findings, shown
-from plmetrics.suite.gates import Gate, read_margins, read_opponent
-from plmetrics.suite.leakage import read_leakage
-from plmetrics.suite.metric_texts import MetricReader, is_torn, say_torn
-from plmetrics.suite.model import Suite
-from plmetrics.suite.models import class_name, read_models
-from plmetrics.suite.sections import Columns, Compare, Curve, Data, Output, Strict, Uncertainty
-from plmetrics.suite.slice_sets import check_predicate, read_slices
-from plmetrics.suite.tasks import CURVES
-from plmetrics.suite.trec import trec_defaults
+from plmetrics.core.errors import Problem
+from plmetrics.core.names import did_you_mean, nearest, number_text
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
 
-SUITE_KEYS = tuple(key for key in Suite.model_fields if key != "metric_slices")
-_SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
-    {"data": Data, "columns": Columns, "uncertainty": Uncertainty, "compare": Compare, "output": Output}
-)
-_SCALARS = ("positive", "min_rows", "max_slices", "exact", "reproducible")
-_READERS: Mapping[str, Callable[[Any, Findings], Any]] = MappingProxyType(
-    {
-        "leakage": read_leakage,
-        "drift": read_drift,
-    }
-)
-_BESIDE_FOUR_FIFTHS = (
-    "four_fifths",
-    "name",
-    "model",
-    "level",
-    "using",
-    "on_undefined",
-    "correction",
-    "consecutive",
-)
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.IGNORECASE)
-_UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-_UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
 
-def suite_from_mapping(
-    raw: Mapping[str, Any], name: str | None = None, *, reads_files: bool = False
-) -> Suite:
-    """A checked suite from plain values.
+class Findings:
+    """Problems found so far."""
 
-    Args:
-        raw: keys and values as a YAML suite has them; metrics may be objects.
-        name: what the suite is called if it does not say so.
-        reads_files: whether the suite itself must say where its rows are.
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
 
-    Raises:
-        ConfigError: all problems at once, each with its path in the suite.
-    """
-    found = Findings()
-    if (place := _not_text(raw)) is not None:
-        raise ConfigError(Problem("this text holds half a character (a lone surrogate)", place))
-    raw = trec_defaults(raw)
-    for key in raw:
-        if key not in SUITE_KEYS:
-            found.add(f"unknown key '{key}'", (key,), _place_of(str(key)))
-    task = _task(raw.get("task", "binary"), found)
-    fields: dict[str, Any] = {"name": _name(raw, name, found), "task": task}
-    fields["data"] = found.model(Data, _section(raw, "data"), ("data",))
-    if "columns" in raw:
-        fields["columns"] = found.model(Columns, raw["columns"], ("columns",))
-    else:
-        found.add("'columns' is missing", (), "name at least the label: columns: {label: y}")
-    if reads_files and fields["data"] is not None and fields["data"].rows is None:
-        found.add("'path' is missing: where the rows are", ("data",), "write data: {path: scores/*.parquet}")
-    fields["models"] = read_models(raw, task, found)
-    parts = [tuple(model.columns()) for model in (fields["models"] or {}).values()]
-    reader = MetricReader(task, found)
-    metrics = reader.read_all(raw.get("metrics"), parts=parts)
-    fields["metrics"], fields["metric_slices"] = metrics.metrics, metrics.slices
-    fields["slices"] = read_slices(raw.get("slices"), found)
-    fields["uncertainty"] = _uncertainty(raw.get("uncertainty"), found)
-    fields["compare"] = read_compare(raw.get("compare"), found)
-    fields["gates"] = _gates(raw.get("gates"), reader, found)
-    fields["curves"] = _curves(raw.get("curves"), found)
-    fields["memory"] = _memory(raw.get("memory"), found)
-    fields["calibrate"] = read_calibrations(raw.get("calibrate"), found)
-    fields["baseline"] = read_baseline(raw.get("baseline"), found)
-    for key, read in _READERS.items():
-        fields[key] = read(raw.get(key), found)
-    fields["cross_validation"] = read_cross_validation(raw.get("cross_validation"), found, reader.read)
-    fields["find_slices"] = read_find_slices(raw.get("find_slices"), found, reader.read)
-    fields["output"] = found.model(Output, _section(raw, "output"), ("output",))
-    fields["classes"] = _classes(raw.get("classes"), found)
-    for key in _SCALARS:
-        if key in raw:
-            fields[key] = raw[key]
-    data = raw.get("data")
-    check_predicate(data.get("where") if isinstance(data, Mapping) else None, ("data", "where"), found)
-    crosschecks.check(fields, crosschecks.Written.of(raw), found.add)
-    suite = None if found.problems else found.model(Suite, _given(fields), ())
-    if suite is not None:
-        return suite
-    _scalars(fields, found)
-    raise ConfigError(list(dict.fromkeys(found.problems)))
+    def add(self, message: str, path: SuitePath, hint: str | None = None) -> None:
+        """Note one more."""
+        self.problems.append(Problem(message, path, hint))
+
+    def model(self, kind: type[AnyModel], value: Any, path: SuitePath) -> AnyModel | None:
+        """Validate one section; None, with the problems noted, if it is wrong."""
+        if not isinstance(value, Mapping):
+            self.add(f"{path[-1]} must be a mapping, not {shown(value)}", path)
+            return None
+        try:
+            return kind.model_validate({key: frozen(item) for key, item in value.items()})
+        except ValidationError as error:
+            self.translate(error.errors(), kind, value, path)
+            return None
+
+    def translate(self, errors: Sequence[Any], kind: type[BaseModel], value: Any, path: SuitePath) -> None:
+        """Note pydantic's errors about a value; what the branches of a union say becomes one problem."""
+        expected: dict[SuitePath, list[str]] = {}
+        inputs: dict[SuitePath, Any] = {}
+        for error in errors:
+            place = _within(error["loc"], value)
+            key = str(error["loc"][-1]) if error["loc"] else ""
+            if error["type"] == "frozen_instance":
+                continue
+            if error["type"] == "extra_forbidden":
+                self.add(
+                    f"unknown key '{key}'",
+                    (*path, *place),
+                    did_you_mean(key, _kind_at(kind, place[:-1]).model_fields),
+                )
+            elif error["type"] == "missing":
+                self.add(f"'{key}' is missing", (*path, *place))
+            else:
+                expected.setdefault(place, []).append(_expected(error))
+                inputs[place] = error["input"]
+        for place, words in expected.items():
+            name = next((str(step) for step in reversed(place) if isinstance(step, str)), "the value")
+            alternatives = " or ".join(dict.fromkeys(words))
+            message = f"{name} must be {alternatives}, not {shown(inputs[place])}"
+            hint = _quotes(words, inputs[place]) or _nearest(words, inputs[place])
+            self.add(message, (*path, *place), hint)
 
 
-def metric_from_text(task: str, text: str) -> Metric:
-    """A metric of a task from its text.
-
-    Raises:
-        ConfigError: no such metric, or a parameter is wrong.
-    """
-    found = Findings()
-    metric = MetricReader(task, found).read(text, ())
-    if metric is None:
-        raise ConfigError(found.problems)
-    return metric
-
-
-def _not_text(value: Any, place: SuitePath = ()) -> SuitePath | None:
-    """Where a name or a value cannot be written as text, if anywhere."""
-    if isinstance(value, str):
-        return place if any("\ud800" <= character <= "\udfff" for character in value) else None
-    steps: list[tuple[SuitePath, Any]] = []
-    if isinstance(value, Mapping):
-        steps += [(place, key) for key in value] + [((*place, key), item) for key, item in value.items()]
-    elif isinstance(value, (list, tuple)):
-        steps += [((*place, index), item) for index, item in enumerate(value)]
-    found = (_not_text(item, at) for at, item in steps)
-    return next((at for at in found if at is not None), None)
+_WORDS = {
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "too_short": "a list that is not empty",
+    "dict_type": "a mapping",
+    "date_type": "a date",
+    "datetime_type": "a date",
+    "is_instance_of": "a metric",
+}
+_LIMITS = {
+    "greater_than": ("greater than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
 
 
-def _place_of(key: str) -> str | None:
-    """Where a key belongs that the suite itself does not have."""
-    if key == "defaults":
-        return "only a suite's YAML file can have defaults"
-    for section, kind in _SECTIONS.items():
-        if key in kind.model_fields:
-            return f"it stands under {section}:"
-    return did_you_mean(key, (*SUITE_KEYS, "defaults"))
+def _expected(error: Any) -> str:
+    kind = error["type"]
+    if kind in _LIMITS:
+        word, limit = _LIMITS[kind]
+        return f"{word} {number_text(error['ctx'][limit])}"
+    if kind == "literal_error":
+        return str(error["ctx"]["expected"]).replace("'", "")
+    return _WORDS.get(kind) or str(error["msg"]).removeprefix("Input should be ").lower()
 
 
-def _section(raw: Mapping[str, Any], key: str) -> Any:
-    """A section whose keys all have defaults: a key without a value is as good as none."""
-    return {} if raw.get(key) is None else raw[key]
+def _quotes(expected: Sequence[str], value: Any) -> str | None:
+    """What to do where quotes make the difference between a text and a number."""
+    if isinstance(value, (int, float)) and "a text" in expected:
+        return f"put it in quotes: '{shown(value)}'"
+    if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", value.strip()):
+        return "write it without quotes"
+    return None
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None}
+def _nearest(expected: Sequence[str], value: Any) -> str | None:
+    """The name that a text looks like, of those that were expected."""
+    names = [name for words in expected for name in re.split(", | or ", words) if " " not in name]
+    match = nearest(value, names) if isinstance(value, str) else None
+    return None if match is None else f"did you mean '{match}'?"
 
 
-def _scalars(fields: Mapping[str, Any], found: Findings) -> None:
-    """Top-level numbers and flags are checked also when a section is wrong."""
-    for key in _SCALARS:
-        if fields.get(key) is not None:
-            try:
-                Suite.__pydantic_validator__.validate_assignment(Suite.model_construct(), key, fields[key])
-            except ValidationError as error:
-                own = [one for one in error.errors() if one["loc"] and one["loc"][0] == key]
-                found.translate(own, Suite, {key: fields[key]}, ())
+def _within(location: Sequence[Any], value: Any) -> SuitePath:
+    """The steps of a location that lead into the value: pydantic adds names of types behind them."""
+    place: list[str | int] = []
+    for step in location:
+        inside = isinstance(value, (Mapping, list, tuple)) and (
+            step in value if isinstance(value, Mapping) else isinstance(step, int) and step < len(value)
+        )
+        if not inside:
+            break
+        place.append(step)
+        value = value[step]
+    return tuple(place)
 
 
-def _task(value: Any, found: Findings) -> str:
-    known = registry.tasks()
-    if value in known:
-        return str(value)
-    hint = did_you_mean(str(value), known)
-    found.add(f"task must be one of {', '.join(known)}, not {shown(value)}", ("task",), hint)
-    return ""
+def _kind_at(kind: type[BaseModel], place: SuitePath) -> type[BaseModel]:
+    """The section that lies so deep within another."""
+    for step in place:
+        field = kind.model_fields.get(str(step))
+        parts = () if field is None else (field.annotation, *get_args(field.annotation))
+        kind = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), kind)
+    return kind
 
 
-def _name(raw: Mapping[str, Any], default: str | None, found: Findings) -> str:
-    value = default if raw.get("name") is None else raw["name"]
-    if value is None:
-        return "evaluation"
-    if not isinstance(value, str) or not _NAME.fullmatch(value) or len(value) > 100:
-        hint = "it names a folder: use letters, digits, dots, hyphens and underscores"
-        if raw.get("name") is None:
-            hint = "this is the name of the suite's file; add name: some-name"
-        found.add(f"name must be usable as a folder's name, not {shown(value)}", ("name",), hint)
-        return "evaluation"
+def frozen(value: Any) -> Any:
+    """Lists as tuples, all the way down: what a frozen suite holds."""
+    if isinstance(value, (list, tuple)):
+        return tuple(frozen(item) for item in value)
+    if isinstance(value, dict):
+        return {key: frozen(item) for key, item in value.items()}
     return value
 
 
-def _classes(value: Any, found: Findings) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, (list, tuple)) or len(value) < 2:
-        found.add(f"classes must be a list of at least two, not {shown(value)}", ("classes",))
-        return None
-    names = tuple(class_name(name) for name in value)
-    if len(set(names)) < len(names):
-        found.add("a class stands in classes twice", ("classes",))
-        return None
-    return names
+def shown(value: Any) -> str:
+    """A value as it stands in a message, cut where it is long."""
+    if value is None or isinstance(value, bool):
+        return "nothing" if value is None else str(value).lower()
+    text = repr(list(value) if isinstance(value, tuple) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _uncertainty(value: Any, found: Findings) -> Uncertainty | None:
-    if value is None or value is False:
-        return None
-    made = found.model(Uncertainty, {} if value is True else value, ("uncertainty",))
-    if made is not None and made.methods is not None and "method" in made.model_fields_set:
-        msg = "method and methods both say how intervals are made"
-        found.add(msg, ("uncertainty", "method"), "leave one of them out")
-    return made
-
-
-def _gates(value: Any, reader: MetricReader, found: Findings) -> tuple[Gate | None, ...]:
-    """The gates in their places, None for one that is wrong."""
-    if not _list(value, "gates", found):
-        return ()
-    return tuple(_gate(spec, ("gates", index), reader, found) for index, spec in enumerate(value))
-
-
-def _gate(spec: Any, path: SuitePath, reader: MetricReader, found: Findings) -> Gate | None:
-    if not isinstance(spec, Mapping):
-        found.add(f"a gate is a mapping such as {{metric: roc_auc, at_least: 0.75}}, not {shown(spec)}", path)
-        return None
-    given = dict(spec)
-    if "four_fifths" in given and not _four_fifths(given, path, reader, found):
-        return None
-    if is_torn(given.get("metric")):
-        rest = [str(key) for key, item in given.items() if item is None]
-        say_torn(", ".join([given["metric"], *rest]), (*path, "metric"), found)
-        return None
-    if isinstance(given.get("metric"), (str, Mapping)):
-        given["metric"] = reader.read(given["metric"], (*path, "metric"))
-        if given["metric"] is None:
-            return None
-    if not (read_opponent(given, path, found) and read_margins(given, path, found)):
-        return None
-    return found.model(Gate, given, path)
-
-
-def _four_fifths(given: dict[str, Any], path: SuitePath, reader: MetricReader, found: Findings) -> bool:
-    """Write out the gate of the four-fifths rule; whether it is as it should be."""
-    for key in given:
-        if key not in _BESIDE_FOUR_FIFTHS:
-            hint = (
-                "write {metric: selection_rate, between: SLICE_SET, ratio_at_least: 0.8} for any other rule"
-            )
-            found.add(f"four_fifths says all of the rule: it excludes {key}", (*path, key), hint)
-            return False
-    groups = given["four_fifths"]
-    if not isinstance(groups, str):
-        found.add(f"four_fifths must be the name of a slice set, not {shown(groups)}", (*path, "four_fifths"))
-        return False
-    metric = reader.read({"disparate_impact": {"by": groups}}, (*path, "four_fifths"))
-    given.setdefault("name", "four_fifths")
-    given |= {"metric": metric, "at_least": 0.8}
-    return metric is not None
-
-
-def _curves(value: Any, found: Findings) -> tuple[Curve | None, ...]:
-    """The curves in their places, None for one that is wrong."""
-    if not _list(value, "curves", found):
-        return ()
-    return tuple(_curve(spec, ("curves", index), found) for index, spec in enumerate(value))
-
-
-def _curve(spec: Any, path: SuitePath, found: Findings) -> Curve | None:
-    given = {"curve": spec} if isinstance(spec, str) else spec
-    if not isinstance(given, Mapping):
-        found.add(f"a curve is a name such as roc, or a mapping, not {shown(spec)}", path)
-        return None
-    if isinstance(given.get("slices"), str):
-        given = {**given, "slices": [given["slices"]]}
-    name = given.get("curve")
-    known = tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
-    if isinstance(name, str) and name not in known:
-        place = path if isinstance(spec, str) else (*path, "curve")
-        found.add(f"unknown curve '{name}'", place, did_you_mean(name, known, limit=len(known)))
-        return None
-    return found.model(Curve, given, path)
-
-
-def _list(value: Any, key: str, found: Findings) -> bool:
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return True
-    if value is not None:
-        found.add(f"{key} must be a list, not {shown(value)}", (key,))
-    return False
-
-
-def _memory(value: Any, found: Findings) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
-        return value
-    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        found.add(f"memory must be bytes or a size such as 4GB, not {shown(value)}", ("memory",))
-        return None
-    return int(float(match[1]) * _UNITS[(match[2] or "B").lower()])
+def is_label(value: Any, what: str, path: SuitePath, found: Findings) -> bool:
+    """Whether a text can name a model or a slice set in results; a problem is noted if not."""
+    plain = isinstance(value, str) and value.strip() and not any(ord(c) < 32 or c in "/\\|" for c in value)
+    if not plain:
+        found.add(
+            f"{what} must be a text without slashes, bars and control characters, not {shown(value)}", path
+        )
+    return bool(plain)

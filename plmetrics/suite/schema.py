@@ -6,10 +6,11 @@ from typing import Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.derived import OVER
-from plmetrics.suite.comparison_tests import tests_schema
-from plmetrics.suite.custom_metrics import KINDS
-from plmetrics.suite.gates import MARGINS
+from plmetrics.features.registry import features
 from plmetrics.suite.model import Suite
+from plmetrics.suite.sections.comparison_tests import tests_schema
+from plmetrics.suite.sections.custom_metrics import KINDS
+from plmetrics.suite.sections.gates import MARGINS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -28,7 +29,9 @@ def json_schema() -> Schema:
     schema = Suite.model_json_schema()
     properties: Schema = schema["properties"]
     definitions: Schema = schema["$defs"]
-    del properties["metric_slices"]
+    for name in ("metric_slices", "sections"):
+        del properties[name]
+    del definitions["Section"]
     properties["task"]["enum"] = list(registry.tasks())
     curve = definitions["Curve"]["properties"]["curve"]
     written = {
@@ -43,10 +46,6 @@ def json_schema() -> Schema:
         "models": _models(_reference("ModelColumns")),
         "calibrate": _calibrate(definitions),
         "slices": _slices(definitions),
-        "leakage": _leakage(definitions),
-        "find_slices": _find_slices(definitions),
-        "drift": _drift(definitions),
-        "cross_validation": _cross_validation(definitions),
         "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
         "compare": _compare(definitions),
         "curves": {"type": "array", "items": _one_of(_reference("Curve"), curve)},
@@ -56,6 +55,11 @@ def json_schema() -> Schema:
     properties["defaults"] = _one_of(one, {"type": "array", "items": one}, {"type": "null"})
     for name, shape in written.items():
         properties[name] = {"description": Suite.model_fields[name].description, **shape}
+    for feature in features():
+        shape = feature.schema()
+        definitions |= shape.pop("$defs", {}) | {shape["title"]: shape}
+        reference = _one_of(_reference(shape["title"]), {"type": "null"})
+        properties[feature.key] = {"description": feature.description, **reference}
     definitions["Gate"]["properties"]["metric"] = _text("Text of a metric of the suite.")
     definitions["Gate"]["anyOf"] = [{"required": [key]} for key in ("metric", "four_fifths")]
     del definitions["Gate"]["required"]
@@ -173,37 +177,6 @@ def _one_of_or_list(several: Schema) -> Schema:
     kept = ("description", "default", "title")
     facts: Schema = {key: several.pop(key) for key in kept if key in several}
     return {**facts, **_one_of(several["items"], several)}
-
-
-def _leakage(definitions: Schema) -> Schema:
-    properties = definitions["Leakage"]["properties"]
-    for key in ("keys", "train_keys", "duplicates", "attributes"):
-        properties[key]["anyOf"].append(_text("The column."))
-    return _one_of(_reference("Leakage"), {"type": "null"})
-
-
-def _cross_validation(definitions: Schema) -> Schema:
-    properties = definitions["CrossValidation"]["properties"]
-    properties["slices"] = _one_of_or_list(properties["slices"])
-    return _one_of(_reference("CrossValidation"), {"type": "null"})
-
-
-def _drift(definitions: Schema) -> Schema:
-    properties = definitions["Drift"]["properties"]
-    properties["columns"] = _one_of_or_list(properties["columns"])
-    measure = {"type": "object", "minProperties": 1, "maxProperties": 1}
-    measures = properties["measures"]["anyOf"]
-    measures[0]["items"] = _one_of(measures[0]["items"], measure)
-    measures.append(_text("The measure."))
-    return _one_of(_reference("Drift"), {"type": "null"})
-
-
-def _find_slices(definitions: Schema) -> Schema:
-    properties = definitions["FindSlices"]["properties"]
-    columns = {key: properties["columns"].pop(key) for key in ("type", "items", "minItems")}
-    properties["columns"]["anyOf"] = [columns, _text("The column.")]
-    properties["model"]["anyOf"].append(_text("The model."))
-    return _one_of(_reference("FindSlices"), {"type": "null"})
 
 
 def _slices(definitions: Schema) -> Schema:

@@ -56,11 +56,6 @@ def part_column(model: str, part: str) -> str:
     return score_column(model) if part in {"score", "prediction"} else f"@part|{model}|{part}"
 
 
-def canonical_columns(model: Predicted) -> tuple[str, ...]:
-    """The parts that tell whether two models say the same of a row."""
-    return model.parts
-
-
 def quantile_part(level: float) -> str:
     """The part that holds a quantile."""
     return f"quantile|{number_text(float(level))}"

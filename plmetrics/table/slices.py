@@ -36,7 +36,7 @@ class SliceSet:
     """A named crossing of keys; without keys it is `overall`.
 
     `within` is a predicate: rows where it does not hold are in no slice of the set. One that is not `resampled` has
-    values alone.
+    values alone. `maker` is the key of the feature that made it from another, or put it within some rows.
     """
 
     name: str
@@ -44,6 +44,7 @@ class SliceSet:
     exclude: tuple[Any, ...] = ()
     within: SliceKey | None = None
     resampled: bool = True
+    maker: str = ""
 
     @property
     def columns(self) -> list[str]:

@@ -6,45 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import accumulate
-from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import polars as pl
 import polars.selectors as cs
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.hashing import mix_expr
 from plmetrics.table.files import (
     Complaints,
     SourceFile,
-    absolute,
-    kind_of,
-    list_files,
-    listed,
     shown_path,
-    sized,
 )
-from plmetrics.table.formats import csv, delta, iceberg, ipc, ndjson, parquet, trec
-from plmetrics.table.formats.hive import FILE_PATH, Partitions, find_partitions
-from plmetrics.table.formats.lakehouse import (
-    DELTA,
-    ICEBERG,
-    ListedFiles,
-    Listing,
-    article,
-    refuse_loose_files,
-    table_kind,
-)
-from plmetrics.table.frames import as_frame
+from plmetrics.table.formats.hive import FILE_PATH, Partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
 
 NotRetrieved = Literal["refused", "no_part", "zero"]
 
-__all__ = ["ROW_KEY", "ROW_NUMBER", "Source", "SourceFile", "open_source"]
+__all__ = ["ROW_KEY", "ROW_NUMBER", "Source", "SourceFile"]
 
 ROW_KEY = "@row"
 ROW_NUMBER = "@number"
@@ -52,11 +35,6 @@ ROW_NUMBER = "@number"
 _SHIFT = "@shift"
 _RESERVED = (ROW_KEY, ROW_NUMBER, FILE_PATH, _SHIFT)
 _WORD = 1 << 64
-_ACCEPTED = (
-    "accepted: a Polars DataFrame or LazyFrame; a path, glob or folder of parquet, csv, ndjson or Arrow files, or a "
-    "list of them; a Delta or Iceberg table; a pandas DataFrame; a pyarrow Table; "
-    "{'trec': {'qrels': FILE, 'run': FILE}}"
-)
 
 
 class Format(Protocol):
@@ -82,17 +60,6 @@ class Format(Protocol):
 
         Rows know their `FILE_PATH` where they are numbered or the partitions are not native.
         """
-
-
-FORMATS: Mapping[str, Format] = MappingProxyType(
-    {format_.KIND: format_ for format_ in (parquet, csv, ipc, ndjson)}
-)
-ENDINGS: Mapping[str, str] = MappingProxyType(
-    {ending: kind for kind, format_ in FORMATS.items() for ending in format_.ENDINGS}
-)
-TABLES: Mapping[str, Callable[[Path, Complaints], Listing]] = MappingProxyType(
-    {DELTA: delta.list_table, ICEBERG: iceberg.list_table}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +127,7 @@ class Source:
         The key of a row depends neither on other files nor on filters above; for a frame it is a key of the
         row number.
 
+        >>> from plmetrics.table.opening import open_source
         >>> open_source(pl.DataFrame({"y": [0, 1]})).with_row_key().collect()[ROW_KEY].to_list()
         [0, 6238072747940578789]
         """
@@ -207,8 +175,10 @@ class Source:
         if self.unjudged:
             word, verb = ("query", "is") if self.unjudged == 1 else ("queries", "are")
             return [f"{self.unjudged:,} {word} of the runs without judgements {verb} left out"]
-        if self.kind != csv.KIND:
+        if self.kind != "csv":
             return []
+        from plmetrics.table.formats import csv
+
         complaints = Complaints()
         warnings = csv.check_rows(self.files, complaints, fill=fill, ends=ends)
         complaints.settle()
@@ -226,145 +196,6 @@ class Source:
         return f"row {row:,}"
 
 
-def open_source(data: object, base: Path | None = None, where: str | None = None) -> Source:
-    """Find out what the data are, without reading them: files, footers, headers, schema.
-
-    Args:
-        data: a Polars DataFrame or LazyFrame, a path, glob or folder of data files, a list of such
-            paths, a pandas DataFrame or a pyarrow Table, or {"trec": {"qrels": path, "run": path}}.
-        base: the folder that relative paths start from; the working directory if None.
-        where: a condition on all rows that will be read: files whose folders' names rule it out are not looked at.
-
-    Raises:
-        ConfigError: the data are something else, or a URL
-        DataError: a file is absent, empty, damaged or of another schema; all such files are named at once
-        EnvironmentFault: no permission, or a missing extra
-    """
-    frame = as_frame(data)
-    if frame is not None:
-        rows = frame.height if isinstance(frame, pl.DataFrame) else None
-        lazy = frame.lazy()
-        return Source(lazy, _schema(lazy), files=(), kind="frame", rows=rows)
-    if isinstance(data, Mapping) and set(data) == {trec.KIND}:
-        return _open_trec(data[trec.KIND], base or Path())
-    return _open_files(_paths(data), base or Path(), where)
-
-
-def _open_trec(files: Mapping[str, Any], base: Path) -> Source:
-    known = {"qrels", "run", "complete"}
-    if not isinstance(files, Mapping) or not {"qrels", "run"} <= set(files) <= known:
-        message = "trec files are a mapping of qrels and run, with or without complete"
-        raise ConfigError(Problem(message, ("data", "trec"), "write {trec: {qrels: FILE, run: FILE}}"))
-    complete = bool(files.get("complete"))
-    table, unjudged, found = trec.read_trec(
-        files["qrels"], trec.runs_of(files["run"]), base, complete=complete
-    )
-    return Source(
-        table.lazy(),
-        table.schema,
-        found,
-        kind=trec.KIND,
-        rows=table.height,
-        not_retrieved="zero" if complete else "no_part",
-        unjudged=unjudged,
-    )
-
-
-def _open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
-    complaints = Complaints()
-    listing = _listing(paths, base, complaints)
-    if listing is not None:
-        complaints.settle()
-        return _opened(ListedFiles(listing), listing.files, listing.partitions, complaints)
-    named = list_files(paths, base, ENDINGS, complaints)
-    refuse_loose_files(named)
-    chosen, partitions = _narrowed(named, find_partitions(named, complaints), where)
-    files = sized(chosen, ENDINGS, complaints)
-    kind = kind_of(files, ENDINGS, complaints)
-    if kind is None:
-        complaints.settle()
-        msg = "there are no data files"
-        raise DataError(msg)
-    format_ = FORMATS[kind]
-    partitions = partitions.read_by_scan() if format_.NATIVE_PARTITIONS else partitions
-    return _opened(format_, files, partitions, complaints)
-
-
-def _narrowed(
-    files: Sequence[SourceFile], partitions: Partitions, where: str | None
-) -> tuple[Sequence[SourceFile], Partitions]:
-    """The files that may hold rows of a condition; all where none does, so that the table has columns."""
-    if where is None or not partitions.schema:
-        return files, partitions
-    holds = partitions.holding(where)
-    if not holds.any():
-        return files, partitions
-    chosen = [file for file, may in zip(files, holds, strict=True) if may]
-    return chosen, replace(partitions, values=partitions.values.filter(holds))
-
-
-def _listing(paths: Sequence[str], base: Path, complaints: Complaints) -> Listing | None:
-    """The files of a Delta or Iceberg table, if that is what is named."""
-    for path in paths:
-        place = absolute(path, base)
-        kind = table_kind(place)
-        if kind is None:
-            continue
-        if len(paths) > 1:
-            message = f"{shown_path(place)} is {article(kind)} table, which stands alone, not in a list"
-            raise ConfigError(Problem(message, path=("data", "path"), hint="name one table"))
-        listing = TABLES[kind](place, complaints)
-        if not listing.files and not complaints:
-            msg = f"{shown_path(place)}: {article(kind)} table without rows"
-            raise DataError(msg)
-        return listing
-    return None
-
-
-def _opened(
-    format_: Format, files: Sequence[SourceFile], partitions: Partitions, complaints: Complaints
-) -> Source:
-    inspected, stored = format_.inspect(files, complaints)
-    complaints.settle()
-    reader = Reader(format_, tuple(inspected), stored, partitions)
-    frame = reader.rows()
-    counts = [file.rows for file in inspected if file.rows is not None]
-    rows = sum(counts) if len(counts) == len(inspected) else None
-    return Source(frame, _schema(frame), reader.files, kind=format_.KIND, rows=rows, reader=reader)
-
-
-def _paths(data: object) -> list[str]:
-    if isinstance(data, (str, Path)):
-        return [str(data)]
-    if not isinstance(data, (list, tuple)):
-        message = f"{_kind_name(data)} is not a prediction table"
-        raise ConfigError(Problem(message, path=("data",), hint=_ACCEPTED))
-    if not data:
-        raise ConfigError(Problem("the list of paths is empty", path=("data",), hint=_ACCEPTED))
-    others = {_kind_name(path) for path in data if not isinstance(path, (str, Path))}
-    if others:
-        message = f"a list must hold paths only, but this one holds {listed(sorted(others))}"
-        raise ConfigError(Problem(message, path=("data",), hint=_ACCEPTED))
-    return [str(path) for path in data]
-
-
-def _kind_name(data: object) -> str:
-    kind = type(data)
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _schema(frame: pl.LazyFrame) -> pl.Schema:
-    try:
-        schema = frame.collect_schema()
-    except (PolarsError, PanicException, OSError) as error:
-        msg = f"the table cannot be read: {str(error).strip().splitlines()[0]}"
-        raise DataError(msg) from error
-    taken = [name for name in _RESERVED if name in schema]
-    if taken:
-        raise DataError(Problem(f"column '{taken[0]}': the name is reserved", hint="rename the column"))
-    return schema
-
-
 def _hash(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
 
@@ -378,3 +209,20 @@ def _first_of_file() -> pl.Expr:
     path = pl.col(FILE_PATH)
     changes = path.ne_missing(path.shift())
     return pl.when(changes).then(_row_number()).otherwise(pl.lit(0, dtype=pl.UInt64)).cum_max()
+
+
+def schema_of(frame: pl.LazyFrame) -> pl.Schema:
+    """The columns of a table.
+
+    Raises:
+        DataError: it cannot be read, or a name is reserved.
+    """
+    try:
+        schema = frame.collect_schema()
+    except (PolarsError, PanicException, OSError) as error:
+        msg = f"the table cannot be read: {str(error).strip().splitlines()[0]}"
+        raise DataError(msg) from error
+    taken = [name for name in _RESERVED if name in schema]
+    if taken:
+        raise DataError(Problem(f"column '{taken[0]}': the name is reserved", hint="rename the column"))
+    return schema

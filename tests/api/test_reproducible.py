@@ -21,9 +21,9 @@ from polars.testing import assert_frame_equal
 from suites.drawn import suites
 
 import plmetrics as plm
-from plmetrics.api.stages import evaluate_suite
-from plmetrics.suite.problems import suite_from_mapping
-from plmetrics.table.source import open_source
+from plmetrics.api.pipeline import evaluate_suite
+from plmetrics.suite.reader import suite_from_mapping
+from plmetrics.table.opening import open_source
 
 TABLES = ("metrics", "comparisons", "gates", "curves", "folds", "cross_validation", "decomposition")
 TABLES += ("drift", "leakage", "found_slices")
@@ -225,8 +225,8 @@ def test_without_it_bits_change(name: str) -> None:
 
 
 def test_drift_on_bins_is_the_same_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plmetrics.engine.drift.FINE_BINS", 32)
-    monkeypatch.setattr("plmetrics.engine.drift.SAMPLE_ROWS", 100)
+    monkeypatch.setattr("plmetrics.features.drift.counts.FINE_BINS", 32)
+    monkeypatch.setattr("plmetrics.features.drift.counts.SAMPLE_ROWS", 100)
     suite = {**asked("moved"), "exact": False}
     rows = table()
     orders = [rows, *(rows.sample(fraction=1.0, shuffle=True, seed=seed) for seed in range(3))]

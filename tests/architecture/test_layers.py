@@ -1,5 +1,7 @@
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,11 +21,24 @@ LAYERS = [
     "gates",
     "runs",
     "report",
+    "features",
     "api",
     "jobs",
     "cli",
 ]
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name == "api.py")
+
+
+ANYWHERE = ("plmetrics.features.registry", "plmetrics.features.protocol")
+"""What knows features by their keys alone, and imports them when asked."""
+
+COMMANDS = {
+    "plmetrics.cli.init": "advice",
+    "plmetrics.cli.readout": "experiment",
+    "plmetrics.cli.split": "splits",
+    "plmetrics.cli.suggest": "advice",
+}
+"""The commands of features by module: each imports its feature when it runs."""
 
 
 def layer_of(module: str) -> str:
@@ -37,7 +52,8 @@ def imported(path: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.startswith("plmetrics.") and layer_of(name) in LAYERS}
+    ours = {name for name in found if name.startswith("plmetrics.") and layer_of(name) in LAYERS}
+    return {name for name in ours if not name.startswith(ANYWHERE)}
 
 
 def name_of(path: Path) -> str:
@@ -49,6 +65,19 @@ def test_imports_go_down_the_layers_only(path: Path) -> None:
     own = LAYERS.index(layer_of(name_of(path)))
     upward = {name for name in imported(path) if LAYERS.index(layer_of(name)) > own}
     assert not upward
+
+
+def test_no_module_but_those_of_features_and_its_command_imports_one() -> None:
+    for path in MODULES:
+        if layer_of(name_of(path)) != "features":
+            named = {".".join(name.split(".")[:3]) for name in imported(path) if layer_of(name) == "features"}
+            assert named <= {f"plmetrics.features.{COMMANDS.get(name_of(path))}"}
+
+
+def test_a_feature_is_not_loaded_before_it_is_asked_for() -> None:
+    code = "import sys, plmetrics, plmetrics.cli.app; print(*(name for name in sys.modules if 'features.' in name))"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert not set(loaded.split()) - set(ANYWHERE)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -14,21 +14,16 @@ from hypothesis import given, settings
 from suites.sections import with_sections
 
 import plmetrics as plm
-from plmetrics import api
+from plmetrics.api.inspection import explain
 from plmetrics.core.errors import DataError
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 STAGES = {
-    "request": "prepare",
-    "passes": "aggregate",
-    "repeated": "aggregate",
-    "stream": "order",
-    "ranges": "order",
-    "rows": "order",
-    "paired": "tests",
-    "windows": "drift",
+    "binding": "prepare",
+    "slice_search": "search",
+    "aggregate.paired_rows": "tests",
 }
-"""The stages of modules that are not called like one."""
+"""The stages of folders and modules that are not called like one."""
 
 SCANS = {
     "slices": {"prepare": 2, "aggregate": 1},
@@ -46,7 +41,8 @@ SCANS = {
 def by_stage(made: list[Collection]) -> Counter[str]:
     found: Counter[str] = Counter()
     for each in made:
-        found[STAGES.get(each.where, each.where)] += each.scans
+        folder = each.where.partition(".")[0]
+        found[STAGES.get(each.where) or STAGES.get(folder, folder)] += each.scans
     return found
 
 
@@ -61,7 +57,7 @@ def agrees(suite: Path, made: list[Collection]) -> None:
     """Whether `explain` tells what was seen; a ranking's queries are made while it is prepared."""
     told: Counter[str] = Counter()
     more = set()
-    for part in api.explain(suite).passes:
+    for part in explain(suite).passes:
         stage = "prepare" if part.stage == "rank" else part.stage
         told[stage] += part.scans
         more |= {stage} if part.at_least else set()

@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 from plmetrics.catalogue import registry
-from plmetrics.engine.explain import fallbacks
-from plmetrics.engine.passes import sum_plans
-from plmetrics.engine.prepare import prepare
-from plmetrics.engine.request import bind
-from plmetrics.engine.row_plan import rows_plan
+from plmetrics.engine.aggregate.aggregation import sum_plans
+from plmetrics.engine.aggregate.row_plan import rows_plan
+from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.explain.explanation import fallbacks
+from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.suite.arguments import suite_from_arguments
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 REQUIRED = {
     "fbeta": "fbeta(beta=2)",

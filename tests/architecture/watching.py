@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A call that made Polars run plans over files. `where` is the outermost module of the engine that led to it."""
+    """A call that made Polars run plans over files. `where` is the outermost module of the engine or a
+    feature that led to it."""
 
     where: str
     scans: int
@@ -63,12 +65,12 @@ def _watching(
 
 
 def _caller() -> str:
-    """The outermost module of the engine on the stack, else of the package."""
+    """The outermost module of the engine or of a feature on the stack, else of the package."""
     frame: FrameType | None = sys._getframe(2)
     names = []
     while frame is not None:
         names.append(str(frame.f_globals.get("__name__", "")))
         frame = frame.f_back
-    engine = [name for name in names if name.startswith("plmetrics.engine.")]
+    engine = [name for name in names if name.startswith(("plmetrics.engine.", "plmetrics.features."))]
     own = [name for name in names if name.startswith("plmetrics.")]
-    return ((engine or own or names)[-1]).removeprefix("plmetrics.").removeprefix("engine.")
+    return re.sub(r"^plmetrics\.(engine\.|features\.)?", "", (engine or own or names)[-1])

@@ -15,8 +15,8 @@ from plmetrics.catalogue.parameters import parameters
 from plmetrics.catalogue.registry import classes, create
 from plmetrics.catalogue.thresholds import Best, Optimal, Reach
 from plmetrics.core.text import parse_call
-from plmetrics.suite.findings import Findings
-from plmetrics.suite.metric_texts import MetricReader
+from plmetrics.suite.problems import Findings
+from plmetrics.suite.sections.metrics import MetricReader
 
 REQUIRED = {
     "fbeta": {"beta": 2},

@@ -1,6 +1,7 @@
 import pytest
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.index import MODULES
 from plmetrics.catalogue.registry import (
     UnknownMetricError,
     classes,
@@ -80,3 +81,16 @@ def test_create_leaves_the_given_parameters_alone():
     given = {"bins": 10}
     create("binary", "mce", given)
     assert given == {"bins": 10}
+
+
+def test_the_index_says_what_the_modules_register():
+    by_module: dict[str, dict[str, list[str]]] = {}
+    for metric in classes():
+        if metric.__module__.startswith("plmetrics."):
+            listed = by_module.setdefault(metric.__module__.removeprefix("plmetrics.catalogue."), {})
+            listed.setdefault(metric.task, []).extend([metric.name, *metric.aliases, *metric.presets])
+    assert by_module == {
+        module: {task: named.split() for task, named in by_task.items()}
+        for module, by_task in MODULES.items()
+    }
+    assert list(by_module) == list(MODULES)

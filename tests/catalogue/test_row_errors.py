@@ -15,7 +15,7 @@ from sklearn import metrics as sklearn_metrics
 import plmetrics as plm
 from plmetrics.catalogue.metric import Facts
 from plmetrics.catalogue.row_errors import MOST_SUMS, row_error
-from plmetrics.suite.problems import suite_from_mapping
+from plmetrics.suite.reader import suite_from_mapping
 
 ROWS = 20_000
 FAR = 1e9

@@ -33,8 +33,8 @@ Invoke = Callable[..., Outcome]
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Invoke:
     """Run the command line in this process, which has no terminal, and no progress however slow the machine is."""
-    from plmetrics.cli import progress
     from plmetrics.cli.app import main
+    from plmetrics.cli.terminal import progress
 
     monkeypatch.setattr(progress, "_FIRST", float("inf"))
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -75,12 +75,14 @@ def make_result(verdict: str = "pass", folder: Path | None = None, **changes: An
         else GATES_SCHEMA.to_frame(),
         "curves": CURVES_SCHEMA.to_frame(),
         **{name: schema.to_frame() for name, schema in TABLES.items() if name not in ALWAYS},
+        "others": {},
         "verdict": verdict,
         "suite": suite,
         "record": {"run_id": "20261120T020000Z-4fa1c2", "rows": {"read": 9}},
         "folder": folder,
     }
-    return SimpleNamespace(**(keys | changes))
+    given = keys | changes
+    return SimpleNamespace(tables={name: given[name] for name in TABLES}, **given)
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ def api_run(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[tuple[Any, 
                 raise outcome
             return outcome
 
-        monkeypatch.setattr("plmetrics.api.run", run)
+        monkeypatch.setattr("plmetrics.api.evaluation.run", run)
         return calls
 
     return replace

@@ -127,7 +127,7 @@ def test_validate(invoke: Any, monkeypatch: pytest.MonkeyPatch, result: Any) -> 
     report = SimpleNamespace(
         suite=result().suite, schema={"y": 1, "p": 1}, warnings=("accuracy may mislead",)
     )
-    monkeypatch.setattr("plmetrics.api.validate", lambda path, **_: report)
+    monkeypatch.setattr("plmetrics.api.inspection.validate", lambda path, **_: report)
     outcome = invoke("validate", "suite.yaml")
     assert (outcome.code, outcome.err) == (0, "warning: accuracy may mislead\n")
     assert outcome.out == "valid: nightly (2 columns, 1 model, 1 metric, 0 slice sets, 1 gate)\n"
@@ -138,7 +138,7 @@ def test_validate_errors(invoke: Any, monkeypatch: pytest.MonkeyPatch, error: Ex
     def validate(path: Any, **_: Any) -> None:
         raise error
 
-    monkeypatch.setattr("plmetrics.api.validate", validate)
+    monkeypatch.setattr("plmetrics.api.inspection.validate", validate)
     outcome = invoke("validate", "suite.yaml")
     assert outcome.code == code
     assert outcome.out == ""

@@ -29,8 +29,10 @@ output: {directory: runs}
 
 STOPPED = """
 import os, signal, sys
-from plmetrics.engine import budget, prepare, ranges
-from plmetrics.engine.budget import OrderPlan
+from plmetrics.engine import prepared
+from plmetrics.engine.memory import budget
+from plmetrics.engine.memory.budget import OrderPlan
+from plmetrics.engine.order import by_ranges as ranges
 
 passes, own = [], ranges.add_range
 
@@ -42,7 +44,7 @@ def stopped(work):
 
 budget.POINT_ROWS = 1_000
 ranges.add_range = stopped
-prepare.order_plan = lambda *_: OrderPlan("points", 1, 3, 6, 0)
+prepared.order_plan = lambda *_: OrderPlan("points", 1, 3, 6, 0)
 sys.argv = ["plmetrics", "run", "suite.yaml"]
 from plmetrics.cli.app import main
 sys.exit(main())

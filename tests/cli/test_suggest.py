@@ -13,7 +13,7 @@ import yaml
 
 import plmetrics as plm
 from plmetrics.catalogue import registry
-from plmetrics.suite.shapes import levels_of_columns
+from plmetrics.features.advice.table_task import levels_of_columns
 
 DATA = Path(__file__).parents[2] / "configs" / "data"
 ROWS = 1200

@@ -7,7 +7,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
-from plmetrics.engine import prepare
+from plmetrics.engine.prepare import preparation as prepare
 
 FRAME = pl.DataFrame(
     {

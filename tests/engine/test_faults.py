@@ -8,7 +8,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.errors import DataError, PlmetricsError
 from plmetrics.engine.faults import reading
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 FRAME = pl.DataFrame(
     {

@@ -9,9 +9,10 @@ import pytest
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core.results import COMPARISONS_SCHEMA, METRICS_SCHEMA
-from plmetrics.suite.gates import Gate
 from plmetrics.suite.model import Suite
-from plmetrics.suite.sections import Columns, ModelColumns, SliceSet, Uncertainty
+from plmetrics.suite.sections.basics import Columns, ModelColumns, SliceSet
+from plmetrics.suite.sections.gates import Gate
+from plmetrics.suite.sections.uncertainty import Uncertainty
 
 
 class Score(Metric):

@@ -16,7 +16,7 @@ import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
 from plmetrics.inference.finalised import conditions
-from plmetrics.inference.views import score_view
+from plmetrics.inference.ordered.views import score_view
 
 EPSILON = 2.220446049250313e-16
 FAST = {"replicates": 40, "seed": 3}
@@ -333,8 +333,8 @@ def test_coarse_standard_errors_are_those_of_exact_replicates(monkeypatch, weigh
     texts = [text for text in BY_POINTS if "0.002" not in text]
     arguments = {"weight": weight, "slices": slices, "uncertainty": {"replicates": 60, "seed": 1}}
     exact = evaluated(frame, texts, **arguments)
-    monkeypatch.setattr("plmetrics.states.scores.EXACT_REPLICATES", 0)
-    monkeypatch.setattr("plmetrics.states.scores._OF_A_SLICE", 0)
+    monkeypatch.setattr("plmetrics.states.scores.sorted.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores.sorted._OF_A_SLICE", 0)
     coarse = evaluated(frame, texts, **arguments)
     assert coarse["value"].to_list() == pytest.approx(exact["value"].to_list(), rel=1e-9)
     for one, other in zip(coarse.iter_rows(named=True), exact.iter_rows(named=True), strict=True):
@@ -360,8 +360,8 @@ def test_standard_errors_are_the_spread_of_fresh_samples(text):
 
 @pytest.mark.parametrize("text", ["corp_discrimination", "corp_discrimination(score=log_loss)"])
 def test_discrimination_on_a_grid_is_within_its_bound(monkeypatch, text):
-    monkeypatch.setattr("plmetrics.engine.encoded.FINE_BINS", 16)
-    monkeypatch.setattr("plmetrics.engine.encoded._LEAST_BINS", 16)
+    monkeypatch.setattr("plmetrics.engine.order.encoding.FINE_BINS", 16)
+    monkeypatch.setattr("plmetrics.engine.order.encoding._LEAST_BINS", 16)
     frame = table(12, rows=400)
     near, true = (evaluated(frame, [text], exact=exact, slices={"g": "g"}) for exact in (False, True))
     assert ((true["value"] >= near["value"]) & (true["value"] <= near["value"] + near["bound"])).all()

@@ -9,8 +9,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from plmetrics.catalogue.calibrators import CALIBRATORS
-from plmetrics.catalogue.calibrators.base import NoFit
 from plmetrics.catalogue.calibrators.beta import Beta
+from plmetrics.catalogue.calibrators.calibrator import NoFit
 from plmetrics.catalogue.calibrators.isotonic import MAX_KNOTS, Isotonic
 from plmetrics.catalogue.calibrators.platt import Platt
 from plmetrics.catalogue.calibrators.temperature import Temperature

@@ -25,19 +25,19 @@ SLICES = {
 
 
 KNOBS = {
-    "cubes": {"engine.prepare.MAX_CELLS": 1},
-    "lists": {"engine.prepare.MAX_CELLS": 1, "table.slices._WIDEST_NUMBER": 4},
+    "cubes": {"engine.prepare.preparation.MAX_CELLS": 1},
+    "lists": {"engine.prepare.preparation.MAX_CELLS": 1, "table.slices._WIDEST_NUMBER": 4},
     "spans": {"table.slices._WIDEST_SPAN": 1},
     "lookups": {"table.slices.LOOKUP_CELLS": 0},
-    "aggregates": {"engine.passes.AGGREGATES_PER_NODE": 3},
+    "aggregates": {"engine.aggregate.aggregation.AGGREGATES_PER_NODE": 3},
     "slices": {
-        "inference.estimates._SLICES_AT_ONCE": 1,
-        "inference.ordered.SLICES_AT_ONCE": 1,
-        "inference.coarse_replicates.SLICES_AT_ONCE": 1,
+        "inference.chunks._SLICES_AT_ONCE": 1,
+        "inference.ordered.metrics.SLICES_AT_ONCE": 1,
+        "inference.ordered.coarse_replicates.SLICES_AT_ONCE": 1,
     },
-    "dense": {"states.scores.DENSE_LIMIT": 1},
-    "coarse": {"states.scores.EXACT_REPLICATES": 0, "states.scores._OF_A_SLICE": 0},
-    "replicates": {"states.members._ROOM": 1},
+    "dense": {"states.scores.sorted.DENSE_LIMIT": 1},
+    "coarse": {"states.scores.sorted.EXACT_REPLICATES": 0, "states.scores.sorted._OF_A_SLICE": 0},
+    "replicates": {"states.scores.class_members._ROOM": 1},
 }
 
 

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.engine.explain import fallbacks
-from plmetrics.engine.passes import sum_plans
-from plmetrics.engine.prepare import prepare
-from plmetrics.engine.request import bind
+from plmetrics.engine.aggregate.aggregation import sum_plans
+from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.explain.explanation import fallbacks
+from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.suite.arguments import suite_from_arguments
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 
 def table() -> pl.DataFrame:

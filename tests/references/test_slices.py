@@ -293,7 +293,7 @@ def test_many_sets_in_many_cubes():
     pairs = {f"{a}_{b}": [a, b] for a, b in product(columns, columns) if a < b}
     settings = {"unit": "u", "uncertainty": {"replicates": 10}, "models": {"m": "p", "b": "q"}}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plmetrics.engine.prepare.MAX_CELLS", 400_000)
+        patch.setattr("plmetrics.engine.prepare.preparation.MAX_CELLS", 400_000)
         together = evaluate(frame, slices=pairs, **settings)
     for name in ("c0_c1", "c2_c7", "c6_c7"):
         alone = evaluate(frame, slices={name: pairs[name]}, **settings)

@@ -203,7 +203,9 @@ def make_summary(*, intervals: bool = True, **changes: Any) -> Summary:
         "name": "credit-risk",
         "verdict": "fail",
         "directions": {metric: direction for metric, (_, direction) in METRICS.items()},
-        "rows": {"read": 48844, "used": dict.fromkeys(MODELS, 48842), "dropped": dict.fromkeys(MODELS, 2)},
+        "record": {
+            "rows": {"read": 48844, "used": dict.fromkeys(MODELS, 48842), "dropped": dict.fromkeys(MODELS, 2)}
+        },
         "level": 0.95 if intervals else None,
         "correction": "holm",
         "place": "runs/credit-risk/20261120T020000Z-4fa1c2",
@@ -222,16 +224,24 @@ def bare_summary() -> Summary:
     return make_summary(intervals=False)
 
 
+class ResultOfTables(SimpleNamespace):
+    """A result that consists of its tables."""
+
+    @property
+    def tables(self):
+        return {name: getattr(self, name) for name in TABLES}
+
+
 @pytest.fixture(scope="session")
 def result() -> SimpleNamespace:
     made = make_summary()
     record = {
         "name": "credit-risk",
         "run_id": "20261120T020000Z-4fa1c2",
-        "rows": dict(made.rows),
+        "rows": dict(made.record["rows"]),
         "verdict": "fail",
     }
-    return SimpleNamespace(
+    return ResultOfTables(
         metrics=made.metrics,
         comparisons=made.comparisons,
         gates=made.gates,

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from plmetrics.report.diff import diff_csv, diff_json, diff_text
-from plmetrics.runs.diff import Diff
+from plmetrics.runs.history.diff import Diff
 
 METRICS = pl.Schema(
     dict.fromkeys(("model", "slice_set", "slice", "metric", "class"), pl.String)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from plmetrics.cli.options import Format
+from plmetrics.cli.options.common import Format
 from plmetrics.cli.run import result_text
 from plmetrics.core.results import TABLES
 from plmetrics.report.export import to_csv, to_json
@@ -32,7 +32,7 @@ def test_json_holds_all_tables(result: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 def test_json_has_null_for_what_is_no_number(result: SimpleNamespace, number: float) -> None:
-    changed = SimpleNamespace(**vars(result))
+    changed = type(result)(**vars(result))
     changed.metrics = result.metrics.head(2).with_columns(threshold=pl.Series([number, 0.5]))
     rows = json.loads(to_json(changed), parse_constant=refuse)["metrics"]
     assert [row["threshold"] for row in rows] == [None, 0.5]
@@ -53,7 +53,7 @@ def test_csv_is_the_metrics_table(result: SimpleNamespace) -> None:
 
 
 def test_csv_keeps_awkward_names_apart(result: SimpleNamespace) -> None:
-    changed = SimpleNamespace(**vars(result))
+    changed = type(result)(**vars(result))
     values = [[{"column": "a", "value": 'say "hi", you'}, {"column": "b", "value": "two\nlines"}], []]
     changed.metrics = result.metrics.head(2).with_columns(
         slice_values=pl.Series(values, dtype=result.metrics.schema["slice_values"])
@@ -67,7 +67,7 @@ def test_no_export_writes_control_characters_to_a_terminal(
     result: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evil = "north\x1b[2J\x9b\u202e"
-    changed = SimpleNamespace(**vars(result) | {"folder": None})
+    changed = type(result)(**vars(result) | {"folder": None})
     changed.metrics = result.metrics.with_columns(slice=pl.lit(evil))
     assert {row["slice"] for row in json.loads(to_json(changed))["metrics"]} == {evil}
     assert evil in result_text(changed, Format.csv, quiet=True)

@@ -196,11 +196,13 @@ def small(**changes: Any) -> Summary:
         "comparisons": pl.DataFrame(SMALL_DIFFERENCES, schema=COMPARISONS_SCHEMA),
         "gates": pl.DataFrame(SMALL_GATES, schema=GATES_SCHEMA),
         "directions": {"roc_auc": "higher", "brier": "lower"},
-        "rows": {
-            "read": 1000,
-            "zero_weight": 100,
-            "used": {"old": 900, "new": 900},
-            "dropped": {"old": 0, "new": 0},
+        "record": {
+            "rows": {
+                "read": 1000,
+                "zero_weight": 100,
+                "used": {"old": 900, "new": 900},
+                "dropped": {"old": 0, "new": 0},
+            }
         },
         "level": 0.95,
         "correction": "holm",
@@ -267,7 +269,7 @@ def test_empty_tables() -> None:
         "comparisons": COMPARISONS_SCHEMA.to_frame(),
         "gates": GATES_SCHEMA.to_frame(),
     }
-    text = render(small(**empty, verdict="none", rows={}, level=None, place=None), 80)
+    text = render(small(**empty, verdict="none", record={}, level=None, place=None), 80)
     assert text == "DONE  nightly: no gates\n0 models, 0 metrics, 0 slices\n"
 
 

@@ -100,7 +100,7 @@ def test_an_odd_pointer_is_refused(forge: Forge, text: str) -> None:
 
 
 def test_the_pointer_and_the_last_run_agree(tmp_path: Path) -> None:
-    from plmetrics.runs.earlier import complete_runs
+    from plmetrics.runs.history.previous_runs import complete_runs
     from tests.runs.conftest import SUITE, write_day
 
     write_day(tmp_path, 18)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plmetrics.states.complements import RestSums
 from plmetrics.states.moments import Centres, Moment, about_one, distant, means, moved
-from plmetrics.states.rests import RestSums
 from plmetrics.states.sums import SumsState
 
 MOMENTS = {
@@ -46,6 +46,19 @@ def state_of(table: dict[str, Any]) -> SumsState:
     return SumsState(keys // 3, keys % 3, columns, 3, Centres(at, MOMENTS))
 
 
+def together(one: SumsState, other: SumsState) -> SumsState:
+    """The entries of two states, each about its own centres."""
+    columns = {name: np.concatenate([one.columns[name], other.columns[name]]) for name in one.columns}
+    at = {
+        name: np.concatenate([state.centres.of(0, len(state.cell))[name] for state in (one, other)])
+        for name in "xy"
+    }
+    cell, block = (
+        np.concatenate([getattr(state, key) for state in (one, other)]) for key in ("cell", "block")
+    )
+    return SumsState(cell, block, columns, 3, Centres(at, MOMENTS))
+
+
 def covariation(table: dict[str, Any], mask: Any, one: str, other: str) -> float:
     """Sum of w (x - mean x)(y - mean y), without any rounding."""
     w, x, y = ([Fraction(float(v)) for v in table[name][mask]] for name in ("w", one, other))
@@ -68,7 +81,7 @@ def test_moments_keep_their_digits_however_far_levels_lie(part: str) -> None:
     state, codes = state_of(table), lambda cells: np.minimum(cells, 3)
     if part == "merged":
         halves = [{name: held[half::2] for name, held in table.items()} for half in (0, 1)]
-        state = state_of(halves[0]).merge(state_of(halves[1]))
+        state = together(*map(state_of, halves))
     sliced = state.roll_up(codes(state.cell), 4)
     masks = [codes(table["cell"]) == number for number in range(4)]
     sums = totals(sliced, 4)

@@ -1,7 +1,6 @@
-"""States of sums add: the state of two tables is the merge of their states."""
+"""States of sums: what is rolled up is what is added over the rows of each slice."""
 
 import numpy as np
-import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -36,34 +35,7 @@ def joined(*parts):
     return tuple(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
 
 
-def assert_equal(one, other):
-    np.testing.assert_array_equal(ordered(one), ordered(other))
-
-
-def ordered(held):
-    place = np.lexsort((held.block, held.cell))
-    return np.column_stack([held.cell, held.block, *(held.columns[name] for name in NAMES)])[place]
-
-
 tables = st.builds(rows, st.integers(0, 40), st.integers(0, 2**20))
-
-
-@quick
-@given(tables, tables, tables)
-def test_merging_is_concatenation_in_any_order_and_grouping(a, b, c):
-    one, two, three = state(a), state(b), state(c)
-    assert_equal(one.merge(two), state(joined(a, b)))
-    assert_equal(one.merge(two), two.merge(one))
-    assert_equal(one.merge(two).merge(three), one.merge(two.merge(three)))
-    assert_equal(one.merge(state(rows(0, 0))), one)
-
-
-@pytest.mark.parametrize("other", [{"blocks": BLOCKS + 1}, {"names": ("n", "weight")}])
-def test_states_of_other_constants_do_not_add(other):
-    held = state(rows(9, 1))
-    columns = {name: held.columns[name] for name in other.get("names", NAMES)}
-    with pytest.raises(ValueError, match="constants"):
-        held.merge(SumsState(held.cell, held.block, columns, other.get("blocks", BLOCKS)))
 
 
 @quick
@@ -87,12 +59,12 @@ def test_rolling_up_adds_the_rows_of_each_slice(table, slice_of_cell):
 
 @quick
 @given(tables, tables)
-def test_rolling_up_and_merging_commute(a, b):
+def test_rolling_up_and_adding_tables_commute(a, b):
     slice_of_cell = np.array([1, 0, -1, 1, 0])
 
     def up(held):
         return held.roll_up(slice_of_cell[held.cell], 2).by_block(0, 2)
 
-    together, apart = up(state(a).merge(state(b))), [up(state(part)) for part in (a, b)]
+    together, apart = up(state(joined(a, b))), [up(state(part)) for part in (a, b)]
     for name in NAMES:
         np.testing.assert_array_equal(together[name], apart[0][name] + apart[1][name])

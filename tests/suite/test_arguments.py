@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import metric_from_text
-from plmetrics.suite.yaml import load_suite
+from plmetrics.suite.reader import metric_from_text
+from plmetrics.suite.yaml.load import load_suite
 
 DEFAULTS: dict[str, Any] = {
     "task": "binary", "weight": None, "query": None, "document": None, "unit": None, "treatment": None,

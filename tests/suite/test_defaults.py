@@ -7,7 +7,7 @@ import pytest
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.runs.fingerprint import fingerprint
-from plmetrics.suite.yaml import LoadedSuite, load_suite
+from plmetrics.suite.yaml.load import LoadedSuite, load_suite
 
 COMMON = """\
 data: {path: "${PLACE}/*.parquet", where: "p > 0"}

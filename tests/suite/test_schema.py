@@ -8,10 +8,12 @@ import pytest
 import yaml
 
 from plmetrics.catalogue import registry
-from plmetrics.suite.gates import Gate
+from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.suite.model import Suite
 from plmetrics.suite.schema import json_schema
-from plmetrics.suite.sections import Columns, Compare, Curve, Data, ModelColumns, Output, Uncertainty
+from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, ModelColumns, Output
+from plmetrics.suite.sections.gates import Gate
+from plmetrics.suite.sections.uncertainty import Uncertainty
 
 SCHEMA = json_schema()
 TYPES: dict[str, type | tuple[type, ...]] = {
@@ -93,12 +95,14 @@ def test_it_is_json_of_the_current_dialect() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        *(Suite, Data, Columns, ModelColumns, Uncertainty, Compare, Gate, Curve, Output),
+        *(Suite, Data, Columns, ModelColumns, Uncertainty, Compare, Gate, Curve, Output, Leakage),
     ],
 )
 def test_every_key_is_described_with_its_default(model: Any) -> None:
     part = SCHEMA if model is Suite else SCHEMA["$defs"][model.__name__]
-    written_keys = {name: field for name, field in model.model_fields.items() if name != "metric_slices"}
+    written_keys = {
+        name: field for name, field in model.model_fields.items() if name not in {"metric_slices", "sections"}
+    }
     assert set(written_keys) <= set(part["properties"])
     assert part["additionalProperties"] is False
     for name, field in written_keys.items():

@@ -188,7 +188,7 @@ def test_rows_that_are_reached_twice_are_refused(scores: Path, kind: str) -> Non
 def test_a_file_that_is_replaced_between_two_scans(
     scores: Path, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
-    from plmetrics.engine import passes
+    from plmetrics.engine.aggregate import aggregation as passes
 
     collected = passes.summed
 

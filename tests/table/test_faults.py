@@ -12,7 +12,8 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.faults import reading
 from plmetrics.table.faults import explain_polars_error
 from plmetrics.table.formats import csv
-from plmetrics.table.source import Source, open_source
+from plmetrics.table.opening import open_source
+from plmetrics.table.source import Source
 
 ONE_WAY = (
     "\n    write the column in one way in all rows, or convert the table to parquet: it states its types"

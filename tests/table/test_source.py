@@ -13,7 +13,8 @@ from polars.testing import assert_frame_equal
 from plmetrics.core.errors import ConfigError, DataError
 from plmetrics.core.hashing import mix_int
 from plmetrics.core.rowsql import compile_row
-from plmetrics.table.source import ROW_KEY, Source, SourceFile, open_source
+from plmetrics.table.opening import open_source
+from plmetrics.table.source import ROW_KEY, Source, SourceFile
 
 IN_MEMORY = 'fillcolor="0.0 0.3 1.0"'
 KINDS = {"arrow": "ipc", "csv.gz": "csv"}

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.parameters import finite, parameter
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.thresholds import ThresholdRule, threshold_text
+from plmetrics.catalogue.threshold_rule import ThresholdRule
+from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.thresholds import ThresholdRule
+    from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.states.sums import Atom
 
 _LIKELIHOOD = "Deeks and Altman (2004), Diagnostic tests 4: likelihood ratios, BMJ 329"

@@ -12,7 +12,7 @@ from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.states.scores import Binning
+    from plmetrics.states.scores.sorted import Binning
 
 _MURPHY = (
     "Murphy (1973), A new vector partition of the probability score, Journal of Applied Meteorology 12(4)"

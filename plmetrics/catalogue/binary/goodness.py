@@ -12,7 +12,7 @@ from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.parameters import bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-from plmetrics.states.scores import Binning
+from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Family, Kind, Undefined

@@ -2,8 +2,7 @@
 
 Candidates are the distinct scores; every replicate solves for its threshold anew. Limits are compared as ratios with
 a tolerance of 1e-12. On the coarse bins that replicates are made of, a threshold may fall inside a bin of several
-scores: what is called there is then the fraction of the bin that reaches the limit. Rows of one score are called
-together there as well.
+scores: what is called there is then the fraction of the bin that reaches the limit; rows of one score stay together.
 """
 
 from __future__ import annotations

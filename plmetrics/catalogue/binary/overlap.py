@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.catalogue.thresholds import ThresholdRule
+    from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.states.sums import Atom
 
 _RETRIEVAL = "van Rijsbergen (1979), Information Retrieval, 2nd edition, chapter 7"

@@ -13,7 +13,7 @@ from plmetrics.catalogue.calibrators.temperature import Temperature
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.calibrators.base import Calibrator
+    from plmetrics.catalogue.calibrators.calibrator import Calibrator
 
 CALIBRATORS: Mapping[str, type[Calibrator]] = MappingProxyType(
     {kind.name: kind for kind in (Platt, Isotonic, Temperature, Beta)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.calibrators.base import Calibrator
+from plmetrics.catalogue.calibrators.calibrator import Calibrator
 from plmetrics.core import ops
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from plmetrics.catalogue.calibrators.base import (
+from plmetrics.catalogue.calibrators.calibrator import (
     Calibrator,
     NoFit,
     log_odds,

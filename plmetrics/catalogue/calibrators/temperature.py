@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from plmetrics.catalogue.calibrators.base import (
+from plmetrics.catalogue.calibrators.calibrator import (
     Calibrator,
     NoFit,
     log_odds,

@@ -18,7 +18,7 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from plmetrics.catalogue.derived import Groups
     from plmetrics.catalogue.metric import Direction
-    from plmetrics.catalogue.thresholds import ThresholdRule
+    from plmetrics.catalogue.threshold_rule import ThresholdRule
 
 _FOUR_FIFTHS = "EEOC (1978), Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D"
 

@@ -27,7 +27,7 @@ from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction, Metric
-    from plmetrics.catalogue.thresholds import ThresholdRule
+    from plmetrics.catalogue.threshold_rule import ThresholdRule
 
 _INDEPENDENCE = "Dwork and others (2012), Fairness through awareness, ITCS"
 _SEPARATION = "Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning, NeurIPS"

@@ -13,7 +13,7 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.thresholds import ThresholdRule
+    from plmetrics.catalogue.threshold_rule import ThresholdRule
 
 
 class RejectionRate(Rate):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.states.scores import Binning
+    from plmetrics.states.scores.sorted import Binning
     from plmetrics.states.sums import Rows
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.parameters import parameter
-from plmetrics.catalogue.quantiles import Quantile
 from plmetrics.catalogue.registry import register
+from plmetrics.catalogue.row_quantiles import Quantile
 from plmetrics.states.sums import RowValue
 
 if TYPE_CHECKING:

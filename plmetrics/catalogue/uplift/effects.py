@@ -39,7 +39,6 @@ _VANDERWEELE = (
     "VanderWeele and Ding (2017), Sensitivity analysis in observational research: introducing the E-value, "
     "Annals of Internal Medicine 167(4)"
 )
-_NAME = "the name of a column"
 
 
 @register

@@ -7,7 +7,59 @@ Semantics are SQL's: a comparison with null is null, and a filter keeps only wha
 floating point numbers. What has no number (division by zero, the root of a negative number) is null.
 """
 
-from plmetrics.core.rowsql.compiler import MAX_LENGTH, RowExpression, compile_row, conjuncts
-from plmetrics.core.rowsql.parts import RowExpressionError
+from __future__ import annotations
 
-__all__ = ["MAX_LENGTH", "RowExpression", "RowExpressionError", "compile_row", "conjuncts"]
+from typing import TYPE_CHECKING
+
+from plmetrics.core.rowsql.fault import RowExpressionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import polars as pl
+
+    from plmetrics.core.rowsql.compiler import RowExpression
+
+__all__ = ["MAX_LENGTH", "RowExpressionError", "compile_row", "conjuncts"]
+
+MAX_LENGTH = 10_000
+
+
+def compile_row(
+    text: str,
+    roles: Mapping[str, pl.Expr] | None = None,
+    column: Callable[[str], pl.Expr] | None = None,
+) -> RowExpression:
+    """Compile a row expression; the compiler is imported by the first that there is.
+
+    Args:
+        text: SQL.
+        roles: names that are no columns but stand for a number of their own.
+        column: where a column is found, by its name.
+
+    >>> compile_row("balance > 1000 AND region <> 'north'").columns
+    ('balance', 'region')
+
+    Raises:
+        RowExpressionError: the text is not one expression, or uses what is not allowed.
+    """
+    from plmetrics.core.rowsql.compiler import row_expression
+
+    if len(text) > MAX_LENGTH:
+        msg = f"a row expression may have {MAX_LENGTH} characters, not {len(text)}"
+        raise RowExpressionError(msg)
+    return row_expression(text, roles, column)
+
+
+def conjuncts(text: str) -> list[RowExpression]:
+    """The conditions that must all hold for a condition to hold, each compiled by itself.
+
+    >>> [part.columns for part in conjuncts("day = 3 AND (region = 'north' OR vip) AND balance > 0")]
+    [('day',), ('region', 'vip'), ('balance',)]
+
+    Raises:
+        RowExpressionError: the text is not one expression, or uses what is not allowed.
+    """
+    from plmetrics.core.rowsql import compiler
+
+    return compiler.conjuncts(text)

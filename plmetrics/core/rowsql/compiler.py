@@ -12,13 +12,13 @@ import polars as pl
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.ops import each_row
 from plmetrics.core.rowsql.dtypes import as_measure
+from plmetrics.core.rowsql.fault import RowExpressionError
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
 from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced
 from plmetrics.core.rowsql.parts import (
     Builder,
     Node,
     Part,
-    RowExpressionError,
     condition,
     derived,
     refuse,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from plmetrics.core.rowsql.dtypes import Kind
 
-MAX_LENGTH = 10_000
 MAX_DEPTH = 20
 MAX_SIZE = 10_000
 MAX_EXPANDED_DEPTH = 250
@@ -85,7 +84,7 @@ class RowExpression:
     def on_arrays(self, columns: Mapping[str, Any]) -> NDArray[np.float64]:
         """Its values on arrays of any shapes that broadcast; NaN is null, in and out.
 
-        >>> compile_row("a / b").on_arrays({"a": np.array([[1.0], [3.0]]), "b": np.array([2.0, 0.0])})
+        >>> row_expression("a / b", None, None).on_arrays({"a": np.array([[1.0], [3.0]]), "b": np.array([2.0, 0.0])})
         array([[0.5, nan],
                [1.5, nan]])
         """
@@ -96,29 +95,14 @@ class RowExpression:
         return values.to_numpy().reshape(arrays[0].shape)
 
 
-def compile_row(
-    text: str, roles: Mapping[str, pl.Expr] | None = None, column: Callable[[str], pl.Expr] = pl.col
+def row_expression(
+    text: str, roles: Mapping[str, pl.Expr] | None, column: Callable[[str], pl.Expr] | None
 ) -> RowExpression:
-    """Compile a row expression.
-
-    Args:
-        text: SQL.
-        roles: names that are no columns but stand for a number of their own.
-        column: where a column is found, by its name.
-
-    >>> compile_row("balance > 1000 AND region <> 'north'").columns
-    ('balance', 'region')
-
-    Raises:
-        RowExpressionError: the text is not one expression, or uses what is not allowed.
-    """
-    if len(text) > MAX_LENGTH:
-        msg = f"a row expression may have {MAX_LENGTH} characters, not {len(text)}"
-        raise RowExpressionError(msg)
+    """The expression of a text, as `compile_row` has it."""
     if not text.strip():
         msg = "a row expression is empty"
         raise RowExpressionError(msg, hint="write a condition such as balance > 1000")
-    builder = Builder(_build, roles or {}, column)
+    builder = Builder(_build, roles or {}, column or pl.col)
     try:
         part = builder(parse(text))
     except RecursionError:
@@ -127,14 +111,7 @@ def compile_row(
 
 
 def conjuncts(text: str) -> list[RowExpression]:
-    """The conditions that must all hold for a condition to hold, each compiled by itself.
-
-    >>> [part.columns for part in conjuncts("day = 3 AND (region = 'north' OR vip) AND balance > 0")]
-    [('day',), ('region', 'vip'), ('balance',)]
-
-    Raises:
-        RowExpressionError: the text is not one expression, or uses what is not allowed.
-    """
+    """The conditions of a conjunction, as `plmetrics.core.rowsql.conjuncts` has them."""
     from sqlglot import exp
 
     tree = parse(text)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from plmetrics.inference.comparisons.outcome import Tested
+    from plmetrics.inference.comparisons.tests.outcome import Tested
 
 
 def tested_columns(text: str, form: str | None, tested: Tested) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.spread import block_factor
 
 if TYPE_CHECKING:
-    from plmetrics.suite.sections import ContrastScale
+    from plmetrics.suite.sections.basics import ContrastScale
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]

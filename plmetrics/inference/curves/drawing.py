@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from plmetrics.inference.curves.ranking import Points
     from plmetrics.inference.curves.reliability import Array
     from plmetrics.states.pairs import SlicedPairs
-    from plmetrics.states.scores import SlicedScores
-    from plmetrics.suite.sections import Curve
+    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
 
 ACROSS_MODELS = "roc_hull_models"

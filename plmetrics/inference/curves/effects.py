@@ -8,18 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.uplift.targeted import Targeted
+from plmetrics.core.resampling import resample
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
-from plmetrics.inference.views import score_view
-from plmetrics.states.effects import ARMS
-from plmetrics.states.scores import Binning, resample
+from plmetrics.inference.ordered.views import score_view
+from plmetrics.states.arms import ARMS
+from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.core.segments import Segments
-    from plmetrics.states.scores import SlicedScores
+    from plmetrics.states.scores.sorted import SlicedScores
 
 Array = NDArray[np.float64]
 Points = dict[str, Any]

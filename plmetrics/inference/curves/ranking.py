@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from plmetrics.core.segments import Segments
-    from plmetrics.suite.sections import Curve
+    from plmetrics.suite.sections.basics import Curve
 
 Array = NDArray[np.float64]
 Points = dict[str, Array]

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.resampling import resample
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
 from plmetrics.inference.intervals.wilson import wilson
-from plmetrics.states.scores import Binning, resample
+from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
-    from plmetrics.states.scores import SlicedScores
+    from plmetrics.states.scores.sorted import SlicedScores
 
 Array = NDArray[np.float64]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.suite.sections import BOOTSTRAP_FORMS
+from plmetrics.suite.sections.uncertainty import BOOTSTRAP_FORMS
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.estimate import ReplicateKind
-    from plmetrics.suite.sections import Uncertainty
+    from plmetrics.suite.sections.uncertainty import Uncertainty
 
 AREA_RANGES = ((0.0, 1.0), (-1.0, 1.0))
 _SHARES = ("wilson", "clopper_pearson", "normal")
@@ -69,7 +69,7 @@ def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[Ch
     A form that does not apply to the metric gives none. If no method applies, one entry says so.
 
     >>> import plmetrics as plm
-    >>> from plmetrics.suite.sections import Uncertainty
+    >>> from plmetrics.suite.sections.uncertainty import Uncertainty
     >>> asked = Uncertainty(methods=("delong", "wilson", "auto"))
     >>> [chosen.form for chosen in methods_of(plm.metric("roc_auc"), asked, Rows())]
     ['delong', 'delong_logit']

@@ -9,8 +9,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.core.results import FARTHER, NEARER
-from plmetrics.inference.run_comparisons import TEST as RUN_TEST
-from plmetrics.inference.tables import TESTS
+from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import (
     FAINT,
     Column,
@@ -47,7 +46,7 @@ def differences(summary: Summary, width: int) -> list[Text]:
 
 def _usual(comparisons: pl.DataFrame) -> pl.DataFrame:
     """The comparisons that are not of further tests; DeLong's where it stands alone for the method of the intervals."""
-    known = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), RUN_TEST])
+    known = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), INDEPENDENT_TEST])
     answered = (known & (pl.col("scale") == "difference")).any().over(_PLACE)
     return comparisons.filter(known | ((pl.col("test") == "delong") & ~answered))
 

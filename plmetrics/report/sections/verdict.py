@@ -9,7 +9,6 @@ from rich.text import Text
 from plmetrics.report.layout import FAINT, flow, printable
 from plmetrics.report.numbers import count, number, plural
 from plmetrics.report.sections.gates import OUTCOMES, outcomes
-from plmetrics.runs.earlier import passed_over_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +32,9 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     checks = said or ["no gates"]
     lines = flow([line, *map(Text, checks)], width, indent=0, gap=1)
     lines += flow([Text(size, FAINT) for size in _listed(_sizes(summary))], width, indent=0, gap=1)
-    for key, found in summary.references.items():
+    for key, found in summary.record.get("references", {}).items():
+        from plmetrics.runs.history.earlier_runs import passed_over_text
+
         words = f"{_COMPARED.get(key, key)} {found.get('run') or 'no earlier run'}"
         words += passed_over_text(found.get("passed_over", ()))
         lines += flow([Text(word, FAINT) for word in printable(words).split(" ")], width, indent=0, gap=1)
@@ -43,7 +44,7 @@ def verdict(summary: Summary, width: int) -> list[Text]:
 def _sizes(summary: Summary) -> list[str]:
     frame = summary.metrics
     slices = frame.select("slice_set", "slice").unique().height - 1
-    sizes = [*_rows(summary.rows)]
+    sizes = [*_rows(summary.record.get("rows", {}))]
     sizes.append(plural(frame["model"].n_unique(), "model"))
     sizes.append(plural(frame["metric"].n_unique(), "metric"))
     sizes.append(plural(max(slices, 0), "slice"))

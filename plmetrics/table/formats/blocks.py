@@ -1,7 +1,8 @@
 """The footer of an Arrow file: where its record batches lie, and how many rows they hold.
 
 Polars tells a file's schema from the footer, but not its number of rows. Footer and batch headers are tables of
-FlatBuffers: a table starts with the way back to a list of its fields' places, 0 for a field at its default.
+FlatBuffers: a table starts with the way back to a list of its fields' places, 0 for a field at its default. Lengths of
+compressed buffers are checked before Polars trusts them with memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The footer of a parquet file: its bytes, and the number of rows that stands in it.
 
 Polars tells a file's schema without reading data, but not its number of rows. That is the third field of the
-footer, a struct in Thrift's compact encoding: what stands before it is stepped over.
+footer, a struct in Thrift's compact encoding: what stands before it is stepped over. Plans of `len` would take four
+times as long for many files, and name none of those that are damaged.
 """
 
 from __future__ import annotations

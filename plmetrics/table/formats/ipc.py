@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KIND = "ipc"
 NATIVE_PARTITIONS = True
-ENDINGS = (".arrow", ".ipc", ".feather")
+ENDINGS: tuple[str, ...] = (".arrow", ".ipc", ".feather")
 
 _UPSTREAM = "the program that writes it may have stopped halfway; write it again"
 _ONE_SCHEMA = (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KIND = "parquet"
 NATIVE_PARTITIONS = True
-ENDINGS = (".parquet", ".pq")
+ENDINGS: tuple[str, ...] = (".parquet", ".pq")
 
 _UPSTREAM = "the program that writes it may have stopped halfway; write it again"
 _ONE_TYPE = "write the column with one type in all files"

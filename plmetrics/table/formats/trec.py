@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.table.faults import unchanged
 from plmetrics.table.files import Complaints, SourceFile, absolute, shown_path, stamp_of
 from plmetrics.table.formats.compressed import CompressionError, open_text
+from plmetrics.table.stamps import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ import plmetrics as plm
 from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 from plmetrics.core.errors import ConfigError
-from plmetrics.inference.views import bin_view
+from plmetrics.inference.ordered.views import bin_view
 
 PARTS = ["brier_reliability", "brier_resolution", "brier_uncertainty", "brier_within_bin"]
 

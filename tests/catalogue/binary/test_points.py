@@ -11,7 +11,7 @@ import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
 from plmetrics.inference.finalised import conditions
-from plmetrics.inference.views import score_view
+from plmetrics.inference.ordered.views import score_view
 
 BOTH = {"no_positives": "no_positives", "no_negatives": "no_negatives"}
 POSITIVES = {"no_positives": "no_positives", "no_negatives": "ok"}

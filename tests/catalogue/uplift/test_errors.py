@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import plmetrics as plm
-from plmetrics.suite.yaml import load_suite
+from plmetrics.suite.yaml.load import load_suite
 
 ROWS = 20_000
 

@@ -19,7 +19,7 @@ from plmetrics.inference.comparisons.inflation import (
 from plmetrics.inference.comparisons.paired import Difference, logged, paired_difference, paired_ratio
 from plmetrics.inference.estimate import Estimate, effective_blocks
 from plmetrics.inference.finalised import finalised
-from plmetrics.inference.views import bin_view, score_view
+from plmetrics.inference.ordered.views import bin_view, score_view
 from plmetrics.inference.weights import draw_weights
 
 FULL = os.environ.get("PLMETRICS_SLOW") == "1"

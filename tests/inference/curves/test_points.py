@@ -48,8 +48,8 @@ def test_points_are_those_of_scikit_learn(rows, weight, exact):
 @EXACT
 def test_thresholds_lead_back_to_their_points(exact, monkeypatch):
     """Also on bins that hold several scores: the rows at or above a point's threshold are those it counts."""
-    monkeypatch.setattr("plmetrics.engine.encoded.FINE_BINS", 12)
-    monkeypatch.setattr("plmetrics.engine.encoded._LEAST_BINS", 12)
+    monkeypatch.setattr("plmetrics.engine.order.encoding.FINE_BINS", 12)
+    monkeypatch.setattr("plmetrics.engine.order.encoding._LEAST_BINS", 12)
     table = sample(300, seed=2, ties=False)
     found = curves(table, exact=exact).filter(curve="roc", slice="all")
     assert found["threshold"].is_finite().all()

@@ -83,8 +83,8 @@ def test_a_grid_with_a_bin_a_score_has_the_same_points(rows, classes):
 
 
 def test_the_costs_without_a_call_are_not_placed_inside_the_highest_bin(monkeypatch):
-    monkeypatch.setattr("plmetrics.engine.encoded.FINE_BINS", 12)
-    monkeypatch.setattr("plmetrics.engine.encoded._LEAST_BINS", 12)
+    monkeypatch.setattr("plmetrics.engine.order.encoding.FINE_BINS", 12)
+    monkeypatch.setattr("plmetrics.engine.order.encoding._LEAST_BINS", 12)
     table = sample(300, seed=2, ties=False)
     found = curves(table, exact=False).filter(curve="cost", slice="all")
     assert found.height > 5

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from plmetrics.core.errors import DataError, EnvironmentFault
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 ROWS = pl.DataFrame({"y": [0, 1, 1] * 50, "s": [0.1, 0.9, 0.5] * 50, "g": ["a", "b", None] * 50})
 

@@ -10,7 +10,7 @@ import pytest
 
 from plmetrics.core.errors import DataError, EnvironmentFault
 from plmetrics.table.formats import csv
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 SAME_COLUMNS = "\n    all CSV files of a table need the same columns"
 HEADER = "\n    the first line must name the columns"

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from plmetrics.core.errors import DataError
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 
 @pytest.fixture

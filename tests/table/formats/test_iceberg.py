@@ -14,7 +14,8 @@ from polars.testing import assert_frame_equal
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault
 from plmetrics.table.formats import iceberg
 from plmetrics.table.formats.lakehouse import Listing
-from plmetrics.table.source import ROW_KEY, open_source
+from plmetrics.table.opening import open_source
+from plmetrics.table.source import ROW_KEY
 
 pytest.importorskip("pyiceberg")
 

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from pyarrow import feather
 
 from plmetrics.core.errors import DataError
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 ROWS = pl.DataFrame({"y": [0, 1, 1], "s": [0.1, 0.9, None], "g": ["a", None, "b"]})
 UPSTREAM = "\n    the program that writes it may have stopped halfway; write it again"

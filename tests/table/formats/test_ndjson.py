@@ -8,7 +8,7 @@ import pytest
 from plmetrics.core.errors import DataError, EnvironmentFault
 from plmetrics.table.faults import explain_polars_error
 from plmetrics.table.formats import csv
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 OBJECT = "every line must hold one JSON object"
 ONE_WAY = "write the column in one way in all rows, or convert the table to parquet: it states its types"

@@ -8,7 +8,7 @@ import pytest
 
 from plmetrics.core.errors import DataError, EnvironmentFault
 from plmetrics.table.formats.parquet import common_type
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 HALFWAY = "\n    the program that writes it may have stopped halfway; write it again"
 ONE_TYPE = "\n    write the column with one type in all files"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import plmetrics as plm
-from plmetrics.table.source import open_source
+from plmetrics.table.opening import open_source
 
 QRELS = "1 0 a 2\n1 0 b -1\n2 0 a 1\n3 0 c 1\n"
 RUN = "1\tQ0  c 1 0.5 x\n1 Q0 a 9 0.25 x\n\n2 Q0 z 1 1e1 x and more\n"

@@ -1,0 +1,139 @@
+"""What a run is held against beside its own rows: tables and counts of features, and earlier runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.features.registry import features_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from plmetrics.api.result import Result
+    from plmetrics.engine.request import Request
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
+    from plmetrics.runs.reading import StoredResult
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Tables and results beside the rows, each None where the suite does not ask for it.
+
+    `tables` are those that features read, by key, `counts` the counts that they read in place of tables, `earlier` the
+    run that this one is compared with, and `history` the gates of earlier runs, for those that fail after some in a
+    row. `files` are the data files as run.json lists them, `runs` says which runs were taken.
+    """
+
+    tables: Mapping[str, Source] = field(default_factory=dict)
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    earlier: Result | StoredResult | None = None
+    history: pl.DataFrame | None = None
+    files: Sequence[Mapping[str, Any]] = ()
+    runs: EarlierRuns | None = None
+
+    @classmethod
+    def of(
+        cls,
+        suite: Suite,
+        source: Source,
+        arguments: Mapping[str, Any] | None = None,
+        base: Path | None = None,
+        home: Path | None = None,
+    ) -> Beside:
+        """What a suite asks for.
+
+        Args:
+            suite: the suite.
+            source: its rows.
+            arguments: what was handed over by key, where tables and results may be objects.
+            base: the folder that relative paths start from.
+            home: the folder of the suite's runs, None where it has none.
+
+        Raises:
+            DataError: tables are not what the suite says, or an earlier run cannot be read.
+        """
+        files, arguments = data_files(source), arguments or {}
+        compares = suite.compare is not None and suite.compare.run is not None
+        counts_runs = any(gate.consecutive > 1 for gate in suite.gates)
+        if not (compares or counts_runs or features_of(suite)):
+            return cls(files=files)
+        from plmetrics.api.earlier_run import earlier_run
+        from plmetrics.api.gates import gate_history
+        from plmetrics.runs.history.earlier_runs import EarlierRuns
+
+        runs = EarlierRuns.of(suite, files, home)
+        return cls(
+            tables=feature_tables(suite, arguments, base),
+            counts=feature_counts(suite, runs, arguments, base),
+            earlier=earlier_run(suite, runs, arguments.get("compare"), base),
+            history=gate_history(suite, runs),
+            files=files,
+            runs=runs,
+        )
+
+
+def data_files(source: Source) -> list[dict[str, Any]]:
+    """The data files as run.json lists them, each with a digest of its size and both its ends."""
+    if not source.files:
+        return []
+    from plmetrics.table.digests import digest_of
+
+    return [
+        {"path": file.name, "bytes": file.size, "rows": file.rows, "digest": digest_of(file)}
+        for file in source.files
+    ]
+
+
+def feature_tables(
+    suite: Suite, arguments: Mapping[str, Any] | None = None, base: Path | None = None
+) -> dict[str, Source]:
+    """The tables that features read beside the rows, by key.
+
+    Args:
+        suite: its sections say which.
+        arguments: what was handed over for each key, where tables may be frames.
+        base: the folder that relative paths start from.
+
+    Raises:
+        DataError: as for the rows to evaluate; located at the key of the table.
+    """
+    opened = {
+        feature.key: feature.table(suite, (arguments or {}).get(feature.key), base)
+        for feature in features_of(suite)
+        if feature.key in suite.sections
+    }
+    return {key: table for key, table in opened.items() if table is not None}
+
+
+def feature_counts(
+    suite: Suite, runs: EarlierRuns, arguments: Mapping[str, Any] | None = None, base: Path | None = None
+) -> dict[str, Any]:
+    """The counts that features read in place of tables, by key; as `feature_tables`.
+
+    `runs` chooses among the runs of a folder, and notes which were taken.
+    """
+    opened = {
+        feature.key: feature.counts(suite, (arguments or {}).get(feature.key), base, runs)
+        for feature in features_of(suite)
+    }
+    return {key: counts for key, counts in opened.items() if counts is not None}
+
+
+def check_feature_counts(bound: Request, counts: Mapping[str, Any]) -> None:
+    """Check that counts hold what the suite needs of them.
+
+    Raises:
+        DataError: they do not; all that they lack is named.
+    """
+    for feature in features_of(bound.suite):
+        if feature.key in counts:
+            feature.check_counts(bound, counts[feature.key])

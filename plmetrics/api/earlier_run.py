@@ -1,0 +1,132 @@
+"""An earlier run that this one is compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.errors import errors_at
+from plmetrics.core.results import DECOMPOSITION_SCHEMA
+
+if TYPE_CHECKING:
+    from plmetrics.api.result import Result
+    from plmetrics.inference.across_runs.retained import Kept
+    from plmetrics.inference.across_runs.sides import Side
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
+    from plmetrics.runs.reading import StoredResult
+    from plmetrics.suite.model import Suite
+
+
+def earlier_run(
+    suite: Suite, runs: EarlierRuns, compare: Any = None, base: Path | None = None
+) -> Result | StoredResult | None:
+    """The run that `compare.run` names; None without one, and before the first run of the suite itself.
+
+    Args:
+        suite: its section compare says which.
+        runs: chooses among the runs of a folder, and notes which it took.
+        compare: the mapping with the result itself, where that was handed over.
+        base: the folder that a relative path starts from.
+
+    Raises:
+        DataError: it is no run that has ended with results; located at `compare.run`.
+    """
+    if suite.compare is None or suite.compare.run is None:
+        return None
+    from plmetrics.runs.history.previous_runs import results_of
+    from plmetrics.suite.sections.basics import RESULT
+
+    if suite.compare.run == RESULT:
+        result: Result | StoredResult = compare["run"]
+        return result
+    path = Path(suite.compare.run) if base is None else base / suite.compare.run
+    with errors_at("compare", "run"):
+        return runs.reference("compare.run", path, suite.compare.reference, results_of)
+
+
+def across_runs(
+    analysis: Analysis,
+    comparisons: pl.DataFrame,
+    metrics: pl.DataFrame,
+    kept: Kept | None,
+    earlier: Result | StoredResult | None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The comparisons with those of the earlier run, and the table `decomposition`: of models, and of the runs.
+
+    Args:
+        analysis: what was estimated; its suite compares.
+        comparisons: those of models and slices.
+        metrics: the result table.
+        kept: the replicates of this run.
+        earlier: the run to compare with.
+    """
+    compare = analysis.suite.compare
+    if compare is None or (earlier is None and not compare.decompose):
+        return comparisons, DECOMPOSITION_SCHEMA.to_frame()
+    sides = None if earlier is None else _sides(analysis, metrics, kept, earlier)
+    if sides is not None and earlier is not None:
+        from plmetrics.inference.across_runs.comparisons import run_comparisons
+
+        found = run_comparisons(*sides, compare.scales, analysis.suite.metrics)
+        noted = _with_other_columns(found, analysis.suite, earlier)
+        comparisons = pl.concat([comparisons, noted], how="diagonal")
+    return comparisons, _decomposition(
+        analysis, sides
+    ) if compare.decompose else DECOMPOSITION_SCHEMA.to_frame()
+
+
+def _with_other_columns(found: pl.DataFrame, suite: Suite, earlier: Result | StoredResult) -> pl.DataFrame:
+    """The comparisons with a note on the rows of models that were read from other columns then."""
+    from plmetrics.runs.fingerprint import as_said, said_by
+    from plmetrics.runs.history.meanings import read_elsewhere
+
+    elsewhere = read_elsewhere(said_by(earlier), as_said(suite))
+    elsewhere = {name: f"the model's {words}" for name, words in elsewhere.items()}
+    words = pl.col("model").replace_strict(elsewhere, default=None, return_dtype=pl.String)
+    return found.with_columns(pl.concat_str("note", words, separator="; ", ignore_nulls=True).alias("note"))
+
+
+def _decomposition(analysis: Analysis, sides: tuple[Side, Side] | None) -> pl.DataFrame:
+    from plmetrics.inference.across_runs.decomposition import decompositions
+
+    found = decompositions(analysis)
+    if sides is None:
+        return found
+    from plmetrics.inference.across_runs.run_decomposition import run_decompositions
+
+    return pl.concat([found, run_decompositions(analysis.suite, *sides, analysis.level)])
+
+
+def _sides(
+    analysis: Analysis, metrics: pl.DataFrame, kept: Kept | None, earlier: Result | StoredResult
+) -> tuple[Side, Side]:
+    """This run and the earlier one."""
+    from plmetrics.inference.across_runs.sides import Side
+    from plmetrics.runs.history.comparability import side_of
+
+    blocks = () if analysis.units is None else analysis.units
+    now = Side("", metrics, analysis.suite.uncertainty, int(np.sum(blocks)), len(blocks), kept)
+    return now, side_of(earlier, metrics)
+
+
+def compare_warnings(
+    result: Result, earlier: Result | StoredResult | None, runs: EarlierRuns | None
+) -> list[str]:
+    """Metrics that are not decomposed, and what the runs do not share, as in a diff."""
+    compare, words = result.suite.compare, []
+    if result.decomposition.height:
+        from plmetrics.inference.across_runs.decomposition import left_out
+
+        words += left_out(result.suite)
+    if earlier is not None:
+        from plmetrics.runs.history.comparability import not_alike, run_name
+
+        words += [f"compared with {run_name(earlier)}: {note}" for note in not_alike(earlier, result)]
+    elif compare is not None and compare.run is not None:
+        passed = "" if runs is None else runs.none_yet("compare.run")
+        words.append(f"there is no earlier run of this suite to compare with yet{passed}")
+    return words

@@ -1,0 +1,185 @@
+"""The entry points that evaluate: rows handed over, or a suite in a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.api.context import Beside
+from plmetrics.api.pipeline import evaluate_suite
+from plmetrics.api.suite_files import located, masked, without_variables
+from plmetrics.api.warnings import warned
+from plmetrics.core.errors import PlmetricsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.api.result import Result
+    from plmetrics.api.stopwatch import Progress
+
+
+@warned
+def evaluate(
+    data: object,
+    *,
+    task: str = "binary",
+    label: str | None = None,
+    models: Any = None,
+    calibrate: Any = None,
+    baseline: bool = False,
+    weight: str | None = None,
+    query: str | None = None,
+    document: str | None = None,
+    unit: str | None = None,
+    treatment: str | None = None,
+    positive: Any = None,
+    classes: Sequence[Any] | None = None,
+    fold: str | None = None,
+    where: str | None = None,
+    missing: str = "error",
+    metrics: Sequence[Any] | None = None,
+    slices: Any = None,
+    min_rows: int = 0,
+    max_slices: int = 10_000,
+    uncertainty: Any = None,
+    compare: Any = None,
+    gates: Sequence[Any] = (),
+    leakage: Any = None,
+    cross_validation: Any = None,
+    drift: Any = None,
+    find_slices: Any = None,
+    curves: Sequence[Any] = (),
+    exact: bool | None = None,
+    reproducible: bool = False,
+    memory: int | str | None = None,
+    seed: int = 0,
+    name: str | None = None,
+) -> Result:
+    """Evaluate a prediction table: every metric, for every model, in every slice.
+
+    Args:
+        data: a DataFrame or LazyFrame, a pandas or pyarrow table, or a path, glob, folder or list of paths; for a
+            ranking also {"trec": {"qrels": path, "run": path}}.
+        task: what is predicted: binary, multiclass, regression, quantile, ranking or uplift.
+        label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers. Needed, as `models` are,
+            but for TREC files.
+        models: score columns by model name; a string is one model named after its column. A column may be a mapping:
+            {"score": column}, {"prediction": column} for a number or a class, {"proba": {class: column}},
+            {"quantiles": {level: column}}, {"mean": column, "sd": column} or {"members": [column, ...]}.
+        calibrate: a mapping, or several, such as {"method": "platt", "fit_on": "split = 'valid'"}: adds a model with
+            calibrated scores for each model, and leaves the rows it is fitted on out of the evaluation.
+        baseline: whether to add a model named baseline that gives every row the same, such as the share of positives.
+            It calls all rows positive where that share reaches a threshold, else none.
+        weight: column of row weights, 0 or more. Weight 2 is the row twice, weight 0 the row absent.
+        query: column of the query (ranking).
+        document: column of the document (ranking): orders ties where asked to, and no query may have one twice.
+        unit: column of what is resampled together; each row by default.
+        treatment: column of the treatment arm (uplift).
+        positive: the label that counts as positive, where labels are not 0/1 or booleans.
+        classes: the classes in order (multiclass); else those of the probabilities, else those in the data.
+        fold: column of the fold; with it every metric has a value in each fold, too (`folds`, `cross_validation`).
+        where: SQL condition on the rows to evaluate.
+        missing: what a null or bad value does: "error", "drop" the row, or "drop_per_model".
+        metrics: metric texts, objects, or mappings as in a suite; the task's default list if not given.
+        slices: slice sets by name, as in a suite, or a list of columns.
+        min_rows: slices with fewer rows are listed without values.
+        max_slices: refuse to start with more slices than this.
+        uncertainty: True for bootstrap intervals, or a mapping that says how they are made; none by default.
+        compare: the baseline model, or a mapping such as {"baseline": model, "slices": {"region": "rest"}, "run":
+            folder or result}: differences and ratios of models, slices and runs.
+        gates: rules on values and differences, as mappings.
+        leakage: a mapping of checks, such as {"train": path or frame, "keys": ["id"], "time": column, "duplicates":
+            True, "attributes": True}: what goes beyond its limit is a failed gate.
+        cross_validation: a mapping that says how the folds of `fold` are to be read; see the suite's section.
+        drift: a mapping such as {"reference": path or frame, "columns": [...]}: how columns moved from a window; that
+            may also be {"state": a state or its file} or {"run": folder or result}.
+        find_slices: a mapping such as {"columns": [...], "metric": "log_loss"}: a search for slices that are worse.
+        curves: names of curves to return, or mappings with slice sets.
+        exact: whether ordered metrics must be exact; by default while their sort fits into `memory`.
+        reproducible: whether sums of floats are to be the same to the last bit however rows are ordered, split into
+            files or spread over threads; takes longer.
+        memory: memory budget in bytes, or text such as "4GB"; by default a share of the machine's.
+        seed: seed of the resampling.
+        name: name of the evaluation.
+
+    Returns:
+        The result: frames `metrics`, `comparisons`, `gates`, `curves`, and the `verdict`.
+
+    Raises:
+        ConfigError: the arguments are wrong; nothing was read.
+        DataError: the data is not what the arguments say.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4]})
+    >>> plm.evaluate(frame, label="y", models="p", metrics=["roc_auc"]).metrics["value"].item()
+    0.875
+    """
+    from plmetrics.suite.arguments import suite_from_arguments
+    from plmetrics.table.opening import open_source
+
+    arguments = dict(locals())
+    for local in ("data", "suite_from_arguments", "open_source"):
+        arguments.pop(local)
+    suite = suite_from_arguments(data, **arguments)
+    source = open_source(data, where=suite.reads_where)
+    return evaluate_suite(suite, source, beside=Beside.of(suite, source, arguments))
+
+
+@warned
+def run(
+    path: str | Path,
+    output: str | Path | None = None,
+    set: Mapping[str, Any] | None = None,  # noqa: A002
+    progress: Progress | None = None,
+) -> Result:
+    """Evaluate a YAML suite and write the run folder.
+
+    Args:
+        path: the suite.
+        output: folder that replaces `output.directory` and may lie anywhere.
+        set: suite keys to replace, dotted, e.g. {"uncertainty.replicates": 200}.
+        progress: called with the name of each stage as it begins.
+
+    Returns:
+        The result, with `folder` set. A gate that fails is in `verdict`, not an exception.
+
+    Raises:
+        ConfigError: the suite is wrong.
+        DataError: the data is not what the suite says.
+        EnvironmentFault: the folder cannot be written.
+    """
+    from plmetrics.runs.folder import RunFolder, output_directory
+    from plmetrics.suite.yaml.load import load_suite
+    from plmetrics.table.opening import open_source
+
+    try:
+        loaded = load_suite(Path(path), set or {})
+        directory = output_directory(loaded, output)
+    except PlmetricsError as error:
+        from plmetrics.runs.refusal import record_refusal
+
+        record_refusal(Path(path), error, output, set)
+        raise
+    with masked(loaded):
+        folder = RunFolder.start(directory, loaded.suite.name)
+    with folder, masked(loaded):
+        with located(loaded):
+            source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
+            home = directory / loaded.suite.name
+            beside = Beside.of(loaded.suite, source, base=loaded.folder, home=home)
+            result = evaluate_suite(loaded.suite, source, progress, beside)
+        if loaded.defaults:
+            result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
+        result = without_variables(loaded, result)
+        record = folder.publish(result, _further_files(result))
+    return replace(result, folder=folder.path, record=record)
+
+
+def _further_files(result: Result) -> dict[str, bytes]:
+    """The files of a run folder beside its tables, by name."""
+    if result.drift_state is None:
+        return {}
+    from plmetrics.runs.stored_state import drift_files
+
+    return drift_files(result.drift_state)

@@ -1,0 +1,61 @@
+"""What gates judge by, beside the result tables: sizes of slices, and earlier runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
+    from plmetrics.suite.model import Suite
+
+
+def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
+    """The gates of the runs before this one, as far back as a gate asks; None where none asks.
+
+    Of runs over the same data the last one counts, and none over the data of this run.
+
+    Args:
+        suite: its gates.
+        runs: where the suite's runs are; takes note of those that count.
+
+    Returns:
+        What `gates.history.history_of` makes of them.
+    """
+    most = max((gate.consecutive for gate in suite.gates), default=1) - 1
+    if most == 0 or runs.home is None:
+        return None
+    from plmetrics.gates.history import history_of
+    from plmetrics.runs.history.previous_runs import distinct_results
+
+    results, warnings = distinct_results(runs.home, runs.data, most)
+    runs.warn(warnings)
+    runs.history = [str(result.record["run_id"]) for result in results]
+    return history_of([result.gates for result in results])
+
+
+def judged(
+    analysis: Analysis, metrics: pl.DataFrame, comparisons: pl.DataFrame, history: pl.DataFrame | None
+) -> pl.DataFrame:
+    """The table `gates` of a run.
+
+    Args:
+        analysis: what was estimated.
+        metrics: the result table, with what only gates look at.
+        comparisons: likewise, with its column `blocks`.
+        history: see `gate_history`.
+    """
+    from plmetrics.core.results import GATES_SCHEMA, first_rows
+
+    if not analysis.suite.gates:
+        return GATES_SCHEMA.to_frame()
+    from plmetrics.gates.verdicts import Evidence, evaluate_gates
+    from plmetrics.inference.sizes import slice_positives, with_kish_sizes
+
+    suite = analysis.suite
+    counted = any(gate.min_positives is not None for gate in suite.gates)
+    positives = slice_positives(analysis) if counted else None
+    sized = with_kish_sizes(analysis, first_rows(metrics))
+    return evaluate_gates(suite, Evidence(sized, comparisons, positives, history))

@@ -1,0 +1,129 @@
+"""The entry points that look at a suite or results, and evaluate nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
+from plmetrics.api.result import Result
+from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.suite_files import located, masked
+from plmetrics.api.warnings import warned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from plmetrics.api.stopwatch import Progress
+    from plmetrics.engine.explain.explanation import Explanation
+    from plmetrics.runs.history.diff import Diff
+    from plmetrics.runs.reading import StoredResult
+    from plmetrics.suite.model import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """A suite that fits its table: the `suite`, the table's `schema`, and `warnings` of metrics that mislead there."""
+
+    suite: Suite
+    schema: pl.Schema
+    warnings: tuple[str, ...] = ()
+
+
+@warned
+def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validated:  # noqa: A002
+    """Check a suite against its data on zero rows: names, columns and types, without a scan.
+
+    A sample of the rows says which of its metrics may mislead; what is wrong with rows is for a run to find,
+    except for csv files that are cut off.
+
+    Args:
+        path: the suite.
+        set: suite keys to replace, dotted, e.g. {"uncertainty.replicates": 200}.
+
+    Returns:
+        The suite bound to its table: `suite`, the table's `schema`, and `warnings`.
+
+    Raises:
+        ConfigError: the suite is wrong.
+        DataError: files or columns are not what the suite says.
+    """
+    from plmetrics.engine.binding.bind import bind
+    from plmetrics.engine.faults import check_rows
+    from plmetrics.engine.warnings.sample_warnings import sample_warnings
+    from plmetrics.runs.folder import output_directory
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
+    from plmetrics.suite.yaml.load import load_suite
+    from plmetrics.table.opening import open_source
+
+    loaded = load_suite(Path(path), set or {})
+    directory = output_directory(loaded)
+    with masked(loaded), located(loaded):
+        source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
+        tables = feature_tables(loaded.suite, base=loaded.folder)
+        request = bind(loaded.suite, source, tables)
+        uneven = check_rows(loaded.suite.data.missing, source, *tables.values(), ends=True)
+        runs = EarlierRuns.of(loaded.suite, data_files(source), directory / loaded.suite.name)
+        check_feature_counts(request, feature_counts(loaded.suite, runs, base=loaded.folder))
+    return Validated(request.suite, request.schema, (*uneven, *sample_warnings(request), *runs.warnings))
+
+
+def explain(
+    path: str | Path,
+    set: Mapping[str, Any] | None = None,  # noqa: A002
+    *,
+    data: bool = True,
+    progress: Progress | None = None,
+) -> Explanation:
+    """What a run of a suite would do, without doing it; `data` says whether its first stage may look at the data."""
+    from plmetrics.engine.binding.bind import bind
+    from plmetrics.engine.explain.explanation import explain as explain_request
+    from plmetrics.engine.faults import reading
+    from plmetrics.suite.yaml.load import load_suite
+    from plmetrics.table.opening import open_source
+
+    loaded = load_suite(Path(path), set or {})
+    with masked(loaded), located(loaded):
+        source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
+        with Stopwatch(progress).stage("prepare"), reading(source):
+            tables = feature_tables(loaded.suite, base=loaded.folder)
+            return explain_request(bind(loaded.suite, source, tables), data=data)
+
+
+def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:
+    """What changed from one run to another: every value, with the interval of its difference, and every gate.
+
+    A value moved beyond its interval if 0 is outside the interval of the difference. Where both runs are of the same
+    units and kept their replicates (`uncertainty.keep`), that is the interval of a paired comparison. Else they are
+    taken as independent samples, and it goes from d - sqrt((b - b1)^2 + (a2 - a)^2) to d + sqrt((b2 - b)^2 +
+    (a - a1)^2), d = b - a. Without intervals a value changed if it differs by more than 1e-9 of its size. Rows that are
+    new or gone and statuses and verdicts that differ are changes.
+
+    Args:
+        before: a run folder, its run.json, the folder of a suite's runs (then the latest), or a result.
+        after: likewise.
+
+    Returns:
+        Frames `metrics` and `gates`, a row per value and check of either run; `changed`; `notes` on what the runs do
+        not share, such as their suites.
+
+    Raises:
+        DataError: a folder is not a run that has ended with results.
+    """
+    from plmetrics.runs.history.diff import compare_runs
+
+    return compare_runs(*(side if isinstance(side, Result) else stored(side) for side in (before, after)))
+
+
+def stored(path: str | Path) -> StoredResult:
+    """The results of a run folder.
+
+    Raises:
+        DataError: it is not a run that has ended with results.
+    """
+    from plmetrics.runs.reading import read_run
+
+    return read_run(Path(path)).results()

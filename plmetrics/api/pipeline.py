@@ -1,0 +1,269 @@
+"""The stages of a run, in order: they wire the layers below, nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.api.context import Beside, check_feature_counts, data_files
+from plmetrics.api.gates import judged
+from plmetrics.api.result import Result
+from plmetrics.api.stopwatch import Stopwatch
+from plmetrics.api.tests import areas_compared, rows_of_tests, tested
+from plmetrics.core.results import COMPARISONS_SCHEMA, CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
+from plmetrics.features.protocol import Run
+from plmetrics.features.registry import features_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.api.stopwatch import Progress
+    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.aggregate.paired_rows import PairedRows
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.features.protocol import Outputs
+    from plmetrics.inference.across_runs.retained import Keeper
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+
+def evaluate_suite(
+    suite: Suite, source: Source, progress: Progress | None = None, beside: Beside | None = None
+) -> Result:
+    """Evaluate a checked suite on an open source.
+
+    Args:
+        suite: what is asked.
+        source: where the rows are.
+        progress: called with the name of each stage as it begins.
+        beside: what the run is held against beside its own rows.
+
+    Raises:
+        ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.
+        DataError: a column is absent or of the wrong type, a value is bad, or there are no rows.
+    """
+    from plmetrics.engine.memory.budget import budget_of
+    from plmetrics.engine.memory.settings import Watch, memory_settings
+
+    budget, memory = budget_of(suite), Watch.begin()
+    with memory_settings(budget):
+        result = _evaluated(suite, source, progress, beside)
+    caution = memory.exceeded(budget)
+    result.record["warnings"] += [] if caution is None else [caution]
+    return result
+
+
+def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: Beside | None) -> Result:
+    """The stages, one after another."""
+    from plmetrics.engine.aggregate.aggregation import aggregate
+    from plmetrics.engine.binding.bind import bind
+    from plmetrics.engine.faults import check_rows, reading
+    from plmetrics.engine.prepare.preparation import prepare
+    from plmetrics.inference.analysis import corrected
+
+    beside = beside or Beside()
+    watch = Stopwatch(progress)
+    with watch.stage("prepare"), reading(source):
+        bound = bind(suite, source, beside.tables)
+        check_feature_counts(bound, beside.counts)
+        uneven = check_rows(suite.data.missing, bound.source, *beside.tables.values())
+        prepared = prepare(bound)
+        request, asked, suite = prepared.request, suite.models, prepared.request.suite
+    with watch.stage("aggregate"), reading(source):
+        aggregated = aggregate(prepared, digested=suite.keeps_replicates)
+    run = Run(source, bound, prepared, aggregated, beside.counts)
+    outputs = list(_of_features("aggregate", run, watch, beside))
+    alike = partial(aggregated.arithmetic, exact=suite.reproducible)
+    with watch.stage("order"), reading(source), alike():
+        analysis, ordered, curves = estimated(prepared, aggregated)
+    run = replace(run, analysis=analysis, ordered=ordered)
+    with alike():
+        outputs += _of_features("order", run, watch, beside)
+    with watch.stage("intervals"), reading(source), alike():
+        rows = rows_of_tests(prepared)
+        made, analysis = inferred(analysis, ordered, beside, _units(aggregated), rows)
+    folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
+    with watch.stage("tests"), alike():
+        made["comparisons"] = tested(made["comparisons"], analysis, rows, made["metrics"], folds)
+        made["comparisons"] = corrected(analysis, made["comparisons"]).select(list(COMPARISONS_SCHEMA))
+    outputs += _of_features("tests", run, watch, beside)
+    record = _record(request, prepared, aggregated, watch)
+    record["files"] = list(beside.files) or data_files(source)
+    record["warnings"] += uneven
+    record = _recorded(record, outputs, beside)
+    suite = suite.model_copy(update={"models": asked})
+    result = _result(suite, made | {"curves": curves}, outputs, record)
+    if suite.compare is not None:
+        from plmetrics.api.earlier_run import compare_warnings
+
+        result.record["warnings"] += compare_warnings(result, beside.earlier, beside.runs)
+    return result
+
+
+def _recorded(record: dict[str, Any], outputs: Sequence[Outputs], beside: Beside) -> dict[str, Any]:
+    """The record with what features and earlier runs add."""
+    record["warnings"] += [warning for output in outputs for warning in output.warnings]
+    record = record if beside.runs is None else beside.runs.added_to(record)
+    for output in outputs:
+        record |= output.record
+    return record
+
+
+def _result(suite: Suite, made: dict[str, Any], outputs: Sequence[Outputs], record: dict[str, Any]) -> Result:
+    """The tables of a run with those of its features, and what all gates say together."""
+    gates = pl.concat([made["gates"], *(output.gates for output in outputs if output.gates is not None)])
+    others: dict[str, pl.DataFrame] = {}
+    for output in outputs:
+        made |= {name: table for name, table in output.tables.items() if name in TABLES}
+        others |= {name: table for name, table in output.tables.items() if name not in TABLES}
+    state = next((output.state for output in outputs if output.state is not None), None)
+    made |= {"gates": gates, "others": others, "drift_state": state}
+    return Result(**made, verdict=_verdict(gates), suite=suite, record=record)
+
+
+def _of_features(after: str, run: Run, watch: Stopwatch, beside: Beside) -> Iterator[Outputs]:
+    """What the features add that run after a stage."""
+    from plmetrics.engine.faults import reading
+
+    for feature in features_of(run.prepared.request.suite):
+        if feature.after == after:
+            name = feature.stage or feature.key
+            with watch.stage(name), reading(run.source, beside.tables.get(feature.key)):
+                yield feature.run(run)
+
+
+def _units(aggregated: Aggregated) -> pl.DataFrame | None:
+    """The units by block, None where nothing tells which they are."""
+    if aggregated.digests is None:
+        return None
+    from plmetrics.inference.across_runs.retained import units_table
+
+    return units_table(aggregated.block_keys, aggregated.units, aggregated.digests)
+
+
+def _verdict(gates: pl.DataFrame) -> str:
+    """What the gates say together."""
+    if gates.is_empty():
+        return "none"
+    from plmetrics.gates.verdicts import verdict
+
+    return verdict(gates)
+
+
+def estimated(
+    prepared: Prepared, aggregated: Aggregated, counted: Iterator[Any] | None = None
+) -> tuple[Analysis, Any, pl.DataFrame]:
+    """What is to be estimated from which states, the ordered metrics, and the curves.
+
+    `counted` are the models' scores where a state holds them; else they are read.
+    """
+    from plmetrics.engine.aggregate.aggregation import needs_rows
+    from plmetrics.engine.aggregate.slice_sums import sliced_rests, sliced_sums
+    from plmetrics.inference.analysis import resampling
+    from plmetrics.inference.chunks import Population
+    from plmetrics.inference.subject import Analysis, SetStates
+
+    request = prepared.request
+    suite = request.suite
+    states = zip(
+        prepared.slices,
+        sliced_sums(prepared, aggregated),
+        sliced_rests(prepared, aggregated),
+        strict=True,
+    )
+    sets = [SetStates(*of_set) for of_set in states]
+    independent = suite.columns.unit is None and suite.columns.weight is None
+    population = Population(
+        prepared.populations(), independent, prepared.thresholds, every_row=request.counts_every_row
+    )
+    contrasts = any(feature.compares(suite) for feature in features_of(suite))
+    weights = resampling(suite, aggregated.units)
+    analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units, contrasts)
+    if not needs_rows(prepared):
+        return analysis, {}, CURVES_SCHEMA.to_frame()
+    return analysis, *_of_rows(analysis, prepared, aggregated, counted)
+
+
+def _of_rows(
+    analysis: Analysis, prepared: Prepared, aggregated: Aggregated, counted: Iterator[Any] | None
+) -> tuple[Any, pl.DataFrame]:
+    """The metrics and curves of the order of rows."""
+    from plmetrics.engine.order.by_ranges import models_to_order
+    from plmetrics.engine.order.in_memory import models_by_row
+    from plmetrics.inference.ordered.stage import ordered_stage, rank_stage, row_curves
+
+    request = prepared.request
+    models = models_to_order(prepared, aggregated) if counted is None else counted
+    ordered, curves = ordered_stage(analysis, models, exact=prepared.exact)
+    if request.reads_pairs:
+        rows = list(models_by_row(prepared, aggregated))
+        ordered |= rank_stage(analysis, rows)
+        if request.draws_rows:
+            curves = row_curves(analysis, rows, request.roles.classes)
+    return ordered, curves
+
+
+def inferred(
+    analysis: Analysis,
+    ordered: Any,
+    beside: Beside,
+    units: pl.DataFrame | None = None,
+    rows: PairedRows | None = None,
+) -> tuple[dict[str, Any], Analysis]:
+    """The tables that follow from the estimates, comparisons not yet corrected; and what they are about.
+
+    With `units`, the digests of these by block, replicates are kept beside the tables. `rows` are
+    those that tests rank.
+    """
+    from plmetrics.inference.analysis import tables
+    from plmetrics.inference.subject import without_derived
+
+    analysis = without_derived(analysis)
+    suite = analysis.suite
+    keeper = None if units is None else _keeper(analysis)
+    metrics, comparisons = tables(analysis, ordered, keeper)
+    comparisons = areas_compared(comparisons, analysis, rows)
+    kept = None if keeper is None else keeper.kept(units)
+    listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
+    decomposition = DECOMPOSITION_SCHEMA.to_frame()
+    if suite.compare is not None:
+        from plmetrics.api.earlier_run import across_runs
+
+        asked = metrics.filter(listed)
+        comparisons, decomposition = across_runs(analysis, comparisons, asked, kept, beside.earlier)
+    made: dict[str, Any] = {
+        "kept": kept,
+        "metrics": metrics.filter(listed),
+        "comparisons": comparisons.filter(listed),
+        "gates": judged(analysis, metrics, comparisons, beside.history),
+        "decomposition": decomposition,
+    }
+    return made, analysis
+
+
+def _keeper(analysis: Analysis) -> Keeper:
+    from plmetrics.inference.across_runs.retained import Keeper
+
+    return Keeper(analysis)
+
+
+def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> dict[str, Any]:
+    from plmetrics.engine.warnings.run_warnings import run_warnings
+
+    return {
+        "constants": prepared.constants(int(aggregated.units.sum())),
+        "rows": {
+            "read": prepared.rows.read,
+            "zero_weight": prepared.rows.zero_weight,
+            "used": aggregated.used,
+            "dropped": dict(prepared.rows.dropped),
+            **({"fitted": prepared.rows.fitted} if request.suite.calibrate else {}),
+            **({} if request.pairs_read is None else {"pairs_read": request.pairs_read}),
+        },
+        "timings": dict(watch.seconds),
+        "warnings": [*prepared.warnings, *run_warnings(prepared, aggregated)],
+    }

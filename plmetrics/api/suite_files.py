@@ -1,0 +1,58 @@
+"""Runs of a suite's file: errors at their lines, and no values of variables in what is written."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plmetrics.api.result import Result
+    from plmetrics.states.stored import Head
+    from plmetrics.suite.yaml.load import LoadedSuite
+
+
+def without_variables(loaded: LoadedSuite, result: Result) -> Result:
+    """A result whose record, and what drift keeps, hold no values of variables."""
+    if not loaded.unexpanded:
+        return result
+    from plmetrics.runs.fingerprint import as_said
+
+    kept = result.drift_state
+    return replace(
+        result,
+        record=loaded.record({**result.record, "suite": as_said(result.suite)}),
+        drift_state=None if kept is None else replace(kept, head=as_recorded(loaded, kept.head)),
+    )
+
+
+@contextmanager
+def masked(loaded: LoadedSuite) -> Iterator[None]:
+    """Errors without values of variables."""
+    try:
+        yield
+    except BaseException as error:
+        loaded.variables.mask(error)
+        raise
+
+
+@contextmanager
+def located(loaded: Any) -> Iterator[None]:
+    """Give problems their place in the suite's file; what is wrong with data files stands at `data.path`."""
+    try:
+        yield
+    except (DataError, EnvironmentFault) as error:
+        problems = [replace(problem, path=problem.path or ("data", "path")) for problem in error.problems]
+        raise loaded.locate(type(error)(problems)) from error
+    except PlmetricsError as error:
+        raise loaded.locate(error) from error
+
+
+def as_recorded(loaded: LoadedSuite, head: Head) -> Head:
+    """The head of a state without values of variables."""
+    facts = loaded.record({"suite": head.suite, "files": head.files, "warnings": head.warnings})
+    return replace(head, suite=facts["suite"], files=tuple(facts["files"]), warnings=tuple(facts["warnings"]))

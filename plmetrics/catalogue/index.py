@@ -1,0 +1,77 @@
+"""Which module defines which metrics, by task: a metric is looked up by its name, and only its module is imported.
+
+A test compares it with what the modules register.
+"""
+
+from __future__ import annotations
+
+MODULES: dict[str, dict[str, str]] = {
+    "binary.counts": {"binary": "tp fp fn tn n prevalence selection_rate"},
+    "binary.threshold": {
+        "binary": "accuracy error_rate precision ppv false_discovery_rate recall tpr sensitivity "
+        "fnr miss_rate specificity tnr fpr npv false_omission_rate"
+    },
+    "binary.overlap": {"binary": "f1 fbeta jaccard fowlkes_mallows"},
+    "binary.agreement": {
+        "binary": "balanced_accuracy balanced_error_rate youden_j g_mean markedness mcc cohen_kappa"
+    },
+    "binary.decision": {
+        "binary": "positive_likelihood_ratio negative_likelihood_ratio diagnostic_odds_ratio "
+        "expected_cost ppv_at_prevalence"
+    },
+    "binary.ordered": {"binary": "roc_auc gini average_precision ks"},
+    "binary.areas": {"binary": "roc_hull_auc pr_auc interpolated_ap"},
+    "binary.operating": {
+        "binary": "precision_at_recall precision_at_volume recall_at_precision recall_at_fpr fpr_at_recall"
+    },
+    "binary.best": {"binary": "max_accuracy"},
+    "binary.top": {"binary": "precision_at_k recall_at_k gain lift_at_k"},
+    "binary.probability": {"binary": "log_loss brier spherical_score"},
+    "binary.skill": {"binary": "default_log_loss default_accuracy log_loss_skill brier_skill"},
+    "binary.decomposition": {
+        "binary": "brier_reliability brier_resolution brier_uncertainty brier_within_bin"
+    },
+    "binary.calibration": {"binary": "ece mce calibration_ratio"},
+    "binary.kernel": {"binary": "kernel_ce"},
+    "binary.corp": {"binary": "corp_miscalibration corp_discrimination corp_uncertainty"},
+    "binary.logistic": {"binary": "calibration_slope calibration_intercept"},
+    "binary.goodness": {"binary": "hosmer_lemeshow hosmer_lemeshow_p_value"},
+    "multiclass.rates": {
+        "multiclass": "precision ppv recall tpr sensitivity specificity tnr npv support f1 fbeta jaccard"
+    },
+    "multiclass.agreement": {
+        "multiclass": "accuracy error_rate default_accuracy balanced_accuracy mcc cohen_kappa"
+    },
+    "multiclass.probability": {"multiclass": "log_loss default_log_loss log_loss_skill brier top_k_accuracy"},
+    "multiclass.ranking": {"multiclass": "roc_auc average_precision"},
+    "multiclass.calibration": {"multiclass": "classwise_ece top_label_ece"},
+    "regression.errors": {"regression": "mae mse rmse mean_error error_variance bias_squared"},
+    "regression.explained": {"regression": "r2 adjusted_r2 explained_variance default_rmse rmse_skill"},
+    "regression.relative": {"regression": "mape smape wmape msle rmsle"},
+    "regression.correlation": {"regression": "pearson concordance_ccc spearman kendall"},
+    "regression.scaled": {"regression": "mase"},
+    "regression.losses": {"regression": "huber log_cosh quantile_loss"},
+    "regression.quantiles": {"regression": "median_absolute_error absolute_error_quantile max_error"},
+    "forecast.distributions": {"quantile": "quantile_loss wis weighted_interval_score crps"},
+    "forecast.intervals": {"quantile": "interval_coverage interval_width interval_score crossing_rate"},
+    "forecast.points": {"quantile": "mae mean_error"},
+    "ranking.gains": {"ranking": "ndcg dcg default_ndcg"},
+    "ranking.relevance": {
+        "ranking": "map mrr precision_at_k precision p recall_at_k recall hit_at_k hit success_at_k "
+        "f1_at_k f1 r_precision mean_rank"
+    },
+    "uplift.effects": {"uplift": "ate e_value ate_ipw ate_aipw"},
+    "uplift.ordered": {"uplift": "qini auuc uplift_at_k"},
+    "uplift.heterogeneity": {"uplift": "cochran_q cochran_q_p_value"},
+    "fairness.parity": {
+        "binary": "demographic_parity_difference demographic_parity_ratio "
+        "equal_opportunity_difference equal_opportunity_ratio equalized_odds_difference "
+        "equalized_odds_ratio predictive_parity_difference accuracy_parity_difference "
+        "fpr_parity_difference fnr_parity_difference calibration_gap"
+    },
+    "fairness.against": {"binary": "disparate_impact average_odds_difference"},
+    "fairness.disparity": dict.fromkeys(
+        ("binary", "multiclass", "regression", "quantile", "ranking", "uplift"), "disparity"
+    ),
+}
+"""By module and task the names of metrics, their aliases and presets, in the order of the catalogue."""

@@ -1,0 +1,1 @@
+"""Arguments and options of commands."""

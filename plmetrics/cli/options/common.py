@@ -1,0 +1,78 @@
+"""Arguments and options that several commands take."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from plmetrics.cli.terminal.completion import run_folders, suite_files
+from plmetrics.cli.terminal.guard import UsageError
+from plmetrics.core.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SuiteFile: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SUITE", help="The suite, a YAML file.", readable=False, autocompletion=suite_files
+    ),
+]
+Settings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Replace a key of the suite, dotted: uncertainty.replicates=200. May be given several times.",
+    ),
+]
+RunPath: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        help="A run folder, or a folder with latest.json.",
+        readable=False,
+        autocompletion=run_folders,
+    ),
+]
+Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+class Format(StrEnum):
+    """How a result is printed."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+
+
+ResultFormat: TypeAlias = Annotated[
+    Format,
+    typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
+]
+Quiet: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
+]
+
+
+def overrides(settings: Sequence[str] | None) -> dict[str, str]:
+    """Keys and texts of `--set`, the last one of a key in force.
+
+    Raises:
+        UsageError: one has no key or no `=`.
+    """
+    pairs = {}
+    wrong = []
+    for setting in settings or ():
+        key, equals, value = setting.partition("=")
+        if not key.strip() or not equals:
+            wrong.append(
+                Problem(f"--set {setting}: expected KEY=VALUE", hint="--set uncertainty.replicates=200")
+            )
+        pairs[key.strip()] = value
+    if wrong:
+        raise UsageError(wrong)
+    return pairs

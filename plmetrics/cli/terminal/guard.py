@@ -1,0 +1,96 @@
+"""Every way a command can fail, as one readable block on stderr and an exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from plmetrics.cli.terminal.console import say, wants_color
+from plmetrics.cli.terminal.native_words import native_words
+from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.runs.failure import BUG, INTERRUPTED, Failure, failure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_BUG_HINT = "This is a bug in plmetrics. Run again with --debug to see where, and report it with the suite."
+
+
+class UsageError(ConfigError):
+    """The command line is wrong, in a way that only we can tell."""
+
+    title = "the command line is not valid"
+
+    @classmethod
+    def unknown(cls, name: str, known: Iterable[str], kind: str) -> UsageError:
+        """A name on the command line that nothing has, with the nearest one."""
+        return cls(Problem(f"unknown {kind} '{name}'", hint=did_you_mean(name, known)))
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """Where there is no suite, what is wrong with the call is wrong with the command line."""
+    try:
+        yield
+    except ConfigError as error:
+        raise UsageError(error.problems) from error
+
+
+@contextmanager
+def guarded(*, debug: bool = False) -> Iterator[None]:
+    """Turn whatever is raised into an exit code, and say what is wrong; `debug` adds the traceback.
+
+    Panics of the engine and interrupts do not derive from Exception, so everything is caught.
+    """
+    with native_words() as words:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PlmetricsWarning)  # commands print them
+                yield
+        except (SystemExit, GeneratorExit, typer.Exit, typer.Abort):
+            raise
+        except BaseException as error:
+            failure = failure_of(error)
+            words.pass_on(panics=debug or failure.exit_code == BUG)
+            if debug:
+                say("".join(traceback.format_exception(error)).rstrip())
+            say(block(failure, color=wants_color(sys.stderr)))
+            raise typer.Exit(failure.exit_code) from None
+
+
+@contextmanager
+def caught_warnings() -> Iterator[list[str]]:
+    """A list that holds, in the end, the words of our warnings: for entry points that return a table alone."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PlmetricsWarning)
+        yield texts
+    for one in caught:
+        if issubclass(one.category, PlmetricsWarning):
+            texts.append(str(one.message))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+
+def block(failure: Failure, *, color: bool = False) -> str:
+    """The failure as text: its title, then each problem with its place and its hint."""
+    if failure.exit_code == INTERRUPTED:
+        return failure.title
+    word = "\x1b[1;31merror:\x1b[0m" if color else "error:"
+    count = f" ({len(failure.problems)} problems)" if len(failure.problems) > 1 else ""
+    lines = [f"{word} {failure.title}{count}", *map(_problem, failure.problems)]
+    if failure.exit_code == BUG:
+        lines.append(f"  {_BUG_HINT}")
+    return "\n".join(lines)
+
+
+def _problem(problem: Problem) -> str:
+    from plmetrics.report.layout import printable
+
+    return "\n".join(f"  {line}" for line in printable(str(problem), keep="\n").split("\n"))

@@ -1,0 +1,284 @@
+"""The third stage: one scan that aggregates every cube, and brings the rows that ordered metrics need."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.errors import DataError, PlmetricsError, Problem
+from plmetrics.core.exact_sums import exact_products, fixed_sums
+from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
+from plmetrics.engine.aggregate.totals import (
+    _ADDED,
+    AGGREGATES_PER_NODE,
+    DIGEST,
+    cells_of,
+    centres_of,
+    moments,
+    summed_in,
+    sums_of,
+    totals,
+)
+from plmetrics.states.sums import SumsState, Total
+from plmetrics.table.roles import (
+    LABEL,
+    UNIT,
+)
+from plmetrics.table.units import block_key, row_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.table.slices import Cube
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """What the scan brought: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
+
+    `digests` are words that tell the units of each block from others, None where nobody asked for them.
+    """
+
+    sums: tuple[SumsState, ...]
+    rows: pl.DataFrame | None
+    block_keys: NDArray[np.uint64]
+    units: NDArray[np.int64]
+    used: dict[str, int]
+    digests: NDArray[np.uint64] | None = None
+
+    def arithmetic(self, *, exact: bool) -> AbstractContextManager[object]:
+        """Within it products are exact if that is asked for; sums of weights that overflowed are no warning."""
+        stack = ExitStack()
+        stack.enter_context(exact_products(wanted=exact))
+        masses = [held for name, held in self.sums[0].columns.items() if name.endswith("weight")]
+        with np.errstate(over="ignore"):
+            finite = all(np.isfinite(held.sum()) for held in masses)
+        if not finite:
+            stack.enter_context(np.errstate(over="ignore", invalid="ignore"))
+        return stack
+
+
+def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregated:
+    """Run the scan; `digested` says whether to bring digests of the units.
+
+    Raises:
+        DataError: rows failed a check, and the suite says that is an error.
+        PlmetricsError: rows in do not equal rows used and dropped: a bug.
+    """
+    frames, rows = summed(prepared, digested=digested)
+    made = aggregated(prepared, frames, rows)
+    return replace(made, digests=_digests(prepared, frames[0])) if digested else made
+
+
+def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+    """Run the scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
+
+    Moments that lose digits about the centres of the run are added about others.
+
+    Raises:
+        DataError: rows failed a check, and the suite says that is an error.
+    """
+    wanted = needs_rows(prepared) and prepared.exact and prepared.order.way == "rows"
+    counted = _counted(prepared) if wanted else None
+    frames, rows = counted or _collected(prepared, wanted=wanted, digested=digested)
+    if rows is not None and prepared.request.suite.reproducible:
+        rows = rows.sort(rows.columns)
+    refuse_bad(prepared, frames[0])
+    if prepared.request.suite.positive is not None:
+        from plmetrics.engine.bad_rows import refuse_absent_positive
+
+        refuse_absent_positive(prepared.request, frames[0])
+    if any(prepared.centres.values()):
+        from plmetrics.engine.aggregate.centring import recentred
+
+        frames = [recentred(prepared, *pair) for pair in zip(prepared.cubes, frames, strict=True)]
+    return frames, rows
+
+
+def _counted(prepared: Prepared) -> tuple[list[pl.DataFrame], pl.DataFrame | None] | None:
+    """The rows, and the sums where rows tell them; else None."""
+    from plmetrics.engine.aggregate.row_counts import rows_and_counts, tells_counts
+
+    return rows_and_counts(prepared) if tells_counts(prepared) else None
+
+
+def _collected(
+    prepared: Prepared, *, wanted: bool, digested: bool
+) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+    """The sums of each cube and, if wanted, the rows, from one scan."""
+    plans = sum_plans(prepared, digested=digested)
+    flat = [plan for group in plans for plan in group]
+    collected = pl.collect_all([*flat, rows_plan(prepared)] if wanted else flat)
+    rows = collected.pop() if wanted else None
+    parts = iter(collected)
+    return [_side_by_side([next(parts) for _ in group]) for group in plans], rows
+
+
+def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.DataFrame | None) -> Aggregated:
+    """What a scan brought, or what saved states hold of several, as the stages behind it read it.
+
+    Raises:
+        DataError: no rows are left.
+        PlmetricsError: rows in do not equal rows used and dropped: a bug.
+    """
+    keys, units = _block_keys(prepared, frames[0])
+    states = tuple(
+        _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
+    )
+    used = _conserve(prepared, states[0])
+    return Aggregated(states, rows, keys, units, used)
+
+
+def needs_rows(prepared: Prepared) -> bool:
+    """Whether an ordered metric or a curve needs the rows themselves."""
+    suite = prepared.request.suite
+    return bool(prepared.request.scores or prepared.request.ranks or suite.curves)
+
+
+def sum_plans(prepared: Prepared, *, digested: bool = False) -> list[list[pl.LazyFrame]]:
+    """Per cube the plans that aggregate it, at most so many aggregates each."""
+    frame = prepared.rows_added
+    keys: list[pl.Expr] = []
+    if prepared.blocks is not None:
+        keys.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
+    beside: list[pl.Expr] = []
+    if digested and prepared.blocks is not None and prepared.blocks.digests is None:
+        beside += row_digests(prepared.request)
+    return [
+        [
+            frame.with_columns(values).group_by([*map(pl.col, cube.columns), *keys]).agg(chunk)
+            for values, chunk in _chunks(prepared, cube, [] if index else beside)
+        ]
+        for index, cube in enumerate(prepared.cubes)
+    ]
+
+
+def _chunks(
+    prepared: Prepared, cube: Cube, beside: Sequence[pl.Expr]
+) -> Iterator[tuple[list[pl.Expr], list[pl.Expr]]]:
+    """What is aggregated in a cube, in parts that one node of a plan can take; and what must be known of rows before.
+
+    A value that is added in several ways is a column first: else it would be computed for each.
+    """
+    held = totals(prepared, summed_in(prepared, cube))
+    fixed = prepared.fixed
+    exact = {one.name: one.value for one in held if one.name in fixed and one.value is not None}
+    summed = [*_aggregates(prepared, held), *beside]
+    for first in range(0, len(summed), AGGREGATES_PER_NODE):
+        chunk = summed[first : first + AGGREGATES_PER_NODE]
+        read = {name for part in chunk for name in part.meta.root_names()}
+        yield (
+            [value.alias(f"{_ADDED}{name}") for name, value in exact.items() if f"{_ADDED}{name}" in read],
+            chunk,
+        )
+
+
+def _aggregates(prepared: Prepared, held: Sequence[Total]) -> list[pl.Expr]:
+    """Sums and counts; beside those that are to be exact, whole numbers."""
+    out: list[pl.Expr] = []
+    fixed = prepared.fixed
+    for one in held:
+        if one.value is None or one.name not in fixed:
+            out.append(one.sum.alias(one.name))
+            continue
+        value = pl.col(f"{_ADDED}{one.name}")
+        out += [value.sum().alias(one.name), *fixed_sums(one.name, value, prepared.exponents[one.name])]
+    return out
+
+
+def _side_by_side(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    if len(parts) == 1:
+        return parts[0]
+    keys = [name for name in parts[0].columns if name in parts[1].columns]
+    ordered = [part.sort(keys, nulls_last=True) for part in parts]
+    return pl.concat([ordered[0], *(part.drop(keys) for part in ordered[1:])], how="horizontal")
+
+
+def refuse_bad(prepared: Prepared, frame: pl.DataFrame) -> None:
+    """Say what is wrong with the rows, if the sums of a cube counted bad ones.
+
+    Raises:
+        DataError: they did.
+    """
+    if "bad" not in frame.columns or not frame["bad"].sum():
+        return
+    from plmetrics.engine.bad_rows import bad_values
+
+    raise bad_values(prepared.request, prepared.table.checks, prepared.rows.read)
+
+
+def _block_keys(prepared: Prepared, frame: pl.DataFrame) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    blocks = prepared.blocks
+    if blocks is None:
+        return np.zeros(1, dtype=np.uint64), np.ones(1, dtype=np.int64)
+    if blocks.keys is not None and blocks.units is not None:
+        return blocks.keys, blocks.units
+    rows = pl.col("rows" if "rows" in frame.columns else "n").sum()
+    counted = frame.lazy().group_by(BLOCK).agg(rows.alias("n")).sort(BLOCK).collect()
+    return counted[BLOCK].to_numpy(), counted["n"].to_numpy()
+
+
+def row_digests(request: Request) -> list[pl.Expr]:
+    """What tells rows that are units from others of the same places: their labels, unless positives are counted."""
+    roles = request.roles
+    counted = roles.binary and roles.weight is None and roles.missing != "drop_per_model"
+    return [] if counted else [row_digest(pl.col(UNIT), pl.col(LABEL)).sum().alias(DIGEST)]
+
+
+def _digests(prepared: Prepared, frame: pl.DataFrame) -> NDArray[np.uint64] | None:
+    """The digests of the blocks' units, in the order of their keys."""
+    if prepared.blocks is None or not prepared.request.unit_rows:
+        return None if prepared.blocks is None else prepared.blocks.digests
+    name = next((name for name in (DIGEST, "positives") if name in frame.columns), None)
+    if name is None:
+        return None
+    added = frame.lazy().group_by(BLOCK).agg(pl.col(name).cast(pl.UInt64).sum()).sort(BLOCK).collect()
+    return added[name].to_numpy()
+
+
+def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
+    cell, held = cells_of(cube, frame), sums_of(prepared, cube, frame)
+    block = np.zeros(frame.height, dtype=np.int64)
+    if BLOCK in frame.columns:
+        block = np.searchsorted(keys, frame[BLOCK].to_numpy())
+    centres = centres_of(prepared, moments(prepared, summed_in(prepared, cube)), frame)
+    state = SumsState(cell, block, held, len(keys), centres)
+    return state.in_order() if prepared.request.suite.reproducible else state
+
+
+def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:
+    rows = prepared.rows
+    used: dict[str, int] = {}
+    for model, prefix in prepared.populations().items():
+        used[model] = round(float(state.columns[f"{prefix}n"].sum()))
+        expected = rows.read - rows.zero_weight - rows.dropped[model]
+        if used[model] != expected:
+            msg = (
+                f"rows went astray for model '{model}': {rows.read:,} read, {rows.zero_weight:,} of weight 0, "
+                f"{rows.dropped[model]:,} dropped, but {used[model]:,} used"
+            )
+            raise PlmetricsError(msg)
+    if not any(used.values()):
+        raise _nothing_left(prepared)
+    return used
+
+
+def _nothing_left(prepared: Prepared) -> DataError:
+    rows = prepared.rows
+    if rows.zero_weight == rows.read:
+        msg = f"no rows are left: all {rows.read:,} have weight 0"
+        return DataError(Problem(msg, ("columns", "weight")))
+    msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
+    from plmetrics.engine.bad_rows import bad_values
+
+    found = bad_values(prepared.request, prepared.table.checks, rows.read).problems
+    return DataError([Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in found)])

@@ -1,0 +1,184 @@
+"""Moments of slices that lie far from the centres of the run, added once more about centres near each entry.
+
+Where all slices lie near, which sums themselves tell, nothing is read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.exact_sums import FIXED, LEFT, exact_columns, fixed_sums
+from plmetrics.engine.aggregate.row_plan import BLOCK
+from plmetrics.engine.aggregate.totals import (
+    AGGREGATES_PER_NODE,
+    atom_totals,
+    cells_of,
+    centres_of,
+    moments,
+    summed_in,
+    sums_of,
+)
+from plmetrics.engine.prepare.exponents import exponents_in
+from plmetrics.states.moments import CENTRE, distant, means
+from plmetrics.states.sums import EVERY, added
+from plmetrics.suite.sections.basics import REST
+from plmetrics.table.roles import UNIT
+from plmetrics.table.units import block_key
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.states.moments import Moment
+    from plmetrics.states.sums import Total
+    from plmetrics.table.slices import Cube
+
+    Sums = Mapping[str, NDArray[np.float64]]
+
+_ROWS = "rows"
+_MOST = 24
+
+
+def recentred(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
+    """The sums of a cube with the moments that would lose digits about centres of their own, which are columns.
+
+    A centre is known to 16 digits of its distance from the one before. Where that is not near enough, as beside levels
+    that are 10^16 times the spread of others, it is looked for again.
+    """
+    known = moments(prepared, summed_in(prepared, cube))
+    for _ in range(_MOST if known else 0):
+        found = _once(prepared, cube, frame, known)
+        if found is None:
+            break
+        frame = found
+    return frame
+
+
+def _once(
+    prepared: Prepared, cube: Cube, frame: pl.DataFrame, known: Mapping[str, Moment]
+) -> pl.DataFrame | None:
+    """The sums with far moments about nearer centres; None where there are none. They have no whole numbers beside."""
+    cell = cells_of(cube, frame)
+    names, distant_cells = _distant(prepared, cube, frame, cell, known)
+    if not names:
+        return None
+    where = np.isin(cell, distant_cells)
+    columns = sums_of(prepared, cube, frame)
+    redone = [name for name, moment in known.items() if names & set(moment.centres)]
+    before = centres_of(prepared, known, frame)
+    near = means(columns, before)
+    at = {name: np.broadcast_to(held, where.shape) for name, held in before.at.items()}
+    own = [name for name in at if name in names or f"{CENTRE}{name}" in frame.columns]
+    if all(np.array_equal(near[name][0][where], at[name][where]) for name in names):
+        return None
+    centres = {f"{CENTRE}{name}": near[name][0] if name in names else at[name] for name in own}
+    keys = [name for name in (*cube.columns, BLOCK) if name in frame.columns]
+    marked = pl.DataFrame([*frame.select(keys), *(pl.Series(name, at) for name, at in centres.items())])
+    made = _added(prepared, cube, marked.filter(pl.Series(where)), keys, redone)
+    whole = [
+        f"{kind}{name}" for kind in (FIXED, LEFT) for name in redone if f"{FIXED}{name}" in frame.columns
+    ]
+    unmoved = pl.lit(pl.Series(~where))
+    held = frame.with_columns(pl.when(unmoved).then(pl.col(name)).alias(name) for name in whole)
+    held = held.with_columns(pl.Series(name, columns[name]) for name in redone)
+    held = held.with_columns(pl.Series(f"{CENTRE}{name}", at[name]) for name in own)
+    if not keys:
+        return held.with_columns(made.get_columns())
+    beside = made.rename({name: f"{name}@new" for name in (*redone, *centres)})
+    joined = held.join(beside, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return joined.select(
+        pl.coalesce(f"{name}@new", name).alias(name) if f"{name}@new" in joined.columns else pl.col(name)
+        for name in held.columns
+    )
+
+
+def _distant(
+    prepared: Prepared,
+    cube: Cube,
+    frame: pl.DataFrame,
+    cell: NDArray[np.int64],
+    known: Mapping[str, Moment],
+) -> tuple[set[str], NDArray[np.int64]]:
+    """The centres that some slice lies far from, or all rows but a slice; and the cells of these."""
+    prefixes = sorted({*prepared.populations().values(), EVERY})
+    counts = [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in frame.columns]
+    compare = prepared.request.suite.compare
+    cells, columns = _by_cell(frame, cell, {*known, *counts, *(moment.mass for moment in known.values())})
+    names: set[str] = set()
+    where = np.zeros(len(cells), dtype=np.bool_)
+    for slices in cube.sets:
+        codes = cube.slice_codes(slices, cells) + 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums: Sums = {name: added(codes, held, len(slices) + 1) for name, held in columns.items()}
+            others = {name: total.sum() - total for name, total in sums.items()}
+        asked = compare is not None and REST in compare.slices.get(slices.slice_set.name, ())
+        for of_slice, totals in ((True, sums), (False, others))[: 1 + asked]:
+            several = np.any([totals[name] > 1 for name in counts], axis=0)
+            several[0] &= not of_slice
+            for name, far in distant(totals, known).items():
+                chosen = far & several
+                if chosen.any():
+                    names.add(name)
+                    where |= chosen[codes] if of_slice else np.ones(len(cells), dtype=np.bool_)
+    return names, cells[where]
+
+
+def _by_cell(
+    frame: pl.DataFrame, cell: NDArray[np.int64], names: Collection[str]
+) -> tuple[NDArray[np.int64], Sums]:
+    """The cells that occur, and some sums of each."""
+    columns = {name: frame[name].cast(pl.Float64).to_numpy() for name in sorted(names)}
+    size = int(cell.max(initial=-1)) + 1
+    if size >= len(cell):
+        return cell, columns
+    cells = np.flatnonzero(np.bincount(cell, minlength=size))
+    return cells, {name: added(cell, held, size)[cells] for name, held in columns.items()}
+
+
+def _added(
+    prepared: Prepared, cube: Cube, centres: pl.DataFrame, keys: list[str], names: Sequence[str]
+) -> pl.DataFrame:
+    """The moments of some entries about their centres, with these."""
+    frame = prepared.rows_added
+    if prepared.blocks is not None:
+        frame = frame.with_columns(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
+    rows = (
+        frame.join(centres.lazy(), on=keys, how="inner", nulls_equal=True)
+        if keys
+        else frame.join(centres.lazy(), how="cross")
+    )
+    at = [name for name in centres.columns if name not in keys]
+    sums = _totals(prepared, cube, names, at)
+    values = {one.name: one.value for one in sums if one.value is not None}
+    exponents = exponents_in(rows, values) if prepared.request.suite.reproducible else {}
+    aggregates = [pl.len().cast(pl.Int64).alias(_ROWS), *(pl.col(name).first() for name in at)]
+    aggregates += [one.sum.alias(one.name) for one in sums]
+    for name, exponent in exponents.items():
+        aggregates += fixed_sums(name, values[name], exponent)
+    parts = [
+        aggregates[first : first + AGGREGATES_PER_NODE]
+        for first in range(0, len(aggregates), AGGREGATES_PER_NODE)
+    ]
+    collected = pl.collect_all([rows.group_by(keys).agg(part) for part in parts])
+    together = collected[0]
+    for part in collected[1:]:
+        together = together.join(part, on=keys, nulls_equal=True) if keys else together.hstack(part)
+    return pl.DataFrame([column for _, column in exact_columns(together, exponents)]).drop(_ROWS)
+
+
+def _totals(prepared: Prepared, cube: Cube, names: Sequence[str], at: Sequence[str]) -> list[Total]:
+    """The sums of the moments about columns of centres."""
+    rows = {}
+    for model in prepared.request.models:
+        known = prepared.row_of(model)
+        own = {key: f"{CENTRE}{model}|{key}" for key in known.centres}
+        columns = {key: pl.col(column) for key, column in own.items() if column in at}
+        rows[model] = replace(known, centres={**known.centres, **columns})
+    wanted = set(names)
+    return [one for one in atom_totals(prepared, summed_in(prepared, cube), rows) if one.name in wanted]

@@ -1,0 +1,247 @@
+"""What tests of two models read: sums of pairs of rows in the scan, and the rows themselves where a test ranks them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.row_values import called_rightly, row_value
+from plmetrics.catalogue.variation import squared
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.memory.budget import rows_that_fit
+from plmetrics.states.sums import Total
+from plmetrics.suite.sections.basics import ComparisonTest
+from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import LABEL, VALID, plain_column, valid_column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.suite.model import Suite
+
+GAINED, LOST, BOTH, TOTAL, SQUARES = "gained", "lost", "both", "total", "squares"
+_COPIES = 3
+"""Differences of two models and their ranks are there beside the columns."""
+
+_POSITIVE, _CODE = "@positive", "@cell"
+AREAS = ComparisonTest(test="delong")
+"""DeLong's test, as a suite asks for it."""
+
+_OF_DELONG = ("auto", "analytic", "delong", "delong_logit")
+_NOT_OF_AREAS = ("wilson", "clopper_pearson", "logit", "chi2")
+"""Methods that areas under the ROC curve get their intervals by from DeLong's variance, and that they get none by."""
+
+
+def asked_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
+    """The tests of `compare`, each once."""
+    tests = () if suite.compare is None else suite.compare.tests
+    return tuple({test.text: test for test in tests}.values())
+
+
+def row_tests(suite: Suite) -> tuple[ComparisonTest, ...]:
+    """Those of them that read rows, or sums of them."""
+    folded = suite.columns.fold is not None
+    named = {"mcnemar", "delong", *ON_MEANS}
+    return tuple(t for t in asked_tests(suite) if t.test in named and not by_fold(t, folded=folded))
+
+
+def dependence(suite: Suite) -> str | None:
+    """Why rows cannot be tested as independent ones that count once; None where they can."""
+    if suite.columns.weight is not None:
+        return "weighted"
+    return None if suite.columns.unit is None else "clustered"
+
+
+def pair_column(model: str, baseline: str, metric: Metric, part: str) -> str:
+    """The column of a sum over the rows of two models. No replicate is made of it."""
+    return f"{model}|differs|{baseline}|{metric.text}|{part}"
+
+
+def pair_sums(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
+    """The sums that tests read of each pair of models: rows that one of them gains, and moments of differences."""
+    suite = prepared.request.suite
+    names = {test.test for test in row_tests(suite)} & {"mcnemar", "paired_t", "always_valid"}
+    if not names or dependence(suite) is not None or suite.compare is None:
+        return []
+    out: list[Total] = []
+    for model, baseline in suite.compare.pairs_of(prepared.request.models):
+        both = _both_valid(prepared, model, baseline)
+        for metric in metrics:
+            sums: list[Total] = []
+            if "mcnemar" in names:
+                sums += _discordant(prepared, metric, (model, baseline), both)
+            if names - {"mcnemar"}:
+                sums += _moments(prepared, metric, (model, baseline), both)
+            out += {one.name: one for one in sums}.values()
+    return out
+
+
+def _both_valid(prepared: Prepared, model: str, baseline: str) -> pl.Expr | None:
+    if prepared.request.suite.data.missing != "drop_per_model":
+        return pl.col(VALID) if prepared.request.counts_every_row else None
+    return pl.col(valid_column(model)) & pl.col(valid_column(baseline))
+
+
+def _discordant(
+    prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl.Expr | None
+) -> list[Total]:
+    right = called_rightly(metric)
+    if right is None:
+        return []
+    one, other = (right(prepared.row_of(model)) for model in pair)
+    counted = {GAINED: one & ~other, LOST: other & ~one, BOTH: one | ~one}
+    return [
+        Total.count(pair_column(*pair, metric, name), part if both is None else part & both)
+        for name, part in counted.items()
+    ]
+
+
+def _moments(prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl.Expr | None) -> list[Total]:
+    value = row_value(metric)
+    if value is None:
+        return []
+    one, other = (value(prepared.row_of(model)) for model in pair)
+    difference = one - other if both is None else pl.when(both).then(one - other)
+    column = partial(pair_column, *pair, metric)
+    return [
+        Total.count(column(BOTH), difference.is_not_null()),
+        Total(column(TOTAL), difference.sum(), difference),
+        Total(column(SQUARES), squared(difference).sum(), squared(difference)),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRows:
+    """The rows that tests rank: losses, scores and classes of each model, and the slice of each row in every set."""
+
+    prepared: Prepared
+    frame: pl.DataFrame
+
+    def slices(self, index: int) -> NDArray[np.int64]:
+        """The slice of each row in a set, -1 for none."""
+        slices = self.prepared.slices[index]
+        if slices.slice_set.is_whole:
+            return np.zeros(self.frame.height, dtype=np.int64)
+        number = self.prepared.cube_of(slices)
+        cells = self.frame[f"{_CODE}|{number}"].to_numpy()
+        return self.prepared.cubes[number].slice_codes(slices, cells)
+
+    def differences(self, metric: Metric, model: str, baseline: str) -> NDArray[np.float64]:
+        """The model's value of each row less the baseline's; NaN where one has none."""
+        one, other = (self.frame[_loss(name, metric)].to_numpy() for name in (model, baseline))
+        return np.where(self.valid(model, baseline), one - other, np.nan)
+
+    def scores(self, model: str) -> NDArray[np.float64]:
+        """The model's score of each row."""
+        return self.frame[score_column(model)].to_numpy()
+
+    def positive(self) -> NDArray[np.bool_]:
+        """The class of each row."""
+        return self.frame[_POSITIVE].to_numpy()
+
+    def valid(self, model: str, baseline: str) -> NDArray[np.bool_]:
+        """The rows that count for both models."""
+        held = [valid_column(name) for name in (model, baseline)]
+        if held[0] not in self.frame.columns:
+            return np.ones(self.frame.height, dtype=np.bool_)
+        return (self.frame[held[0]] & self.frame[held[1]]).to_numpy()
+
+    def times(self, column: str) -> NDArray[np.int64]:
+        """The place of each row in the order of a column."""
+        return self.frame[plain_column(column)].rank("dense").cast(pl.Int64).to_numpy()
+
+
+def ranking_tests(request: Request) -> tuple[ComparisonTest, ...]:
+    """The tests that rank rows: those that are asked for, and DeLong's where it compares the models' areas."""
+    own = [test for test in row_tests(request.suite) if test.test in OF_ROWS]
+    if compares_areas(request):
+        own.append(AREAS)
+    return tuple({test.text: test for test in own}.values())
+
+
+def compares_areas(request: Request) -> bool:
+    """Whether models are compared by areas under ROC curves whose intervals are DeLong's: so is their test then."""
+    suite = request.suite
+    areas = suite.task == "binary" and any(metric.text == "roc_auc" for metric in suite.metrics)
+    if not areas or suite.uncertainty is None or not request.pairs or suite.data.missing == "drop_per_model":
+        return False
+    names = (name for name in suite.uncertainty.names if name not in _NOT_OF_AREAS)
+    return next(names, None) in _OF_DELONG
+
+
+def reads_paired_rows(prepared: Prepared) -> bool:
+    """Whether a test ranks rows, which are independent and not too many."""
+    request = prepared.request
+    if not ranking_tests(request) or dependence(request.suite) is not None or not prepared.exact:
+        return False
+    return prepared.rows.read <= rows_that_fit(request, _COPIES * _columns_held(prepared))
+
+
+def _columns_held(prepared: Prepared) -> int:
+    """How many columns the rows have that tests rank: a score and losses of each model, classes and cells."""
+    losses = sum(row_value(metric) is not None for metric in prepared.request.suite.metrics)
+    return len(prepared.request.models) * (1 + losses) + len(prepared.cubes) + 1
+
+
+def paired_rows(prepared: Prepared) -> PairedRows | None:
+    """Bring the rows that tests rank; None where no test does, or rows are dependent or too many.
+
+    Raises:
+        DataError: a time is null.
+    """
+    if not reads_paired_rows(prepared):
+        return None
+    suite = prepared.request.suite
+    tests = ranking_tests(prepared.request)
+    models = prepared.request.models
+    columns: dict[str, pl.Expr] = {}
+    if any(test.test == "delong" for test in tests):
+        columns |= {score_column(model): pl.col(score_column(model)) + 0.0 for model in models}
+        columns[_POSITIVE] = pl.col(LABEL) == 1
+    if any(test.test != "delong" for test in tests):
+        columns |= _losses(prepared)
+    if suite.data.missing == "drop_per_model":
+        columns |= {valid_column(model): pl.col(valid_column(model)) for model in models}
+    columns |= {
+        f"{_CODE}|{index}": cube.cell().cast(pl.Int64)
+        for index, cube in enumerate(prepared.cubes)
+        if cube.codes
+    }
+    times = {test.time: place for place, test in enumerate(tests) if test.time is not None}
+    columns |= {plain_column(name): pl.col(plain_column(name)) for name in times}
+    frame = prepared.table.frame.select(part.alias(name) for name, part in columns.items()).collect()
+    if suite.reproducible:
+        frame = frame.sort(frame.columns)
+    for name in times:
+        _refuse_nulls(frame[plain_column(name)], name)
+    return PairedRows(prepared, frame)
+
+
+def _losses(prepared: Prepared) -> dict[str, pl.Expr]:
+    found: dict[str, pl.Expr] = {}
+    for metric in prepared.request.suite.metrics:
+        value = row_value(metric)
+        if value is not None:
+            for model in prepared.request.models:
+                found[_loss(model, metric)] = value(prepared.row_of(model)).cast(pl.Float64)
+    return found
+
+
+def _loss(model: str, metric: Metric) -> str:
+    return f"@loss|{model}|{metric.text}"
+
+
+def _refuse_nulls(column: pl.Series, name: str) -> None:
+    if column.null_count():
+        msg = f"column '{name}' (time of diebold_mariano) is null in {column.null_count():,} rows"
+        raise DataError(Problem(msg, ("compare", "tests"), "leave them out with data.where, or fill them in"))

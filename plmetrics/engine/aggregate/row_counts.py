@@ -1,0 +1,41 @@
+"""Counts of rows that are brought anyway: a plan of their own beside them would read along with every row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.engine.aggregate.row_plan import POSITIVE, rows_plan
+from plmetrics.engine.aggregate.totals import summed_in, totals
+from plmetrics.table.roles import VALID
+
+if TYPE_CHECKING:
+    from plmetrics.engine.prepared import Prepared
+
+_FROM_ROWS = {
+    "n": pl.len(),
+    "positives": pl.col(POSITIVE).sum(),
+    "bad": (~pl.col(VALID)).sum(),
+}
+"""The totals that the columns of rows tell."""
+
+
+def tells_counts(prepared: Prepared) -> bool:
+    """Whether rows for ordered metrics tell all that is to be added up: rows without weight, in one cell."""
+    request = prepared.request
+    if request.roles.weight is not None or request.roles.treatment is not None or not request.orders_scores:
+        return False
+    if prepared.blocks is not None or any(cube.columns for cube in prepared.cubes) or len(prepared.cubes) > 1:
+        return False
+    held = totals(prepared, summed_in(prepared, prepared.cubes[0]))
+    return all(one.name in _FROM_ROWS for one in held)
+
+
+def rows_and_counts(prepared: Prepared) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+    """The sums of the one cube, and the rows for ordered metrics."""
+    names = [one.name for one in totals(prepared, summed_in(prepared, prepared.cubes[0]))]
+    beside = [VALID] if "bad" in names else []
+    rows = rows_plan(prepared, beside=beside).collect()
+    counts = rows.select(_FROM_ROWS[name].cast(pl.Int64).alias(name) for name in names)
+    return [counts], rows.drop(beside)

@@ -1,0 +1,84 @@
+"""The rows that ordered metrics need: a plan of their scores, classes, values, weights, cells and blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import LABEL, TREATMENT, UNIT, WEIGHT, valid_column
+from plmetrics.table.units import block_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.states.sums import RowValue
+
+_OF_MODELS = ("@score|", "@valid|", "@value|", "@class|")
+BLOCK = "@block"
+POSITIVE = "@positive"
+TREATED = "@treated"
+
+
+def rows_plan(
+    prepared: Prepared, models: Sequence[str] | None = None, beside: Sequence[str] = ()
+) -> pl.LazyFrame:
+    """Scores, class, values, weight, cell and block of every row: what one sort per model works on.
+
+    Columns of the prediction table may be brought `beside` them.
+    """
+    request = prepared.request
+    models = request.models if models is None else models
+    columns: list[pl.Expr] = []
+    if request.orders_scores:
+        columns += [_unsigned_zero(score_column(model)) for model in models]
+        if request.roles.treatment is None:
+            columns.append((pl.col(LABEL) == 1).alias(POSITIVE))
+        else:
+            columns += [pl.col(LABEL), (pl.col(TREATMENT) == 1).alias(TREATED)]
+    if request.reads_pairs:
+        columns += [pl.col(LABEL), *(pl.col(score_column(model)) for model in models)]
+    for value in request.values:
+        columns += [value.build(prepared.row_of(m)).alias(value_column(m, value)) for m in models]
+        if value.positive is not None:
+            columns += [value.positive(prepared.row_of(m)).alias(class_column(m, value)) for m in models]
+    if request.roles.weight is not None:
+        columns.append(pl.col(WEIGHT))
+    if request.suite.data.missing == "drop_per_model":
+        columns += [pl.col(valid_column(model)) for model in models]
+    for index, cube in enumerate(prepared.cubes):
+        if cube.codes:
+            dtype = pl.UInt32 if cube.cells < 1 << 32 else pl.Int64
+            columns.append(cube.cell().cast(dtype).alias(cell_column(index)))
+    if prepared.blocks is not None:
+        columns.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
+    return prepared.table.frame.select(*columns, *beside)
+
+
+def _unsigned_zero(name: str) -> pl.Expr:
+    """-0.0 as 0.0: equal scores must have equal bits before they are sorted."""
+    return pl.when(pl.col(name) == 0).then(0.0).otherwise(pl.col(name)).alias(name)
+
+
+def value_column(model: str, value: RowValue) -> str:
+    """The column of a number of each row of a model."""
+    return f"@value|{model}|{value.key}"
+
+
+def class_column(model: str, value: RowValue) -> str:
+    """The column that says which rows of a value are of its positive class."""
+    return f"@class|{model}|{value.key}"
+
+
+def cell_column(index: int) -> str:
+    """The column of a cube's cell."""
+    return f"@cell|{index}"
+
+
+def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str, *own: str) -> pl.DataFrame:
+    """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by."""
+    if prepared.request.suite.data.missing == "drop_per_model":
+        rows = rows.filter(pl.col(valid_column(model)))
+    return rows.select(*own, *(name for name in rows.columns if not name.startswith(_OF_MODELS)))

@@ -1,0 +1,1 @@
+"""A suite bound to a source: its columns, expressions and types, resolved on zero rows."""

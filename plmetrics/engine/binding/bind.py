@@ -1,0 +1,266 @@
+"""A suite bound to a source: columns, expressions and types resolved and checked on zero rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.catalogue.custom import RowAggregate
+from plmetrics.catalogue.metric import Facts, leaves
+from plmetrics.core.errors import Collected, DataError, Problem
+from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.binding.models import classes_of, predicted_models
+from plmetrics.engine.memory.budget import refuse_rows
+from plmetrics.engine.request import OVERALL, Request, unit_column
+from plmetrics.features.registry import features_of
+from plmetrics.suite.sections.basics import BY_FOLD
+from plmetrics.table.checks import each_once, require_numbers
+from plmetrics.table.roles import RoleColumns, prediction_table, require
+from plmetrics.table.slices import SliceSet
+from plmetrics.table.units import unit_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.checks import Requirement
+    from plmetrics.table.predicted import Predicted
+    from plmetrics.table.slice_keys import SliceKey
+    from plmetrics.table.source import Source
+
+
+def bind(suite: Suite, source: Source, tables: Mapping[str, Source] | None = None) -> Request:
+    """Resolve columns, predicates and types against the source, on zero rows.
+
+    Raises:
+        DataError: there are no rows, or columns are absent or of a type their role cannot take; all are named.
+        ConfigError: an expression does not fit the columns' types.
+    """
+    if source.rows == 0:
+        raise DataError(Problem("the table has no rows", ("data", "path")))
+    others = any(section.reads_other_rows for section in suite.sections.values())
+    apart = suite.task in {"quantile", "regression"} and not others
+    if suite.data.long is None:
+        return _bound(suite, source, tables or {})
+    from plmetrics.engine.binding.long_form import conflicts_explained, widened
+
+    source = widened(source, suite.data.long, suite.data.where, every=not apart)
+    with conflicts_explained(source):
+        return _bound(suite, source, tables or {})
+
+
+def _bound(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Request:
+    collected = Collected()
+    by_row = suite.uncertainty is not None and unit_column(suite) is None
+    raw = source.with_row_key() if by_row else source.frame
+    where, unit = None, pl.col("@row") if by_row else None
+    with collected.step():
+        if suite.data.where is not None:
+            where = _rows_wanted(suite, suite.data.where, source.schema)
+            fewer = source.in_folders(where, compile_row(suite.data.where).columns)
+            raw = (fewer.with_row_key() if by_row else fewer.frame).filter(where)
+    with collected.step():
+        _check_sections(suite, source.schema, tables)
+    with collected.step():
+        unit = unit if by_row else _unit(suite, source.schema)
+    keys: dict[str, SliceKey] = {}
+    sets = [OVERALL]
+    for name, spec in suite.slices.items():
+        from plmetrics.engine.binding.slice_keys import identity, slice_keys
+
+        with collected.step():
+            for members in slice_keys(name, spec, source.schema):
+                own = [keys.setdefault(identity(key), key) for key in members]
+                sets.append(SliceSet(name, tuple(own), spec.exclude))
+    named = {key.column: key for key in keys.values()}
+    for feature in features_of(suite):
+        with collected.step():
+            made, further = feature.slice_sets(suite, sets, source.schema)
+            sets = list(made)
+            named |= {key.column: key for key in further if key.column not in named}
+    models: dict[str, Predicted] = {}
+    with collected.step():
+        models = predicted_models(suite, source.schema)
+    suite = suite.settled(Facts(classes_of(suite, models)))
+    roles = _roles(suite, models, tuple(named.values()), unit)
+    if suite.task == "ranking" and source.not_retrieved != "refused":
+        roles = replace(roles, null_scores=True)
+    with collected.step():
+        _check_metrics(suite, source.schema)
+    with collected.step():
+        _check_asked(suite, source.schema, sets)
+    with collected.step():
+        if suite.exact is False:
+            refuse_rows(suite, "allow exact")
+    with collected.step():
+        prediction_table(raw, source.schema, roles)
+    collected.settle()
+    request = Request(suite, source, raw, roles, tuple(sets), where, tables=tables)
+    for feature in features_of(suite):
+        feature.check_request(request)
+    return request
+
+
+def _check_asked(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> None:
+    """What decompositions and rankings ask of slices and columns."""
+    if suite.compare is not None:
+        from plmetrics.engine.binding.reference_slices import check_decomposed
+
+        check_decomposed(suite, sets)
+    if suite.task == "ranking":
+        from plmetrics.engine.binding.ranking_columns import check_ranking
+
+        check_ranking(suite, schema, suite.valued("overall", *suite.slices))
+
+
+def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
+    """Where in the suite the metric stands that one is needed for."""
+    numbers = (n for n, own in enumerate(suite.metrics) if metric.text in {leaf.text for leaf in leaves(own)})
+    number = next(numbers, None)
+    return ("metrics",) if number is None else ("metrics", number)
+
+
+def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
+    """What tells units apart; without intervals only whether there is one, for a row must not count by that."""
+    name = unit_column(suite)
+    if name is None:
+        return None
+    if suite.columns.unit is None:
+        from plmetrics.engine.binding.ranking_columns import names_queries
+
+        if not names_queries(schema.get(name, pl.Null())):
+            return None
+    hashed = unit_hash(pl.col(name), require(schema, name, "unit", ("columns", "unit")))
+    return pl.col(name) if suite.uncertainty is None else hashed
+
+
+def _roles(
+    suite: Suite, models: dict[str, Predicted], keys: tuple[SliceKey, ...], unit: pl.Expr | None
+) -> RoleColumns:
+    needed = suite.valued("overall", *suite.slices)
+    probability = any(metric.reads_probability for metric in needed) or any(
+        curve.curve == "reliability" for curve in suite.curves
+    )
+    hard = frozenset(
+        name
+        for name, model in suite.models.items()
+        if suite.task == "binary" and model.prediction is not None
+    )
+    needs: tuple[Requirement, ...] = ()
+    if suite.task == "ranking":
+        from plmetrics.engine.binding.ranking_columns import role_requirements
+
+        needs = role_requirements(suite, needed)
+    if suite.task == "uplift":
+        from plmetrics.engine.binding.outcomes import outcome_requirements
+
+        needs = outcome_requirements(suite, needed)
+    needs = (*needs, *(need for feature in features_of(suite) for need in feature.requirements(suite)))
+    own = [need.column for need in needs]
+    return RoleColumns(
+        label=suite.columns.label,
+        models=models,
+        task=suite.task,
+        positive=suite.positive,
+        weight=suite.columns.weight,
+        unit=unit,
+        unit_name=suite.columns.unit,
+        probability=frozenset(suite.models) - hard if probability else frozenset(),
+        hard=hard,
+        missing=suite.data.missing,
+        keys=keys,
+        columns=tuple(
+            dict.fromkeys([*(name for metric in needed for name in metric.columns()), *own, *_times(suite)])
+        ),
+        classes=classes_of(suite, models),
+        treatment=suite.columns.treatment if suite.task == "uplift" else None,
+        requirements=each_once([*needs, *(need for metric in needed for need in metric.requirements())]),
+        made={name: expr for metric in needed for name, expr in metric.made(suite.columns.label).items()},
+    )
+
+
+def _times(suite: Suite) -> tuple[str, ...]:
+    """The columns of time that tests name."""
+    if suite.compare is None or not suite.compare.tests:
+        return ()
+    from plmetrics.engine.binding.time_columns import times_of
+
+    return times_of(suite)
+
+
+def _rows_wanted(suite: Suite, where: str, schema: pl.Schema) -> pl.Expr:
+    """The condition on the rows, which the wide form of a long table holds as a column."""
+    if suite.data.long is None:
+        from plmetrics.engine.binding.row_expressions import predicate
+
+        return predicate(where, schema, ("data", "where"))
+    from plmetrics.engine.binding.long_form import WHERE
+
+    return pl.col(WHERE)
+
+
+def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:
+    """The conditions on the rows that calibrators are fitted on, checked on zero rows of the source."""
+    if not suite.calibrate:
+        return
+    from plmetrics.engine.binding.row_expressions import predicate
+
+    collected = Collected()
+    for place, calibrate in enumerate(suite.calibrate):
+        path = ("calibrate", place) if len(suite.calibrate) > 1 else ("calibrate",)
+        with collected.step():
+            if calibrate.fit_on != BY_FOLD:
+                predicate(calibrate.fit_on, schema, (*path, "fit_on"), "fit_on")
+    collected.settle()
+
+
+def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
+    """What metrics read besides the roles, checked on zero rows."""
+    collected = Collected()
+    for metric in suite.valued("overall", *suite.slices):
+        with collected.step():
+            if isinstance(metric, RowAggregate):
+                from plmetrics.engine.binding.row_expressions import check_expressions
+
+                check_expressions(metric, schema)
+            elif metric.chosen_threshold is not None and metric.chosen_threshold.select_on is not None:
+                from plmetrics.engine.binding.row_expressions import predicate
+
+                predicate(metric.chosen_threshold.select_on, schema, ("metrics",), "select_on")
+            else:
+                for name in metric.columns():
+                    require(schema, name, f"read by {metric.text}", _place(suite, metric))
+                require_numbers(metric.requirements(), schema)
+    collected.settle()
+
+
+def _check_sections(suite: Suite, schema: pl.Schema, tables: Mapping[str, Source]) -> None:
+    """What optional sections name, checked on zero rows; all that is wrong is named."""
+    collected = Collected()
+    with collected.step():
+        _extra_columns(suite, schema)
+    with collected.step():
+        _check_fit_on(suite, schema)
+    for feature in features_of(suite):
+        with collected.step():
+            feature.bind(suite, schema, tables.get(feature.key))
+    with collected.step():
+        if suite.compare is not None and suite.compare.tests:
+            from plmetrics.engine.binding.time_columns import check_times
+
+            check_times(suite, schema)
+    collected.settle()
+
+
+def _extra_columns(suite: Suite, schema: pl.Schema) -> None:
+    """Columns of roles that nothing needs in this run must exist all the same."""
+    collected = Collected()
+    columns: dict[str, Any] = suite.columns.model_dump()
+    for role, name in columns.items():
+        with collected.step():
+            if name is not None:
+                require(schema, name, role, ("columns", role))
+    collected.settle()

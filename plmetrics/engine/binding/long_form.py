@@ -1,0 +1,158 @@
+"""Forecasts in long form, a row per quantile: made a row per forecast, with a column per quantile."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import Collected, DataError, PlmetricsError, Problem
+from plmetrics.core.names import is_pattern, number_text
+from plmetrics.engine.binding.row_expressions import predicate
+from plmetrics.table.roles import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.suite.sections.basics import Long
+    from plmetrics.table.source import Source
+
+WHERE = "@where"
+MAX_COLUMNS = 2000
+_PATH = ("data", "long")
+
+
+def widened(source: Source, long: Long | None, where: str | None, *, every: bool) -> Source:
+    """The table with a row per forecast, ordered by what tells forecasts apart.
+
+    A column `VALUE_LEVEL`, or `VALUE_MODEL_LEVEL` where a column names the model, holds the value of each quantile,
+    null where there is none. The other columns are those that all rows of a forecast agree on; the rest are
+    `conflicts` of the source.
+
+    Args:
+        source: the table.
+        long: its form; nothing changes if None.
+        where: a condition on its rows. The column `@where` tells whether it holds.
+        every: whether rows where it does not hold are there, apart from those where it does.
+
+    Raises:
+        DataError: columns are absent or of the wrong type, or a quantile of a forecast stands there twice.
+    """
+    if long is None:
+        return source
+    _check(source, long)
+    raw, by = source.frame, list(long.by)
+    if where is not None:
+        holds = predicate(where, source.schema, ("data", "where")).fill_null(value=False)
+        raw, by = raw.with_columns(holds.alias(WHERE)), [*by, WHERE]
+        raw = raw if every else raw.filter(WHERE)
+    apart = [long.level] if long.model is None else [long.model, long.level]
+    told = {*long.by, *apart, long.value}
+    others = [name for name in source.schema if name not in told and not is_pattern(name)]
+    # Filters would make each a scan of its own: they would be pushed down into it.
+    levels = raw.select(apart).unique().head(2 * MAX_COLUMNS + 2)
+    twins, unordered, differ = pl.collect_all([_twins(raw, by, apart), levels, _differ(raw, by, others)])
+    _refuse_twins(twins)
+    conflicts = [name for name in others if differ[name].item()]
+    found = unordered.drop_nulls().sort(apart)
+    if where is not None and not found.height:
+        raise DataError(Problem(f"no row satisfies where: {where}", ("data", "where")))
+    if found.height > MAX_COLUMNS:
+        msg = f"column '{long.level}' (level) holds more than {MAX_COLUMNS:,} different levels"
+        raise DataError(Problem(msg, (*_PATH, "level")))
+    columns = [pl.col(name).first() for name in others if name not in conflicts]
+    for row in found.iter_rows(named=True):
+        name = "_".join([long.value, *(_text(row[part]) for part in apart)])
+        here = pl.all_horizontal(pl.col(part) == row[part] for part in apart)
+        columns.append(pl.col(long.value).filter(here).first().alias(name))
+    frame = raw.group_by(by).agg(columns).sort(by, nulls_last=True)
+    examples = {name: _example(raw, by, name) for name in conflicts}
+    return replace(
+        source, frame=frame, schema=frame.collect_schema(), rows=None, reader=None, conflicts=examples
+    )
+
+
+@contextmanager
+def conflicts_explained(source: Source) -> Iterator[None]:
+    """Say of columns that are asked for and differ within a forecast that they do, with an example."""
+    try:
+        yield
+    except PlmetricsError as error:
+        names = [
+            next((n for n in source.conflicts if p.message.startswith(f"column '{n}' (")), None)
+            for p in error.problems
+        ]
+        if not any(names):
+            raise
+        told = [
+            problem if name is None else _conflict(problem, name, source.conflicts[name])
+            for name, problem in zip(names, error.problems, strict=True)
+        ]
+        raise DataError(told) from None
+
+
+def _conflict(problem: Problem, name: str, example: pl.LazyFrame) -> Problem:
+    values = example.collect()
+    keys = values.drop(name, WHERE, strict=False).row(0, named=True)
+    place = ", ".join(f"{key}={_text(value)}" for key, value in keys.items())
+    one, other = (_text(value) for value in values[name].head(2))
+    msg = f"column '{name}' differs within a forecast: {one} and {other} where {place}"
+    hint = "name all columns that tell forecasts apart in data.long.by, or correct these rows"
+    return replace(problem, message=msg, hint=hint)
+
+
+def _differ(raw: pl.LazyFrame, by: Sequence[str], names: Sequence[str]) -> pl.LazyFrame:
+    """One row: for each column whether it has several values in a forecast."""
+    hashed = {name: pl.col(name).hash() for name in names}
+    several = raw.group_by(by).agg((value.min() != value.max()).alias(name) for name, value in hashed.items())
+    return several.select(pl.col(name).any() for name in names)
+
+
+def _example(raw: pl.LazyFrame, by: Sequence[str], name: str) -> pl.LazyFrame:
+    """The values of a column in the first forecast that has several."""
+    hashed = pl.col(name).hash()
+    first = raw.group_by(by).agg((hashed.min() != hashed.max()).alias("@differs")).filter("@differs")
+    first = first.select(by).sort(by, nulls_last=True).head(1)
+    rows = raw.select(*by, name).join(first, on=by, nulls_equal=True)
+    return rows.unique().sort(name, nulls_last=True)
+
+
+def _check(source: Source, long: Long) -> None:
+    collected = Collected()
+    for index, name in enumerate(long.by):
+        with collected.step():
+            require(source.schema, name, "what tells forecasts apart", (*_PATH, "by", index))
+    for role in ("level", "value"):
+        with collected.step():
+            name = getattr(long, role)
+            dtype = require(source.schema, name, role, (*_PATH, role))
+            if not dtype.is_numeric():
+                msg = f"column '{name}' ({role}) is of type {dtype}, but must hold numbers"
+                raise DataError(Problem(msg, (*_PATH, role)))
+    with collected.step():
+        if long.model is not None:
+            require(source.schema, long.model, "model", (*_PATH, "model"))
+    collected.settle()
+
+
+def _twins(raw: pl.LazyFrame, by: Sequence[str], apart: Sequence[str]) -> pl.LazyFrame:
+    """The quantiles of forecasts that stand there several times; not only the first, which would be a scan more."""
+    present = pl.all_horizontal(pl.col(name).is_not_null() for name in apart)
+    return raw.group_by(*by, *apart).agg(present.sum().alias("@rows")).filter(pl.col("@rows") > 1)
+
+
+def _refuse_twins(twins: pl.DataFrame) -> None:
+    if twins.height:
+        row = twins.sort(twins.columns[:-1], nulls_last=True).row(0, named=True)
+        rows, _ = row.pop("@rows"), row.pop(WHERE, None)
+        place = ", ".join(f"{name}={_text(value)}" for name, value in row.items())
+        msg = f"a quantile of a forecast stands in {rows:,} rows: {place}"
+        raise DataError(Problem(msg, (*_PATH, "by"), "name all columns that tell forecasts apart"))
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "null"
+    return number_text(value) if isinstance(value, (int, float)) else str(value)

@@ -1,0 +1,166 @@
+"""From the models of a suite to the columns of their predictions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.catalogue.metric import Facts
+from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.table.classes import class_text
+from plmetrics.table.predicted import Predicted, quantile_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from plmetrics.engine.request import Request
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import ModelColumns
+
+
+MAX_CLASSES = 1000
+
+
+def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, Predicted]:
+    """The columns of each model's prediction, its classes in the order of the suite's.
+
+    Raises:
+        ConfigError: models have probabilities for different classes.
+        DataError: no column begins as the probabilities' columns should.
+    """
+    collected = Collected()
+    out: dict[str, Predicted] = {}
+    for name, model in suite.models.items():
+        with collected.step():
+            columns = model.columns() or _with_prefix(name, model, suite, schema)
+            out[name] = Predicted(columns, normalise=model.normalise)
+    collected.settle()
+    _check_parts(suite, out)
+    classes = classes_of(suite, out)
+    for name, predicted in out.items():
+        with collected.step():
+            if predicted.of_kind("proba"):
+                out[name] = _in_order(name, predicted, classes)
+    collected.settle()
+    return out
+
+
+def with_model(request: Request, name: str, predicted: Predicted, columns: ModelColumns) -> Request:
+    """The request with one more model at the end: a prediction, and what a suite would write for it."""
+    suite = request.suite.model_copy(update={"models": {**request.suite.models, name: columns}})
+    roles = replace(request.roles, models={**request.roles.models, name: predicted})
+    return replace(request, suite=suite, roles=roles)
+
+
+def classes_of(suite: Suite, models: Mapping[str, Predicted]) -> tuple[str, ...]:
+    """The classes of the label in order: the suite's, else those of the first probabilities; empty if not known."""
+    if suite.task != "multiclass":
+        return ()
+    found = [tuple(of_class) for model in models.values() if (of_class := model.of_kind("proba"))]
+    return suite.classes or (found[0] if found else ())
+
+
+def with_classes(request: Request) -> Request:
+    """The request with the classes that occur in its data, where neither the suite nor a model names them.
+
+    Raises:
+        DataError: there are fewer than two classes, or more than 1,000.
+    """
+    if request.suite.task != "multiclass" or request.roles.classes:
+        return request
+    named = dict.fromkeys(
+        [
+            request.roles.label,
+            *(name for model in request.roles.models.values() for name in model.columns.values()),
+        ]
+    )
+    plans = [
+        request.raw.select(class_text(pl.col(name)).alias("class")).unique().head(MAX_CLASSES + 1)
+        for name in named
+    ]
+    found = pl.concat(pl.collect_all(plans))["class"].drop_nulls().unique().to_list()
+    path = ("columns", "label")
+    if len(found) > MAX_CLASSES:
+        msg = f"column '{request.roles.label}' (label) has more than {MAX_CLASSES:,} classes"
+        raise DataError(Problem(msg, path, "name those that count with classes:"))
+    if len(found) < 2:
+        msg = f"column '{request.roles.label}' (label) holds {len(found)} classes, and a comparison needs two"
+        raise DataError(Problem(msg, path, "name all that there can be with classes: [a, b]"))
+    classes = tuple(sorted(found, key=_natural))
+    suite = request.suite.settled(Facts(classes))
+    return replace(request, suite=suite, roles=replace(request.roles, classes=classes))
+
+
+def _natural(name: str) -> tuple[bool, int, str]:
+    """Whole numbers by size, before texts."""
+    number = name.removeprefix("-").isdecimal()
+    return (not number, int(name) if number else 0, name)
+
+
+def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema) -> dict[str, str]:
+    if isinstance(model.quantiles, str):
+        return _quantiles_with_prefix(name, model.quantiles.removesuffix("*"), schema)
+    assert isinstance(model.proba, str)
+    prefix = model.proba.removesuffix("*")
+    if suite.classes is not None:
+        return {f"proba|{name}": f"{prefix}{name}" for name in suite.classes}
+    columns = [column for column in schema if column.startswith(prefix) and column != prefix]
+    if len(columns) < 2:
+        msg = f"no two columns begin with '{prefix}' (probabilities of model '{name}')"
+        path = ("models", name, "proba")
+        raise DataError(Problem(msg, path, did_you_mean(prefix, schema)))
+    return {f"proba|{column.removeprefix(prefix)}": column for column in columns}
+
+
+def _check_parts(suite: Suite, models: Mapping[str, Predicted]) -> None:
+    """Metrics need of every model what they read: known only now where columns are named by a prefix."""
+    problems = [
+        Problem(f"{metric.text} needs {lacking}, which model '{name}' does not have", ("metrics", index))
+        for index, metric in enumerate(suite.metrics)
+        for name, model in models.items()
+        if (lacking := metric.lacks(model.parts)) is not None
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _quantiles_with_prefix(name: str, prefix: str, schema: pl.Schema) -> dict[str, str]:
+    found = {}
+    for column in schema:
+        level = _level(column.removeprefix(prefix)) if column.startswith(prefix) else None
+        if level is not None:
+            found[level] = column
+    if not found:
+        msg = f"no column is '{prefix}' and a level between 0 and 1 (quantiles of model '{name}')"
+        raise DataError(Problem(msg, ("models", name, "quantiles"), did_you_mean(prefix, schema)))
+    return {quantile_part(level): found[level] for level in sorted(found)}
+
+
+def _level(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 < number < 1 else None
+
+
+def _in_order(name: str, predicted: Predicted, classes: Iterable[str]) -> Predicted:
+    own = predicted.of_kind("proba")
+    path = ("models", name, "proba")
+    problems = [
+        Problem(f"model '{name}' has no probability of class '{missing}'", path, did_you_mean(missing, own))
+        for missing in classes
+        if missing not in own
+    ]
+    problems += [
+        Problem(f"model '{name}': '{other}' is not one of the classes", path, did_you_mean(other, classes))
+        for other in own
+        if other not in set(classes)
+    ]
+    if problems:
+        raise ConfigError(problems)
+    columns = {own[one]: predicted.columns[own[one]] for one in classes}
+    return Predicted(columns, normalise=predicted.normalise)

@@ -1,0 +1,89 @@
+"""Whether the slices that metrics and comparisons hold others against are there, before anything is counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.means import is_mean
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.slice_texts import only_value, slice_place
+from plmetrics.suite.sections.basics import ALL, PAIRS, REST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import Slices, SliceSet
+
+
+def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
+    """See that each reference is a slice of its metric's set, and each slice that others are compared with.
+
+    Raises:
+        ConfigError: some are not, or there are too many pairs of slices.
+    """
+    problems = _compared(suite, slices)
+    for index, metric in enumerate(suite.metrics):
+        if not isinstance(metric, AcrossSlices):
+            continue
+        names = [name for part in slices if part.slice_set.name == metric.slice_set for name in part.texts()]
+        if metric.reference_among(names) == -1:
+            asked = str(getattr(metric, "against", None))
+            values = [only_value(name) for name in names]
+            msg = f"{metric.text}: '{asked}' is not a slice of '{metric.slice_set}'"
+            problems.append(Problem(msg, ("metrics", index), did_you_mean(asked, values)))
+    if problems:
+        raise ConfigError(problems)
+
+
+def check_decomposed(suite: Suite, sets: Sequence[SliceSet]) -> None:
+    """See that changes are taken apart of means alone, and over slices that do not overlap.
+
+    Raises:
+        ConfigError: a metric that is named is no mean, or none of the suite's is; or slices are tags.
+    """
+    problems = []
+    metrics = {metric.text: metric for metric in suite.metrics}
+    tagged = {part.name for part in sets if part.is_tagged}
+    for name, texts in ({} if suite.compare is None else suite.compare.decompose).items():
+        path = ("compare", "decompose", name)
+        means = {
+            text for text, metric in metrics.items() if any(is_mean(own) for _, own in metric.per_class())
+        }
+        listed = ", ".join(f"'{text}'" for text in metrics)
+        hint = (
+            f"means among the metrics: {', '.join(sorted(means))}"
+            if means
+            else "add one, such as log_loss or mae"
+        )
+        if name in tagged:
+            msg = f"the slices of '{name}' are tags, which overlap: shares of them are no parts of a whole"
+            problems.append(Problem(msg, path))
+        elif not texts and not means:
+            problems.append(Problem(f"none of {listed} is a mean, and only means are decomposed", path, hint))
+        problems += [
+            Problem(f"'{text}' is not a mean over rows, and only means are decomposed", path, hint)
+            for text in texts
+            if text in metrics and text not in means
+        ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _compared(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:
+    """What the suite compares slices with that is not there, and sets with more pairs of slices than are listed."""
+    problems = []
+    for name, asked in ({} if suite.compare is None else suite.compare.slices).items():
+        names = [text for part in slices if part.slice_set.name == name for text in part.texts()]
+        path = ("compare", "slices", name)
+        for text in asked:
+            if text not in {REST, ALL, PAIRS} and slice_place(text, names) is None:
+                hint = did_you_mean(text, [*names, REST, ALL, PAIRS]) or f"slices: {', '.join(names[:5])}"
+                problems.append(Problem(f"'{text}' is not a slice of '{name}'", path, hint))
+        pairs = len(names) * (len(names) - 1) // 2
+        if PAIRS in asked and pairs > suite.max_slices:
+            msg = f"'{name}' has {pairs:,} pairs of slices, more than max_slices = {suite.max_slices:,}"
+            problems.append(Problem(msg, path, "compare them with rest, with all, or with one of them"))
+    return problems

@@ -1,0 +1,93 @@
+"""From the slice sets of a suite to keys: what each groups by, as expressions on the raw columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.binding.row_expressions import predicate
+from plmetrics.table.roles import require
+from plmetrics.table.slice_keys import SliceKey, bin_index, tag_text
+
+if TYPE_CHECKING:
+    from plmetrics.suite.sections.basics import SliceSet as SliceSpec
+
+
+def identity(key: SliceKey) -> str:
+    """What tells two keys apart."""
+    return f"{key.kind}|{key.label}|{key.edges!r}|{key.number}|{key.expression.meta.serialize()!r}"
+
+
+def slice_keys(name: str, spec: SliceSpec, schema: pl.Schema) -> list[list[SliceKey]]:
+    """The keys of a slice set; predicates that may overlap are a set each, all of one name."""
+    if spec.where is None:
+        return [[_column_key(name, column, spec, schema) for column in spec.columns]]
+    if isinstance(spec.where, str):
+        return [[_predicate_key(name, spec.where, name, schema, ("slices", name, "where"))]]
+    return [
+        [_predicate_key(label, text, f"{name}|{label}", schema, ("slices", name, "where", label))]
+        for label, text in spec.where.items()
+    ]
+
+
+def _predicate_key(
+    label: str, text: str, column: str, schema: pl.Schema, path: tuple[str | int, ...]
+) -> SliceKey:
+    holds = predicate(text, schema, path).fill_null(value=False)
+    return SliceKey(f"@where|{column}", label, holds, "predicate")
+
+
+def _column_key(name: str, column: str, spec: SliceSpec, schema: pl.Schema) -> SliceKey:
+    path = ("slices", name)
+    dtype = require(schema, column, f"slice set '{name}'", path)
+    value = pl.col(column)
+    if spec.bins is not None:
+        return _binned_key(name, column, value, dtype, tuple(spec.bins))
+    if spec.quantiles is not None:
+        if not dtype.is_numeric() or dtype.is_decimal():
+            msg = f"slice set '{name}': column '{column}' is of type {dtype}, and quantiles need numbers"
+            raise DataError(Problem(msg, path))
+        label = f"@quantiles|{column}|{spec.quantiles}"
+        return SliceKey(label, column, value, "quantiles", number=spec.quantiles)
+    if isinstance(dtype, pl.List) and len(spec.columns) == 1 and spec.top is None:
+        return _tags_key(name, column, dtype)
+    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+        msg = f"slice set '{name}': column '{column}' is of type {dtype}, which has no slices"
+        hint = (
+            "a list of tags stands alone, without other columns or top"
+            if isinstance(dtype, pl.List)
+            else None
+        )
+        raise DataError(Problem(msg, path, hint))
+    if dtype.is_float():
+        value = pl.when(value == 0).then(0.0).otherwise(value)
+    if isinstance(dtype, (pl.Categorical, pl.Enum)):
+        value = value.cast(pl.String)
+    if spec.top is not None:
+        own = f"@top|{column}|{spec.top}|{name}" if spec.exclude else f"@top|{column}|{spec.top}"
+        return SliceKey(own, column, value, "top", number=spec.top)
+    return SliceKey(f"@slice|{column}", column, value, "column")
+
+
+def _tags_key(name: str, column: str, dtype: pl.List) -> SliceKey:
+    inner = dtype.inner
+    if (
+        not isinstance(inner, (pl.String, pl.Categorical, pl.Enum))
+        and not pl.Series([], dtype=inner).dtype.is_integer()
+    ):
+        msg = f"slice set '{name}': column '{column}' is of type {dtype}, and tags must be texts or whole numbers"
+        raise DataError(Problem(msg, ("slices", name)))
+    return SliceKey(f"@tags|{column}", column, tag_text(pl.col(column)), "tags")
+
+
+def _binned_key(
+    name: str, column: str, value: pl.Expr, dtype: pl.DataType, edges: tuple[Any, ...]
+) -> SliceKey:
+    try:
+        index = bin_index(value, dtype, edges)
+    except ValueError as error:
+        msg = f"slice set '{name}': column '{column}' is of type {dtype}, but its bins are {error}"
+        raise DataError(Problem(msg, ("slices", name))) from None
+    return SliceKey(f"@bins|{column}|{edges}", column, index, "bins", edges)

@@ -1,0 +1,284 @@
+"""What a run would do: files, columns, slices, cubes, passes and memory, found without aggregating anything."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.aggregate.aggregation import needs_rows
+from plmetrics.engine.explain.cautions import advice
+from plmetrics.engine.explain.memory import Sizes, foreseen, row_width
+from plmetrics.engine.explain.passes import passes
+from plmetrics.engine.explain.states import StateSize, state_size
+from plmetrics.engine.memory.budget import memory_budget
+from plmetrics.engine.prepare.preparation import prepare
+from plmetrics.engine.step import Step
+from plmetrics.engine.streaming import fallbacks
+from plmetrics.features.registry import features_of
+from plmetrics.suite.sections.basics import BY_FOLD
+from plmetrics.table.units import OWN_BLOCK_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.table.slices import Cube
+
+__all__ = ["CubeSize", "Explanation", "Input", "SetSize", "StateSize", "Step", "explain", "fallbacks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What would be read. `pruned` is how many files `where` rules out by their folders, None if that is not known."""
+
+    kind: str
+    files: int
+    bytes: int
+    rows: int | None
+    pruned: int | None
+    columns: tuple[str, ...]
+    columns_there: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetSize:
+    """A slice set: what it groups by, and how many slices it has, None where that stands in the data."""
+
+    name: str
+    by: tuple[str, ...]
+    slices: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CubeSize:
+    """A group of slice sets that one grouping serves. `entries` is about how many rows its state will have."""
+
+    sets: tuple[str, ...]
+    keys: tuple[str, ...]
+    cells: int
+    blocks: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a run would do. Without a look at the data, what stands in it is None or empty.
+
+    `memory` is about how many bytes the large things take, and `peak` of the stage that takes most, beside what
+    Python and Polars take at the start. `state` is what `plmetrics state` would write.
+    """
+
+    name: str
+    task: str
+    source: Input
+    models: int
+    metrics: int
+    sets: tuple[SetSize, ...]
+    rows: int | None
+    units: int | None
+    blocks: int | None
+    replicates: int | None
+    estimates: int | None
+    comparisons: int | None
+    exact: bool | None
+    cubes: tuple[CubeSize, ...]
+    passes: tuple[Step, ...]
+    memory: Mapping[str, int]
+    peak: int | None
+    budget: int
+    advice: tuple[str, ...]
+    intervals: tuple[str, ...] = ()
+    state: StateSize | None = None
+
+    @property
+    def streams(self) -> bool:
+        """Whether no plan falls back to the in-memory engine."""
+        return not any(part.fallbacks for part in self.passes)
+
+
+def explain(request: Request, *, data: bool = True) -> Explanation:
+    """What a run of a bound suite would do; `data` says whether to look at the data, as `prepare` does.
+
+    Raises:
+        DataError: there are no rows.
+        ConfigError: there are too many slices, or the rows do not fit into memory and must.
+    """
+    prepared = prepare(request) if data else None
+    sets = _sets(request, prepared)
+    slices = None if prepared is None else sum(part.slices or 0 for part in sets)
+    values = None if prepared is None else sum(map(_values(request), sets))
+    blocks = None if prepared is None else _blocks(prepared)
+    uncertainty = request.suite.uncertainty
+    cubes = () if prepared is None else tuple(_cubes(prepared, blocks or 1))
+    models = len(request.models) + len(request.suite.added)
+    source = _input(request)
+    memory = None
+    if prepared is not None:
+        rows = prepared.request.pairs_read or prepared.rows.read
+        width = row_width(request.schema, source.columns)
+        memory = foreseen(prepared, Sizes(rows, width, [cube.entries for cube in cubes], blocks or 1))
+    return Explanation(
+        name=request.suite.name,
+        task=request.suite.task,
+        source=source,
+        models=models,
+        metrics=len(request.suite.metrics),
+        sets=sets,
+        rows=None if prepared is None else prepared.request.pairs_read or prepared.rows.read,
+        units=None if prepared is None else _units(prepared),
+        blocks=blocks,
+        replicates=None if uncertainty is None or not uncertainty.may_resample else uncertainty.replicates,
+        intervals=() if uncertainty is None else uncertainty.names,
+        estimates=None if values is None else values * models,
+        comparisons=None if values is None else values * _compared(request),
+        exact=prepared.exact if prepared is not None and needs_rows(prepared) else None,
+        cubes=cubes,
+        passes=tuple(passes(request, prepared)),
+        memory={} if memory is None else dict(memory.parts),
+        peak=None if memory is None else memory.peak,
+        budget=memory_budget(request),
+        advice=tuple(advice(request, prepared, slices or 0, values or 0, blocks)),
+        state=state_size(request, prepared, [cube.entries for cube in cubes], blocks or 1),
+    )
+
+
+def _input(request: Request) -> Input:
+    source = request.source
+    return Input(
+        kind=source.kind,
+        files=len(source.files),
+        bytes=sum(file.size for file in source.files),
+        rows=source.rows,
+        pruned=_pruned(request),
+        columns=_columns(request),
+        columns_there=len(source.schema),
+    )
+
+
+def _columns(request: Request) -> tuple[str, ...]:
+    """The raw columns that the run reads, in the order of the table."""
+    suite, roles = request.suite, request.roles
+    named = {
+        roles.label,
+        *(name for model in roles.models.values() for name in model.columns.values()),
+        *roles.columns,
+    }
+    named |= {name for key in roles.keys for name in key.expression.meta.root_names()}
+    named |= {name for name in (roles.weight, roles.treatment) if name is not None}
+    named |= {name for feature in features_of(suite) for name in feature.columns(suite)}
+    if suite.uncertainty is not None and suite.columns.unit is not None:
+        named.add(suite.columns.unit)
+    if request.where is not None:
+        named |= set(request.where.meta.root_names())
+    for spec in suite.calibrate:
+        named |= (
+            {str(suite.columns.fold)} if spec.fit_on == BY_FOLD else set(compile_row(spec.fit_on).columns)
+        )
+    return tuple(name for name in request.schema if name in named)
+
+
+def _pruned(request: Request) -> int | None:
+    """How many files the scan skips since `where` speaks of nothing but the columns in their folders."""
+    condition, reader = request.suite.data.where, request.source.reader
+    if condition is None or reader is None:
+        return 0 if request.source.files else None
+    partitions = reader.partitions
+    row = compile_row(condition)
+    if not row.columns or not set(row.columns) <= set(partitions.schema):
+        return None
+    return partitions.values.height - partitions.values.filter(row.expr).height
+
+
+def _sets(request: Request, prepared: Prepared | None) -> tuple[SetSize, ...]:
+    """Sets of one name, the slices of which may overlap, are one."""
+    by: dict[str, dict[str, None]] = {}
+    sizes: dict[str, int | None] = {}
+    for part in request.sets:
+        by.setdefault(part.name, {}).update(dict.fromkeys(key.label for key in part.keys))
+        sizes[part.name] = None if part.keys else 1
+    if prepared is not None:
+        sizes = dict.fromkeys(sizes, 0)
+        for each in prepared.slices:
+            sizes[each.slice_set.name] = (sizes[each.slice_set.name] or 0) + len(each)
+    return tuple(SetSize(name, tuple(labels), sizes[name]) for name, labels in by.items())
+
+
+def _values(request: Request) -> Callable[[SetSize], int]:
+    """How many values a model gets in a slice set."""
+
+    def of(part: SetSize) -> int:
+        return (part.slices or 0) * len(request.suite.listed(part.name)) + len(request.suite.over(part.name))
+
+    return of
+
+
+def _compared(request: Request) -> int:
+    """How many comparisons of models a value has; what gates compare besides is in no table."""
+    compare = request.suite.compare
+    if compare is None:
+        return 0
+    return len(compare.pairs_of((*request.models, *request.suite.added))) * len(compare.scales)
+
+
+def _units(prepared: Prepared) -> int | None:
+    """How many units are resampled; None without intervals."""
+    blocks, rows = prepared.blocks, prepared.rows
+    if blocks is None:
+        return None
+    return rows.read - rows.zero_weight if blocks.units is None else int(blocks.units.sum())
+
+
+def _blocks(prepared: Prepared) -> int | None:
+    if prepared.blocks is None:
+        return None
+    if prepared.blocks.keys is not None:
+        return len(prepared.blocks.keys)
+    return prepared.blocks.modulus or min(_units(prepared) or 0, OWN_BLOCK_LIMIT)
+
+
+def _cubes(prepared: Prepared, blocks: int) -> list[CubeSize]:
+    return [
+        CubeSize(
+            sets=tuple(dict.fromkeys(part.slice_set.name for part in cube.sets)),
+            keys=tuple(code.key.label for code in cube.codes),
+            cells=cube.cells,
+            blocks=blocks,
+            entries=_entries(prepared, cube, blocks),
+        )
+        for cube in prepared.cubes
+    ]
+
+
+def _entries(prepared: Prepared, cube: Cube, blocks: int) -> int:
+    """How many rows the sums of a cube will have: one a row where each row is a block of its own."""
+    rows = prepared.rows.read
+    if prepared.blocks is not None and prepared.request.unit_rows and prepared.blocks.modulus is None:
+        return rows
+    return _expected(rows, _occurring(cube) * blocks)
+
+
+def _occurring(cube: Cube) -> int:
+    """How many cells may have rows: the crossings that were found, times those of the keys that none of them has."""
+    number, covered = 1, set[str]()
+    for part in cube.sets:
+        columns = set(part.slice_set.columns)
+        if part.slice_set.is_predicate or part.slice_set.is_tagged or columns & covered:
+            continue
+        covered |= columns
+        number *= max(1, part.occurring.height)
+    for code in cube.codes:
+        if code.key.column not in covered:
+            number *= max(1, len(code.values))
+    return min(number, cube.cells)
+
+
+def _expected(rows: int, places: int) -> int:
+    """How many of so many places have rows, if these fall into any of them.
+
+    >>> _expected(10, 1_000_000), _expected(1_000_000, 10)
+    (10, 10)
+    """
+    return math.ceil(-places * math.expm1(-rows / places))

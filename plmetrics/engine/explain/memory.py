@@ -1,0 +1,185 @@
+"""How much memory a run will take, from its sizes alone: an estimate that is meant to hold within a factor of two.
+
+Of each stage: what is read at a time, what is held while it works, and what is kept for those behind it. The largest
+stage is the peak. Python, Polars and what else is loaded at the start come on top.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.core.threads import processors
+from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
+from plmetrics.engine.aggregate.paired_rows import reads_paired_rows
+from plmetrics.engine.explain.passes import sums_made
+from plmetrics.engine.memory.budget import counting_room, sort_bytes
+from plmetrics.engine.order.encoding import BATCH_ROWS
+from plmetrics.engine.prepare.slices import most_rows
+from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
+from plmetrics.states.scores.coarse import coarse_number
+from plmetrics.states.scores.grid import FINE_BINS
+from plmetrics.states.scores.limits import DENSE_LIMIT, EXACT_REPLICATES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from plmetrics.engine.prepared import Prepared
+
+_NUMBER, _TEXT = 8, 16
+_FLOOR = 16_000_000
+"""What a scan takes however little it reads."""
+
+_ROWS_IN_FLIGHT = 2_000_000
+"""Rows that a processor decodes ahead, at most."""
+
+_COPIES_OF_SUMS = 3
+"""Sums as they were grouped, as columns of floats, and rolled up to slices."""
+
+_COPIES_OF_ROWS = 3
+"""Rows that are sorted: as they came, in order, and what is made of them."""
+
+_FREED = 1.5
+"""What points take with the memory that earlier sorts have given back, and the process has not."""
+
+_CHANNELS = 2
+_KEPT = 3
+"""Bytes a row and model that is kept as small numbers, its cell and block among them."""
+
+_QUERY_ROW = 80
+"""Bytes a row of a ranking while it is put in order, beside its columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What memory depends on: rows, the columns that are read and how wide, entries of each cube's sums, and blocks."""
+
+    rows: int
+    width: int
+    entries: Sequence[int]
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """Bytes by what takes them, and of the stage that takes most."""
+
+    parts: Mapping[str, int]
+    peak: int
+
+
+def row_width(schema: pl.Schema, columns: Sequence[str]) -> int:
+    """Bytes of a row of some columns in memory, where texts are short.
+
+    >>> import polars as pl
+    >>> row_width(pl.Schema({"y": pl.Int8(), "p": pl.Float64(), "region": pl.String()}), ["y", "p", "region"])
+    32
+    """
+    return sum(_NUMBER if schema[name].is_numeric() else _TEXT for name in columns)
+
+
+def foreseen(prepared: Prepared, sizes: Sizes) -> Foreseen:
+    """The memory of a run whose first stage was done."""
+    reading = _reading(prepared, sizes)
+    before = _before(prepared, sizes)
+    sums = _sums(prepared, sizes)
+    ordered = _ordered(prepared, sizes)
+    drawn = _replicates(prepared, sizes)
+    parts = {"reading": reading, **before, "sums": sums, **ordered, "replicates": drawn}
+    stages = [
+        reading + max(before.values(), default=0),
+        reading + sums * (1 + processors()) // _COPIES_OF_SUMS,
+        reading + sums + sum(ordered.values()),
+        reading + sums + drawn,
+    ]
+    return Foreseen({name: held for name, held in parts.items() if held}, max(stages))
+
+
+def _reading(prepared: Prepared, sizes: Sizes) -> int:
+    """Rows in flight; where each is a unit, with its number and the hash of that."""
+    numbered = prepared.blocks is not None and prepared.request.unit_rows
+    width = sizes.width + 2 * _NUMBER * int(numbered)
+    return _FLOOR + min(sizes.rows, _ROWS_IN_FLIGHT * processors()) * width
+
+
+def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
+    """Rows that are sorted to find constants, and what becomes queries."""
+    request, rows = prepared.request, sizes.rows
+    weight = _NUMBER if request.roles.weight is not None else 0
+    held: dict[str, int] = {}
+    if request.pairs_read is not None:
+        held["rows of queries"] = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
+    if any(key.kind == "bins" and key.number for key in request.roles.keys):
+        held["rows that slices are cut by"] = (
+            _COPIES_OF_ROWS * min(rows, most_rows(request)) * (_NUMBER + weight)
+        )
+    if any(metric.chosen_threshold is not None for metric in request.leaves):
+        held["rows that thresholds are chosen on"] = rows * _NUMBER * NUMBERS_IN_HAND
+    if prepared.rows.fitted:
+        width = _NUMBER * (2 + len(request.models))
+        held["rows that calibrators are fitted on"] = _COPIES_OF_ROWS * prepared.rows.fitted * width
+    return held
+
+
+def _sums(prepared: Prepared, sizes: Sizes) -> int:
+    columns = [sum(sums_made(plan, prepared) for plan in group) for group in sum_plans(prepared)]
+    numbers = sum(n * k for n, k in zip(sizes.entries, columns, strict=True))
+    return _COPIES_OF_SUMS * numbers * _NUMBER
+
+
+def _replicates(prepared: Prepared, sizes: Sizes) -> int:
+    """The weights of the blocks, and the estimates of the largest slice set in all replicates."""
+    uncertainty = prepared.request.suite.uncertainty
+    if uncertainty is None or not uncertainty.may_resample:
+        return 0
+    request = prepared.request
+    slices = max(len(part) for part in prepared.slices)
+    values = slices * len(request.leaves) * len(request.models)
+    return uncertainty.replicates * _NUMBER * (sizes.blocks + 2 * values)
+
+
+def _ordered(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
+    """What the order of rows takes: sorted rows, or counts on a grid."""
+    held: dict[str, int] = {}
+    if reads_paired_rows(prepared):
+        held["rows that tests rank"] = (
+            _COPIES_OF_ROWS * sizes.rows * _NUMBER * (1 + len(prepared.request.models))
+        )
+    if not needs_rows(prepared):
+        return held
+    request, order = prepared.request, prepared.order
+    uncertainty = request.suite.uncertainty
+    by_block = uncertainty is not None and sizes.rows * uncertainty.replicates > EXACT_REPLICATES
+    if prepared.exact and order.way == "rows":
+        held["sorted rows"] = sort_bytes(request, sizes.rows, len(prepared.cubes))
+        if by_block:
+            held["scores by block"] = min(_coarse(prepared, sizes) * 2, DENSE_LIMIT * _NUMBER * 2)
+        return held
+    if prepared.exact:
+        held["points of scores"] = int(_FREED * order.bytes)
+    if uncertainty is not None or not prepared.exact:
+        room = counting_room(request, beside_points=prepared.exact)
+        held["scores on a grid"] = min(_fine(prepared), room)
+        kept = sizes.rows * _KEPT * (1 + len(request.models))
+        width = _NUMBER * (2 * len(request.models) + 2)
+        held["a batch of rows"] = min(min(sizes.rows, BATCH_ROWS) * width, room)
+        if by_block or uncertainty is not None:
+            held["rows as small numbers"] = kept if kept <= room // 2 else 0
+            held["scores by block"] = min(_coarse(prepared, sizes), room)
+    return held
+
+
+def _fine(prepared: Prepared) -> int:
+    """Fine bins of every model by cell, or by slice where cells are many more."""
+    members = min(sum(cube.cells for cube in prepared.cubes), sum(len(part) for part in prepared.slices) * 4)
+    return len(prepared.request.models) * members * FINE_BINS * _CHANNELS * _NUMBER
+
+
+def _coarse(prepared: Prepared, sizes: Sizes) -> int:
+    """Coarse bins of a model by slice and block, in single precision."""
+    return sum(
+        len(part) * sizes.blocks * coarse_number(len(part)) * _CHANNELS * _NUMBER // 2
+        for part in prepared.slices
+    )

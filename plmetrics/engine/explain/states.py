@@ -1,0 +1,172 @@
+"""What `state` would keep of a suite, and about how large that would be, within a factor of two or so.
+
+Sizes are those of parquet, compressed: of a sum of floats nearly all bytes stay, of counts as many bits as they need,
+and of a count of scores the gap to the one before it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
+from plmetrics.engine.order.on_grid import wanted_bins
+from plmetrics.engine.stored.capture import resamples_totals
+from plmetrics.engine.stored.support import not_carried
+from plmetrics.states.scores.coarse import coarse_number
+from plmetrics.states.scores.grid import FINE_BINS
+from plmetrics.states.scores.sorted import Binning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.core.errors import Problem
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.states.scores.grid import Bins
+
+_NUMBER = 8
+_KEY, _CUT = 2.0, 2.2
+_GAP, _COUNT, _FULL_COUNT, _FRACTION = 0.9, 0.2, 0.3, 7.0
+"""Bytes of a gap, of a count, of one among those that are written in full, zeros with them, and of a sum of weights."""
+
+_FULL = 4
+"""Counts of which at least one slot in so many has one are written in full."""
+
+_HEAD, _SOURCE, _COLUMN, _PART = 2000, 120, 400, 160
+"""Bytes of what a state says of itself, and of each column of the source, column of its table, and part of that."""
+
+_OF_SCORES = 8
+"""Columns that only scores fill."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateSize:
+    """What `state` would write: how many of the metrics, about how many rows of parquet and bytes.
+
+    `needs_rows` are what a state does not hold, as place and reason: `state` refuses the suite until they are left out.
+    Without a look at the data sizes are None. What drift counts is not in them; `drift` says whether it does.
+    """
+
+    kept: int
+    needs_rows: tuple[tuple[str, str], ...]
+    rows: int | None
+    bytes: int | None
+    drift: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """About what the counts of one slice set take, of one model and on one kind of bins."""
+
+    rows: int
+    bytes: float
+
+
+def state_size(request: Request, prepared: Prepared | None, entries: Sequence[int], blocks: int) -> StateSize:
+    """What `state` would write for a bound suite.
+
+    Args:
+        request: the suite and its table.
+        prepared: the first stage of a run; None without a look at the data.
+        entries: about how many rows the sums of each cube have.
+        blocks: how many blocks there are.
+    """
+    problems = not_carried(request.suite, request.source)
+    refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}
+    kept = len(request.suite.metrics) - len(refused)
+    named = {_place(request, problem): problem.message for problem in reversed(problems)}
+    told = tuple(reversed(named.items()))
+    if prepared is None:
+        return StateSize(kept, told, None, None)
+    schemas = _schemas(prepared)
+    rows, held = _sums(prepared, schemas, entries)
+    parts = 3 * len(prepared.cubes)
+    for counted in _scores(prepared, blocks):
+        rows, held, parts = rows + counted.rows, held + counted.bytes, parts + 1
+    held += _units(prepared) * _NUMBER
+    columns = {name for schema in schemas for name in schema}
+    number = len(columns) + 2 + _OF_SCORES * needs_rows(prepared)
+    held += _HEAD + _SOURCE * len(request.schema) + _COLUMN * number + _PART * parts
+    return StateSize(kept, told, rows, int(held), "drift" in request.suite.sections)
+
+
+def _place(request: Request, problem: Problem) -> str:
+    """What of a suite a problem is about: a metric by its text."""
+    match problem.path:
+        case ("metrics", int(index)):
+            return request.suite.metrics[index].text
+        case path:
+            return ".".join(str(key) for key in path)
+
+
+def _schemas(prepared: Prepared) -> list[pl.Schema]:
+    """The columns of each cube's sums."""
+    plans = sum_plans(prepared)
+    return [
+        pl.Schema({name: kind for plan in group for name, kind in plan.collect_schema().items()})
+        for group in plans
+    ]
+
+
+def _sums(prepared: Prepared, schemas: Sequence[pl.Schema], entries: Sequence[int]) -> tuple[int, float]:
+    """Rows and bytes of the sums, and of the cells they are of."""
+    rows, held = 0, 0.0
+    for cube, schema, number in zip(prepared.cubes, schemas, entries, strict=True):
+        floats = sum(kind.is_float() for kind in schema.values())
+        each = math.log2(1 + prepared.rows.read / max(number, 1)) / 8
+        held += number * (floats * _NUMBER + (len(schema) - floats) * min(each, _NUMBER) + _KEY)
+        rows += number + min(cube.cells, number)
+    slices = sum(map(len, prepared.slices))
+    return rows + slices, held
+
+
+def _units(prepared: Prepared) -> int:
+    """How many hashes of units, or of queries, are listed."""
+    found = prepared.blocks
+    if found is None or found.units is None or prepared.request.unit_rows:
+        return 0
+    listed = found.modulus is None or resamples_totals(prepared.request.suite)
+    return int(found.units.sum()) if listed else 0
+
+
+def _scores(prepared: Prepared, blocks: int) -> Iterator[_Counted]:
+    """What is counted of the scores of each model, and the grids."""
+    if not needs_rows(prepared):
+        return
+    fine = min(FINE_BINS, prepared.rows.read)
+    kinds = [bins for bins in wanted_bins(prepared) if not _by_quantile(bins)]
+    for _ in prepared.request.models:
+        yield _Counted(2, fine * _NUMBER)
+        for slices in prepared.slices:
+            size = len(slices)
+            if "coarse" in kinds:
+                yield _Counted(size, size * coarse_number(size) * _CUT)
+            for bins in kinds:
+                yield _counts(
+                    prepared, size, _places(bins, fine, size), 1 if bins == "fine" else blocks, bins
+                )
+
+
+def _by_quantile(bins: Bins) -> bool:
+    return isinstance(bins, Binning) and bins.strategy == "quantile"
+
+
+def _places(bins: Bins, fine: int, slices: int) -> int:
+    if isinstance(bins, Binning):
+        return bins.bins * bins.channels
+    return 2 * (fine if bins == "fine" else coarse_number(slices))
+
+
+def _counts(prepared: Prepared, slices: int, places: int, blocks: int, bins: Bins) -> _Counted:
+    """The counts of a set: each row of a slice falls into any of the places."""
+    width = places * blocks
+    rows = prepared.rows.read / max(slices, 1)
+    held = -width * math.expm1(-rows / width)
+    full = held * _FULL >= width
+    fractions = isinstance(bins, Binning) or prepared.request.roles.weight is not None
+    each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
+    return _Counted(slices, slices * (width * each if full else held * (_GAP + each)))

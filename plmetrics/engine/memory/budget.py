@@ -1,0 +1,332 @@
+"""The memory budget, and what it decides: whether ordered metrics sort the rows or count them on a grid.
+
+Rows are sorted in one of two ways. *Rows* holds them all, of every model. *Points* reads the scores of some models, or
+a range of the scores of one, sorts these, and keeps small counts, or sums of weights: it serves what needs no more than
+these, and reads the files as often as memory asks for.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from plmetrics.catalogue.metric import leaves
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.states.scores.limits import EXACT_REPLICATES
+from plmetrics.suite.sections.basics import REST
+from plmetrics.suite.tasks import ROW_CURVES
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.request import Request
+    from plmetrics.suite.model import Suite
+
+POINT_ROWS = 1_000_000
+"""Fewer rows are simply held: reading them again costs more than it brings."""
+
+LIBRARIES = 250_000_000
+"""Bytes that Python, what it loads and the batches of a scan take, however little is asked of a run."""
+
+_SHARE = 0.6
+_COUNTED, _POINTS_SHARE = 3, 2
+_LEAST_SHARE = 2
+_SCORE, _LABEL, _WEIGHT, _BLOCK, _CELL = 8, 1, 8, 8, 4
+_COPIES = 3.0
+"""A sort and a regrouping hold a model's columns a few times over."""
+
+_JOINED, _DISTINCT = 1, 10
+"""Bytes a row that points keep in each slice set: joined between positives (about), or each score with its counts."""
+
+_JOINED_WEIGHTS, _DISTINCT_WEIGHTS = 7, 17
+"""The same where they are weights: about three points for four rows, if classes are of equal size."""
+
+_IN_ORDER = 4
+"""Bytes a row of a set whose slices are compared with their rests, and of a rest, beside weight and score."""
+
+_NUMBER, _SORTED = 2, 3
+"""Bytes of a cell's number; and how often a model's scores are there while they are sorted: by cell, and two slices."""
+
+_MOST_RANGES = 64
+_STEP, _STEPS_IN_GB = 100_000_000, 10
+_MEGA, _GIGA = 10**6, 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPlan:
+    """How the rows of ordered metrics are brought in order, and what that costs.
+
+    Attributes:
+        way: `rows`, `points` (see the module) or `grid`, which counts instead of sorting.
+        models: of how many models a pass holds scores at a time.
+        ranges: in how many ranges of its scores a model is read.
+        passes: how often the files are read for it, beyond the passes of a grid.
+        bytes: about how much memory it takes; of a grid, what it may take.
+    """
+
+    way: Literal["rows", "points", "grid"]
+    models: int
+    ranges: int
+    passes: int
+    bytes: int
+
+
+def memory_budget(request: Request) -> int:
+    """Bytes the run may use: what the suite says, else a share of the machine's memory."""
+    return budget_of(request.suite)
+
+
+def budget_of(suite: Suite) -> int:
+    """Bytes that a run of a suite may use, libraries among them."""
+    return machine_budget() if suite.memory is None else suite.memory
+
+
+def machine_budget() -> int:
+    """Bytes that a run may use where nobody says: a share of the machine's memory."""
+    return int(_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def merging_room(suite: Suite) -> int:
+    """Bytes of the budget for the sums and counts of merged states: what is read and written takes about as much."""
+    budget = budget_of(suite)
+    return max(budget - LIBRARIES, budget // _LEAST_SHARE) // _COUNTED
+
+
+def working_memory(request: Request) -> int:
+    """Bytes of the budget that are left for rows and counts: a part of it where libraries alone would take more.
+
+    >>> from types import SimpleNamespace
+    >>> [working_memory(SimpleNamespace(suite=SimpleNamespace(memory=size))) for size in (10**9, 10**8)]
+    [750000000, 50000000]
+    """
+    budget = memory_budget(request)
+    return max(budget - LIBRARIES, budget // _LEAST_SHARE)
+
+
+def as_written(size: int) -> str:
+    """A size as a suite may say it, rounded up.
+
+    >>> as_written(710_000_000), as_written(7_310_000_000)
+    ('800MB', '7.4GB')
+    """
+    hundreds = math.ceil(size / _STEP)
+    return f"{hundreds}00MB" if hundreds < _STEPS_IN_GB else f"{hundreds / _STEPS_IN_GB:g}GB"
+
+
+def counting_room(request: Request, *, beside_points: bool = False) -> int:
+    """Bytes for the counts of one pass: batches of rows take about as much, kept counts and rows the rest.
+
+    With `beside_points` those of exact values are held meanwhile.
+    """
+    return working_memory(request) // (_COUNTED + int(beside_points))
+
+
+def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
+    """How a bound suite would bring so many rows in order; `prepare` and `explain` ask the same.
+
+    Args:
+        request: the suite and its table.
+        rows: number of rows that are read.
+        cubes: number of groups of slice sets.
+
+    Raises:
+        ConfigError: rows must be sorted, and do not fit; or they cannot be, and a metric needs it.
+    """
+    exact = request.suite.exact
+    budget = working_memory(request)
+    grid = OrderPlan("grid", len(request.models), 1, 0, counting_room(request))
+    if exact is False:
+        refuse_rows(request.suite, "allow exact")
+        return grid
+    held = OrderPlan("rows", len(request.models), 1, 0, sort_bytes(request, rows, cubes))
+    fits = held.bytes <= budget
+    enough = rows if fits else max(rows, POINT_ROWS)
+    if not (fits and request.areas_alone) and by_points(request, enough):
+        plan = _points_plan(request, rows, cubes, budget)
+        if plan is not None and (exact or plan.ranges == 1):
+            return plan
+    if fits:
+        return held
+    if exact and (request.scores or request.ranks or request.suite.curves):
+        least = held.bytes
+        if by_points(request, max(rows, POINT_ROWS)):
+            least = min(least, _least_by_points(request, rows, cubes))
+        raise _no_room(least, memory_budget(request))
+    if exact is None:
+        refuse_rows(request.suite, f"raise memory to {as_written(held.bytes + LIBRARIES)}")
+        return grid
+    return held
+
+
+def _no_room(needed: int, budget: int) -> ConfigError:
+    least = needed + LIBRARIES
+    sizes = f"about {size_text(least)} for the sorted rows, the memory budget is {size_text(budget)}"
+    hint = f"leave exact out for values with a bound, or raise memory to {as_written(least)}"
+    return ConfigError(Problem(f"exact: true needs {sizes}", ("exact",), hint))
+
+
+def size_text(size: int) -> str:
+    """A size for people to read."""
+    return f"{size / _GIGA:.1f} GB" if size >= _GIGA else f"{size / _MEGA:.3g} MB"
+
+
+def by_points(request: Request, rows: int) -> bool:
+    """Whether points of the scores, and counts by block on a grid, are all that ordered metrics and curves read."""
+    suite = request.suite
+    if rows < POINT_ROWS or not request.orders_scores or request.values or request.reads_pairs:
+        return False
+    if request.roles.treatment is not None:
+        return False
+    return not _replicates_rows(suite, rows) and all(map(_reads_points, request.scores))
+
+
+def compares_rests(suite: Suite, name: str) -> bool:
+    """Whether the slices of a set are compared with their rests."""
+    return suite.compare is not None and REST in suite.compare.slices.get(name, ())
+
+
+def _replicates_rows(suite: Suite, rows: int) -> bool:
+    uncertainty = suite.uncertainty
+    return uncertainty is not None and rows * uncertainty.replicates <= EXACT_REPLICATES
+
+
+def _reads_points(metric: Metric) -> bool:
+    binning = metric.binning()
+    return metric.reads != "scores" and (binning is None or binning.strategy == "uniform")
+
+
+def reads_scores(request: Request) -> bool:
+    """Whether scores themselves are read, beyond their order: thresholds are, and curves."""
+    drawn = any(curve.curve != "reliability" for curve in request.suite.curves)
+    return drawn or any(metric.reads_points for metric in request.scores if metric.binning() is None)
+
+
+def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderPlan | None:
+    """As many models at a time as fit, or one in as few ranges as fit; None where even small ones do not."""
+    kept = _kept_by_points(request, rows)
+    room = budget // _POINTS_SHARE
+    number = len(request.models)
+    most = 1 if request.suite.data.missing == "drop_per_model" else number
+    for together in range(most, 0, -1):
+        needed = rows * _bytes_in_hand(request, together, cubes) + kept * together
+        if needed <= room:
+            return OrderPlan("points", together, 1, math.ceil(number / together), needed)
+    each = rows * _bytes_in_hand(request, 1, cubes)
+    if room <= kept or each > (room - kept) * _MOST_RANGES:
+        return None
+    ranges = math.ceil(each / (room - kept))
+    return OrderPlan("points", 1, ranges, number * ranges, each // ranges + kept)
+
+
+def _least_by_points(request: Request, rows: int, cubes: int) -> int:
+    """Working memory in which a model's scores fit in as many ranges as are allowed."""
+    in_hand = rows * _bytes_in_hand(request, 1, cubes) // _MOST_RANGES
+    return _POINTS_SHARE * (_kept_by_points(request, rows) + in_hand + 1)
+
+
+def _kept_by_points(request: Request, rows: int) -> int:
+    """Bytes that the points of a model take, at most."""
+    weighted = request.roles.weight is not None
+    joined, distinct = (_JOINED_WEIGHTS, _DISTINCT_WEIGHTS) if weighted else (_JOINED, _DISTINCT)
+    scores = reads_scores(request)
+    in_order = _IN_ORDER + _WEIGHT * int(weighted) + _SCORE * int(scores)
+    rests = sum(compares_rests(request.suite, of_set.name) for of_set in request.sets)
+    return rows * (len(request.sets) * (joined + (distinct if scores else 0)) + rests * in_order)
+
+
+def _bytes_in_hand(request: Request, models: int, cubes: int) -> int:
+    """Bytes a row in a pass: the cells, the scores of models that wait for their turn, and those being sorted.
+
+    Weights are held once, and once more beside the scores that are sorted; all rows of a set are where rests are made.
+    """
+    weight = 0 if request.roles.weight is None else _WEIGHT * (1 + _SORTED)
+    rests = any(compares_rests(request.suite, of_set.name) for of_set in request.sets)
+    ordered = 0 if not rests else _SCORE * _SORTED + weight // 2
+    return _NUMBER * cubes + _SCORE * (models - 1 + _SORTED) + weight + ordered
+
+
+def sort_bytes(request: Request, rows: int, cubes: int) -> int:
+    """About how much memory sorted rows take: all models' scores once, one model's columns a few times."""
+    suite = request.suite
+    beside = _LABEL + _CELL * cubes
+    beside += _WEIGHT if suite.columns.weight is not None else 0
+    beside += _BLOCK if suite.uncertainty is not None else 0
+    orders = int(request.orders_scores or request.reads_pairs) + len(request.values)
+    beside += _SCORE if request.reads_pairs else 0
+    return int(rows * (len(request.models) * orders * _SCORE + beside + _COPIES * (_SCORE + beside)))
+
+
+def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:
+    """Whether ordered metrics are exact in this run; see `order_plan`."""
+    return order_plan(request, rows, cubes).way != "grid"
+
+
+def rows_that_fit(request: Request, columns: int) -> int:
+    """How many rows of so many numbers, copies among them, have room."""
+    return working_memory(request) // (columns * _SCORE)
+
+
+def refuse_to_hold(
+    request: Request,
+    rows: pl.LazyFrame,
+    columns: int,
+    what: str,
+    *place: str | int,
+    most: int | None = None,
+) -> None:
+    """Refuse to hold rows for which the memory budget has no room; they are counted only where that is open.
+
+    Args:
+        request: the suite and its table.
+        rows: what is to be held.
+        columns: about how many numbers a row takes meanwhile, copies of a sort among them.
+        what: what holds the rows, as a message begins.
+        place: where in the suite it is asked for.
+        most: at most how many rows there are, those of the table by default.
+
+    Raises:
+        ConfigError: they do not fit.
+    """
+    budget = working_memory(request)
+    most = request.source.rows if most is None else most
+    if most is not None and most * columns * _SCORE <= budget:
+        return
+    number = int(rows.select(pl.len()).collect().item())
+    if (needed := number * columns * _SCORE) > budget:
+        raise _no_room_to_hold(request, number, needed + LIBRARIES, what, place)
+
+
+def _no_room_to_hold(
+    request: Request, rows: int, least: int, what: str, place: tuple[str | int, ...]
+) -> ConfigError:
+    sizes = f"about {size_text(least)}, the memory budget is {size_text(memory_budget(request))}"
+    hint = f"raise memory to {as_written(least)}, or narrow the rows with data: {{where: ...}}"
+    return ConfigError(Problem(f"{what} holds {rows:,} rows in memory: {sizes}", place, hint))
+
+
+def refuse_rows(suite: Suite, remedy: str) -> None:
+    """Refuse metrics and curves that a grid of scores cannot serve.
+
+    Args:
+        suite: what is asked, its classes known.
+        remedy: what would let the rows be sorted.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    for index, curve in enumerate(suite.curves):
+        if curve.curve in ROW_CURVES:
+            msg = f"curve {curve.curve} needs the rows, which exact: false or the memory budget rules out"
+            raise ConfigError(Problem(msg, ("curves", index), remedy))
+    for index, metric in enumerate(suite.metrics):
+        for leaf in leaves(metric):
+            binning = leaf.binning()
+            by_quantile = binning is not None and binning.strategy == "quantile"
+            if by_quantile or leaf.reads == "scores" or leaf.values() is not None or leaf.family == "ranks":
+                msg = f"{leaf.text} needs the sorted rows, which exact: false or the memory budget rules out"
+                choice = by_quantile and hasattr(leaf, "strategy")
+                hint = f"use strategy=uniform, or {remedy}" if choice else remedy
+                raise ConfigError(Problem(msg, ("metrics", index), hint))

@@ -1,0 +1,134 @@
+"""Keeping a memory budget: what is read ahead, what is given back, and a word where a run took more than it may.
+
+The query engine fetches row groups and opens files ahead of what asks for them. Where memory is ample that hides the
+time of a read; a small budget has no room for it. The engine takes its limits from the environment. Likewise the C
+library keeps some of what was freed, for each thread apart. Under a small budget arrays that come and go leave twice of
+what is in use; under an ample one too little is kept, and pages are cleared anew for every array. Both are settings of
+the whole process, which the command line changes and a library leaves alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plmetrics.core.process import is_ours
+from plmetrics.core.threads import processors
+from plmetrics.engine.memory.budget import LIBRARIES, as_written, size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SMALL = 1_500_000_000
+"""Budgets below this have no room for what is read ahead."""
+
+_LIMITS = {"POLARS_ROW_GROUP_PREFETCH_SIZE": "1", "POLARS_MAX_CONCURRENT_SCANS": "1"}
+_KEPT_AT_END, _LARGEST_MAPPED, _MOST_ARENAS = -1, -3, -8
+_MAPPED = 4_000_000
+_MAPPED_IF_AMPLE, _KEPT_IF_AMPLE = 32 << 20, 64 << 20
+_STATUS = Path("/proc/self/status")
+_TOLERATED = 1.15
+
+
+@contextmanager
+def memory_settings(budget: int) -> Iterator[None]:
+    """Under a small budget let the query engine fetch one row group of one file at a time, and keep little.
+
+    Limits that the environment has already are left as they are. Under an ample budget more is kept than by default.
+    Nothing is done in a process that is not the command line's.
+    """
+    if not is_ours():
+        yield
+        return
+    if budget < SMALL:
+        give_back()
+    else:
+        hold_on()
+    own = {name: value for name, value in _LIMITS.items() if budget < SMALL and name not in os.environ}
+    os.environ.update(own)
+    try:
+        yield
+    finally:
+        for name in own:
+            os.environ.pop(name, None)
+
+
+def give_back() -> None:
+    """Let the C library give large arrays back when they are freed, and share the rest between threads.
+
+    Until a run has an ample budget, later arrays of this process cost a little more time. Without glibc nothing is
+    done.
+    """
+    _tell_library({_MOST_ARENAS: 1, _LARGEST_MAPPED: _MAPPED})
+
+
+def hold_on() -> None:
+    """Let the C library keep what arrays of a few megabytes leave, for the next ones.
+
+    Each thread would else give it back and get it anew, cleared page by page, a thousand times a second. There is a
+    store for the first thread and one for each processor. Without glibc nothing is done.
+    """
+    arenas = {_MOST_ARENAS: processors() + 1}
+    _tell_library(arenas | {_KEPT_AT_END: _KEPT_IF_AMPLE, _LARGEST_MAPPED: _MAPPED_IF_AMPLE})
+
+
+def _tell_library(settings: Mapping[int, int]) -> None:
+    """Change settings of the C library's memory, where it is glibc."""
+    change = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if change is not None:
+        for name, value in settings.items():
+            change(name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What the process held when a run began, and the most that it had held by then; None where that is not told."""
+
+    resident: int | None
+    peak: int | None
+
+    @classmethod
+    def begin(cls) -> Watch:
+        """Look at the process now."""
+        return cls(held_bytes("VmRSS"), held_bytes("VmHWM"))
+
+    def taken(self) -> int | None:
+        """The most bytes that the run took, libraries among them; None where an earlier peak hides it.
+
+        What the process held before beyond the libraries, such as a frame, is the caller's.
+        """
+        peak = held_bytes("VmHWM")
+        if peak is None or self.peak is None or self.resident is None or peak <= self.peak:
+            return None
+        return peak - max(0, self.resident - LIBRARIES)
+
+    def exceeded(self, budget: int) -> str | None:
+        """A word of caution where the run took more than its budget."""
+        taken = self.taken()
+        return None if taken is None else too_much(taken, budget)
+
+
+def too_much(taken: int, budget: int) -> str | None:
+    """What to write in place of a budget that was clearly exceeded; None where it was kept.
+
+    >>> too_much(710_000_000, 300_000_000)
+    'the run took about 710 MB, more than its memory budget of 300 MB: write memory: 800MB, or ask for less at a time'
+    """
+    if taken <= _TOLERATED * budget:
+        return None
+    sizes = f"about {size_text(taken)}, more than its memory budget of {size_text(budget)}"
+    return f"the run took {sizes}: write memory: {as_written(taken)}, or ask for less at a time"
+
+
+def held_bytes(name: str) -> int | None:
+    """A number of the process's status, in bytes; None where the system does not tell."""
+    try:
+        lines = _STATUS.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    found = next((line for line in lines if line.startswith(f"{name}:")), None)
+    return None if found is None else int(found.split()[1]) * 1024

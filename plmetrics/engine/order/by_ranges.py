@@ -1,0 +1,298 @@
+"""The fourth stage by points: scores are read a range at a time, sorted, and kept as small counts.
+
+A pass holds the scores of some models, or those of one in a range of scores, by class; the order of its rows in every
+slice set becomes points, and the scores are dropped. Ranges follow each other from low to high, so that a slice's
+points do, too. Counts by block, and on fixed bins, come from the grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.threads import each
+from plmetrics.engine.aggregate.row_plan import POSITIVE, cell_column, rows_plan
+from plmetrics.engine.memory.budget import compares_rests
+from plmetrics.engine.order.encoding import SAMPLE_ROWS, chosen_rows
+from plmetrics.engine.order.in_memory import models_in_order
+from plmetrics.engine.order.on_grid import models_on_grids
+from plmetrics.states.scores.class_rows import ByCell
+from plmetrics.states.scores.complement_points import SetOrder
+from plmetrics.states.scores.ranges import SetPoints, SlicedPoints, add_range
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import WEIGHT, valid_column
+from plmetrics.table.slices import LOOKUP_CELLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.states.scores.coarse import Array, Codes
+    from plmetrics.states.scores.grid import SlicedGrid
+    from plmetrics.states.scores.ranges import Kept
+    from plmetrics.states.scores.sorted import SlicedScores
+
+    Classes = tuple[ByCell, ByCell]
+    Ids = NDArray[np.unsignedinteger]
+
+BATCH_ROWS = 1_000_000
+STEP_ROWS = 1 << 17
+"""So many rows are put in the order of their cells while they are in the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A range of scores: above `low`, and up to `high`; None for no end."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def holds(self, column: str) -> pl.Expr:
+        """Whether a score lies in it."""
+        above = pl.lit(value=True) if self.low is None else pl.col(column) > self.low
+        return above if self.high is None else above & (pl.col(column) <= self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPoints:
+    """The points of a model by slice set: joined between positives, and each score, where these are read.
+
+    `orders` are of the sets whose rests are asked for.
+    """
+
+    joined: dict[int, SetPoints]
+    distinct: dict[int, SetPoints]
+    orders: dict[int, SetOrder]
+
+    @classmethod
+    def empty(cls, prepared: Prepared) -> ModelPoints:
+        """Without rows, for the sets that need them."""
+        points = cls({}, {}, {})
+        for index, slices in enumerate(prepared.slices):
+            order, scores = _reads(prepared, slices.slice_set.name)
+            if order:
+                points.joined[index] = SetPoints(len(slices), scores=False)
+            if scores:
+                points.distinct[index] = SetPoints(len(slices), scores=True)
+            if (order or scores) and compares_rests(prepared.request.suite, slices.slice_set.name):
+                points.orders[index] = SetOrder(len(slices), scores=scores)
+        return points
+
+    def add(self, prepared: Prepared, by_cube: Sequence[Classes], cells: Sequence[Codes]) -> None:
+        """The rows of a range, by the occupied cells of each cube."""
+        work: list[tuple[Kept, Classes, Codes]] = []
+        every: list[tuple[int, Kept]] = [*self.joined.items(), *self.distinct.items(), *self.orders.items()]
+        for index, held in every:
+            slices = prepared.slices[index]
+            number = prepared.cube_of(slices)
+            code = prepared.cubes[number].slice_codes(slices, cells[number])
+            work.append((held, by_cube[number], code))
+        add_range(work)
+
+
+@dataclass(slots=True)
+class _Held:
+    """The rows of one class in a pass, batch by batch: the cell of each in every cube, scores by model, and weights.
+
+    `weights` is None where rows count once each.
+    """
+
+    weights: list[Array] | None
+    ids: list[list[Ids]] = field(default_factory=list)
+    scores: dict[str, list[Array]] = field(default_factory=dict)
+
+    def by_cell(self, model: str, cube: int, cells: int) -> ByCell:
+        """A model's scores by the cell of a cube."""
+        sizes = np.zeros(cells, dtype=np.int64)
+        for ids in self.ids:
+            sizes += np.bincount(ids[cube], minlength=cells)
+        offsets = np.append(0, np.cumsum(sizes))
+        columns = [self.scores[model], *([] if self.weights is None else [self.weights])]
+        at, out = offsets[:-1].copy(), [np.empty(offsets[-1]) for _ in columns]
+        for number, ids in enumerate(self.ids):
+            own = np.bincount(ids[cube], minlength=cells)
+            place = np.repeat(at - (np.cumsum(own) - own), own)
+            place += np.arange(len(place))
+            order = np.argsort(ids[cube], kind="stable") if cube else slice(None)
+            for values, parts in zip(out, columns, strict=True):
+                values[place] = parts[number][order]
+            at += own
+        return ByCell(out[0], offsets, None if self.weights is None else out[1])
+
+
+class Reader:
+    """Reads scores by class and cell."""
+
+    def __init__(self, prepared: Prepared, aggregated: Aggregated) -> None:
+        self._prepared = prepared
+        self.cells = [np.unique(state.cell) for state in aggregated.sums]
+        self._ids = [self._numbers(number) for number in range(len(self.cells))]
+
+    def read(self, models: Sequence[str], limits: Limits) -> Iterator[tuple[str, list[Classes]]]:
+        """Each model's scores in a range, by the occupied cells of each cube; a range is for a single model."""
+        weighted = self._prepared.request.roles.weight is not None
+        classes = (_Held([] if weighted else None), _Held([] if weighted else None))
+        step = max(STEP_ROWS, 4 * max(map(len, self.cells)))
+        for frame in self._batches(models, limits):
+            for piece in frame.iter_slices(step):
+                self._add(classes, models, piece)
+        work = [(held, cube) for cube in range(len(self.cells)) for held in classes]
+        for model in models:
+            made = each(partial(self._by_cell, model), work)
+            by_cube = list(zip(made[::2], made[1::2], strict=True))
+            for held in classes:
+                held.scores.pop(model)
+            yield model, by_cube
+
+    def _by_cell(self, model: str, work: tuple[_Held, int]) -> ByCell:
+        held, cube = work
+        return held.by_cell(model, cube, len(self.cells[cube]))
+
+    def _batches(self, models: Sequence[str], limits: Limits) -> Iterator[pl.DataFrame]:
+        plan = rows_plan(self._prepared, models)
+        if self._prepared.request.suite.data.missing == "drop_per_model":
+            plan = plan.filter(pl.col(valid_column(models[0])))
+        if limits != Limits():
+            plan = plan.filter(limits.holds(score_column(models[0])))
+        cells = [cell_column(number) for number, ids in enumerate(self._ids) if ids is not None]
+        beside = [] if self._prepared.request.roles.weight is None else [WEIGHT]
+        plan = plan.select(POSITIVE, *map(score_column, models), *cells, *beside)
+        return plan.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False)
+
+    def _add(self, classes: tuple[_Held, _Held], models: Sequence[str], frame: pl.DataFrame) -> None:
+        """Take up a batch, its rows in the order of the first cube's cells."""
+        ids = [self._of_rows(number, frame) for number in range(len(self.cells))]
+        positive = frame[POSITIVE].to_numpy()
+        scores = {model: frame[score_column(model)].to_numpy() for model in models}
+        for held, member in zip(classes, (~positive, positive), strict=True):
+            index = np.flatnonzero(member)
+            if len(self.cells[0]) > 1:
+                index = index[np.argsort(ids[0][index], kind="stable")]
+            held.ids.append([part[index] for part in ids])
+            if held.weights is not None:
+                held.weights.append(frame[WEIGHT].to_numpy()[index])
+            for model, score in scores.items():
+                held.scores.setdefault(model, []).append(score[index])
+
+    def _of_rows(self, number: int, frame: pl.DataFrame) -> Ids:
+        """The place of each row's cell among the occupied ones."""
+        table = self._ids[number]
+        if table is None:
+            return np.zeros(frame.height, dtype=np.uint8)
+        cell = frame[cell_column(number)].to_numpy()
+        if len(table):
+            return table.take(cell)
+        cells = self.cells[number]
+        return np.searchsorted(cells, cell).astype(np.min_scalar_type(len(cells)))
+
+    def _numbers(self, number: int) -> Ids | None:
+        """A table of those places; None where all rows are in one cell, empty where it would be too long."""
+        cube, cells = self._prepared.cubes[number], self.cells[number]
+        if not cube.codes:
+            return None
+        dtype = np.min_scalar_type(len(cells))
+        if cube.cells > LOOKUP_CELLS:
+            return np.zeros(0, dtype=dtype)
+        table = np.zeros(cube.cells, dtype=dtype)
+        table[cells] = np.arange(len(cells))
+        return table
+
+
+def models_to_order(
+    prepared: Prepared, aggregated: Aggregated
+) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
+    """Each model's scores as the run orders them: sorted rows, points, or a grid; see `models_in_order`."""
+    if not prepared.exact:
+        return models_on_grids(prepared, aggregated)
+    if prepared.order.way == "points":
+        return models_by_points(prepared, aggregated)
+    return models_in_order(prepared, aggregated)
+
+
+def models_by_points(
+    prepared: Prepared, aggregated: Aggregated
+) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
+    """Each model's points and counts, as a function that gives those of a slice set; see `models_in_order`."""
+    models = prepared.request.models
+    plan = prepared.order
+    reader = Reader(prepared, aggregated)
+    counted = _counted(prepared, aggregated)
+    for first in range(0, len(models), plan.models):
+        together = models[first : first + plan.models]
+        points = {model: ModelPoints.empty(prepared) for model in together}
+        for limits in _ranges(prepared, together[0], plan.ranges):
+            for model, by_cube in reader.read(together, limits):
+                points[model].add(prepared, by_cube, reader.cells)
+        for model in together:
+            yield model, None, _cutter(prepared, points.pop(model), counted)
+
+
+def _cutter(
+    prepared: Prepared,
+    points: ModelPoints,
+    counted: Iterator[tuple[str, str | None, Callable[..., SlicedGrid]]] | None,
+) -> Callable[..., SlicedPoints]:
+    """What gives the points of a slice set, by its number; or of the rest of one slice, and that alone."""
+    of_grid = None if counted is None else next(counted)[2]
+    weighted = prepared.request.roles.weight is not None
+
+    def cut(index: int, rest_of: int | None = None) -> SlicedPoints:
+        grid = None if of_grid is None else of_grid(index, rest_of)
+        joined, distinct = points.joined.get(index), points.distinct.get(index)
+        if rest_of is None:
+            return SlicedPoints(len(prepared.slices[index]), joined, distinct, grid, weighted)
+        order = points.orders.get(index)
+        assert order is not None
+        joined, distinct = (
+            None if held is None else order.rest(rest_of, scores=held is distinct)
+            for held in (joined, distinct)
+        )
+        return SlicedPoints(1, joined, distinct, grid, weighted)
+
+    return cut
+
+
+def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
+    """Whether the order of the scores of a set, and the scores themselves are read."""
+    suite = prepared.request.suite
+    metrics = [m for m in suite.needed(name) if m.family == "scores" and m.binning() is None]
+    drawn = any(
+        curve.curve != "reliability" and (name == "overall" or name in curve.slices) for curve in suite.curves
+    )
+    order = any(not metric.reads_points for metric in metrics)
+    return order, drawn or any(metric.reads_points for metric in metrics)
+
+
+def _counted(
+    prepared: Prepared, aggregated: Aggregated
+) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]] | None:
+    """The grids, where blocks or bins are counted."""
+    request = prepared.request
+    binned = any(metric.binning() is not None for metric in request.scores)
+    drawn = any(curve.curve == "reliability" for curve in request.suite.curves)
+    wanted = request.suite.uncertainty is not None or binned or drawn
+    return models_on_grids(prepared, aggregated) if wanted else None
+
+
+def _ranges(prepared: Prepared, model: str, number: int) -> Iterator[Limits]:
+    """Ranges of a model's scores that hold about as many rows each, by a few of its rows."""
+    if number == 1:
+        yield Limits()
+        return
+    column = score_column(model)
+    step = max(1, prepared.rows.read // SAMPLE_ROWS)
+    rows = chosen_rows(prepared, step)
+    sample = rows.select(column).filter(pl.col(column).is_finite()).collect()[column].sort().to_numpy()
+    places = len(sample) * np.arange(1, number) // number
+    edges = np.unique(sample[places]) if len(sample) else sample
+    ends: list[float | None] = [None, *edges.tolist(), None]
+    for low, high in pairwise(ends):
+        yield Limits(low, high)

@@ -1,0 +1,180 @@
+"""Rows as small whole numbers: what is counted on a grid, and kept between passes where it fits into memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.threads import each
+from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column, rows_plan
+from plmetrics.engine.order.in_memory import block_numbers
+from plmetrics.states.scores.bin_lookup import Locator
+from plmetrics.states.scores.grid import FINE_BINS, Members
+from plmetrics.states.scores.sorted import balanced_edges
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import LABEL, WEIGHT, valid_column
+from plmetrics.table.sampling import by_content, every_kth, telling
+from plmetrics.table.slices import LOOKUP_CELLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.states.scores.coarse import Array, Codes
+
+    Scored = tuple[Array, Codes]
+
+SAMPLE_ROWS = 400_000
+BATCH_ROWS = 2_000_000
+STEP_ROWS = 1 << 18
+FINE_SHARE = 4
+_LEAST_ROWS = 1 << 16
+_LEAST_BINS = 256
+_ROOM_IN_32_BITS = 1 << 32
+_BATCH_COPIES = 8
+"""A batch is there while the next ones are read, sorted, and as small numbers, with what these are made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What rows are counted by: the cells of a cube, or the slices of a set."""
+
+    cube: int
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A few rows as small whole numbers, those of a cell together.
+
+    `place` is, by model, twice the fine bin of a row plus one for a positive; `held` are a model's rows where it does
+    not have them all.
+    """
+
+    cells: dict[int, Members]
+    rows: int
+    block: NDArray[Any] | None
+    weight: Array | None
+    place: dict[str, NDArray[Any]]
+    held: dict[str, NDArray[np.bool_]]
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        parts = [*self.place.values(), *self.held.values(), self.block, self.weight]
+        parts += [array for members in self.cells.values() for array in (members.code, members.starts)]
+        return sum(part.nbytes for part in parts if part is not None)
+
+
+class Encoder:
+    """Turns the rows of a run into small whole numbers: fine bins, cells and blocks."""
+
+    def __init__(self, prepared: Prepared, known: NDArray[np.uint64], room: int) -> None:
+        """Find the bins of the scores; `known` are the keys of the blocks, `room` is memory in bytes."""
+        self.locators = _locators(prepared, room)
+        self._prepared = prepared
+        self._known = known
+        self._room = room
+        self._lookups: dict[Group, Codes] = {}
+
+    def batches(self, models: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The rows, a batch at a time, those of a cell and block together: so do their counts lie in memory."""
+        plan = rows_plan(self._prepared, models)
+        fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
+        size = min(BATCH_ROWS, max(_LEAST_ROWS, fit))
+        frames = plan.collect_batches(chunk_size=size, maintain_order=False)
+        together = self._together()
+        for frame in frames:
+            yield frame if together is None else frame.sort(together)
+
+    def _together(self) -> pl.Expr | None:
+        """A number by cell, then by block: in as few bytes as hold it, for it is sorted by."""
+        cells = {
+            cube.cells: cell_column(number) for number, cube in enumerate(self._prepared.cubes) if cube.codes
+        }
+        blocks = 1 if self._prepared.blocks is None else max(1, len(self._known))
+        finest = max(cells, default=1)
+        if finest * blocks <= 1:
+            return None
+        dtype = pl.UInt32 if finest * blocks <= _ROOM_IN_32_BITS else pl.UInt64
+        block = pl.lit(0, dtype=dtype) if blocks == 1 else (pl.col(BLOCK) % blocks).cast(dtype)
+        return pl.col(cells[finest]).cast(dtype) * blocks + block if cells else block
+
+    def encoded(self, frame: pl.DataFrame) -> Encoded:
+        """A few rows as small whole numbers, without their scores."""
+        cells = {
+            number: Members.of(_smallest(frame[cell_column(number)].to_numpy(), cube.cells))
+            for number, cube in enumerate(self._prepared.cubes)
+            if cube.codes
+        }
+        block = None
+        if BLOCK in frame.columns:
+            block = _smallest(block_numbers(frame[BLOCK].to_numpy(), self._known), len(self._known))
+        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
+        return Encoded(cells, frame.height, block, weight, {}, {})
+
+    def locate(self, frame: pl.DataFrame, rows: Encoded, model: str, place: NDArray[np.uint16]) -> Scored:
+        """Add the places of a model's scores to rows, written to `place`; gives the scores with their keys."""
+        locator = self.locators[model]
+        score = frame[score_column(model)]
+        if valid_column(model) in frame.columns:
+            rows.held[model] = frame[valid_column(model)].to_numpy()
+            score = score.fill_null(0.0).fill_nan(0.0)
+        key = locator.keys(score.to_numpy())
+        locator.of_keys(key, out=place)
+        place *= 2
+        place += frame[POSITIVE].to_numpy()
+        rows.place[model] = place
+        return score.to_numpy(), key
+
+    def members_in(self, rows: Encoded, group: Group) -> Members:
+        """The member of its group that each row is in."""
+        cells = rows.cells.get(group.cube)
+        if cells is None:
+            start = np.zeros(min(1, rows.rows), dtype=np.int64)
+            return Members(start, start, rows.rows)
+        if group.index is None:
+            return cells
+        cube, slices = self._prepared.cubes[group.cube], self._prepared.slices[group.index]
+        if cube.cells > LOOKUP_CELLS:
+            return Members(cube.slice_codes(slices, cells.code.astype(np.int64)), cells.starts, cells.rows)
+        if group not in self._lookups:
+            self._lookups[group] = cube.slice_codes(slices, np.arange(cube.cells))
+        return cells.named(self._lookups[group])
+
+
+def _smallest(numbers: NDArray[Any], size: int) -> NDArray[Any]:
+    """Whole numbers below `size` in as few bytes as hold them."""
+    return numbers.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
+
+
+def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
+    """Every k-th row; where the order of rows must not show, about as many by what is in them."""
+    frame = prepared.table.frame
+    if not prepared.request.suite.reproducible:
+        return every_kth(frame, step)
+    return by_content(frame, step, telling(prepared.request.roles, frame.collect_schema().names()))
+
+
+def _locators(prepared: Prepared, room: int) -> dict[str, Locator]:
+    """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
+    if prepared.grids is not None:
+        return {model: grid.locator() for model, grid in prepared.grids.models.items()}
+    slices = sum(len(part) for part in prepared.slices) * len(prepared.request.models)
+    bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
+    step = max(1, prepared.rows.read // SAMPLE_ROWS)
+    scores = [score_column(model) for model in prepared.request.models]
+    sample = chosen_rows(prepared, step).select(*scores, (pl.col(LABEL) == 1).alias(POSITIVE)).collect()
+    member = sample[POSITIVE].to_numpy()
+
+    def locator(column: str) -> Locator:
+        values = sample[column].to_numpy() + 0.0  # -0.0 is 0.0, whichever comes first
+        sound = np.isfinite(values)
+        return Locator.near(balanced_edges(values[sound], values[sound & member], bins), values[sound])
+
+    return dict(zip(prepared.request.models, each(locator, scores), strict=True))

@@ -1,0 +1,173 @@
+"""The fourth stage: one sort per model, and the slice of each row in every set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.aggregate.row_plan import (
+    BLOCK,
+    POSITIVE,
+    TREATED,
+    cell_column,
+    class_column,
+    model_rows,
+    value_column,
+)
+from plmetrics.states.arms import EffectRows
+from plmetrics.states.complements import RestScores, rest_codes
+from plmetrics.states.pairs import Pairs
+from plmetrics.states.scores.areas import AreaRows
+from plmetrics.states.scores.packed import PackedRows
+from plmetrics.states.scores.sorted import OrderedRows, replicates_rows
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import LABEL, WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.states.pairs import SlicedPairs
+    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.sums import RowValue
+
+
+def models_in_order(
+    prepared: Prepared, aggregated: Aggregated
+) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
+    """Each model's rows in ascending order, as a function that cuts them into the slices of a set.
+
+    In between stands what they are ordered by: the key of a value, None for the score.
+    """
+    if aggregated.rows is None:
+        return
+    for model in prepared.request.models:
+        if prepared.request.orders_scores:
+            yield model, None, _by_score(prepared, aggregated, model)
+        for value in prepared.request.values:
+            yield model, value.key, _by_value(prepared, aggregated, model, value)
+
+
+def models_by_row(
+    prepared: Prepared, aggregated: Aggregated
+) -> Iterator[tuple[str, Pairs, Callable[[int], SlicedPairs]]]:
+    """Each model's labels and predictions, and a function that cuts them into the slices of a set."""
+    if aggregated.rows is None or not prepared.request.reads_pairs:
+        return
+    for model in prepared.request.models:
+        frame = model_rows(prepared, aggregated.rows, model, score_column(model))
+        weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
+        block = _blocks(frame, aggregated)
+        pairs = Pairs(frame[LABEL].to_numpy(), frame[score_column(model)].to_numpy(), weight, block)
+        yield model, pairs, _cutter(prepared, frame, pairs)
+
+
+def _by_score(prepared: Prepared, aggregated: Aggregated, model: str) -> Callable[[int], SlicedScores]:
+    assert aggregated.rows is not None
+    column = score_column(model)
+    frame = model_rows(prepared, aggregated.rows, model, column)
+    if prepared.request.roles.treatment is not None:
+        ordered = frame.lazy().sort(column).collect()
+        arms = _ordered(ordered, column, ordered[TREATED].to_numpy(), aggregated)
+        return _cutter(prepared, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
+    if prepared.request.areas_alone and AreaRows.fits(frame[column]):
+        once = all(slices.slice_set.is_whole for slices in prepared.slices)
+        return _cutter(prepared, frame, AreaRows(frame[column], frame[POSITIVE], once=once))
+    return _in_order(prepared, aggregated, frame, column, POSITIVE)
+
+
+def _in_order(
+    prepared: Prepared, aggregated: Aggregated, frame: pl.DataFrame, column: str, positive: str
+) -> Callable[[int], SlicedScores]:
+    """Rows of two classes ascending by a column."""
+    score = frame[column].to_numpy()
+    if _packs(prepared, frame) and PackedRows.fits(score):
+        packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated))
+        return _cutter(prepared, frame, packed)
+    ordered = frame.lazy().sort(column).collect()
+    rows = _ordered(ordered, column, ordered[positive].to_numpy(), aggregated)
+    return _cutter(prepared, ordered, rows)
+
+
+def _by_value(
+    prepared: Prepared, aggregated: Aggregated, model: str, value: RowValue
+) -> Callable[[int], SlicedScores]:
+    """Of a single class, every row that has a value is; else the value says which are positive."""
+    assert aggregated.rows is not None
+    column = value_column(model, value)
+    if value.positive is not None:
+        member = class_column(model, value)
+        frame = model_rows(prepared, aggregated.rows, model, column, member)
+        frame = frame.filter(pl.col(column).is_not_null())
+        return _in_order(prepared, aggregated, frame, column, member)
+    frame = model_rows(prepared, aggregated.rows, model, column).filter(pl.col(column).is_not_null())
+    ordered = frame.lazy().sort(column).collect()
+    one = np.ones(ordered.height, dtype=np.bool_)
+    return _cutter(prepared, ordered, _ordered(ordered, column, one, aggregated))
+
+
+def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
+    """Whether a packed sort serves: rows count once, and no replicate needs the sorted rows' blocks."""
+    uncertainty = prepared.request.suite.uncertainty
+    if WEIGHT in frame.columns:
+        return False
+    if uncertainty is None:
+        return True
+    binnings = [metric.binning() for metric in prepared.request.scores]
+    by_quantile = any(binning is not None and binning.strategy == "quantile" for binning in binnings)
+    most = max(len(part) for part in prepared.slices)
+    return not by_quantile and not replicates_rows(frame.height, uncertainty.replicates, most)
+
+
+def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[..., Any]:
+    """What cuts rows into the slices of a set, by its number; or into the rest of one slice, and that alone."""
+
+    def cut(index: int, rest_of: int | None = None) -> Any:
+        codes, slices = _codes(prepared, frame, index), prepared.slices[index]
+        if rest_of is None or codes is None:
+            return rows.regroup(codes, len(slices))
+        made = rows.regroup(rest_codes(codes, rest_of), 1)
+        return RestScores(made, len(slices)) if hasattr(made, "rows") else made
+
+    return cut
+
+
+def _codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.int64] | None:
+    """The slice of each row in a set, -1 for none; None for the one slice of all rows."""
+    slices = prepared.slices[index]
+    if slices.slice_set.is_whole:
+        return None
+    number = prepared.cube_of(slices)
+    cells = frame[cell_column(number)].to_numpy().astype(np.int64)
+    return prepared.cubes[number].slice_codes(slices, cells)
+
+
+def _ordered(
+    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], aggregated: Aggregated
+) -> OrderedRows:
+    return OrderedRows(
+        frame[column].to_numpy(),
+        positive,
+        frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None,
+        _blocks(frame, aggregated),
+    )
+
+
+def _blocks(frame: pl.DataFrame, aggregated: Aggregated) -> NDArray[np.int32] | None:
+    if BLOCK not in frame.columns:
+        return None
+    return block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys)
+
+
+def block_numbers(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """The number of each row's block among the non-empty ones."""
+    if len(known) and int(known[-1]) < 1 << 20:
+        table = np.zeros(int(known[-1]) + 1, dtype=np.int32)
+        table[known.astype(np.int64)] = np.arange(len(known), dtype=np.int32)
+        return table[keys.astype(np.int64)]
+    return np.searchsorted(known, keys).astype(np.int32)

@@ -1,0 +1,393 @@
+"""The fourth stage where the rows do not fit into memory: count scores on a grid, batch by batch.
+
+A first pass turns rows into small whole numbers and counts what every slice shares: fine bins, and bins at fixed edges,
+cell by cell, for slices are sums of cells. Coarse bins follow from the fine ones, slice by slice, so they are counted
+after that, by block: from the small numbers where these fit into memory, else from the files again. Where the counts do
+not fit, they are cut into parts of a few slices, and each pass makes as many parts as fit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.core.exact_sums import PARTS
+from plmetrics.core.threads import each, processors, steps
+from plmetrics.engine.aggregate.aggregation import needs_rows
+from plmetrics.engine.memory.budget import compares_rests, counting_room
+from plmetrics.engine.order.encoding import FINE_SHARE, STEP_ROWS, Encoder, Group
+from plmetrics.engine.prepare.exponents import IN_BINS
+from plmetrics.states.complements import rest_codes
+from plmetrics.states.scores.coarse import coarse_of_fine
+from plmetrics.states.scores.grid import (
+    CoarseTally,
+    FixedTally,
+    Placed,
+    SlicedGrid,
+    Tally,
+    fixed_bins,
+    rolled_up,
+    shape,
+)
+from plmetrics.states.scores.sorted import Binning
+from plmetrics.table.predicted import score_column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.order.encoding import Encoded, Scored
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.states.scores.bin_lookup import Locator
+    from plmetrics.states.scores.coarse import Array
+    from plmetrics.states.scores.grid import Bins
+
+RELIABILITY = Binning(15)
+_CELLS_PER_SLICE = 4
+_SLICES_AT_ONCE = 4
+_ROOM_IN_SINGLE = 1 << 24
+"""Whole numbers up to this are exact in single precision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Counts that one pass can make: of one model, of some members of a group, on bins of one kind.
+
+    With `rest` they are those of all rows but a member's.
+    """
+
+    model: str
+    group: Group
+    bins: Bins
+    first: int
+    last: int
+    rest: bool = False
+
+
+def models_on_grids(
+    prepared: Prepared, aggregated: Aggregated
+) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
+    """Each model's scores on its grid, as a function that gives those of a slice set; see `models_in_order`."""
+    if not needs_rows(prepared):
+        return
+    passes = Passes(prepared, aggregated)
+    for model in prepared.request.models:
+        yield model, None, passes.of_model(model)
+
+
+class Passes:
+    """The counts of a run: those that every slice shares, and those by block of the parts that the last pass made."""
+
+    def __init__(self, prepared: Prepared, aggregated: Aggregated) -> None:
+        self._prepared = prepared
+        self._known = aggregated.block_keys
+        self._exact_single = _exact_in_single(prepared, aggregated)
+        self._room = counting_room(prepared.request, beside_points=prepared.exact)
+        self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
+        self._sliced: dict[tuple[Part, int], Array] = {}
+        self._kept: list[Encoded] | None = []
+        self._made: dict[Part, Tally] = {}
+        self._rests = [
+            index
+            for index, slices in enumerate(prepared.slices)
+            if prepared.exact and compares_rests(prepared.request.suite, slices.slice_set.name)
+        ]
+        wanted = wanted_bins(prepared)
+        first = [part for kind in wanted if kind != "coarse" for part in self._shared(kind)]
+        later = [kind for kind in wanted if kind == "coarse" or not self._shared(kind)]
+        self._whole = self._count_shared(first, keep=later == ["coarse"]) if wanted else {}
+        self._parts = list(self._parts_on(later))
+
+    @property
+    def locators(self) -> Mapping[str, Locator]:
+        """What finds the fine bin of each model's scores."""
+        return self._encoder.locators
+
+    def of_model(self, model: str) -> Callable[..., SlicedGrid]:
+        """The grids of one model by slice set, or of the rest of one slice of it."""
+
+        def cut(index: int, rest_of: int | None = None) -> SlicedGrid:
+            def parts(bins: Bins) -> Iterator[tuple[int, int, Array]]:
+                whole = self._rolled(model, index, bins, rest_of)
+                if whole is not None:
+                    yield 0, len(whole), whole
+                    return
+                for part in self._parts:
+                    if (part.model, part.group.index, part.bins) != (model, index, bins):
+                        continue
+                    if rest_of is None and not part.rest:
+                        yield part.first, part.last, self._counts(part)
+                    elif part.rest and part.first == rest_of:
+                        yield 0, 1, self._counts(part)
+
+            weighted = self._prepared.request.suite.columns.weight is not None
+            slices = len(self._prepared.slices[index]) if rest_of is None else 1
+            fine = self._fine(model, index, rest_of)
+            fine = np.zeros(0) if fine is None else fine[:, 0]
+            coarse = partial(self._coarse, model, index, 0, slices, rest_of)
+            return SlicedGrid(self._encoder.locators[model].edges, slices, fine, parts, weighted, coarse)
+
+        return cut
+
+    def _fine(self, model: str, index: int, rest_of: int | None = None) -> Array | None:
+        """The fine bins of a slice set; of a rest what they leave of all rows: coarse bins are cut by it."""
+        own = self._rolled(model, index, "fine")
+        if rest_of is None or own is None:
+            return own
+        whole = self._rolled(model, 0, "fine")
+        assert whole is not None
+        left: Array = np.maximum(whole - own[rest_of], 0)
+        return left
+
+    def _rolled(self, model: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
+        """The counts of a slice set, or a rest, from those of its group that the first pass made, if it did."""
+        group = self._group(index)
+        size = self._members(group)
+        part = Part(model, group, bins, 0, size)
+        tally = self._whole.get(part)
+        if tally is None or group.index is not None:
+            return None if tally is None else tally.counts
+        if rest_of is not None:
+            slices = self._prepared.slices[index]
+            codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
+            return rolled_up(tally.counts, rest_codes(codes, rest_of), 1)
+        if any(of.model != model for of, _ in self._sliced):
+            self._sliced = {}
+        found = self._sliced.get((part, index))
+        if found is None:
+            slices = self._prepared.slices[index]
+            codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
+            found = self._sliced[part, index] = rolled_up(tally.counts, codes, len(slices))
+        return found
+
+    def _group(self, index: int) -> Group:
+        """What the rows of a slice set are counted by: cells, where there are not many more of them than slices."""
+        number = self._prepared.cube_of(self._prepared.slices[index])
+        cube = self._prepared.cubes[number]
+        slices = sum(len(part) for part in self._prepared.slices if self._prepared.cube_of(part) == number)
+        return Group(number) if cube.cells <= _CELLS_PER_SLICE * slices else Group(number, index)
+
+    def _members(self, group: Group) -> int:
+        """Number of cells, or of slices."""
+        if group.index is None:
+            return self._prepared.cubes[group.cube].cells
+        return len(self._prepared.slices[group.index])
+
+    def _shared(self, bins: Bins) -> list[Part]:
+        """The parts of the first pass: fine bins, and fixed ones if they fit."""
+        indices = range(len(self._prepared.slices))
+        groups = {group: self._members(group) for group in map(self._group, indices)}
+        if bins != "fine" and any(self._group(index).index is not None for index in self._rests):
+            return []
+        models = self._prepared.request.models
+        parts = [Part(model, group, bins, 0, size) for model in models for group, size in groups.items()]
+        if bins != "fine" and sum(map(self._bytes, parts)) > self._room // FINE_SHARE:
+            return []
+        return parts
+
+    def _count_shared(self, parts: list[Part], *, keep: bool) -> dict[Part, Tally]:
+        """The first pass: count the shared parts, and keep the rows as small numbers if they fit, without scores."""
+        tallies = {part: self._tally(part, [], None) for part in parts}
+        room = self._room // 2 if keep else 0
+        for frame in self._encoder.batches():
+            encoded = self._count_frame(frame, tallies)
+            room -= sum(rows.bytes for rows in encoded)
+            if self._kept is not None and room > 0:
+                self._kept += encoded
+            else:
+                self._kept = None
+        each(methodcaller("finish"), list(tallies.values()))
+        return tallies
+
+    def _counts(self, part: Part) -> Array:
+        """The counts of a part, made together with as many of those that are needed after it as there is room for."""
+        if part not in self._made:
+            room = self._room
+            together: list[Part] = []
+            for other in self._parts[self._parts.index(part) :]:
+                if self._kept is not None and together and other.model != part.model:
+                    break
+                room -= self._bytes(other)
+                if room < 0 and together:
+                    break
+                together.append(other)
+            self._made = self._count(together, self._spare(together))
+        return self._made[part].counts
+
+    def _spare(self, parts: list[Part]) -> list[NDArray[Any]]:
+        """The memory of the last pass as far as these parts can use it; the rest is let go."""
+        sizes = set(map(self._size, parts))
+        spare = [tally.counts for tally in self._made.values() if tally.counts.shape in sizes]
+        self._made = {}
+        return spare
+
+    def _count(self, parts: list[Part], spare: list[NDArray[Any]]) -> dict[Part, Tally]:
+        """Make some parts in one pass over the rows, or over what was kept of them; `spare` is memory to use again."""
+        coarse = self._coarse_of([part for part in parts if part.bins == "coarse"])
+        tallies = {part: self._tally(part, spare, coarse.get(part)) for part in parts}
+        if self._kept is not None:
+            kept = self._kept
+
+            def count(part: Part) -> None:
+                for rows in kept:
+                    self._add(rows, part.model, {part: tallies[part]})
+                tallies[part].finish()
+
+            each(count, sorted(parts, key=lambda part: part.first - part.last))
+        else:
+            for frame in self._encoder.batches(list(dict.fromkeys(part.model for part in parts))):
+                self._count_frame(frame, tallies)
+            each(methodcaller("finish"), list(tallies.values()))
+        return tallies
+
+    def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[Encoded]:
+        """Count a batch, a few rows at a time and models side by side; gives the rows as small numbers."""
+        some = list(frame.iter_slices(STEP_ROWS))
+        pieces = list(zip(some, each(self._encoder.encoded, some), strict=True))
+        models = [model for model in self._encoder.locators if score_column(model) in frame.columns]
+        places = np.empty((len(models), frame.height), dtype=np.uint16)
+
+        def count(number: int) -> None:
+            first = 0
+            for piece, rows in pieces:
+                place = places[number, first : first + piece.height]
+                first += piece.height
+                scored = self._encoder.locate(piece, rows, models[number], place)
+                self._add(rows, models[number], tallies, scored)
+
+        each(count, range(len(models)))
+        return [rows for _, rows in pieces]
+
+    def _add(
+        self, rows: Encoded, model: str, tallies: Mapping[Part, Tally], scored: Scored | None = None
+    ) -> None:
+        """Count a few rows of a model; `scored` are the scores, which fixed bins need."""
+        held = rows.held.get(model)
+        placed = Placed(rows.place[model], rows.weight, rows.block, *(scored or (None, None))).take(held)
+        for part, tally in tallies.items():
+            if part.model == model:
+                members = self._encoder.members_in(rows, part.group)
+                if part.rest:
+                    members = members.named(rest_codes(np.arange(self._members(part.group) + 1), part.first))
+                tally.add(placed, members.take(held))
+
+    def _tally(self, part: Part, spare: list[NDArray[Any]], coarse: NDArray[np.uint16] | None) -> Tally:
+        size, first = self._size(part), 0 if part.rest else part.first
+        single = part.bins == "coarse" and self._exact_single
+        counts = _zeros(size, np.float32 if single else np.float64, spare)
+        if isinstance(part.bins, Binning):
+            bins = fixed_bins(part.bins, self._encoder.locators[part.model].keys)
+            return FixedTally(first, counts, part.bins, bins, self._exponent(part.bins))
+        power = self._exponent(part.bins)
+        if coarse is None:
+            return Tally(first, counts, power)
+        return CoarseTally(first, counts, coarse, power)
+
+    def _exponent(self, bins: Bins) -> int | None:
+        """That of what is added in some bins, where its order must not show; None where it does not anyway."""
+        weighted = self._prepared.request.suite.columns.weight is not None
+        if not self._prepared.request.suite.reproducible or not (weighted or isinstance(bins, Binning)):
+            return None
+        return self._prepared.exponents[IN_BINS]
+
+    def _coarse_of(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
+        """The coarse bin of each fine bin in the slices of some parts."""
+
+        def coarse(part: Part) -> NDArray[np.uint16]:
+            assert part.group.index is not None
+            rest_of = part.first if part.rest else None
+            return self._coarse(part.model, part.group.index, part.first, part.last, rest_of)
+
+        return {part: coarse(part) for part in parts}
+
+    def _coarse(
+        self, model: str, index: int, first: int, last: int, rest_of: int | None
+    ) -> NDArray[np.uint16]:
+        """The coarse bin of each fine bin in some slices of a set, or in the rest of one."""
+        slices = self._prepared.slices[index]
+        if rest_of is not None:
+            left = self._fine(model, index, rest_of)
+            assert left is not None
+            return coarse_of_fine(left[:, 0], 1)
+        if self._prepared.grids is not None:
+            grid = self._prepared.grids.models[model]
+            return grid.coarse(self._prepared.number_of(slices), slices)[first:last]
+        fine = self._rolled(model, index, "fine")
+        assert fine is not None
+        few = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
+        return np.concatenate(each(partial(coarse_of_fine, slices=len(slices)), few))
+
+    def _shape(self, part: Part) -> tuple[int, int]:
+        if part.rest:
+            return shape(part.bins, self._encoder.locators[part.model].edges, 1)
+        if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
+            number = self._prepared.number_of(self._prepared.slices[part.group.index])
+            return self._prepared.grids.models[part.model].coarse_bins(number), 2
+        return shape(part.bins, self._encoder.locators[part.model].edges, self._members(part.group))
+
+    def _size(self, part: Part) -> tuple[int, ...]:
+        return (part.last - part.first, self._blocks(part.bins), *self._shape(part))
+
+    def _blocks(self, bins: Bins) -> int:
+        return 1 if bins == "fine" or self._prepared.blocks is None else len(self._known)
+
+    def _bytes(self, part: Part) -> int:
+        """How much memory a part takes."""
+        copies = 1 if self._exponent(part.bins) is None else PARTS
+        return math.prod(self._size(part)) * 8 * copies
+
+    def _parts_on(self, wanted: list[Bins]) -> Iterator[Part]:
+        """The parts of later passes in the order of their use."""
+        for model in self._prepared.request.models:
+            for index, slices in enumerate(self._prepared.slices):
+                group = Group(self._prepared.cube_of(slices), index)
+                most = len(slices) if self._kept is None else -(-len(slices) // processors())
+                for bins in wanted:
+                    step = max(1, min(most, self._room // self._bytes(Part(model, group, bins, 0, 1))))
+                    for first in range(0, len(slices), step):
+                        yield Part(model, group, bins, first, min(first + step, len(slices)))
+                for number in range(len(slices)) if index in self._rests else ():
+                    for bins in wanted:
+                        yield Part(model, group, bins, number, number + 1, rest=True)
+
+
+def _zeros(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDArray[Any]:
+    """Zeros, in memory that is spare if some of that size is: new memory costs more than counting in it."""
+    for number, counts in enumerate(spare):
+        if counts.shape == size and counts.dtype == dtype:
+            counts.fill(0)
+            return spare.pop(number)
+    counts = np.empty(size, dtype=dtype)  # in large pages where it is large; `zeros` has small ones
+    counts.fill(0)
+    return counts
+
+
+def _exact_in_single(prepared: Prepared, aggregated: Aggregated) -> bool:
+    """Whether single precision counts the rows of every block exactly."""
+    state = aggregated.sums[0]
+    if prepared.request.suite.columns.weight is not None or "n" not in state.columns:
+        return False
+    by_block = np.bincount(state.block, weights=state.columns["n"])
+    return float(by_block.max(initial=0.0)) < _ROOM_IN_SINGLE
+
+
+def wanted_bins(prepared: Prepared) -> list[Bins]:
+    """The kinds of bins that metrics and curves read."""
+    asked = [metric.binning() for metric in prepared.request.scores]
+    drawn = [curve.curve for curve in prepared.request.suite.curves]
+    wanted: list[Bins] = []
+    if None in asked or any(curve != "reliability" for curve in drawn):
+        wanted.append("fine")
+    if None in asked and prepared.blocks is not None:
+        wanted.append("coarse")
+    binnings = [binning for binning in asked if binning is not None]
+    binnings += [RELIABILITY] if "reliability" in drawn else []
+    return [*wanted, *dict.fromkeys(binnings)]

@@ -1,0 +1,1 @@
+"""The constants of a run: slices, units, thresholds, calibrators, baselines and exponents."""

@@ -1,0 +1,104 @@
+"""The built-in baseline: a model that gives every row the same, found in the rows that are evaluated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.exact_sums import exact_columns, fixed_sums
+from plmetrics.engine.binding.models import with_model
+from plmetrics.engine.prepare.constants import Based
+from plmetrics.engine.prepare.exponents import exponents_in
+from plmetrics.suite.sections.basics import BASELINE, ModelColumns
+from plmetrics.table.predicted import Predicted, levels_of, quantile_part
+from plmetrics.table.roles import LABEL, VALID, prediction_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.request import Request
+
+    Numbers = NDArray[np.float64]
+
+_TIE = 1e-12
+
+
+def with_baseline(request: Request) -> Based:
+    """The request with a last model that gives every row the same, where the suite asks for it.
+
+    Binary: the share of positives. Multiclass: the share of each class, or the most frequent one. Regression: the
+    mean of the label. Quantiles: those of the label (averaged inverse of its distribution), its mean and standard
+    deviation, or its median for each member. Ranking and uplift: 0. All weighted by row; slices share them.
+    """
+    if not request.suite.baseline:
+        return Based(request, {})
+    parts = _parts(request)
+    found = dict.fromkeys(parts, 0.0) if request.suite.task in {"ranking", "uplift"} else {}
+    if not found:
+        labels, masses = _distribution(request)
+        found = _constants(parts, request, labels, masses) if len(labels) else dict.fromkeys(parts, 0.0)
+    columns = dict.fromkeys(parts, request.roles.label)
+    predicted = Predicted(columns, {part: pl.lit(value) for part, value in found.items()})
+    return Based(with_model(request, BASELINE, predicted, _said(request)), found)
+
+
+def _parts(request: Request) -> tuple[str, ...]:
+    """A baseline has the parts of the first model, or a score."""
+    if request.suite.task in {"multiclass", "quantile"}:
+        return next(iter(request.roles.models.values())).parts
+    return ("score",)
+
+
+def _said(request: Request) -> ModelColumns:
+    if request.suite.task in {"multiclass", "quantile"}:
+        return next(iter(request.suite.models.values()))
+    return ModelColumns(score=request.roles.label)
+
+
+def _distribution(request: Request) -> tuple[Numbers, Numbers]:
+    """The different labels of sound rows, ascending, and the weight of each."""
+    table = prediction_table(request.raw, request.schema, request.roles)
+    frame = table.frame.filter(pl.col(VALID)) if request.roles.missing == "error" else table.frame
+    rows = pl.len().cast(pl.Int64).alias("rows")
+    mass = (
+        [rows.cast(pl.Float64).alias("mass")] if table.weight is None else [table.weight.sum().alias("mass")]
+    )
+    exponents: dict[str, int] = {}
+    if request.suite.reproducible and table.weight is not None:
+        exponents = exponents_in(frame, {"mass": table.weight})
+        mass += fixed_sums("mass", table.weight, exponents["mass"])
+    counted = frame.group_by(LABEL).agg(rows, *mass).sort(LABEL).collect()
+    held = dict(exact_columns(counted, exponents))
+    return held[LABEL].to_numpy(), held["mass"].to_numpy()
+
+
+def _constants(
+    parts: tuple[str, ...], request: Request, labels: Numbers, masses: Numbers
+) -> dict[str, float]:
+    shares = masses / masses.sum()
+    mean = float((shares * labels).sum())
+    if request.suite.task == "multiclass":
+        by_class = dict(zip(labels.astype(int).tolist(), shares.tolist(), strict=True))
+        if parts == ("prediction",):
+            return {"prediction": float(labels[np.argmax(masses)])}
+        return {part: by_class.get(place, 0.0) for place, part in enumerate(parts)}
+    known = {"score": mean, "prediction": mean, "mean": mean}
+    known["sd"] = float(np.sqrt((shares * (labels - mean) ** 2).sum()))
+    known |= {quantile_part(level): quantile(labels, masses, level) for level in levels_of(parts)}
+    return {part: known[part] if part in known else quantile(labels, masses, 0.5) for part in parts}
+
+
+def quantile(values: Numbers, masses: Numbers, level: float) -> float:
+    """The averaged inverse of a distribution over ascending values.
+
+    >>> quantile(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0]), 0.5)
+    3.0
+    """
+    running = np.cumsum(masses)
+    wanted = level * running[-1]
+    low = int(np.searchsorted(running, wanted * (1 - _TIE), side="left"))
+    high = int(np.searchsorted(running, wanted * (1 + _TIE), side="right"))
+    last = len(values) - 1
+    return float((values[min(low, last)] + values[min(high, last)]) / 2.0)

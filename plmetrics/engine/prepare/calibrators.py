@@ -1,0 +1,247 @@
+"""Calibrators fitted on some rows before anything is counted; each makes one more model of an expression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.catalogue.calibrators import CALIBRATORS
+from plmetrics.catalogue.calibrators.calibrator import NoFit
+from plmetrics.catalogue.calibrators.isotonic import MAX_KNOTS, Isotonic
+from plmetrics.catalogue.calibrators.platt import Platt
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.bad_rows import bad_values
+from plmetrics.engine.binding.models import with_model
+from plmetrics.engine.memory.budget import working_memory
+from plmetrics.engine.prepare.constants import Calibrated
+from plmetrics.suite.sections.basics import BY_FOLD, ModelColumns
+from plmetrics.table.checks import Requirement
+from plmetrics.table.predicted import Predicted, score_column
+from plmetrics.table.roles import LABEL, VALID, WEIGHT, plain_column, prediction_table, valid_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.calibrators.calibrator import Calibrator
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.request import Request
+    from plmetrics.suite.sections.basics import Calibrate
+
+    Numbers = NDArray[np.float64]
+
+FEW_ROWS = 1000
+MAX_FOLDS = 100
+_COPIES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The sound rows of one model that a calibrator is fitted on."""
+
+    score: Numbers
+    label: Numbers
+    weight: Numbers | None
+
+    def where(self, chosen: NDArray[np.bool_]) -> _Sample:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[chosen]
+        return _Sample(self.score[chosen], self.label[chosen], weight)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """A calibrated score as an expression over raw columns, its parameters, and the fewest rows behind a curve."""
+
+    expression: pl.Expr
+    constants: Mapping[str, Any]
+    rows: int
+    curves: tuple[Calibrator, ...]
+
+
+def with_calibrators(request: Request) -> Calibrated:
+    """The request with a model for each calibrator, on the rows that none was fitted on.
+
+    Rows to fit on are those where `fit_on` holds, whatever `where` says, and their scores are sound. By fold they are
+    the rows that are evaluated.
+
+    Raises:
+        DataError: there are no rows to fit on or to evaluate, a class or a best fit is missing, or values are bad.
+        ConfigError: the rows to fit on do not fit into the memory budget.
+    """
+    specs = request.suite.calibrate
+    if not specs:
+        return Calibrated(request, {})
+    narrowed, left_out = _without_fitted(request)
+    if any(spec.fit_on == BY_FOLD for spec in specs):
+        narrowed = _with_fold(narrowed)
+    constants: dict[str, Any] = {}
+    warnings: list[str] = []
+    out = narrowed
+    for condition in dict.fromkeys(spec.fit_on for spec in specs):
+        own = {_path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition}
+        models = {name: path for path, spec in own.items() for name in spec.sources(request.suite.models)}
+        rows = _rows_to_fit(narrowed, condition, models)
+        for path, spec in own.items():
+            for source in spec.sources(request.suite.models):
+                fitted = _fitted(narrowed, spec, source, rows, path)
+                out = _added(out, spec, source, fitted)
+                constants[spec.named(source)] = fitted.constants
+                warnings += _doubts(spec, source, fitted)
+    return Calibrated(out, constants, tuple(warnings), left_out)
+
+
+def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:
+    return ("calibrate", place) if len(specs) > 1 else ("calibrate",)
+
+
+def _without_fitted(request: Request) -> tuple[Request, int]:
+    """The request without the rows that calibrators are fitted on, and how many these are."""
+    conditions = [spec.fit_on for spec in request.suite.calibrate if spec.fit_on != BY_FOLD]
+    if not conditions:
+        return request, 0
+    fitted = pl.any_horizontal([compile_row(text).expr.fill_null(value=False) for text in conditions])
+    counts = request.raw.select(pl.len().alias("all"), fitted.sum().alias("fitted")).collect()
+    rows, left_out = counts.row(0)
+    if rows and rows == left_out:
+        msg = f"fit_on holds for all {rows:,} rows: none is left to evaluate"
+        raise DataError(Problem(msg, ("calibrate", "fit_on"), "fit on some of them, or by fold"))
+    where = ~fitted if request.where is None else request.where & ~fitted
+    return replace(request, raw=request.raw.filter(~fitted), where=where), int(left_out)
+
+
+def _with_fold(request: Request) -> Request:
+    """The request with the column of folds, which must not be null."""
+    fold = request.suite.columns.fold
+    assert fold is not None
+    known = Requirement(fold, "null", lambda value: value.is_null(), "fold", ("columns", "fold"))
+    roles = request.roles
+    columns = tuple(dict.fromkeys((*roles.columns, fold)))
+    return replace(request, roles=replace(roles, columns=columns, requirements=(*roles.requirements, known)))
+
+
+def _rows_to_fit(request: Request, condition: str, models: Mapping[str, SuitePath]) -> pl.DataFrame:
+    """Labels, weights, folds and scores of the rows to fit on, with the marks of sound ones."""
+    fitting = _fitting(request, condition, tuple(models))
+    table = prediction_table(fitting.raw, fitting.schema, fitting.roles)
+    columns = [LABEL, *(score_column(model) for model in models)]
+    columns += [WEIGHT] if table.weight is not None else []
+    columns += [plain_column(str(request.suite.columns.fold))] if condition == BY_FOLD else []
+    missing = fitting.roles.missing
+    columns += [VALID] if missing == "error" else []
+    columns += [valid_column(model) for model in models] if missing == "drop_per_model" else []
+    limit = max(working_memory(request) // (len(columns) * 8 * _COPIES), 1)
+    rows = table.frame.select(columns).head(limit + 1).collect()
+    path = (*next(iter(models.values())), "fit_on")
+    if rows.height > limit:
+        msg = f"there are more than {limit:,} rows to fit calibrators on, too many for the memory budget"
+        raise ConfigError(Problem(msg, path, "narrow fit_on, or raise memory"))
+    if missing == "error" and not rows[VALID].all():
+        raise bad_values(fitting, table.checks, rows.height)
+    if rows.height == 0:
+        hint = "fit_on is not narrowed by data.where: it speaks of all rows of the data"
+        raise DataError(Problem("there are no rows to fit calibrators on", path, hint))
+    return rows.sort(rows.columns) if request.suite.reproducible else rows
+
+
+def _fitting(request: Request, condition: str, models: Sequence[str]) -> Request:
+    """The request for the rows to fit on, as they are read."""
+    roles = request.roles
+    in_unit = {
+        source
+        for spec in request.suite.calibrate
+        if CALIBRATORS[spec.method].reads_probability
+        for source in spec.sources(request.suite.models)
+    }
+    roles = replace(
+        roles,
+        models={name: roles.models[name] for name in models},
+        probability=roles.probability | in_unit,
+        unit=None,
+        unit_name=None,
+        keys=(),
+    )
+    if condition == BY_FOLD:
+        return replace(request, roles=roles)
+    holds = compile_row(condition).expr
+    roles = replace(roles, columns=(), requirements=())
+    return replace(request, raw=request.source.frame.filter(holds), where=holds, roles=roles)
+
+
+def _fitted(request: Request, spec: Calibrate, source: str, rows: pl.DataFrame, path: SuitePath) -> _Fitted:
+    """One calibrator, or one for each fold."""
+    if valid_column(source) in rows.columns:
+        rows = rows.filter(pl.col(valid_column(source)))
+    weight = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
+    sample = _Sample(rows[score_column(source)].to_numpy(), rows[LABEL].to_numpy(), weight)
+    raw = pl.col(request.roles.models[source].columns["score"])
+    said = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
+    if spec.fit_on != BY_FOLD:
+        curve = _fit(spec, source, sample, path)
+        constants = {**said, "rows": len(sample.label), **curve.constants()}
+        return _Fitted(curve.applied(raw), constants, len(sample.label), (curve,))
+    fold = str(request.suite.columns.fold)
+    score, folds, fewest, curves = pl.lit(None, dtype=pl.Float64), [], len(sample.label), []
+    for value, outside in _folds(rows[plain_column(fold)], fold):
+        others = sample.where(outside)
+        curve = _fit(spec, source, others, path, f", outside fold {value!r}")
+        here = pl.col(fold) == pl.lit(value, dtype=rows[plain_column(fold)].dtype)
+        score = pl.when(here).then(curve.applied(raw)).otherwise(score)
+        folds.append({"fold": value, "rows": len(others.label), **curve.constants()})
+        fewest = min(fewest, len(others.label))
+        curves.append(curve)
+    return _Fitted(score, {**said, "folds": folds}, fewest, tuple(curves))
+
+
+def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
+    """Each fold, and which rows lie outside it."""
+    values = column.unique().sort()
+    if not 2 <= len(values) <= MAX_FOLDS:
+        msg = f"column '{name}' (fold) has {len(values):,} values, and calibrating by fold takes 2 to {MAX_FOLDS}"
+        raise DataError(Problem(msg, ("columns", "fold")))
+    for value in values:
+        yield value, (column != value).to_numpy()
+
+
+def _fit(spec: Calibrate, source: str, sample: _Sample, path: SuitePath, place: str = "") -> Calibrator:
+    where = f"cannot fit {spec.method} to the scores of model '{source}'{place}: "
+    for label, word in ((1.0, "positive"), (0.0, "negative")):
+        if not (sample.label == label).any():
+            msg = f"{where}none of the {len(sample.label):,} rows is {word}"
+            raise DataError(Problem(msg, (*path, "fit_on")))
+    try:
+        if spec.smoothing:
+            return Platt.fit(sample.score, sample.label, sample.weight, smoothing=True)
+        return CALIBRATORS[spec.method].fit(sample.score, sample.label, sample.weight)
+    except NoFit as error:
+        reason, _, hint = str(error).partition(": ")
+        raise DataError(Problem(f"{where}{reason}", (*path, "method"), hint or None)) from None
+
+
+def _added(request: Request, spec: Calibrate, source: str, fitted: _Fitted) -> Request:
+    """The request with one more model, made of the scores of another."""
+    column = request.roles.models[source].columns["score"]
+    predicted = Predicted({"score": column}, {"score": fitted.expression})
+    out = with_model(request, spec.named(source), predicted, ModelColumns(score=column))
+    if not CALIBRATORS[spec.method].reads_probability:
+        return out
+    return replace(out, roles=replace(out.roles, probability=out.roles.probability | {source}))
+
+
+def _doubts(spec: Calibrate, source: str, fitted: _Fitted) -> list[str]:
+    out = []
+    if spec.method == "isotonic" and fitted.rows < FEW_ROWS:
+        text = f"isotonic calibration of model '{source}' stands on {fitted.rows:,} rows: under {FEW_ROWS:,} "
+        out.append(f"{text}its steps follow noise, and platt is the safer choice")
+    found = max((curve.found for curve in fitted.curves if isinstance(curve, Isotonic)), default=0)
+    if found > MAX_KNOTS:
+        text = (
+            f"isotonic calibration of model '{source}' has {found:,} knots, of which {MAX_KNOTS:,} are kept"
+        )
+        out.append(text)
+    return out

@@ -1,0 +1,111 @@
+"""What exact sums need to know of the rows before they are added: how far from 0 the values of each column may be.
+
+Where an atom says it of any rows, nothing is looked up but the largest weight. These exponents are constants of the
+run: states add exactly where they are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.catalogue.metric import leaves
+from plmetrics.core.exact_sums import HEADROOM, exact_columns, exponent_of, fixed_sums
+from plmetrics.engine.aggregate.totals import AGGREGATES_PER_NODE, summed_in, totals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.stored.constants import Constants
+    from plmetrics.states.sums import Total
+    from plmetrics.suite.model import Suite
+
+IN_BINS = "in bins of scores"
+"""The name of the exponent of what is added in bins: weights, and weights times numbers from 0 to 1."""
+
+_WEIGHT = "@most of weight"
+
+
+def with_exponents(prepared: Prepared, constants: Constants | None) -> Prepared:
+    """The run with the exponents of its sums, or with those of another run.
+
+    Where values are too large for the latter, the sum is an ordinary one, and a warning says so.
+    """
+    own = exponents_of(prepared)
+    if constants is None:
+        return replace(prepared, exponents=own)
+    known = constants.exponents
+    beyond = frozenset(name for name in known.keys() & own.keys() if own[name] > known[name] + HEADROOM)
+    if not beyond:
+        return replace(prepared, exponents=known)
+    listed = ", ".join(f"'{name}'" for name in sorted(beyond)[:3])
+    more = f" and {len(beyond) - 3} more" if len(beyond) > 3 else ""
+    warning = (
+        f"reproducible: values are much larger than in the run whose constants are taken, so that the sums {listed}"
+        f"{more} may differ in the last digits with the order of rows; take constants of a run that has such values"
+    )
+    return replace(prepared, exponents=known, inexact=beyond, warnings=(*prepared.warnings, warning))
+
+
+def adds_in_bins(suite: Suite) -> bool:
+    """Whether numbers with fractions are added in the bins that scores are counted on."""
+    scores = [leaf for metric in suite.metrics for leaf in leaves(metric) if leaf.family == "scores"]
+    if suite.columns.weight is not None:
+        return bool(scores or suite.curves)
+    drawn = any(curve.curve == "reliability" for curve in suite.curves)
+    return drawn or any(leaf.binning() is not None for leaf in scores)
+
+
+def exponents_of(prepared: Prepared) -> dict[str, int]:
+    """The exponent of every sum of floats, by the name of its column."""
+    sums: dict[str, Total] = {}
+    for cube in prepared.cubes:
+        sums |= {one.name: one for one in totals(prepared, summed_in(prepared, cube))}
+    values = {name: one.value for name, one in sums.items() if one.most is None and one.value is not None}
+    if prepared.table.weight is not None:
+        values[_WEIGHT] = prepared.table.weight
+    most = largest(prepared.rows_added, values)
+    heaviest = most.get(_WEIGHT, 1.0)
+    known = {name: one.most * heaviest for name, one in sums.items() if one.value is not None and one.most}
+    if adds_in_bins(prepared.request.suite):
+        known[IN_BINS] = heaviest
+    return {name: exponent_of(held) for name, held in (most | known).items() if name != _WEIGHT}
+
+
+def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, float]:
+    """How far from 0 finite values lie at most; 0 where there are none."""
+    asked = [
+        pl.when(value.is_finite()).then(value.abs()).max().cast(pl.Float64).alias(name)
+        for name, value in values.items()
+    ]
+    parts = [asked[i : i + AGGREGATES_PER_NODE] for i in range(0, len(asked), AGGREGATES_PER_NODE)]
+    found: dict[str, float] = {}
+    for row in pl.collect_all([frame.select(part) for part in parts]):
+        found |= {name: most or 0.0 for name, most in row.row(0, named=True).items()}
+    return found
+
+
+def exponents_in(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, int]:
+    """The exponents of sums of some values."""
+    return {name: exponent_of(most) for name, most in largest(frame, values).items()}
+
+
+def exact_means(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, float]:
+    """Means of the finite values, to the last bit the same in any order; 0 where there are none."""
+    if not values:
+        return {}
+    exponents = exponents_in(frame, values)
+    plans = []
+    for name, value in values.items():
+        finite = pl.when(value.is_finite()).then(value)
+        sums = [finite.count().cast(pl.Int64).alias("n"), finite.sum().alias(name)]
+        plans.append(frame.select(*sums, *fixed_sums(name, finite, exponents[name])))
+    means: dict[str, float] = {}
+    for name, held in zip(values, pl.collect_all(plans), strict=True):
+        rows, total = (column.item() for _, column in exact_columns(held, exponents))
+        means[name] = total / rows if rows and isfinite(total) else 0.0
+    return means

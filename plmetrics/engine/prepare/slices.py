@@ -1,0 +1,370 @@
+"""What the slices of a run are: quantile edges, top values, tags and all values that occur, found in the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.slice_texts import OTHER
+from plmetrics.engine.memory.budget import rows_that_fit
+from plmetrics.features.registry import features_of
+from plmetrics.table.roles import prediction_table
+from plmetrics.table.slice_keys import (
+    TAG_SEPARATOR,
+    SliceKey,
+    bin_index,
+    only_bin,
+    top_index,
+    value_text,
+)
+from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_values, without_excluded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.engine.request import Request
+    from plmetrics.table.roles import PredictionTable
+
+EXACT_ROWS = 50_000_000
+"""Up to so many rows, if they fit, quantile edges come from all of them; above, from every k-th row."""
+
+_LEAST_ROWS = 400_000
+_COPIES = 3
+"""A sort holds values, and weights beside them, a few times over."""
+
+OCCURRING = 1_000_000
+"""The most values from which some are excluded."""
+
+MOST_DERIVED = 1_000_000
+"""The most slices of a set that a feature makes from another."""
+
+COMBINATIONS = 100_000
+"""The most different combinations of tags."""
+
+
+def settled(request: Request) -> Request:
+    """The request with the edges of its quantile bins and the values of its tops in place of their numbers."""
+    waiting = [key for key in request.roles.keys if key.waits]
+    if not waiting:
+        return request
+    roles = replace(request.roles, unit=None, unit_name=None, keys=tuple(waiting), columns=())
+    table = prediction_table(request.raw, request.schema, roles)
+    held = _rows_held(request, table, waiting)
+    known: dict[str, SliceKey] = {}
+    most = most_rows(request)
+    for names in _together(held, most):
+        own = [key for key in waiting if key.column in names]
+        plans = [_settling(key, request, table, 1 + (held[key.column] - 1) // most) for key in own]
+        for key, found in zip(own, pl.collect_all(plans), strict=True):
+            known[key.column] = _settle(key, request, found)
+    sets = tuple(
+        replace(part, keys=tuple(known.get(key.column, key) for key in part.keys)) for part in request.sets
+    )
+    keys = tuple(known.get(key.column, key) for key in request.roles.keys)
+    return replace(request, sets=sets, roles=replace(request.roles, keys=keys))
+
+
+def settling_scans(request: Request, rows: int) -> int:
+    """How often the files are read to settle the keys of a bound request, of which so many rows are evaluated."""
+    waiting = [key for key in request.roles.keys if key.waits]
+    if not waiting:
+        return 0
+    held = {key.column: rows * int(key.kind == "quantiles") for key in waiting}
+    return int(_must_count(request, waiting)) + len(list(_together(held, most_rows(request))))
+
+
+def most_rows(request: Request) -> int:
+    """How many rows a scan may hold to find quantile edges."""
+    numbers = 1 if request.roles.weight is None else 2
+    return min(EXACT_ROWS, max(_LEAST_ROWS, rows_that_fit(request, _COPIES * numbers)))
+
+
+def _must_count(request: Request, keys: Sequence[SliceKey]) -> bool:
+    """Whether quantile edges may come from too many rows to hold them all."""
+    known = request.source.rows
+    return (known is None or known > most_rows(request)) and any(key.kind == "quantiles" for key in keys)
+
+
+def _rows_held(request: Request, table: PredictionTable, keys: Sequence[SliceKey]) -> dict[str, int]:
+    """By key at most how many rows its edges come from: counted only where there may be too many."""
+    known = request.source.rows
+    of_numbers = [key for key in keys if key.kind == "quantiles"]
+    if _must_count(request, keys):
+        counts = [pl.col(key.column).count().alias(key.column) for key in of_numbers]
+        counted = table.frame.select(counts).collect().row(0, named=True)
+    else:
+        counted = {key.column: known for key in of_numbers}
+    return {key.column: counted.get(key.column, 0) for key in keys}
+
+
+def _together(held: Mapping[str, int], most: int) -> Iterator[list[str]]:
+    """Keys that one scan settles: as many as hold no more rows than a single one may."""
+    names: list[str] = []
+    rows = 0
+    for name, own in held.items():
+        rows += min(own, most)
+        if names and rows > most:
+            yield names
+            names, rows = [], min(own, most)
+        names.append(name)
+    yield names
+
+
+def _settling(key: SliceKey, request: Request, table: PredictionTable, step: int) -> pl.LazyFrame:
+    """What a key is settled from: its values in order, of every k-th row, with weights, or those with the most rows."""
+    from plmetrics.table.sampling import by_content, every_kth, telling
+
+    if key.kind == "top":
+        return _ranked(table.frame, key, _excluded(key, request))
+    columns = [pl.col(key.column).alias("value")]
+    columns += [] if table.weight is None else [table.weight.alias("weight")]
+    if request.suite.reproducible:
+        names = [key.column, *telling(request.roles, table.frame.collect_schema().names())]
+        chosen = table.frame if step == 1 else by_content(table.frame, step, names)
+        return chosen.select(columns).sort("value", *(["weight"] if len(columns) > 1 else []))
+    chosen = table.frame if step == 1 else every_kth(table.frame, step)
+    return chosen.select(columns).sort("value")
+
+
+def _settle(key: SliceKey, request: Request, found: pl.DataFrame) -> SliceKey:
+    if key.kind == "quantiles":
+        edges, dtype = _quantile_edges(found, key), request.schema[key.label]
+        index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
+        return replace(key, kind="bins", expression=index, edges=edges)
+    values, excluded = _top_values(found, key, _excluded(key, request))
+    number = top_index(key.expression, values, excluded)
+    edges = tuple(plain_values(values, key.label))
+    return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
+
+
+def _excluded(key: SliceKey, request: Request) -> tuple[Any, ...]:
+    """What the set of a top excludes; a top is shared only by sets that exclude nothing."""
+    return next(part.exclude for part in request.sets if key in part.keys)
+
+
+def _quantile_edges(found: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
+    """Averaged inverse of the weighted distribution at i / number, each once, without the smallest value."""
+    rows = found.drop_nulls("value").drop_nans("value")
+    if rows.height == 0:
+        return ()
+    value = rows["value"]
+    numbers = value.to_numpy().astype(np.float64)
+    weight = rows["weight"].to_numpy() if "weight" in rows.columns else np.ones(len(numbers))
+    shares = np.arange(1, key.number) / key.number
+    from plmetrics.core.quantiles import averaged_inverse
+
+    edges = np.unique(averaged_inverse(numbers, weight, shares))
+    whole = value.dtype.is_integer()
+    return tuple(
+        int(edge) if whole and edge == int(edge) else float(edge)
+        for edge in edges
+        if edge > numbers[0] and np.isfinite(edge)
+    )
+
+
+def _ranked(frame: pl.LazyFrame, key: SliceKey, exclude: tuple[Any, ...]) -> pl.LazyFrame:
+    """Values by their number of rows, the smaller first among equals."""
+    counted = frame.group_by(key.column).agg(pl.len().alias("rows"))
+    ranked = counted.sort(["rows", key.column], descending=[True, False], nulls_last=True)
+    return ranked.head(OCCURRING + 1 if exclude else key.number + 1).select(key.column)
+
+
+def _top_values(found: pl.DataFrame, key: SliceKey, exclude: tuple[Any, ...]) -> tuple[pl.Series, pl.Series]:
+    """The values with the most rows, in result order, null last. And the excluded."""
+    left_out = found.clear()
+    if exclude:
+        if found.height > OCCURRING:
+            raise _too_many(key.label)
+        plain = Slices(SliceSet("", (replace(key, kind="column"),), exclude), found)
+        kept, _ = without_excluded(plain)
+        found, left_out = kept.values, left_out if kept.left_out is None else kept.left_out
+    values = found.head(key.number).to_series().sort(nulls_last=True)
+    if found.height > key.number and OTHER in [
+        value_text(value) for value in plain_values(values, key.label)
+    ]:
+        msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
+        raise DataError(Problem(msg, ("slices",), "rename the value, or exclude it"))
+    return values, left_out.to_series()
+
+
+def _too_many(label: str) -> ConfigError:
+    msg = f"column '{label}' has more than {OCCURRING:,} values, too many to look for those to exclude"
+    return ConfigError(Problem(msg, ("slices",), "leave the rows out by where, in place of exclude"))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSlices:
+    """The slices of a run in result order, the values of every key, excluded or not, and words of caution."""
+
+    slices: tuple[Slices, ...]
+    values: Mapping[str, pl.Series]
+    warnings: tuple[str, ...]
+
+
+def slice_plans(
+    request: Request, frame: pl.LazyFrame, every: pl.LazyFrame | None = None
+) -> dict[str, pl.LazyFrame]:
+    """Plans that find the values of slice columns, by name; those of a wider set tell those of a narrower one.
+
+    Folds are those of the rows that are evaluated, other sets those of `every` row, if these are given.
+    """
+    plans = {}
+    covered = _covered(request.sets)
+    for number, part in enumerate(request.sets):
+        if part.keys and not part.is_predicate and number not in covered:
+            rows = frame if part.is_derived or every is None else every
+            plans[f"slices|{number}"] = _combinations(part, rows).head(_most(request, part) + 1)
+    return plans
+
+
+def _most(request: Request, part: SliceSet) -> int:
+    """The most combinations of values that are looked for."""
+    if part.is_tagged:
+        return COMBINATIONS
+    if part.is_derived:
+        return MOST_DERIVED
+    return OCCURRING if part.exclude else request.suite.max_slices
+
+
+def _combinations(part: SliceSet, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The values of a set's keys that occur together, and whether they do in rows that the set is within."""
+    columns = [key.column for key in part.keys]
+    if part.within is None or part.is_derived:
+        return rows.select(columns).unique()
+    return rows.group_by(columns).agg(pl.col(part.within.column).any())
+
+
+def _covered(sets: Sequence[SliceSet]) -> dict[int, int]:
+    """By number of a set that of another with all of its columns, which is refused unless all its values are found."""
+    columns = [frozenset(key.column for key in part.keys) for part in sets]
+    whole = [
+        number
+        for number, part in enumerate(sets)
+        if part.keys and not (part.is_predicate or part.is_derived or part.is_tagged)
+    ]
+    covered: dict[int, int] = {}
+    for number in whole:
+        wider = [
+            other
+            for other in whole
+            if other not in covered
+            and (columns[number] < columns[other] or (columns[number] == columns[other] and number > other))
+        ]
+        if wider:
+            covered[number] = wider[0]
+    return covered
+
+
+def _values_of(number: int, request: Request, found: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
+    """The values of a set's keys, as they were found or as those of a wider set tell them."""
+    covered = _covered(request.sets)
+    wider = number
+    while wider in covered:
+        wider = covered[wider]
+    here = found.get(f"slices|{wider}")
+    if here is None or wider == number:
+        return here
+    return _combinations(request.sets[number], here.lazy()).collect()
+
+
+def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSlices:
+    """The slices from what the plans found.
+
+    Raises:
+        ConfigError: there are more than `max_slices`, or too many combinations of tags.
+    """
+    out: list[Slices] = []
+    values: dict[str, list[pl.Series]] = {}
+    warnings: list[str] = []
+    for number, part in enumerate(request.sets):
+        here = _values_of(number, request, found)
+        if here is not None:
+            if part.exclude and not part.is_tagged and here.height > OCCURRING:
+                raise _too_many(" x ".join(key.label for key in part.keys))
+            _check_combinations(part, here)
+            for column in here.select(key.column for key in part.keys):
+                values.setdefault(column.name, []).append(column)
+            here = _within(request, part, here)
+        made = _slices(part, here)
+        kept = [without_excluded(each) for each in made] if part.exclude else [(each, []) for each in made]
+        out += [each for each, _ in kept]
+        nowhere = [item for item in part.exclude if all(item in unknown for _, unknown in kept)]
+        warnings += [_absent(part, item) for item in nowhere if not _left_out(part, item)]
+    slices = tuple(each for each in out if len(each) or not each.slice_set.is_tagged)
+    _check(request, [each for each in slices if not each.slice_set.is_derived])
+    for feature in features_of(request.suite):
+        warnings += feature.check_slices(request.suite, slices)
+    together = {column: pl.concat(parts) for column, parts in values.items()}
+    return FoundSlices(slices, together, tuple(warnings))
+
+
+def _within(request: Request, part: SliceSet, found: pl.DataFrame) -> pl.DataFrame:
+    """The values that occur in rows that the set is within; of too many to be found, all of them."""
+    if part.within is None or part.is_derived:
+        return found
+    if found.height <= _most(request, part):
+        found = found.filter(part.within.column)
+    return found.drop(part.within.column)
+
+
+def _absent(part: SliceSet, item: Any) -> str:
+    return f"slice set '{part.name}' excludes {item!r}, which does not occur"
+
+
+def _left_out(part: SliceSet, item: Any) -> bool:
+    """Whether a top left the item out before it ranked the values."""
+    key = part.keys[0]
+    if key.kind != "top" or key.excluded is None:
+        return False
+    plain = SliceSet(part.name, (replace(key, kind="column"),), (item,))
+    return not without_excluded(Slices(plain, key.excluded.to_frame()))[1]
+
+
+def _check_combinations(part: SliceSet, values: pl.DataFrame) -> None:
+    if part.is_tagged and values.height > COMBINATIONS:
+        msg = f"slice set '{part.name}' ({part.keys[0].label}) has more than {COMBINATIONS:,} combinations of tags"
+        raise ConfigError(Problem(msg, ("slices", part.name), "keep fewer tags in the column"))
+
+
+def _slices(part: SliceSet, found: pl.DataFrame | None) -> list[Slices]:
+    if part.is_predicate:
+        return [Slices(part, pl.DataFrame({part.keys[0].column: [True]}))]
+    if found is None:
+        return [Slices(part, pl.DataFrame(height=1))]
+    if part.keys[0].kind == "top":
+        found = found.filter(pl.nth(0) <= len(part.keys[0].edges))
+    if not part.is_tagged:
+        return [Slices(part, order(found))]
+    column = part.keys[0].column
+    tags = found[column].drop_nulls().str.split(TAG_SEPARATOR).explode().unique().sort()
+    return [Slices(part, pl.DataFrame({column: [tag]}, schema={column: pl.String})) for tag in tags]
+
+
+def _check(request: Request, slices: Sequence[Slices]) -> None:
+    limit = request.suite.max_slices
+    hint = "use fewer or binned columns, or raise max_slices"
+    sizes: dict[str, int] = {}
+    for each in slices:
+        sizes[each.slice_set.name] = sizes.get(each.slice_set.name, 0) + len(each)
+    for part in request.sets:
+        if sizes.get(part.name, 0) > limit:
+            columns = " x ".join(key.label for key in part.keys)
+            msg = f"slice set '{part.name}' ({columns}) has more than max_slices = {limit:,} slices"
+            raise ConfigError(Problem(msg, ("slices", part.name), hint))
+    total = sum(sizes.values()) - 1
+    if total > limit:
+        msg = f"the slice sets have {total:,} slices together, more than max_slices = {limit:,}"
+        raise ConfigError(Problem(msg, ("slices",), hint))
+
+
+def key_codes(request: Request, found: FoundSlices) -> dict[str, KeyCodes]:
+    """The integer code of every key."""
+    flags = pl.Series([False, True])
+    return {
+        key.column: KeyCodes.of(key, flags if key.kind == "predicate" else found.values[key.column])
+        for key in request.roles.keys
+    }

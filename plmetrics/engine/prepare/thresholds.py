@@ -1,0 +1,199 @@
+"""Thresholds that are chosen from rows, once per model and rule, before anything is counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.rowsql import compile_row
+from plmetrics.engine.memory.budget import refuse_to_hold
+from plmetrics.engine.prepare.constants import Chosen
+from plmetrics.states.scores.sorted import OrderedRows
+from plmetrics.states.sums import View
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import (
+    LABEL,
+    VALID,
+    WEIGHT,
+    prediction_table,
+    valid_column,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.engine.request import Request
+    from plmetrics.table.roles import PredictionTable
+
+_BINS = 10
+_CALIBRATED = 0.05
+_POSITIVE = "@positive"
+NUMBERS_IN_HAND = 11
+"""Numbers a row while a threshold is chosen: its score, class and weight, the same sorted, and what follows of them."""
+
+
+def choose_thresholds(request: Request) -> Chosen:
+    """Find the thresholds of a run.
+
+    Raises:
+        DataError: `select_on` holds for no row, or for rows with bad values where these are errors.
+    """
+    rules = {rule.text: rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None}
+    values: dict[str, dict[str, float]] = {model: {} for model in request.models}
+    warnings = _uncalibrated(request, rules)
+    open_rules = [rule for rule in rules.values() if rule.constant is None]
+    for condition in dict.fromkeys(rule.select_on for rule in open_rules):
+        own = [rule for rule in open_rules if rule.select_on == condition]
+        table = _selection(request, condition)
+        warnings += _optimism(request, condition, own)
+        for model in request.models:
+            points = _candidates(table, request, model)
+            for rule in own:
+                values[model][rule.text] = rule.choose(points)
+    return Chosen(values, tuple(warnings))
+
+
+def threshold_scans(request: Request) -> int:
+    """How often `choose_thresholds` reads the files: a model's scores at a time, for the sake of memory."""
+    rules = [rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None]
+    conditions = {rule.select_on for rule in rules if rule.constant is None}
+    counted = 1 if request.source.rows is None else 0
+    by_model = len(conditions) * len(request.models) * (1 + counted)
+    return by_model + len(conditions - {None}) + int(any(rule.constant is not None for rule in rules))
+
+
+def threshold_plans(request: Request) -> list[pl.LazyFrame]:
+    """The plans that bring rows to choose on."""
+    rules = [rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None]
+    conditions = dict.fromkeys(rule.select_on for rule in rules if rule.constant is None)
+    tables = [_selection(request, condition) for condition in conditions]
+    return [_rows_to_choose_on(table, request, model) for table in tables for model in request.models]
+
+
+def _selection(request: Request, condition: str | None) -> PredictionTable:
+    """The rows to choose on: those of the run, or those where a condition holds, whatever `where` says."""
+    frame = request.raw if condition is None else request.source.frame.filter(compile_row(condition).expr)
+    roles = replace(request.roles, unit=None, unit_name=None, keys=(), columns=())
+    return prediction_table(frame, request.schema, roles)
+
+
+def _rows_to_choose_on(table: PredictionTable, request: Request, model: str) -> pl.LazyFrame:
+    """Score, class and weight of a model's rows."""
+    frame = table.frame
+    if request.roles.missing == "drop_per_model":
+        frame = frame.filter(pl.col(valid_column(model)))
+    sound = [pl.col(VALID)] if request.roles.missing == "error" else []
+    weight = [pl.col(WEIGHT)] if table.weight is not None else []
+    score = pl.col(score_column(model))
+    return frame.select(score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound)
+
+
+def _candidates(table: PredictionTable, request: Request, model: str) -> View:
+    """The confusion table at each distinct score of a model, and at one above them all."""
+    plan = _rows_to_choose_on(table, request, model)
+    refuse_to_hold(request, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
+    every = plan.collect_schema().names() if request.suite.reproducible else ["score"]
+    rows = plan.sort(every).collect()
+    if VALID in rows.columns:
+        _refuse_bad(rows, request)
+    if rows.height == 0:
+        msg = "there are no rows to choose a threshold on"
+        raise DataError(Problem(msg, ("metrics",), "does select_on hold for any row?"))
+    held = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
+    ordered = OrderedRows(rows["score"].to_numpy(), rows[_POSITIVE].to_numpy(), held, None)
+    state = ordered.regroup(None, 1).point_state()
+    points = {name: state[name].values for name in ("score", "positive", "negative")}
+    return _confusion(points["score"], points["positive"], points["negative"])
+
+
+def _refuse_bad(rows: pl.DataFrame, request: Request) -> None:
+    bad = int((~rows[VALID]).sum())
+    if bad:
+        msg = (
+            f"{bad:,} of the {rows.height:,} rows to choose a threshold on have a bad label, score or weight"
+        )
+        hint = "select_on is not narrowed by where: say it there as well, or write data: {missing: drop}"
+        raise DataError(
+            Problem(msg, ("columns", "label") if request.suite.columns.label else ("data",), hint)
+        )
+
+
+def _confusion(
+    score: NDArray[np.float64], positive: NDArray[np.float64], negative: NDArray[np.float64]
+) -> View:
+    def at_or_above(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+
+    def everywhere(total: float) -> NDArray[np.float64]:
+        return np.broadcast_to(np.float64(total), tp.shape)
+
+    tp, fp = at_or_above(positive), at_or_above(negative)
+    return View(
+        {
+            "threshold": np.append(score, np.nextafter(score[-1], np.inf)),
+            "tp": tp,
+            "fp": fp,
+            "fn": tp[0] - tp,
+            "tn": fp[0] - fp,
+            "positives": everywhere(tp[0]),
+            "negatives": everywhere(fp[0]),
+            "weight": everywhere(tp[0] + fp[0]),
+            "n": everywhere(tp[0] + fp[0]),
+        }
+    )
+
+
+def _optimism(request: Request, condition: str | None, rules: list[ThresholdRule]) -> list[str]:
+    """A word where a threshold is chosen on rows that it is then judged on."""
+    named = ", ".join(rule.text for rule in rules)
+    advice = "their values look better than they are: choose on other rows (select_on)"
+    if condition is None:
+        return [f"chosen on the rows that are evaluated: {named}; {advice}"]
+    evaluated = pl.lit(value=True) if request.where is None else request.where
+    shared = request.source.frame.select((compile_row(condition).expr & evaluated).sum().alias("rows"))
+    rows = int(shared.collect().item() or 0)
+    return (
+        [f"{rows:,} rows to choose a threshold on are evaluated as well: {named}; {advice}"] if rows else []
+    )
+
+
+def _uncalibrated(request: Request, rules: Mapping[str, ThresholdRule]) -> list[str]:
+    """A word where a threshold follows from costs alone, and the scores are far from calibrated.
+
+    The rule: over ten bins of equal width, the mean distance of score and rate is above 0.05, and above twice what
+    noise gives a calibrated score.
+    """
+    if all(rule.constant is None for rule in rules.values()):
+        return []
+    table = _selection(request, None)
+    bins = pl.collect_all([_distances(table, model) for model in request.models])
+    out = []
+    for model, found in zip(request.models, bins, strict=True):
+        sound = found.drop_nulls()
+        gap, mass, rows = sound.select("gap", "mass", "n").sum().row(0)
+        error = gap / mass if rows else 0.0
+        if error > max(_CALIBRATED, 0.64 * (_BINS / max(rows, 1)) ** 0.5):
+            text = "threshold=optimal(...) assumes calibrated scores, and those of model "
+            text += f"'{model}' are off by {error:.3f} on average"
+            out.append(f"{text}: recalibrate them, or use threshold=min(expected_cost(...))")
+    return out
+
+
+def _distances(table: PredictionTable, model: str) -> pl.LazyFrame:
+    """By bin of a model's score, null for what is not sound: how far it is from the rate, the weight and the rows."""
+    score, label = pl.col(score_column(model)), pl.col(LABEL)
+    sound = score.is_between(0, 1) & label.is_between(0, 1)
+    place = pl.when(sound).then((score * _BINS).floor().clip(0, _BINS - 1))
+    gap, mass = score - label, pl.len().cast(pl.Float64)
+    if table.weight is not None:
+        gap, mass = gap * table.weight, table.weight.sum()
+    return table.frame.group_by(place.alias("place")).agg(
+        gap.sum().abs().alias("gap"), mass.alias("mass"), pl.len().alias("n")
+    )

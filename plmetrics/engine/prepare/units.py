@@ -1,0 +1,111 @@
+"""Units counted with little memory: their hashes, batch by batch, each kept once.
+
+A hash table of many units takes well over a hundred bytes a unit while it grows on several threads; sorted arrays take
+8, and a few times that while they are merged. Where there is no room for all of them, they are counted in ranges of
+their hashes, each by a scan.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.memory.budget import working_memory
+from plmetrics.table.roles import UNIT
+from plmetrics.table.units import OWN_BLOCK_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.request import Request
+
+    Hashes = NDArray[np.uint64]
+    Counts = tuple[Hashes, NDArray[np.int64], Hashes]
+
+_IN_TABLE = 150
+"""Bytes a unit in a hash table, at most."""
+
+_SHARE = 4
+_IN_MERGE = 48
+"""Bytes a unit while arrays are merged: those that wait, all together, and each once."""
+
+_BATCH_ROWS = 1_000_000
+_LEAST_ROWS = 1 << 16
+_BATCH_BYTES = 64
+_LINE = 20
+"""Bytes of a file that a row takes, at least, where rows were not counted."""
+
+_LAST = (1 << 64) - 1
+
+
+def counts_by_batch(request: Request) -> bool:
+    """Whether units are counted by scans of their own, for a hash table of as many as there are rows may be large."""
+    if request.suite.uncertainty is None or request.unit_rows:
+        return False
+    rows = request.source.rows
+    if rows is None:
+        rows = sum(file.size for file in request.source.files) // _LINE
+    return rows * _IN_TABLE * _SHARE > working_memory(request)
+
+
+def counted_units(request: Request, rows: pl.LazyFrame, modulus: int) -> tuple[Hashes | None, Counts]:
+    """The hash of every unit, ascending, None where they are too many for a block each; and what blocks have.
+
+    That is: the keys of the blocks with units, how many each has, and the sum of their hashes modulo 2^64. Rows without
+    a unit are passed over.
+    """
+    room = working_memory(request) // _SHARE
+    size = min(_BATCH_ROWS, max(_LEAST_ROWS, room // _BATCH_BYTES))
+    most = max(OWN_BLOCK_LIMIT + 1, room // _IN_MERGE)
+    counts, digests = np.zeros(modulus, dtype=np.int64), np.zeros(modulus, dtype=np.uint64)
+    first, keys = 0, None
+    while first <= _LAST:
+        plan = rows.select(pl.col(UNIT)).filter(pl.col(UNIT) >= pl.lit(first, dtype=pl.UInt64))
+        batches = plan.collect_batches(chunk_size=size, maintain_order=False)
+        found, last = distinct((frame[UNIT].to_numpy() for frame in batches), most)
+        if first == 0 and last == _LAST and len(found) <= OWN_BLOCK_LIMIT:
+            keys = found
+        _add(counts, digests, found)
+        first = last + 1
+    blocks = np.flatnonzero(counts)
+    return keys, (blocks.astype(np.uint64), counts[blocks], digests[blocks])
+
+
+def distinct(batches: Iterable[Hashes], most: int) -> tuple[Hashes, int]:
+    """Each number of some batches once, ascending, and the last that may be among them: the lower ones of too many.
+
+    >>> found, last = distinct([np.array([5, 2, 5], np.uint64), np.array([2, 9], np.uint64)], most=3)
+    >>> found.tolist(), last == 2**64 - 1
+    ([2, 5, 9], True)
+    """
+    found, last = np.zeros(0, dtype=np.uint64), _LAST
+    waiting: list[Hashes] = []
+    for batch in batches:
+        waiting.append(_once(batch[batch <= last]))
+        if sum(map(len, waiting)) >= max(len(found), OWN_BLOCK_LIMIT):
+            found, waiting = _once(np.concatenate([found, *waiting])), []
+            if len(found) > most:
+                found = found[: most // 2].copy()
+                last = int(found[-1])
+    found = _once(np.concatenate([found, *waiting]))
+    return found[: np.searchsorted(found, np.uint64(last), side="right")], last
+
+
+def _once(values: Hashes) -> Hashes:
+    """Sort new values in place, and leave out those that occur before."""
+    values.sort()
+    found: Hashes = values[np.append(True, values[1:] != values[:-1])[: len(values)]]
+    return found
+
+
+def _add(counts: NDArray[np.int64], digests: Hashes, hashes: Hashes) -> None:
+    """Count some units in their blocks."""
+    for first in range(0, len(hashes), _BATCH_ROWS):
+        part = hashes[first : first + _BATCH_ROWS]
+        block = (part % np.uint64(len(counts))).astype(np.int64)
+        counts += np.bincount(block, minlength=len(counts))
+        np.add.at(digests, block, part)

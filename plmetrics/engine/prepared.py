@@ -1,0 +1,158 @@
+"""The constants of a run, and the plans that use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.hashing import HASH_VERSION
+from plmetrics.engine.memory.budget import OrderPlan, order_plan
+from plmetrics.states.sums import Rows
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import (
+    LABEL,
+    PLAIN,
+    TREATMENT,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.stored.grids import Grids
+    from plmetrics.table.roles import PredictionTable
+    from plmetrics.table.slices import Cube, Slices
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """Where the rows went: read (after `where`), of weight 0, and dropped per model.
+
+    `fitted` are those beside them that calibrators were fitted on.
+    """
+
+    read: int
+    zero_weight: int
+    dropped: Mapping[str, int]
+    fitted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How units are blocked. `modulus` is None where each unit is its own block.
+
+    `keys` are the group keys of the non-empty blocks, ascending, `units` how many units each holds, and `digests` the
+    sums of their hashes modulo 2^64; all are None until the aggregation has counted them, where each row is a unit.
+    """
+
+    modulus: int | None
+    keys: NDArray[np.uint64] | None = None
+    units: NDArray[np.int64] | None = None
+    digests: NDArray[np.uint64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The constants of a run and the plans that use them. `grids` are those of another run that it takes its from."""
+
+    request: Request
+    table: PredictionTable
+    slices: tuple[Slices, ...]
+    cubes: tuple[Cube, ...]
+    rows: Accounting
+    blocks: Blocks | None
+    centres: Mapping[str, Mapping[str, float]]
+    thresholds: Mapping[str, Mapping[str, float]]
+    exact: bool
+    warnings: tuple[str, ...] = ()
+    added: Mapping[str, Any] = field(default_factory=dict)
+    exponents: Mapping[str, int] = field(default_factory=dict)
+    inexact: frozenset[str] = frozenset()
+    grids: Grids | None = None
+
+    def row_of(self, model: str) -> Rows:
+        """The roles of a model's rows, with the constants that its metrics read."""
+        rows = rows_of(model, self.table)
+        return replace(rows, centres=self.centres[model], thresholds=self.thresholds[model])
+
+    @property
+    def rows_added(self) -> pl.LazyFrame:
+        """The rows that sums are made of."""
+        return self.table.every if self.request.counts_every_row else self.table.frame
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The sums that have whole numbers beside them."""
+        return frozenset(self.exponents) - self.inexact
+
+    def populations(self) -> dict[str, str]:
+        """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
+        apart = self.request.suite.data.missing == "drop_per_model"
+        return {model: f"{model}|" if apart else "" for model in self.request.models}
+
+    def constants(self, units: int) -> dict[str, Any]:
+        """What the run found in its data and computed with, for run.json: states add only where these agree."""
+        blocks = None
+        if self.blocks is not None:
+            blocks = {"modulus": self.blocks.modulus, "units": units, "hash_version": HASH_VERSION}
+        return {
+            "slices": self._slice_texts(),
+            "centres": {model: dict(values) for model, values in self.centres.items()},
+            "thresholds": {
+                model: {rule: value if isfinite(value) else None for rule, value in values.items()}
+                for model, values in self.thresholds.items()
+            },
+            "ordered_metrics": "exact" if self.exact else "binned",
+            "blocks": blocks,
+            **({"exponents": dict(self.exponents)} if self.request.suite.reproducible else {}),
+            **self.added,
+        }
+
+    def _slice_texts(self) -> dict[str, list[str]]:
+        out: dict[str, list[str]] = {}
+        for part in self.slices:
+            if not part.slice_set.is_derived:
+                out.setdefault(part.slice_set.name, []).extend(part.texts())
+        return out
+
+    @property
+    def order(self) -> OrderPlan:
+        """How the rows of ordered metrics are brought in order."""
+        return order_plan(self.request, self.rows.read, len(self.cubes))
+
+    def number_of(self, slices: Slices) -> int:
+        """The number of the slice set that some slices are of."""
+        return next(i for i, part in enumerate(self.request.sets) if part is slices.slice_set)
+
+    def cube_of(self, slices: Slices) -> int:
+        """The number of the cube that serves a slice set."""
+        return next(i for i, cube in enumerate(self.cubes) if any(part is slices for part in cube.sets))
+
+
+def rows_of(model: str, table: PredictionTable) -> Rows:
+    """The roles of a model's rows on the canonical columns."""
+    roles = table.roles
+    return Rows(
+        pl.col(LABEL),
+        pl.col(score_column(model)),
+        pl.col(LABEL) == 1,
+        weight=table.weight,
+        prefix=PLAIN,
+        model=model,
+        parts=roles.models[model].parts,
+        classes=roles.classes,
+        treated=pl.col(TREATMENT) == 1,
+    )
+
+
+def units_of_rows(request: Request, rows: Accounting) -> int:
+    """How many units there are, where each row is one."""
+    left = rows.read - rows.zero_weight
+    shared = request.suite.data.missing == "drop" and not request.counts_every_row
+    return left - min(rows.dropped.values()) if shared else left

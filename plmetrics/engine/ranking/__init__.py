@@ -1,0 +1,1 @@
+"""Rows of a ranking task as queries."""

@@ -1,0 +1,291 @@
+"""Rankings: the table of rows becomes a table of queries, whose numbers the rest of a run adds up as it does rows'.
+
+One collection brings the rows, one sort per model puts them in order, and every number that a metric reads of a query
+becomes a column. Weight, unit and slices belong to the query: a column that varies within one is an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.ranking.base import QueryMetric
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.bad_rows import bad_values
+from plmetrics.engine.memory.budget import refuse_to_hold
+from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
+from plmetrics.states.queries import QUERY, query_column
+from plmetrics.table.predicted import Predicted, score_column
+from plmetrics.table.roles import (
+    LABEL,
+    UNIT,
+    VALID,
+    WEIGHT,
+    RoleColumns,
+    plain_column,
+    prediction_table,
+    valid_column,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.request import Request
+    from plmetrics.states.queries import Array, Codes, QueryValue
+
+
+def by_query(request: Request) -> Request:
+    """The same request on a table that has one row per query.
+
+    Raises:
+        DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
+    """
+    found = _Found.collect(request)
+    columns: dict[str, pl.Series] = {}
+    firsts = found.frame[found.first_rows]
+    for name in (WEIGHT, UNIT, *(key.column for key in request.roles.keys)):
+        if name in firsts.columns:
+            columns[name] = firsts[name]
+    values = _values(request, found)
+    absent = _absent(request, found)
+    queries = len(found.first_rows)
+    columns[LABEL] = pl.zeros(queries, dtype=pl.Float64, eager=True)
+    for model, score in _equal_models(values).items():
+        columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
+    for model, of_key in values.items():
+        for key, numbers in of_key.items():
+            columns[query_column(model, key)] = _with_nulls(numbers)
+    return replace(rebound(request, pl.DataFrame(columns)), pairs_read=found.read)
+
+
+def _with_nulls(values: Array) -> pl.Series:
+    return pl.Series(values=values, nan_to_null=True)
+
+
+_RANKED = 6
+"""So many numbers a row takes beside its columns while a model's rows are put in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The sound rows, the query of each, and the first row of every query."""
+
+    frame: pl.DataFrame
+    codes: Codes
+    first_rows: Codes
+    read: int
+
+    @classmethod
+    def collect(cls, request: Request) -> _Found:
+        frame, read = _collected(request)
+        codes, first_rows = codes_of(frame[plain_column(_query(request))])
+        found = cls(frame, codes, first_rows, read)
+        problems = [*_varying(request, found), *_twice(request, found)]
+        if problems:
+            raise DataError(problems)
+        return found
+
+
+def _query(request: Request) -> str:
+    name = request.suite.columns.query
+    assert name is not None
+    return name
+
+
+def _collected(request: Request) -> tuple[pl.DataFrame, int]:
+    """The rows that passed all checks, and how many were read."""
+    table = prediction_table(request.raw, request.schema, request.roles)
+    document = request.suite.columns.document
+    kept = [LABEL, plain_column(_query(request)), *(score_column(model) for model in request.models)]
+    kept += [] if document is None else [plain_column(document)]
+    kept += [name for name in (WEIGHT,) if request.roles.weight is not None]
+    kept += [name for name in (UNIT,) if request.roles.unit is not None]
+    kept += [key.column for key in request.roles.keys]
+    if request.suite.data.missing == "drop_per_model":
+        kept += [valid_column(model) for model in request.models]
+    if request.suite.data.missing == "error":
+        kept.append(VALID)
+    plans = [
+        table.frame.select(list(dict.fromkeys(kept))),
+        request.raw.select(pl.len()),
+        _without_weight(request),
+    ]
+    refuse_to_hold(request, request.raw, len(kept) + _RANKED, "ranking", "task")
+    frame, rows, without = pl.collect_all(plans)
+    read = rows.item()
+    if VALID in frame.columns:
+        if not frame[VALID].all():
+            raise bad_values(request, table.checks, read)
+        frame = frame.drop(VALID)
+    if frame.height == 0:
+        raise _nothing_left(request, read)
+    _refuse_partial(request, frame, without)
+    return frame, read
+
+
+def _nothing_left(request: Request, read: int) -> DataError:
+    where = request.suite.data.where
+    if read == 0:
+        told = "the table has no rows" if where is None else f"no row satisfies where: {where}"
+        return DataError(Problem(told, ("data", "path" if where is None else "where")))
+    msg = f"no rows are left of {read:,}: each has weight 0 or a value for which it is dropped"
+    return DataError(Problem(msg, ("data", "missing")))
+
+
+def _without_weight(request: Request) -> pl.LazyFrame:
+    """The queries that have rows of weight 0."""
+    query = pl.col(_query(request))
+    if request.roles.weight is None:
+        return request.raw.select(query).clear()
+    weight = pl.col(request.roles.weight).cast(pl.Float64)
+    return request.raw.filter(weight == 0).select(query).drop_nulls().unique()
+
+
+def _refuse_partial(request: Request, frame: pl.DataFrame, without: pl.DataFrame) -> None:
+    if without.height == 0:
+        return
+    queries = frame[plain_column(_query(request))]
+    both = queries.filter(queries.is_in(without.to_series().implode()))
+    if len(both):
+        msg = f"column '{request.roles.weight}' (weight) varies within a query: in query {both[0]!r} some rows have 0"
+        raise DataError(Problem(msg, ("columns", "weight"), "give all rows of a query the same weight"))
+
+
+def _varying(request: Request, found: _Found) -> Iterator[Problem]:
+    """What belongs to queries and is not the same in all rows of one."""
+    columns = request.suite.columns
+    named: dict[str, tuple[str, str, tuple[str, ...]]] = {}
+    if request.roles.weight is not None:
+        named[WEIGHT] = (f"column '{columns.weight}' (weight)", "weight", ("columns", "weight"))
+    if request.roles.unit is not None and columns.unit is not None:
+        named[UNIT] = (f"column '{columns.unit}' (unit)", "unit", ("columns", "unit"))
+    for key in request.roles.keys:
+        owner = next(part for part in request.sets if key.column in part.columns)
+        if owner.is_derived or key.column not in {own.column for own in owner.keys}:
+            named[key.column] = (f"'{key.label}' ({owner.maker})", "value", (owner.maker,))
+        else:
+            named[key.column] = (
+                f"'{key.label}' of slice set '{owner.name}'",
+                "value",
+                ("slices", owner.name),
+            )
+    queries = found.frame[plain_column(_query(request))]
+    for name, (what, word, path) in named.items():
+        values = found.frame[name]
+        differs = values.ne_missing(values.gather(found.first_rows).gather(found.codes))
+        if not differs.any():
+            continue
+        row = int(differs.arg_max() or 0)
+        first = int(found.first_rows[found.codes[row]])
+        shown = "" if name == UNIT else f", such as {values[first]!r} and {values[row]!r}"
+        count = len(np.unique(found.codes[differs.to_numpy()]))
+        msg = f"{what} varies within {count:,} of {len(found.first_rows):,} queries; query {queries[row]!r}"
+        yield Problem(
+            f"{msg} has more than one {word}{shown}", path, f"a {word} must belong to the whole query"
+        )
+
+
+def _twice(request: Request, found: _Found) -> Iterator[Problem]:
+    """Documents that a query has more than once."""
+    document = request.suite.columns.document
+    if document is None:
+        return
+    pairs = pl.DataFrame({"query": found.codes, "document": found.frame[plain_column(document)]})
+    repeated = pairs.lazy().group_by("query", "document").len().filter(pl.col("len") > 1).collect()
+    if repeated.height:
+        query, name, count = repeated.sort("query", "document").row(0)
+        shown = found.frame[plain_column(_query(request))][int(found.first_rows[query])]
+        stand = "document stands" if repeated.height == 1 else "documents stand"
+        msg = f"column '{document}' (document): {repeated.height:,} {stand} in a query more than once"
+        example = f"the first is {name!r}, {count} times in query {shown!r}"
+        yield Problem(f"{msg}; {example}", ("columns", "document"), "keep one row a query and document")
+
+
+def _values(request: Request, found: _Found) -> dict[str, dict[str, Array]]:
+    """The numbers of every query by model and key; NaN where a query takes no part."""
+    wanted: dict[str, QueryValue] = {}
+    for metric in request.leaves:
+        if not isinstance(metric, QueryMetric):
+            continue
+        wanted |= {value.key: value for value in metric.query_values}
+    document = request.suite.columns.document
+    if all(value.ties != "document" for value in wanted.values()):
+        document = None
+    shared: QueryRows | None = None
+    out: dict[str, dict[str, Array]] = {}
+    for model in request.models:
+        frame, codes = found.frame, found.codes
+        if valid_column(model) in frame.columns:
+            valid = frame[valid_column(model)]
+            frame, codes = frame.filter(valid), codes[valid.to_numpy()]
+            shared = None
+        if shared is None:
+            documents = None if document is None else frame[plain_column(document)]
+            shared = QueryRows(
+                codes,
+                len(found.first_rows),
+                frame[LABEL],
+                documents,
+                zero=request.source.not_retrieved != "no_part",
+            )
+        out[model] = shared.values(frame[score_column(model)], tuple(wanted.values()))
+    return out
+
+
+def _absent(request: Request, found: _Found) -> dict[str, NDArray[np.bool_]]:
+    """The queries in which every row was dropped for a model."""
+    out: dict[str, NDArray[np.bool_]] = {}
+    for model in request.models:
+        codes = found.codes
+        if valid_column(model) in found.frame.columns:
+            codes = codes[found.frame[valid_column(model)].to_numpy()]
+        out[model] = np.bincount(codes, minlength=len(found.first_rows)) == 0
+    return out
+
+
+def _equal_models(values: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]:
+    """For each query, the number of the first model that has the same numbers: what tells whether two models differ."""
+    models = list(values)
+    out: dict[str, Array] = {}
+    for place, model in enumerate(models):
+        own = values[model]
+        number = np.full(len(next(iter(own.values()))), float(place))
+        for other in range(place - 1, -1, -1):
+            known = values[models[other]]
+            pairs = [(own[key], known[key]) for key in own]
+            same = np.logical_and.reduce([(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs])
+            number = np.where(same, out[models[other]], number)
+        out[model] = number
+    return out
+
+
+def rebound(request: Request, table: pl.DataFrame) -> Request:
+    """The request on the table of queries, its columns named as the canonical table names them."""
+    keys = {key.column: replace(key, expression=pl.col(key.column)) for key in request.roles.keys}
+    roles = RoleColumns(
+        label=LABEL,
+        models={model: Predicted({"score": score_column(model)}) for model in request.models},
+        task=request.roles.task,
+        weight=None if request.roles.weight is None else WEIGHT,
+        unit=None if request.roles.unit is None else pl.col(UNIT),
+        missing=request.roles.missing,
+        keys=tuple(keys.values()),
+        columns=tuple(name for name in table.columns if name.startswith(QUERY)),
+    )
+    sets = tuple(
+        replace(
+            part,
+            keys=tuple(keys[key.column] for key in part.keys),
+            within=None if part.within is None else keys[part.within.column],
+        )
+        for part in request.sets
+    )
+    labels = {key.label: request.schema[key.label] for key in keys.values() if key.label in request.schema}
+    schema = pl.Schema({**labels, **table.schema})
+    source = replace(request.source, frame=table.lazy(), schema=schema, rows=table.height, reader=None)
+    return replace(request, source=source, raw=table.lazy(), roles=roles, sets=sets, where=None)

@@ -1,0 +1,1 @@
+"""Stored states: captured from a run, merged, and restored as one."""

@@ -1,0 +1,340 @@
+"""A state of a run: its sums as they were added, its scores as they were counted, and what they were made with."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.aggregate.aggregation import needs_rows
+from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
+from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
+from plmetrics.engine.order.on_grid import Passes, wanted_bins
+from plmetrics.engine.prepare.preparation import every_key
+from plmetrics.engine.prepared import units_of_rows
+from plmetrics.engine.request import unit_column
+from plmetrics.engine.stored.constants import Constants, pinned, said_of_key
+from plmetrics.engine.stored.grids import Cuts, Grids, ModelGrid, cuts_of, usual_cuts
+from plmetrics.features.registry import features_of
+from plmetrics.states.moments import CENTRE
+from plmetrics.states.scores.sorted import Binning
+from plmetrics.states.sparse_counts import KEYS, counted, pieces_of, total_of
+from plmetrics.states.stored import (
+    BLOCK,
+    BLOCKS,
+    CELL,
+    Builder,
+    Head,
+    Part,
+    frame_text,
+)
+from plmetrics.table.roles import UNIT
+from plmetrics.table.units import unit_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.states.scores.coarse import Array
+    from plmetrics.states.scores.grid import Bins, SlicedGrid
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.slice_keys import SliceKey
+    from plmetrics.table.slices import Cube
+
+
+BAD = "bad"
+_WHOLE = np.zeros(1, dtype=np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a state holds of a run, before it knows of names and files: the head's fields, and the table."""
+
+    fields: Mapping[str, Any]
+    table: pl.DataFrame
+
+    def head(self, **beside: Any) -> Head:
+        """The head, with what only others know."""
+        return Head(**self.fields, **beside)
+
+
+def capture(
+    bound: Request,
+    prepared: Prepared,
+    frames: Sequence[pl.DataFrame],
+    aggregated: Aggregated,
+) -> Captured:
+    """Take the state of a run.
+
+    Args:
+        bound: the request before anything was looked up.
+        prepared: with the run's constants.
+        frames: the sums of each cube by the values of its keys, see `passes.summed`.
+        aggregated: the same as estimates read it.
+    """
+    builder = Builder()
+    _sums(builder, prepared, frames)
+    _slices(builder, prepared)
+    grids = prepared.grids
+    if needs_rows(prepared):
+        grids = _scores(builder, prepared, aggregated)
+        grids.write(builder)
+    units = _units(builder, prepared, aggregated)
+    if prepared.request.suite.task == "ranking":
+        queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
+        builder.add(Part("queries"), queries)
+    asked = features_of(bound.suite)
+    of_features = {feature.key: feature.capture(rows_of(bound, prepared), builder) for feature in asked}
+    rows, uncertainty = prepared.rows, bound.suite.uncertainty
+    schema = prepared.request.schema if prepared.request.pairs_read is not None else None
+    fields = {
+        "schema": frame_text(pl.DataFrame(schema=bound.schema)),
+        "queries_schema": "" if schema is None else frame_text(pl.DataFrame(schema=schema)),
+        "constants": said_of(prepared, _settled_keys(bound, prepared), grids),
+        "parts": tuple(builder.parts),
+        "layout": builder.layout(),
+        "rows": {
+            "read": rows.read,
+            "zero_weight": rows.zero_weight,
+            "dropped": dict(rows.dropped),
+            "pairs_read": prepared.request.pairs_read,
+            "units": units_of_rows(prepared.request, rows),
+        },
+        "sets": tuple(tuple(part.columns) for part in prepared.request.sets),
+        "blocks": None if uncertainty is None else uncertainty.blocks,
+        "modulus": None if prepared.blocks is None else prepared.blocks.modulus,
+        "hashed": units is None,
+        "units": units or (),
+        "typed": _typed(bound),
+        "text_units": _text_units(bound),
+        "by_row": prepared.blocks is not None and bound.unit_rows,
+    }
+    return Captured(fields | of_features, builder.table())
+
+
+def rows_of(bound: Request, prepared: Prepared) -> Request:
+    """The request of the rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
+    if prepared.request.pairs_read is None:
+        return prepared.request
+    known = {column: said_of_key(key) for column, key in _settled_keys(bound, prepared).items()}
+    return pinned(bound, Constants(keys=known))
+
+
+def _typed(bound: Request) -> tuple[str, ...]:
+    """The columns that must be of one type in states that add: units, and those of slices."""
+    labels = [key.label for key in bound.roles.keys if key.kind != "predicate"]
+    units = [name for name in (unit_column(bound.suite),) if name is not None]
+    return tuple(dict.fromkeys(name for name in (*labels, *units) if name in bound.schema))
+
+
+def _text_units(bound: Request) -> bool:
+    """Whether units are named by hashes of texts."""
+    name = unit_column(bound.suite)
+    if name is None:
+        return False
+    dtype = bound.schema[name]
+    return not (dtype.is_integer() or dtype.is_temporal() or dtype == pl.Boolean)
+
+
+def _settled_keys(bound: Request, prepared: Prepared) -> dict[str, Any]:
+    """The keys that waited for edges or values, as they are now."""
+    waiting = {key.column for key in bound.roles.keys if key.waits}
+    return {key.column: key for key in prepared.request.roles.keys if key.column in waiting}
+
+
+def _sums(builder: Builder, prepared: Prepared, frames: Sequence[pl.DataFrame]) -> None:
+    """The cells of each cube, and their sums."""
+    held = [sorted({prepared.number_of(part) for part in cube.sets}) for cube in prepared.cubes]
+    absent = [n for n in range(len(prepared.request.sets)) if not any(n in numbers for numbers in held)]
+    for index, (cube, frame) in enumerate(zip(prepared.cubes, frames, strict=True)):
+        keys, sets = list(cube.columns), tuple(held[index])
+        frame = _with_centres(prepared, cube, frame)  # noqa: PLW2901
+        if index == 0 and absent:
+            frame, more = _with_absent(prepared, frame, absent)  # noqa: PLW2901
+            keys, sets = [*keys, *more], tuple(sorted([*sets, *absent]))
+        cells = _cells(prepared, frame, keys) if keys else pl.DataFrame(height=1)
+        cells = cells.with_row_index(CELL)
+        builder.add(Part("cells", sets), cells)
+        sums = frame.drop(BAD, strict=False).rename({ROW_BLOCK: BLOCK}, strict=False)
+        if keys:
+            sums = sums.join(cells, on=keys, how="left", nulls_equal=True).drop(keys)
+        else:
+            sums = sums.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
+        order = [name for name in (CELL, BLOCK) if name in sums.columns]
+        builder.add(Part("sums", sets), sums.select(*order, pl.exclude(order)).sort(order))
+
+
+def _cells(prepared: Prepared, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The cells of the sums, and those of which each row is left out."""
+    own = frame.select(keys)
+    request = prepared.request
+    if request.suite.data.missing != "error" and not request.counts_every_row:
+        every = every_key(request, prepared.table).select(keys).unique().collect()
+        own = pl.concat([own, every], how="vertical_relaxed")
+    return own.unique().sort(keys, nulls_last=True)
+
+
+def _with_centres(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
+    """The sums with the centres that their moments are about."""
+    if prepared.request.suite.reproducible:
+        return frame
+    at = centres_of(prepared, moments(prepared, summed_in(prepared, cube)), frame).at
+    absent = {f"{CENTRE}{name}": held for name, held in at.items() if not isinstance(held, np.ndarray)}
+    return frame.with_columns(pl.lit(float(held)).alias(name) for name, held in absent.items())
+
+
+def _with_absent(
+    prepared: Prepared, frame: pl.DataFrame, absent: Sequence[int]
+) -> tuple[pl.DataFrame, list[str]]:
+    """The sums with the keys of sets that no row is in, such as of tags where no row has one: null everywhere."""
+    more = [key.column for number in absent for key in prepared.request.sets[number].keys]
+    more = [name for name in dict.fromkeys(more) if name not in frame.columns]
+    types = prepared.table.frame.collect_schema()
+    return frame.with_columns(pl.lit(None, dtype=types[name]).alias(name) for name in more), more
+
+
+def _slices(builder: Builder, prepared: Prepared) -> None:
+    """The slices of each set, those of one tag after those of another."""
+    for number, part in enumerate(prepared.request.sets):
+        own = [slices.values for slices in prepared.slices if slices.slice_set is part]
+        if own:
+            builder.add(Part("slices", (number,)), pl.concat(own).with_row_index(CELL))
+
+
+def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Grids:
+    """The counts of scores, and the grids they were counted on."""
+    passes = Passes(prepared, aggregated)
+    wanted = wanted_bins(prepared)
+    write_blocks(builder, _WHOLE if prepared.blocks is None else aggregated.block_keys)
+    grids: dict[str, ModelGrid] = {}
+    for model in prepared.request.models:
+        cut = passes.of_model(model)
+        cuts: dict[int, list[Cuts]] = {}
+        rows: dict[tuple[int, str], list[tuple[pl.DataFrame, int | None]]] = {}
+        sizes: dict[tuple[int, str], tuple[int, int]] = {}
+        usual = np.zeros(0, dtype=np.int64)
+        offset: dict[int, int] = {}
+        for index, slices in enumerate(prepared.slices):
+            number, sliced = prepared.number_of(slices), cut(index)
+            first = offset.get(number, 0)
+            offset[number] = first + len(slices)
+            if index == 0 and "coarse" in wanted:
+                usual = usual_cuts(sliced.fine)
+            if "coarse" in wanted:
+                cuts.setdefault(number, []).append(_cuts(sliced, slices.values))
+            for bins in wanted:
+                key = number, bins_text(bins)
+                for low, counts in _counts(sliced, bins):
+                    rows.setdefault(key, []).append(pieces_of(counts, first + low))
+                    sizes[key] = counts.shape[2], counts.shape[3]
+        for (number, text), parts in rows.items():
+            lies, totals = pl.concat([part for part, _ in parts]), [total for _, total in parts]
+            part = Part("scores", (number,), model, text, sizes[number, text])
+            builder.add(counted(part, lies, total_of(totals)), lies)
+        locator = passes.locators[model]
+        held = {
+            number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
+        }
+        known = prepared.grids.models[model] if prepared.grids is not None else None
+        grids[model] = known or ModelGrid(locator.keys, locator.edges, held, usual)
+    return Grids(grids)
+
+
+def _together(parts: Sequence[Cuts]) -> Cuts:
+    return Cuts(pl.concat([part.values for part in parts]), np.concatenate([part.places for part in parts]))
+
+
+def _cuts(sliced: SlicedGrid, values: pl.DataFrame) -> Cuts:
+    """The cuts of the slices that have rows."""
+    held = sliced.fine.sum(axis=(1, 2)) > 0
+    if not values.width:
+        return Cuts(values, cuts_of(sliced.fine, sliced.slices))
+    return Cuts(values.filter(pl.Series(held)), cuts_of(sliced.fine, sliced.slices)[held])
+
+
+def _counts(sliced: SlicedGrid, bins: Bins) -> Iterator[tuple[int, Array]]:
+    """Counts `[slice, block, bin, channel]` of some slices from a first one on; fine ones are of all blocks."""
+    if bins == "fine":
+        yield 0, sliced.fine[:, None]
+        return
+    for first, _, counts in sliced.parts(bins):
+        yield first, counts
+
+
+def bins_text(bins: Bins) -> str:
+    """What a kind of bins is called in a state."""
+    if isinstance(bins, Binning):
+        return f"{bins.strategy} {bins.bins}{' distances' if bins.distances else ''}"
+    return bins
+
+
+def write_blocks(builder: Builder, keys: NDArray[np.uint64]) -> None:
+    """Add the part that says which blocks scores are counted in."""
+    builder.add(Part("blocks"), pl.DataFrame({KEYS: [keys.astype("<u8").tobytes()]}))
+
+
+def blocks_in(rows: pl.DataFrame) -> NDArray[np.uint64]:
+    """The blocks that the part of some rows says."""
+    return np.frombuffer(rows[KEYS][0], dtype="<u8")
+
+
+def _units(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> tuple[int, ...] | None:
+    """The number of units in each block; None where their hashes are listed. Rows are counted anyway."""
+    if prepared.blocks is None or prepared.request.unit_rows:
+        return ()
+    keys, modulus = aggregated.block_keys, prepared.blocks.modulus
+    if modulus is not None and not resamples_totals(prepared.request.suite):
+        counts = np.zeros(modulus, dtype=np.int64)
+        counts[keys.astype(np.int64)] = aggregated.units
+        return tuple(counts.tolist())
+    if modulus is not None:
+        found = prepared.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()).collect()
+        keys = found[UNIT].to_numpy()
+    builder.add(Part("units"), pl.DataFrame({BLOCKS: [keys]}, schema={BLOCKS: pl.List(pl.UInt64)}))
+    return None
+
+
+def resamples_totals(suite: Suite) -> bool:
+    """Whether replicates need to know how many different units there are: those of totals do."""
+    return any(metric.additive for metric in suite.needed("overall", *suite.slices))
+
+
+def query_hashes(bound: Request) -> Any:
+    """The hashes of all queries of a ranking, ascending."""
+    name = bound.suite.columns.query
+    assert name is not None
+    hashed = unit_hash(pl.col(name), bound.schema[name]).drop_nulls().unique().sort()
+    return bound.raw.select(hashed.alias(UNIT)).collect()[UNIT].to_numpy()
+
+
+def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | None) -> dict[str, Any]:
+    """The constants of a run, JSON-able; `waiting` are the keys that were settled on its data, as they are now."""
+    request = prepared.request
+    thresholds = {
+        model: {rule: value if isfinite(value) else None for rule, value in values.items()}
+        for model, values in prepared.thresholds.items()
+    }
+    return {
+        "centres": {model: dict(values) for model, values in prepared.centres.items()},
+        "moments": _said_of_moments(prepared),
+        "thresholds": thresholds,
+        "classes": list(request.roles.classes),
+        "keys": {column: said_of_key(key) for column, key in waiting.items()},
+        "exponents": dict(prepared.exponents),
+        "grid": None if grids is None else grids.digest(),
+    }
+
+
+def _said_of_moments(prepared: Prepared) -> dict[str, Any]:
+    """The columns of moments, whose cells have centres of their own; none where states must have those of the run."""
+    if prepared.request.suite.reproducible:
+        return {}
+    metrics = [metric for cube in prepared.cubes for metric in summed_in(prepared, cube)]
+    return {name: asdict(moment) for name, moment in moments(prepared, metrics).items()}

@@ -1,0 +1,219 @@
+"""Whether states add: whether they mean the same, were made with the same constants, and share no rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.engine.stored.alignment import tables
+from plmetrics.features.registry import features_in
+from plmetrics.states.stored import BLOCKS, PART, frame_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from plmetrics.engine.stored.alignment import Stored
+    from plmetrics.states.stored import Head
+
+_SAME = "write them with the constants of one: plmetrics state SUITE --constants "
+_LISTED = 5
+
+
+class NotAdding(ConfigError):  # noqa: N818
+    """States that do not mean the same, or were not made with the same constants."""
+
+    title = "the states do not add"
+
+
+class Overlap(DataError):  # noqa: N818
+    """States that share rows, which would count twice."""
+
+    title = "the states share rows"
+
+
+def check_alike(states: Sequence[Stored], differences: Callable[[Head, Head], Sequence[str]]) -> None:
+    """Check that states mean the same and share their constants.
+
+    Args:
+        states: at least one.
+        differences: says what the suites of two states say differently.
+
+    Raises:
+        NotAdding: they do not; the message names two of them and what differs.
+    """
+    first = states[0]
+    for other in states[1:]:
+        pair = f"{first.place} and {other.place}"
+        if other.head.fingerprint != first.head.fingerprint:
+            told = ", ".join(differences(first.head, other.head)) or "the versions they were written with"
+            msg = f"{pair} are states of different suites: they differ in {told}"
+            raise NotAdding(Problem(msg, hint="merge states of one suite; name and paths may differ"))
+        found = list(constants_that_differ(first.head.constants, other.head.constants))
+        if found:
+            said = "; ".join(found[:_LISTED]) + (
+                f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+            )
+            raise NotAdding(Problem(f"{pair} have other constants: {said}", hint=f"{_SAME}{first.place}"))
+        _check_versions(first, other)
+        _check_types(first, other)
+        _check_features(first, other)
+
+
+def constants_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    """What two states' constants say differently, in words."""
+    words = {"centres": "the centre", "thresholds": "the threshold"}
+    if one.get("moments") and other.get("moments"):
+        del words["centres"]
+    elif one.get("moments") or other.get("moments"):
+        yield "one was written by an earlier version, whose moments are all about one centre"
+    for kind, word in words.items():
+        for model in one[kind]:
+            for key, value in one[kind][model].items():
+                held = other[kind].get(model, {}).get(key)
+                if held != value:
+                    yield f"{word} of {key} for model '{model}' is {value} and {held}"
+    if one["classes"] != other["classes"]:
+        yield f"the classes are {one['classes']} and {other['classes']}"
+    for column, said in one["keys"].items():
+        held = other["keys"].get(column, {})
+        if held != said:
+            what = "quantile edges" if said["kind"] == "bins" else "values of the top"
+            yield f"the {what} of column '{said['label']}' are {said['edges']} and {held.get('edges')}"
+    for name, exponent in one["exponents"].items():
+        held = other["exponents"].get(name)
+        if held != exponent:
+            yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {held}"
+    if one["grid"] != other["grid"]:
+        models = list((one["grid"] or {"keys": {}})["keys"])
+        yield f"the grid that scores are counted on (models {', '.join(models)})"
+
+
+def _check_versions(first: Stored, other: Stored) -> None:
+    """Hashes of units must come from the same functions; those of texts are Polars' own."""
+    mine, its = first.head.versions, other.head.versions
+    if mine["hash"] != its["hash"] or (first.head.text_units and mine["polars"] != its["polars"]):
+        msg = (
+            f"{first.place} and {other.place} name units by other hashes: they were written by other versions"
+        )
+        made = [f"plmetrics {one['plmetrics']} with polars {one['polars']}" for one in (mine, its)]
+        hint = "write the states again with one version"
+        raise NotAdding(Problem(f"{msg} ({' and '.join(made)})", hint=hint))
+
+
+def _check_types(first: Stored, other: Stored) -> None:
+    """The columns of slices must be of one type, and a unit of one."""
+    if first.head.schema == other.head.schema:
+        return
+    mine, its = frame_of(first.head.schema).schema, frame_of(other.head.schema).schema
+    for name in dict.fromkeys([*first.head.typed, *other.head.typed]):
+        if mine.get(name) != its.get(name):
+            msg = f"column '{name}' is of type {mine.get(name)} in {first.place} and {its.get(name)} in {other.place}"
+            raise NotAdding(Problem(msg, hint="write the column with one type, and the states again"))
+
+
+def _check_features(first: Stored, other: Stored) -> None:
+    """What features count must have one meaning."""
+    try:
+        for feature in features_in(first.head.suite):
+            feature.check_states(first, other)
+    except ConfigError as error:
+        raise NotAdding(list(error.problems)) from error
+
+
+def check_whole(states: Sequence[Stored]) -> None:
+    """Refuse what holds counts for drift alone where metrics are needed.
+
+    Raises:
+        DataError: a state is what a run keeps for the drift of later ones.
+    """
+    for state in states:
+        if not state.head.numbers("cells"):
+            msg = f"{state.place} holds what drift counts, and no metrics: a run keeps it as a later one's reference"
+            raise DataError(Problem(msg, hint="take states that plmetrics state has written"))
+
+
+def check_apart(states: Sequence[Stored], *, allow_overlap: bool) -> None:
+    """Check that no rows are in two states.
+
+    Raises:
+        Overlap: a file, a state or a query is in two of them; the message names both.
+    """
+    if not allow_overlap:
+        check_once(states)
+    if any(state.head.by_row for state in states):
+        _names_apart(states)
+    if any(state.head.numbers("queries") for state in states):
+        _queries_apart(states)
+
+
+def check_once(states: Sequence[Stored]) -> None:
+    """Check that a state, and a file, is there once.
+
+    Raises:
+        Overlap: it is in two of them; the message names both.
+    """
+    hint = "leave one out (a month holds the states of its days); --allow-overlap takes both all the same"
+    homes: dict[str, str] = {}
+    for state in states:
+        for content in state.head.states or (state.content,):
+            if content and content in homes:
+                told = _same_state(homes[content], state.place)
+                raise Overlap(Problem(f"{told}, whose rows would count twice", hint=hint))
+            homes[content] = state.place
+    for key, told in (("path", "was read for"), ("digest", "has the content of a file that was read for")):
+        seen: dict[Any, str] = {}
+        for state in states:
+            for file in state.head.files:
+                known = file.get(key)
+                if known is not None and known in seen:
+                    msg = f"{file['path']} {told} {seen[known]} and for {state.place}: its rows would count twice"
+                    raise Overlap(Problem(msg.replace("of a file that was", "of one that was"), hint=hint))
+                if known is not None:
+                    seen[known] = state.place
+
+
+def _same_state(one: str, other: str) -> str:
+    if one == other:
+        return f"{one} is named twice, perhaps by itself and as one of a folder"
+    return f"{one} and {other} hold the same state"
+
+
+def _names_apart(states: Sequence[Stored]) -> None:
+    """Rows that are units go by the name of their file: two files of one name would share theirs."""
+    homes: dict[str, tuple[str, str]] = {}
+    for state in states:
+        for file in state.head.files:
+            path, place = homes.setdefault(file["name"], (file["path"], state.place))
+            if path != file["path"]:
+                msg = f"{path} ({place}) and {file['path']} ({state.place}) are both called {file['name']}"
+                hint = (
+                    "without columns.unit rows go by the name of their file: name a unit, or give files names of "
+                    "their own and write the states again"
+                )
+                raise Overlap(Problem(f"{msg}, so that their rows cannot be told apart", hint=hint))
+
+
+def _queries_apart(states: Sequence[Stored]) -> None:
+    """The rows of a query must be in one state: its metrics do not add."""
+    lists = []
+    for state in states:
+        number = state.head.number("queries")
+        rows = tables([state]).filter(pl.col(PART) == number).select(pl.col(BLOCKS).explode())
+        lists.append(rows)
+    found = [frame.to_series().to_numpy() for frame in pl.collect_all(lists)]
+    every, counts = np.unique(np.concatenate(found), return_counts=True)
+    twice = every[counts > 1]
+    if not len(twice):
+        return
+    homes: dict[int, list[str]] = defaultdict(list)
+    for state, own in zip(states, found, strict=True):
+        for query in np.intersect1d(own, twice[:1]).tolist():
+            homes[query].append(state.place)
+    first, second, *_ = next(iter(homes.values()))
+    told = "1 query has" if len(twice) == 1 else f"{len(twice):,} queries have"
+    msg = f"{told} rows in more than one state, such as in {first} and {second}"
+    raise Overlap(Problem(msg, hint="a query's metrics need all its rows: split the data between queries"))

@@ -1,0 +1,103 @@
+"""The constants of a run as plain values: states add only where these agree, and a run may take those of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.catalogue.metric import Facts
+from plmetrics.states.moments import Moment
+from plmetrics.table.slice_keys import bin_index, only_bin, top_index
+from plmetrics.table.slices import plain_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.stored.grids import Grids
+    from plmetrics.table.slice_keys import SliceKey
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What a run does not look for in its data, as another has found it.
+
+    `keys` are by canonical column the edges of quantile bins, and the values of a top; `grids` where scores are
+    counted.
+    """
+
+    centres: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+    keys: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    grids: Grids | None = None
+    exponents: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, said: Mapping[str, Any], grids: Grids | None) -> Constants:
+        """The constants from what a state says of them."""
+        thresholds = {
+            model: {rule: nan if value is None else value for rule, value in values.items()}
+            for model, values in said["thresholds"].items()
+        }
+        return cls(
+            said["centres"], thresholds, tuple(said["classes"]), said["keys"], grids, said["exponents"]
+        )
+
+
+def moments_said(constants: Mapping[str, Any]) -> dict[str, Moment]:
+    """The columns of moments, from what a state says of its constants."""
+    return {
+        name: Moment(tuple(said["centres"]), said["mass"], tuple(said["alone"]))
+        for name, said in constants.get("moments", {}).items()
+    }
+
+
+def said_of_key(key: SliceKey) -> dict[str, Any]:
+    """What was found in the data for a key that waited for it: edges, or the values of a top."""
+    if key.values is None or key.excluded is None:
+        return {"label": key.label, "kind": key.kind, "edges": list(key.edges)}
+    values, excluded = (held.to_physical().to_list() for held in (key.values, key.excluded))
+    return {"label": key.label, "kind": key.kind, "edges": values, "excluded": excluded}
+
+
+def pinned(request: Request, constants: Constants) -> Request:
+    """The request with classes, edges of quantile bins and values of tops as another run has found them."""
+    if constants.classes and not request.roles.classes:
+        suite = request.suite.settled(Facts(constants.classes))
+        request = replace(request, suite=suite, roles=replace(request.roles, classes=constants.classes))
+    known = {
+        key.column: _key(key, constants.keys[key.column], request.schema)
+        for key in request.roles.keys
+        if key.column in constants.keys
+    }
+    if not known:
+        return request
+    sets = tuple(
+        replace(part, keys=tuple(known.get(key.column, key) for key in part.keys)) for part in request.sets
+    )
+    keys = tuple(known.get(key.column, key) for key in request.roles.keys)
+    return replace(request, sets=sets, roles=replace(request.roles, keys=keys))
+
+
+def _key(key: SliceKey, said: Mapping[str, Any], schema: pl.Schema) -> SliceKey:
+    dtype = schema[key.label]
+    if said["kind"] == "bins":
+        edges = tuple(said["edges"])
+        index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
+        return replace(key, kind="bins", expression=index, edges=edges)
+    if isinstance(dtype, (pl.Categorical, pl.Enum)):
+        dtype = pl.String()
+    values, excluded = (_series(said[name], dtype) for name in ("edges", "excluded"))
+    number = top_index(key.expression, values, excluded)
+    edges = tuple(plain_values(values, key.label))
+    return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
+
+
+def _series(physical: list[Any], dtype: pl.DataType) -> pl.Series:
+    """Values of a type from those that they are held as."""
+    held = pl.Series(physical, dtype=pl.Series([], dtype=dtype).to_physical().dtype)
+    return held.cast(dtype)

@@ -1,0 +1,154 @@
+"""The grids that scores are counted on, as constants: edges of the fine bins, and where coarse bins cut them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.states.scores.bin_lookup import Keys, Locator
+from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
+from plmetrics.states.stored import PLACES, SUMS, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from plmetrics.states.scores.coarse import Array, Codes
+    from plmetrics.states.stored import Builder, Saved
+    from plmetrics.table.slices import Slices
+
+_PLAIN = 2
+"""A number of slices for which coarse bins are not finer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Where the coarse bins of the slices of a set begin among the fine ones: `[slice, coarse bin - 1]`.
+
+    `values` tell the slices apart, a row each.
+    """
+
+    values: pl.DataFrame
+    places: Codes
+
+    @property
+    def bins(self) -> int:
+        """Number of coarse bins."""
+        return int(self.places.shape[1]) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGrid:
+    """The grid of one model: its fine bins, the cuts by number of the slice set, and those of slices without any.
+
+    `usual` are the cuts of all rows for a set of several slices.
+    """
+
+    keys: Keys
+    edges: Array
+    cuts: Mapping[int, Cuts]
+    usual: Codes
+
+    def locator(self) -> Locator:
+        """What finds the fine bin of a score."""
+        table = np.searchsorted(self.keys(self.edges), np.arange(self.keys.size)).astype(np.uint16)
+        return Locator(self.keys, self.edges, table)
+
+    def coarse_bins(self, number: int) -> int:
+        """How many coarse bins the slices of a set have."""
+        return self.cuts[number].bins if number in self.cuts else len(self.usual) + 1
+
+    def coarse(self, number: int, slices: Slices) -> NDArray[np.uint16]:
+        """The coarse bin of each fine bin: `[slice, fine bin]`."""
+        places = np.tile(self._without(number), (len(slices), 1))
+        if number in self.cuts:
+            found = _rows_of(slices.values, self.cuts[number].values)
+            known = found >= 0
+            places[known] = self.cuts[number].places[found[known]]
+        return bins_of_places(places, len(self.edges) + 1)
+
+    def _without(self, number: int) -> Codes:
+        """The cuts of a slice that has none of its own: those of all rows."""
+        whole = self.cuts[0].places[0]
+        return whole if self.coarse_bins(number) == len(whole) + 1 else self.usual
+
+
+def _rows_of(wanted: pl.DataFrame, known: pl.DataFrame) -> Codes:
+    """The row of each slice among the known ones, -1 where it is none of them."""
+    if not wanted.width:
+        return np.zeros(wanted.height, dtype=np.int64)
+    numbered = known.with_row_index("@row")
+    found = wanted.join(numbered, on=wanted.columns, how="left", nulls_equal=True, maintain_order="left")
+    return found["@row"].cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def cuts_of(fine: Array, slices: int) -> Codes:
+    """Where coarse bins begin, from the counts of some slices on fine bins `[slice, bin, class]`."""
+    coarse = coarse_of_fine(fine, slices)
+    steps = np.arange(1, coarse_number(slices))
+    rows = [np.searchsorted(row, steps) for row in coarse]
+    return np.array(rows, dtype=np.int64).reshape(len(coarse), len(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Grids:
+    """The grids of all models."""
+
+    models: Mapping[str, ModelGrid]
+
+    def digest(self) -> dict[str, Any]:
+        """What tells grids apart, and the keys of scores: JSON-able."""
+        made = hashlib.sha256()
+        for grid in self.models.values():
+            made.update(grid.edges.tobytes() + grid.usual.tobytes())
+            for number, cuts in sorted(grid.cuts.items()):
+                made.update(f"{number} {cuts.values.rows()}".encode() + cuts.places.tobytes())
+        keys = {
+            model: [grid.keys.low, grid.keys.scale, grid.keys.shift, grid.keys.size]
+            for model, grid in self.models.items()
+        }
+        return {"keys": keys, "hash": made.hexdigest()[:32]}
+
+    def write(self, builder: Builder) -> None:
+        """Add the parts that hold the grids."""
+        for model, grid in self.models.items():
+            edges = pl.DataFrame({SUMS: [grid.edges]}, schema={SUMS: pl.List(pl.Float64)})
+            builder.add(Part("edges", model=model), edges)
+            usual = pl.DataFrame({PLACES: [grid.usual]}, schema={PLACES: pl.List(pl.UInt32)})
+            builder.add(Part("usual", model=model), usual)
+            for number, cuts in grid.cuts.items():
+                places = pl.Series(PLACES, cuts.places.astype(np.uint32)).cast(pl.List(pl.UInt32))
+                builder.add(Part("cuts", (number,), model), cuts.values.with_columns(places))
+
+    @classmethod
+    def read(cls, saved: Saved) -> Grids | None:
+        """The grids that a state holds; None where it counts no scores."""
+        said = saved.head.constants["grid"]
+        if said is None:
+            return None
+        return cls({model: _model_grid(saved, model, Keys(*keys)) for model, keys in said["keys"].items()})
+
+
+def _model_grid(saved: Saved, model: str, keys: Keys) -> ModelGrid:
+    parts = {part.name: number for number, part in enumerate(saved.head.parts) if part.model == model}
+    edges = saved.of(parts["edges", (), model, ""])[SUMS][0].to_numpy()
+    usual = saved.of(parts["usual", (), model, ""])[PLACES][0].to_numpy().astype(np.int64)
+    cuts = {}
+    for (kind, sets, _, _), number in parts.items():
+        if kind == "cuts":
+            frame = saved.of(number)
+            lists = frame[PLACES]
+            places = lists.explode().to_numpy().astype(np.int64).reshape(len(lists), -1)
+            cuts[sets[0]] = Cuts(frame.drop(PLACES), places)
+    return ModelGrid(keys, edges, cuts, usual)
+
+
+def usual_cuts(fine: Array) -> Codes:
+    """The cuts of all rows for sets of several slices, from the counts of all rows `[1, bin, class]`."""
+    made: Codes = cuts_of(fine, _PLAIN)[0]
+    return made

@@ -1,0 +1,163 @@
+"""States merged into one: cells and slices numbered alike, and what they hold added."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.stored.alignment import Alike, Stored, tables
+from plmetrics.engine.stored.summation import add_all
+from plmetrics.engine.stored.units import blocks_of
+from plmetrics.features.registry import features_in
+from plmetrics.states.stored import CELL, PART, Builder, Part, Saved
+from plmetrics.table.slices import order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.engine.stored.units import MergedBlocks
+    from plmetrics.states.stored import Head
+
+_NEW = "@new"
+_SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries", "drift_cells")
+
+
+def read(state: Stored, *kinds: str) -> Saved:
+    """A state with the rows of some kinds of parts."""
+    numbers = state.head.numbers(*kinds)
+    names = dict.fromkeys([PART, *(name for part in numbers.values() for name in part.columns)])
+    rows = tables([state]).filter(pl.col(PART).is_in(list(numbers))).select(list(names))
+    return Saved(state.head, rows.collect(), state.place)
+
+
+def merged(states: Sequence[Stored], *, totals: bool, room: int) -> Saved:
+    """One state of several that add.
+
+    Args:
+        states: at least one, of which `adding.check` found nothing against it.
+        totals: whether replicates need to know how many different units there are.
+        room: bytes for what they are added in; with less it takes longer, and gives the same.
+    """
+    alike = by_layout(states)
+    blocks = blocks_of(alike, totals=totals)
+    builder = Builder()
+    groups = list(_groups([group.head for group in alike]))
+    for sets in groups:
+        _cells(builder, sets, alike)
+    for number in range(len(alike[0].head.sets)):
+        _slices(builder, number, alike)
+    add_all(builder, groups, alike, blocks, room)
+    _constants(builder, alike[0].first)
+    blocks.write(builder)
+    of_features: dict[str, Any] = {
+        feature.key: feature.merge(alike, builder) for feature in features_in(states[0].head.suite)
+    }
+    head = replace(_head(states, builder, blocks), **of_features)
+    return Saved(head, builder.table(), "the merged states")
+
+
+def by_layout(states: Sequence[Stored]) -> list[Alike]:
+    """The states, those that are numbered alike together."""
+    found: dict[str, Alike] = {}
+    for state in states:
+        if state.head.layout not in found:
+            found[state.head.layout] = Alike(read(state, *_SMALL))
+        found[state.head.layout].states.append(state)
+    return list(found.values())
+
+
+def _groups(heads: Sequence[Head]) -> Iterator[tuple[int, ...]]:
+    """The slice sets whose sums lie together in every state."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for index in range(len(heads[0].sets)):
+        homes = tuple(
+            next(n for n, part in head.numbers("cells").items() if index in part.sets) for head in heads
+        )
+        found.setdefault(homes, []).append(index)
+    yield from map(tuple, found.values())
+
+
+def _cells(builder: Builder, sets: tuple[int, ...], alike: Sequence[Alike]) -> None:
+    """The cells of all states, and the new number of each old one."""
+    columns = list(dict.fromkeys(name for index in sets for name in alike[0].head.sets[index]))
+    own = [group.first.of(group.cells_of(sets[0])) for group in alike]
+    _renumbered(builder, Part("cells", sets), columns, [frame.select(CELL, *columns) for frame in own], alike)
+
+
+def _slices(builder: Builder, number: int, alike: Sequence[Alike]) -> None:
+    """The slices of a set in all states, and the new number of each old one."""
+    part = Part("slices", (number,))
+    own = []
+    for group in alike:
+        place = group.head.number(*part.name[:2])
+        own.append(None if place is None else group.first.of(place))
+    held = [frame for frame in own if frame is not None]
+    if held:
+        columns = [name for name in held[0].columns if name != CELL]
+        _renumbered(builder, part, columns, own, alike)
+
+
+def _renumbered(
+    builder: Builder,
+    part: Part,
+    columns: list[str],
+    own: Sequence[pl.DataFrame | None],
+    alike: Sequence[Alike],
+) -> None:
+    """Add what the cells or slices of some states are, each once and in order, and note their new numbers."""
+    place = len(builder.parts)
+    if columns:
+        every = order(pl.concat([frame.select(columns) for frame in own if frame is not None]).unique())
+    else:
+        every = pl.DataFrame(height=1)
+    every = every.with_row_index(CELL)
+    builder.add(part, every)
+    for group, frame in zip(alike, own, strict=True):
+        if frame is not None and columns:
+            new = every.rename({CELL: _NEW})
+            moved = frame.join(new, on=columns, how="left", nulls_equal=True).select(CELL, _NEW)
+        elif frame is not None:
+            moved = frame.select(CELL, pl.lit(0, dtype=pl.UInt32).alias(_NEW))
+        else:
+            continue
+        group.moved[place] = moved.with_columns(pl.col(CELL, _NEW).cast(pl.UInt32)).sort(CELL)
+        group.numbers[place] = group.moved[place][_NEW].to_numpy().astype(np.int64)
+
+
+def _constants(builder: Builder, first: Saved) -> None:
+    """What is the same in all states."""
+    for number, part in first.head.numbers("edges", "usual", "cuts").items():
+        builder.add(part, first.of(number))
+
+
+def _head(states: Sequence[Stored], builder: Builder, blocks: MergedBlocks) -> Head:
+    heads = [state.head for state in states]
+    held = [state.head.states or (state.content,) for state in states]
+    return replace(
+        heads[0],
+        parts=tuple(builder.parts),
+        layout=builder.layout(),
+        rows=_rows([head.rows for head in heads]),
+        files=tuple(file for head in heads for file in head.files),
+        modulus=blocks.modulus,
+        hashed=blocks.hashes is not None,
+        units=blocks.units,
+        states=tuple(content for own in held for content in own if content),
+        warnings=tuple(dict.fromkeys(word for head in heads for word in head.warnings)),
+    )
+
+
+def _rows(counted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The rows of all states."""
+    dropped = {model: sum(rows["dropped"][model] for rows in counted) for model in counted[0]["dropped"]}
+    pairs = [rows["pairs_read"] for rows in counted if rows["pairs_read"] is not None]
+    return {
+        "read": sum(rows["read"] for rows in counted),
+        "units": sum(rows["units"] for rows in counted),
+        "zero_weight": sum(rows["zero_weight"] for rows in counted),
+        "dropped": dropped,
+        "pairs_read": sum(pairs) if pairs else None,
+    }

@@ -1,0 +1,247 @@
+"""A state as a run: everything that estimates are made from, without a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.aggregate.aggregation import aggregated, needs_rows
+from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
+from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.binding.reference_slices import check_references
+from plmetrics.engine.memory.budget import counting_room
+from plmetrics.engine.prepare.slices import found_slices, key_codes
+from plmetrics.engine.prepared import Accounting, Blocks, Prepared
+from plmetrics.engine.ranking.queries import rebound
+from plmetrics.engine.stored.capture import bins_text, blocks_in
+from plmetrics.engine.stored.constants import Constants, pinned
+from plmetrics.engine.stored.grids import Grids
+from plmetrics.states.scores.grid import SlicedGrid, shape
+from plmetrics.states.sparse_counts import PIECES, PieceRows
+from plmetrics.states.stored import BLOCK, BLOCKS, CELL, frame_of
+from plmetrics.table.roles import prediction_table
+from plmetrics.table.slices import plan_cubes
+from plmetrics.table.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.prepare.slices import FoundSlices
+    from plmetrics.engine.request import Request
+    from plmetrics.states.scores.coarse import Array
+    from plmetrics.states.scores.grid import Bins
+    from plmetrics.states.stored import Head, Saved
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import Cube
+
+    Scores = Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]
+
+_ANY = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Revived:
+    """A run brought back: its constants, its sums, and its scores model by model."""
+
+    prepared: Prepared
+    aggregated: Aggregated
+    scores: Scores
+
+
+def revived(suite: Suite, saved: Saved) -> Revived:
+    """Bring a state back.
+
+    Raises:
+        ConfigError: there are more slices than `max_slices`, as there may be in states that were merged.
+    """
+    head = saved.head
+    constants = Constants.read(head.constants, Grids.read(saved))
+    request = empty_request(suite, head, constants)
+    found = _found(request, saved)
+    check_references(request.suite, found.slices)
+    prepared = Prepared(
+        request,
+        prediction_table(request.raw, request.schema, request.roles),
+        found.slices,
+        _cubes(request, saved, found),
+        Accounting(head.rows["read"], head.rows["zero_weight"], head.rows["dropped"]),
+        _blocks(saved),
+        {model: dict(constants.centres[model]) for model in request.models},
+        constants.thresholds,
+        exact=False,
+        warnings=found.warnings,
+        grids=constants.grids,
+        exponents=constants.exponents,
+    )
+    sums = aggregated(prepared, _frames(saved), None)
+    return Revived(prepared, sums, _scores(prepared, sums, saved))
+
+
+def empty_request(suite: Suite, head: Head, constants: Constants) -> Request:
+    """The request of a state on a table of its columns, without rows."""
+    data = suite.data.model_copy(update={"long": None})
+    frame = frame_of(head.schema)
+    source = Source(frame.lazy(), frame.schema, (), "frame", rows=None)
+    request = pinned(bind(suite.model_copy(update={"data": data}), source), constants)
+    if suite.task != "ranking":
+        return request
+    queries = replace(rebound(request, frame_of(head.queries_schema)), pairs_read=head.rows["pairs_read"])
+    return replace(queries, suite=suite)
+
+
+def _found(request: Request, saved: Saved) -> FoundSlices:
+    """The slices of a state from the values that its cells have."""
+    found: dict[str, pl.DataFrame] = {}
+    cells = {number: saved.values(number) for number in saved.head.numbers("cells")}
+    for index, part in enumerate(request.sets):
+        if part.keys and not part.is_predicate:
+            own = next(n for n, known in saved.head.numbers("cells").items() if index in known.sets)
+            found[f"slices|{index}"] = cells[own].select(key.column for key in part.keys).unique()
+    return found_slices(request, found)
+
+
+def _cubes(request: Request, saved: Saved, found: FoundSlices) -> tuple[Cube, ...]:
+    """One cube for each group of sets whose sums lie together."""
+    codes = key_codes(request, found)
+    out = []
+    for part in saved.head.numbers("cells").values():
+        groups = [request.sets[index] for index in part.sets]
+        own = [slices for slices in found.slices if any(slices.slice_set is group for group in groups)]
+        out += plan_cubes(own, codes, 1, _ANY)
+    return tuple(out)
+
+
+def _frames(saved: Saved) -> list[pl.DataFrame]:
+    """The sums of each cube by the values of its keys, as a scan brings them."""
+    out = []
+    for number, part in saved.head.numbers("cells").items():
+        sums = saved.head.number("sums", part.sets)
+        assert sums is not None
+        frame = saved.of(sums).join(saved.of(number), on=CELL, how="left").drop(CELL)
+        out.append(frame.rename({BLOCK: ROW_BLOCK}, strict=False))
+    return out
+
+
+def _blocks(saved: Saved) -> Blocks | None:
+    head = saved.head
+    if head.blocks is None:
+        return None
+    if head.by_row:
+        return Blocks(head.modulus)
+    counts = np.array(head.units, dtype=np.int64)
+    if head.hashed:
+        number = head.number("units")
+        assert number is not None
+        keys = saved.of(number)[BLOCKS][0].to_numpy()
+        if head.modulus is None:
+            return Blocks(None, keys, np.ones(len(keys), dtype=np.int64))
+        counts = np.bincount((keys % np.uint64(head.modulus)).astype(np.int64), minlength=head.modulus)
+    blocks = np.flatnonzero(counts)
+    return Blocks(head.modulus, blocks.astype(np.uint64), counts[blocks])
+
+
+def _scores(prepared: Prepared, sums: Aggregated, saved: Saved) -> Scores:
+    """Each model's scores on its grid; see `stream.models_on_grids`."""
+    if not needs_rows(prepared) or prepared.grids is None:
+        return
+    for model in prepared.request.models:
+        yield model, None, _of_model(prepared, sums, saved, model)
+
+
+def _of_model(prepared: Prepared, sums: Aggregated, saved: Saved, model: str) -> Callable[[int], SlicedGrid]:
+    assert prepared.grids is not None
+    grid = prepared.grids.models[model]
+    weighted = prepared.request.suite.columns.weight is not None
+    firsts, counted = [], dict.fromkeys(range(len(prepared.request.sets)), 0)
+    for slices in prepared.slices:
+        number = prepared.number_of(slices)
+        firsts.append(counted[number])
+        counted[number] += len(slices)
+
+    def cut(index: int) -> SlicedGrid:
+        slices = prepared.slices[index]
+        number, size = prepared.number_of(slices), len(slices)
+        held = _Held(prepared, sums, saved, model, number, firsts[index], size)
+        coarse = partial(grid.coarse, number, slices)
+        return SlicedGrid(grid.edges, size, held.fine(), held.parts, weighted, coarse)
+
+    return cut
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The counts of some slices of a set, for one model."""
+
+    prepared: Prepared
+    sums: Aggregated
+    saved: Saved
+    model: str
+    number: int
+    first: int
+    size: int
+
+    def fine(self) -> Array:
+        """Counts on fine bins `[slice, bin, class]`."""
+        rows, size = self._rows("fine")
+        return self._dense(rows, size, 0, self.size, None)[:, 0]
+
+    def parts(self, bins: Bins) -> Iterator[tuple[int, int, Array]]:
+        """Counts by block, as many slices at a time as there is room for."""
+        rows, size = self._rows(bins)
+        blocks = None if self.prepared.blocks is None else self.sums.block_keys
+        width = size[0] * size[1] * (1 if blocks is None else len(blocks)) * 8
+        step = max(1, counting_room(self.prepared.request) // max(width, 1))
+        for low in range(0, self.size, step):
+            high = min(low + step, self.size)
+            yield low, high, self._dense(rows, size, low, high, blocks)
+
+    def _rows(self, bins: Bins) -> tuple[pl.DataFrame, tuple[int, int]]:
+        """The counts of the slices, and the numbers of bins and of channels."""
+        number = self.saved.head.number("scores", (self.number,), self.model, bins_text(bins))
+        if number is None:
+            return pl.DataFrame(schema=PIECES), self._shape(bins)
+        return self.saved.of(number), self.saved.head.parts[number].size
+
+    def _shape(self, bins: Bins) -> tuple[int, int]:
+        assert self.prepared.grids is not None
+        grid = self.prepared.grids.models[self.model]
+        if bins == "coarse":
+            return grid.coarse_bins(self.number), 2
+        return shape(bins, grid.edges, 1)
+
+    def _dense(
+        self,
+        rows: pl.DataFrame,
+        size: tuple[int, int],
+        low: int,
+        high: int,
+        blocks: NDArray[np.uint64] | None,
+    ) -> Array:
+        """Counts `[slice, block, bin, channel]` of the slices from one up to another."""
+        number, places = 1 if blocks is None else len(blocks), size[0] * size[1]
+        counts = np.zeros((high - low, number, *size))
+        first = self.first + low
+        mine = rows.filter(pl.col(CELL).is_between(first, self.first + high, closed="left"))
+        moved = np.arange(self.first + high) - first
+        own = self._blocks() if blocks is not None else np.zeros(1, dtype=np.uint64)
+        to = np.arange(1) if blocks is None else np.searchsorted(blocks, own)
+        for slots, held in PieceRows.of(mine).entries(len(own) * places, moved):
+            if len(own) == number and (np.diff(to) == 1).all():
+                counts.reshape(-1)[slots] = held
+                continue
+            cell, within = np.divmod(slots, len(own) * places)
+            block, place = np.divmod(within, places)
+            counts.reshape(-1)[(cell * number + to[block]) * places + place] = held
+        return counts
+
+    def _blocks(self) -> NDArray[np.uint64]:
+        """The blocks that the state counts in."""
+        number = self.saved.head.number("blocks")
+        return np.zeros(1, dtype=np.uint64) if number is None else blocks_in(self.saved.of(number))

@@ -1,0 +1,116 @@
+"""What a state can carry: sums and counts that add. What needs the rows themselves is refused by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.catalogue.metric import leaves
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.engine.prepare.exponents import adds_in_bins
+from plmetrics.features.registry import features_of
+from plmetrics.suite.sections.comparison_tests import OF_ROWS
+from plmetrics.suite.tasks import ROW_CURVES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+_INSTEAD = "leave it out of the suite of the states, and run it over the rows"
+
+
+def not_carried(suite: Suite, source: Source) -> list[Problem]:
+    """What of a suite on some table no state carries."""
+    return [*_problems(suite), *_units_problem(suite, source)]
+
+
+def countable(suite: Suite) -> Suite:
+    """The suite as a state serves it: ordered metrics are counted on a grid, with a bound.
+
+    Raises:
+        ConfigError: it asks for what no state carries; all of it is named.
+    """
+    problems = list(_problems(suite))
+    if problems:
+        raise ConfigError(problems)
+    return suite.model_copy(update={"exact": False})
+
+
+def _problems(suite: Suite) -> Iterator[Problem]:
+    if suite.exact is True:
+        msg = "exact: true needs the rows, which a state does not hold: it counts scores on a grid"
+        yield Problem(msg, ("exact",), "leave exact out for values with a bound")
+    for feature in features_of(suite):
+        if feature.state_refusal is not None:
+            yield Problem(feature.state_refusal, feature.path(suite), _INSTEAD)
+    if suite.calibrate:
+        yield Problem("calibrate fits on rows, which a state does not hold", ("calibrate",), _INSTEAD)
+    if suite.baseline:
+        msg = "the built-in baseline is made from all rows together, and a state holds some"
+        yield Problem(msg, ("baseline",), "store its score as a column, and name that as a model")
+    if suite.reproducible:
+        yield from _rounded(suite)
+    for index, metric in enumerate(suite.metrics):
+        for leaf in leaves(metric):
+            if _needs_rows(leaf):
+                told = f"{leaf.text} needs the rows in order, which a state does not hold"
+                choice = hasattr(leaf, "strategy") and leaf.binning() is not None
+                yield Problem(told, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
+    for index, curve in enumerate(suite.curves):
+        if curve.curve in ROW_CURVES or suite.task == "uplift":
+            told = f"curve {curve.curve} needs the rows, which a state does not hold"
+            yield Problem(told, ("curves", index), _INSTEAD)
+    yield from _comparisons(suite)
+
+
+def _rounded(suite: Suite) -> Iterator[Problem]:
+    """What depends on the order of rows in a state, although the suite is to be reproducible."""
+    if adds_in_bins(suite):
+        msg = "reproducible serves sums of rows, and scores that are counted; here scores or weights are added by bin"
+        hint = "leave out reproducible, or the weights and the metrics and curves of calibration"
+        yield Problem(msg, ("reproducible",), hint)
+    for feature in features_of(suite):
+        if feature.state_rounding is not None:
+            msg = f"reproducible serves sums of rows, and {feature.state_rounding}"
+            yield Problem(msg, ("reproducible",), f"leave out reproducible, or {feature.key}")
+
+
+def _needs_rows(metric: Metric) -> bool:
+    binning = metric.binning()
+    by_quantile = binning is not None and binning.strategy == "quantile"
+    ordered = metric.family == "scores" and (metric.reads == "scores" or metric.values() is not None)
+    return by_quantile or ordered or metric.family == "ranks"
+
+
+def _comparisons(suite: Suite) -> Iterator[Problem]:
+    compare = suite.compare
+    if compare is None:
+        return
+    if compare.run is not None:
+        yield Problem("states are compared with no run", ("compare", "run"), "use plmetrics diff of two runs")
+    for index, test in enumerate(compare.tests):
+        if test.test in OF_ROWS:
+            msg = f"{test.test} needs the rows, which a state does not hold"
+            yield Problem(msg, ("compare", "tests", index), _INSTEAD)
+
+
+def check_units(suite: Suite, source: Source) -> None:
+    """Refuse rows as units where nothing tells the rows of one table from those of another.
+
+    Raises:
+        ConfigError: rows are units and come from no file.
+    """
+    problems = list(_units_problem(suite, source))
+    if problems:
+        raise ConfigError(problems)
+
+
+def _units_problem(suite: Suite, source: Source) -> Iterator[Problem]:
+    own = suite.columns.unit is not None or suite.task == "ranking" or suite.uncertainty is None
+    if own or (source.reader is not None and suite.data.long is None):
+        return
+    msg = "rows without a file have no names, so that those of two states would be taken for the same"
+    hint = "name what is resampled together as columns.unit, or write the table to a file"
+    yield Problem(msg, ("columns", "unit"), hint)

@@ -1,0 +1,89 @@
+"""The blocks of merged states: units keep their hashes while they are few, and fold when there are more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.states.stored import BLOCKS, PART, Part
+from plmetrics.table.units import OWN_BLOCK_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.stored.alignment import Alike
+    from plmetrics.states.stored import Builder
+
+
+@dataclass(frozen=True, slots=True)
+class MergedBlocks:
+    """How the units of merged states are blocked.
+
+    `hashes` are those of all units, None where they are not known; `units` is then how many are in each block. Neither
+    is there where rows are units, or nothing is resampled.
+    """
+
+    modulus: int | None
+    hashes: pl.Series | None = None
+    units: tuple[int, ...] = ()
+    by_row: bool = False
+
+    def folded(self, column: str) -> pl.Expr:
+        """The block of rows that have one in some state."""
+        return pl.col(column) if self.modulus is None else pl.col(column) % self.modulus
+
+    def keys(self) -> NDArray[np.uint64] | None:
+        """All blocks that there may be, ascending; None where they are not known: rows that are units."""
+        if self.modulus is not None:
+            return np.arange(self.modulus, dtype=np.uint64)
+        if self.by_row:
+            return None
+        if self.hashes is None:
+            return np.zeros(1, dtype=np.uint64)
+        return self.hashes.to_numpy()
+
+    def write(self, builder: Builder) -> None:
+        """Add the part that lists the units."""
+        if self.hashes is not None:
+            builder.add(Part("units"), self.hashes.alias(BLOCKS).implode().to_frame())
+
+
+def blocks_of(alike: Sequence[Alike], *, totals: bool) -> MergedBlocks:
+    """The blocks of states that are merged.
+
+    A unit that is in several states is one unit where hashes are known. Where only the number of units in each block
+    is, it counts in each state: nothing is computed from that number then.
+    """
+    heads = [state.head for group in alike for state in group.states]
+    modulus = heads[0].blocks
+    if modulus is None:
+        return MergedBlocks(None)
+    folded = any(head.modulus is not None for head in heads)
+    if heads[0].by_row:
+        folded = folded or sum(head.rows["units"] for head in heads) > OWN_BLOCK_LIMIT
+        return MergedBlocks(modulus if folded else None, by_row=True)
+    hashes = _hashes(alike)
+    folded = folded or len(hashes) > OWN_BLOCK_LIMIT
+    if not folded or totals:
+        return MergedBlocks(modulus if folded else None, hashes)
+    counts = np.bincount((hashes % modulus).to_numpy().astype(np.int64), minlength=modulus)
+    for head in heads:
+        counts += np.array(head.units or [0], dtype=np.int64)
+    return MergedBlocks(modulus, units=tuple(counts.tolist()))
+
+
+def _hashes(alike: Sequence[Alike]) -> pl.Series:
+    """The hashes of the units that states list, each once, ascending."""
+    frames = [pl.LazyFrame(schema={BLOCKS: pl.UInt64})]
+    for group in alike:
+        own = [state for state in group.states if state.head.hashed]
+        number = group.head.number("units")
+        if own and number is not None:
+            rows = group.rows_of(own).filter(pl.col(PART) == number)
+            frames.append(rows.select(pl.col(BLOCKS).explode()))
+    return pl.concat(frames).unique().sort(BLOCKS).collect()[BLOCKS]

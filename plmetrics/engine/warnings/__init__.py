@@ -1,0 +1,1 @@
+"""Warnings of what is no error but probably not meant."""

@@ -1,0 +1,229 @@
+"""Warnings of a run: what is no error but probably not meant, for the record and for whoever started it."""
+
+from __future__ import annotations
+
+from math import isfinite, sqrt
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.catalogue.advice_rule import names_text
+from plmetrics.catalogue.advice_rules import rules_for
+from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.table_facts import TableFacts, class_sizes, spread
+from plmetrics.catalogue.thresholds import threshold_text
+from plmetrics.states.moments import about_one
+from plmetrics.table.predicted import score_column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.suite.model import Suite
+
+_CRITERIA: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "parity": frozenset({"selection_rate", "rejection_rate"}),
+        "odds": frozenset({"recall", "specificity", "fpr", "fnr"}),
+        "calibration": frozenset(
+            {"precision", "npv", "false_discovery_rate", "false_omission_rate", "mean_gap", "ece"}
+            | {"calibration_ratio", "calibration_intercept", "calibration_slope"}
+        ),
+    }
+)
+"""The rates by which a gate between groups asks for each criterion."""
+
+
+def run_warnings(prepared: Prepared, aggregated: Aggregated) -> list[str]:
+    """Warnings of a run: a class that no row has, gates that exclude each other, metrics that mislead."""
+    return [
+        *models_of_the_label(prepared.request),
+        *_no_positives(prepared, aggregated),
+        *_never_called(prepared, aggregated),
+        *suite_warnings(prepared, aggregated),
+    ]
+
+
+def suite_warnings(prepared: Prepared, aggregated: Aggregated) -> list[str]:
+    """Warnings of a suite by the sums of its run, which stored states hold too."""
+    suite = prepared.request.suite
+    return [*contradictions(suite), *misleading_metrics(suite, run_facts(prepared, aggregated))]
+
+
+def models_of_the_label(request: Request) -> list[str]:
+    """Warnings of models whose score is the label itself."""
+    roles = request.roles
+    return [
+        f"model '{name}' reads the label, column '{roles.label}', as its prediction: its numbers say nothing"
+        for name, model in roles.models.items()
+        if any(column == roles.label and part not in model.made for part, column in model.columns.items())
+    ]
+
+
+def misleading_metrics(suite: Suite, facts: TableFacts) -> list[str]:
+    """Warnings of a suite that relies on a metric which misleads on its table.
+
+    It relies on a metric that it asks for without a companion that the rule names, or judges by a gate without one.
+    """
+    gated = [gate.metric for gate in suite.gates]
+    warnings = []
+    for rule in rules_for(facts, "advise_against"):
+        relied = rule.affected(suite.metrics)
+        judged = [metric for metric in rule.affected(gated) if metric not in relied]
+        for metrics, start in ((relied, ""), (judged, "a gate on ")):
+            if metrics:
+                named = names_text(tuple(dict.fromkeys(metric.text for metric in metrics)))
+                warnings.append(f"{start}{named} may mislead: {rule.caution(facts)} (rule {rule.id})")
+    return warnings
+
+
+def contradictions(suite: Suite) -> list[str]:
+    """A warning for each slice set that is gated on parity, odds and calibration together.
+
+    Where the groups' rates of positives differ, and the scores do not separate the classes perfectly, no score can
+    fulfil even two of the three. Sources: Kleinberg, Mullainathan and Raghavan (2017); Chouldechova (2017).
+    """
+    if not suite.gates:
+        return []
+    from plmetrics.catalogue.fairness.base import Judged
+
+    asked: dict[str, set[str]] = {}
+    for gate in suite.gates:
+        metric = gate.subject
+        if isinstance(metric, Judged):
+            names = {leaf.name for leaf in leaves(metric)}
+            asked.setdefault(metric.slice_set, set()).update(
+                criterion for criterion, rates in _CRITERIA.items() if names & rates
+            )
+    return [
+        f"the gates ask for parity, odds and calibration between the slices of '{name}' together: where rates of "
+        "positives differ between groups, no imperfect score can have even two of them; decide which matters"
+        for name, criteria in asked.items()
+        if len(criteria) == len(_CRITERIA)
+    ]
+
+
+def run_facts(prepared: Prepared, aggregated: Aggregated) -> TableFacts:
+    """The figures that the sums of a run hold: those of the model with the most rows, as all have nearly the same."""
+    suite = prepared.request.suite
+    model = max(prepared.populations(), key=lambda name: aggregated.used[name])
+    prefix = prepared.populations()[model]
+    state = aggregated.sums[0]
+    columns, centres = about_one(state.columns, state.centres, np.zeros_like(state.cell), 1)
+    read = (prefix, f"{model}|")
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = {name: float(held.sum()) for name, held in columns.items() if name.startswith(read)}
+    figures: dict[str, Any] = {"rows": round(sums[f"{prefix}n"])}
+    if not isfinite(sums[f"{prefix}weight"]):
+        return TableFacts(task=suite.task, **figures)
+    if suite.task == "binary":
+        counts = np.array([sums[f"{prefix}positives"], sums[f"{prefix}negatives"]])
+        figures |= class_sizes(counts, counts) | {"prevalence": float(counts[0] / counts.sum())}
+        figures |= _scores(prepared, aggregated.rows)
+    elif suite.task == "multiclass":
+        figures |= _classes(model, sums)
+    elif suite.task == "regression":
+        figures |= _label(model, prefix, sums, centres.of(0, 1))
+    return TableFacts(task=suite.task, **figures)
+
+
+def _no_positives(prepared: Prepared, aggregated: Aggregated) -> list[str]:
+    suite = prepared.request.suite
+    state = aggregated.sums[0].columns
+    counted = [
+        state[f"{prefix}positives"]
+        for prefix in prepared.populations().values()
+        if suite.positive is not None
+    ]
+    if not counted or any(values.any() for values in counted):
+        return []
+    from plmetrics.engine.bad_rows import label_values, shown
+
+    labels = label_values(prepared.request)
+    if suite.positive in labels:
+        return []
+    column, values = suite.columns.label, shown(labels)
+    return [f"no row is positive: column '{column}' holds {values}, but positive is {suite.positive!r}"]
+
+
+def _never_called(prepared: Prepared, aggregated: Aggregated) -> list[str]:
+    """Thresholds that no score of a model reaches, or none of a positive row: where rows are counted there anyway."""
+    request, state = prepared.request, aggregated.sums[0].columns
+    asked = (getattr(metric, "threshold", None) for metric in request.sums)
+    thresholds = dict.fromkeys(threshold_text(held) for held in asked if isinstance(held, float))
+    out = []
+    for model, prefix in prepared.populations().items():
+        for threshold in thresholds if not request.roles.models[model].made else ():
+            names = {part: f"{model}|{part}(threshold={threshold})" for part in ("tp", "fp")}
+            called = {part: state[name].any() for part, name in names.items() if name in state}
+            if any(called.values()):
+                continue
+            if len(called) == len(names):
+                out.append(
+                    f"no score of model '{model}' is {threshold} or more: nothing is called positive there"
+                )
+            elif "tp" in called and state[f"{prefix}positives"].any():
+                out.append(f"no positive row has a score of model '{model}' of {threshold} or more")
+    return out
+
+
+def _scores(prepared: Prepared, rows: pl.DataFrame | None) -> dict[str, float]:
+    """The ends of the scores, where the run holds them anyway: of the models it was given."""
+    if rows is None:
+        return {}
+    given = [
+        score_column(name)
+        for name, model in prepared.request.roles.models.items()
+        if not model.made and "score" in model.columns and score_column(name) in rows.columns
+    ]
+    if not given:
+        return {}
+    ends = [_ends(rows[name]) for name in given]
+    lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
+    if not lows:
+        return {}
+    return {
+        "score_low": min(lows),
+        "score_high": max(highs),
+        "top_score": min(highs),
+        "bottom_score": max(lows),
+    }
+
+
+def _ends(scores: pl.Series) -> tuple[float | None, float | None]:
+    """The lowest and the highest finite score: only scores that are not all finite are looked through for them."""
+    low, high = scores.min(), scores.max()
+    if low is None or not (isfinite(low) and isfinite(high)):  # type: ignore[arg-type]
+        held = scores.filter(scores.is_finite())
+        low, high = held.min(), held.max()
+    return low, high  # type: ignore[return-value]
+
+
+def _classes(model: str, sums: Mapping[str, float]) -> dict[str, Any]:
+    """Sizes of the classes, where a metric counted them."""
+    found: NDArray[np.float64] = np.array(
+        [held for name, held in sums.items() if name.startswith(f"{model}|actual|")]
+    )
+    return class_sizes(found, found) if found.size and found.sum() else {}
+
+
+def _label(
+    model: str, prefix: str, sums: Mapping[str, float], centres: Mapping[str, NDArray[np.float64]]
+) -> dict[str, Any]:
+    """What metrics counted of a label that is a number: zeros, mean and deviation."""
+    figures: dict[str, Any] = {}
+    weight = sums[f"{prefix}weight"]
+    if f"{model}|zero_label" in sums:
+        figures["zeros"] = sums[f"{model}|zero_label"] / sums[f"{prefix}n"]
+    if f"{model}|label_centred" in sums and weight:
+        centred, squares = (sums[f"{model}|label_{part}"] / weight for part in ("centred", "centred_squared"))
+        mean = centred + float(centres[f"{model}|label"][0])
+        if isfinite(squares):
+            figures["spread"] = spread(mean, sqrt(max(squares - centred * centred, 0.0)))
+    return figures

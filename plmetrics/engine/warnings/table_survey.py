@@ -1,0 +1,191 @@
+"""Facts of a table from a sample of its rows, for advice on its metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.table_facts import TableFacts, class_sizes, spread
+from plmetrics.table.predicted import levels_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from plmetrics.table.source import Source
+
+SAMPLE_ROWS = 100_000
+_PLACES = 5
+_TAIL_ROWS = 100
+_TOLERANCE = 1e-9
+
+
+def sample(source: Source, columns: Iterable[str] | None = None) -> pl.DataFrame:
+    """Some rows, of some columns: from five places of the table where its length is known, else from its start."""
+    rows = source.rows
+    frame = source.frame if columns is None else source.frame.select(*dict.fromkeys(columns))
+    if rows is None or rows <= SAMPLE_ROWS:
+        return frame.head(SAMPLE_ROWS).collect()
+    size = SAMPLE_ROWS // _PLACES
+    starts = [place * (rows - size) // (_PLACES - 1) for place in range(_PLACES)]
+    return pl.concat(pl.collect_all([frame.slice(start, size) for start in starts]))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a table by role: `models` holds the column of each part of each model's prediction.
+
+    `ends` are the lowest and the highest value of columns over all rows, which a sample may lack.
+    """
+
+    task: str
+    label: str
+    models: Mapping[str, Mapping[str, str]]
+    positive: Any = None
+    weight: str | None = None
+    query: str | None = None
+    treatment: str | None = None
+    classes: tuple[str, ...] = ()
+    costs: tuple[float | None, float | None] = (None, None)
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that it names."""
+        roles = (self.label, self.weight, self.query, self.treatment)
+        parts = [column for model in self.models.values() for column in model.values()]
+        return (*(name for name in roles if name is not None), *parts)
+
+
+def survey(rows: pl.DataFrame, layout: Layout, total: int | None = None, *, whole: bool = True) -> TableFacts:
+    """Facts of a table from rows of it; `total` is their number, if known, and `whole` whether these are all."""
+    found = _Sample(rows, layout, max(total or 0, rows.height), whole)
+    figures: dict[str, Any] = {"rows": found.total, "cost_fp": layout.costs[0], "cost_fn": layout.costs[1]}
+    if rows.height:
+        figures |= found.of_labels() | found.of_levels() | found.of_scores()
+    return TableFacts(task=layout.task, **figures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Rows of a table, and the figures that they give."""
+
+    rows: pl.DataFrame
+    layout: Layout
+    total: int
+    whole: bool
+
+    def numbers(self, column: str) -> NDArray[np.float64]:
+        """The finite values of a column."""
+        values = self.rows[column].cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+        return np.asarray(values[np.isfinite(values)])
+
+    def ends(self, column: str) -> tuple[float, float] | None:
+        """The lowest and the highest finite value of a column, if it has one."""
+        if column in self.layout.ends:
+            return self.layout.ends[column]
+        values = self.numbers(column)
+        return (float(values.min()), float(values.max())) if len(values) else None
+
+    def of_labels(self) -> dict[str, Any]:
+        """Figures of the labels, or of what the task has in their place."""
+        layout = self.layout
+        match layout.task:
+            case "regression" | "quantile":
+                return self.of_numbers()
+            case "binary" | "multiclass":
+                return self.of_classes()
+            case "ranking":
+                return self.of_queries()
+        values = np.empty(0) if layout.treatment is None else self.numbers(layout.treatment)
+        return {"treated": float(values.mean())} if len(values) else {}
+
+    def of_classes(self) -> dict[str, Any]:
+        """Shares and sizes of the classes."""
+        layout, binary = self.layout, self.layout.task == "binary"
+        label, weight = self.rows[layout.label], pl.repeat(1.0, self.rows.height, eager=True)
+        if binary and layout.positive is None:
+            label = (label.cast(pl.Float64, strict=False) == 1).cast(pl.Int8)
+        elif binary:
+            positive = pl.Series([layout.positive]).cast(label.dtype, strict=False)[0]
+            label = (label == positive).cast(pl.Int8)
+        if layout.weight is not None:
+            weight = self.rows[layout.weight].cast(pl.Float64, strict=False).fill_nan(None).fill_null(0.0)
+        frame = pl.DataFrame({"label": label.cast(pl.String), "weight": weight}).drop_nulls()
+        counted = frame.group_by("label").agg(pl.len().alias("rows"), pl.col("weight").sum())
+        names = ("0", "1") if binary else layout.classes or tuple(sorted(counted["label"].to_list()))
+        counted = pl.DataFrame({"label": list(names)}).join(counted, on="label", how="left").fill_null(0)
+        if counted.is_empty() or not counted["weight"].sum():
+            return {}
+        rows, weights = counted["rows"].to_numpy().astype(float), counted["weight"].to_numpy()
+        figures = class_sizes(rows * self.total / self.rows.height, weights)
+        if not self.whole and not figures["smallest"]:
+            figures["smallest"] = None
+        if binary:
+            figures["prevalence"] = counted.filter(label="1")["weight"].item() / float(weights.sum())
+        return figures
+
+    def of_numbers(self) -> dict[str, Any]:
+        """Figures of a label that is a number."""
+        label, ends = self.numbers(self.layout.label), self.ends(self.layout.label)
+        figures: dict[str, Any] = {} if ends is None else {"label_low": ends[0], "label_high": ends[1]}
+        if not len(label):
+            return figures
+        sizes = np.abs(label)
+        figures["zeros"] = float((label == 0).mean())
+        figures["commonest"] = float(np.unique(label, return_counts=True)[1].max() / len(label))
+        figures["spread"] = spread(float(label.mean()), float(label.std()))
+        if sizes.max() > 0:
+            figures["nearness"] = float(sizes[sizes > 0].min() / sizes.mean())
+            figures["decades"] = float(np.log10(sizes.max() / sizes[sizes > 0].min()))
+        squares = np.sort((label - label.mean()) ** 2)
+        if len(label) >= _TAIL_ROWS and squares.sum() > 0:
+            figures["tail"] = float(squares[-(len(label) // _TAIL_ROWS) :].sum() / squares.sum())
+        return figures
+
+    def of_queries(self) -> dict[str, Any]:
+        """Figures of the documents of a query."""
+        if self.layout.query is None:
+            return {}
+        grade = pl.col(self.layout.label).cast(pl.Float64, strict=False)
+        frame = self.rows.select(pl.col(self.layout.query).alias("query"), grade.alias("grade"))
+        by_query = frame.group_by("query").agg(documents=pl.len(), relevant=(pl.col("grade") >= 1).sum())
+        means = {name: float(by_query[name].to_numpy().mean()) for name in ("documents", "relevant")}
+        return {**means, "grades": frame["grade"].drop_nulls().n_unique()}
+
+    def of_scores(self) -> dict[str, Any]:
+        """Ends and values of the numbers that models give: of scores, predictions or probabilities."""
+        columns = [
+            column
+            for model in self.layout.models.values()
+            for part, column in model.items()
+            if part == "score" or part.startswith("proba|") or self.layout.task == "regression"
+        ]
+        ends = [pair for column in columns if (pair := self.ends(column)) is not None]
+        if not ends:
+            return {}
+        lows, highs = zip(*ends, strict=True)
+        figures: dict[str, Any] = {"score_low": min(lows), "score_high": max(highs)}
+        if self.layout.task in {"binary", "uplift"}:
+            figures |= {"top_score": min(highs), "bottom_score": max(lows)}
+            sizes = [len(np.unique(values)) for column in columns if len(values := self.numbers(column))]
+            figures["values"] = min(sizes, default=None)
+        return figures
+
+    def of_levels(self) -> dict[str, Any]:
+        """Figures of the levels of quantiles."""
+        if self.layout.task != "quantile":
+            return {}
+        levels = [levels_of(list(model)) for model in self.layout.models.values()]
+        if not all(levels):
+            return {"levels": 0} if not any(levels) else {}
+        shared = sorted(set(levels[0]).intersection(*levels[1:]))
+        widths = [
+            high - low for low in shared for high in shared if low < high and abs(low + high - 1) < _TOLERANCE
+        ]
+        widest = round(max(widths), 9) if widths else None
+        return {"levels": min(map(len, levels)), "median": int(0.5 in shared), "widest": widest}

@@ -1,0 +1,1 @@
+"""Advice: a first suite for a table, and the metrics that suit it."""

@@ -1,0 +1,112 @@
+"""The feature `cross_validation`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
+from plmetrics.features.protocol import Feature, Outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import polars as pl
+    from rich.text import Text
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.step import Step
+    from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.report.summary import Summary
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.basics import Section
+    from plmetrics.table.checks import Requirement
+    from plmetrics.table.slice_keys import SliceKey
+    from plmetrics.table.slices import Slices, SliceSet
+    from plmetrics.table.source import Source
+
+
+class CrossValidationFeature(Feature):
+    """Estimates fold by fold, which a column of folds alone asks for."""
+
+    key = "cross_validation"
+    description = "Estimates fold by fold; columns.fold alone asks for them with defaults."
+    after = "order"
+    state_refusal = "folds belong to one run over all rows, and a state holds some"
+
+    def path(self, suite: Suite) -> SuitePath:
+        """The section, or the column of folds."""
+        return (self.key,) if self.key in suite.sections else ("columns", "fold")
+
+    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> CrossValidation | None:
+        """The section from plain values."""
+        from plmetrics.features.cross_validation.cross_validation_section import read_cross_validation
+
+        return read_cross_validation(value, problems, read_metric)
+
+    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
+        """Note what is asked for without what it needs."""
+        from plmetrics.features.cross_validation.cross_validation_section import check_cross_validation
+
+        assert isinstance(section, CrossValidation)
+        check_cross_validation(section, fields, add)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the section."""
+        from plmetrics.features.cross_validation.cross_validation_section import cross_validation_schema
+
+        return cross_validation_schema()
+
+    def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
+        """Check the columns of repeated predictions; those of folds are checked as slice sets."""
+        from plmetrics.features.cross_validation.repeated_models import check_repeated
+
+        check_repeated(suite, schema)
+
+    def requirements(self, suite: Suite) -> tuple[Requirement, ...]:
+        """Repeated predictions must be numbers."""
+        from plmetrics.features.cross_validation.repeated_models import repeated_requirements
+
+        return repeated_requirements(suite)
+
+    def slice_sets(
+        self, suite: Suite, sets: Sequence[SliceSet], schema: pl.Schema
+    ) -> tuple[Sequence[SliceSet], Sequence[SliceKey]]:
+        """The sets of the rows that are held out, with those of its folds behind them."""
+        from plmetrics.features.cross_validation.fold_slices import with_folds
+
+        return with_folds(suite, sets, schema)
+
+    def check_slices(self, suite: Suite, slices: Sequence[Slices]) -> list[str]:
+        """Check the folds that there are, and the names of splits."""
+        from plmetrics.features.cross_validation.fold_slices import check_folds, fold_warnings
+
+        check_folds(suite, slices, self.path(suite))
+        return fold_warnings(suite, slices)
+
+    def compares(self, suite: Suite) -> bool:
+        """Training rows are held against others."""
+        folds = folds_of(suite)
+        return folds is not None and folds.split is not None
+
+    def steps(self, request: Request, rows: int | None) -> Iterator[Step]:
+        """The scan of repeated predictions, where there are some."""
+        from plmetrics.features.cross_validation.repeated_models import repeated_steps
+
+        return repeated_steps(request, rows)
+
+    def run(self, run: Run) -> Outputs:
+        """Summarise the estimates of folds, and take the errors of repeated predictions apart."""
+        from plmetrics.features.cross_validation.fold_tables import cross_validated
+        from plmetrics.features.cross_validation.repeated_models import repeated_sums
+
+        assert run.analysis is not None
+        folds, summaries = cross_validated(run.analysis, run.ordered, repeated_sums(run.prepared))
+        return Outputs({"folds": folds, self.key: summaries})
+
+    def report(self, summary: Summary, width: int) -> list[Text]:
+        """What all rows of the folds say."""
+        from plmetrics.features.cross_validation.cross_validation_report import cross_validation
+
+        return cross_validation(summary, width)

@@ -1,0 +1,240 @@
+"""The section `cross_validation` of a suite: which columns say how rows were trained and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.core.names import did_you_mean
+from plmetrics.suite.problems import shown
+from plmetrics.suite.sections.basics import Column, Finite, NamedMetric, Section, Strict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.problems import Findings
+
+_PATH = ("cross_validation",)
+_FORM = (
+    "write columns: {fold: fold} for the folds, and cross_validation: {repeat: ..., split: ...} for the rest"
+)
+_LISTED = ("slices",)
+_DIRECTED = ("higher", "lower", "zero")
+
+AXES = ("configuration", "split", "x", "repeat", "fold", "inner")
+"""What tells rows of a cross-validation apart, in the order of results; x is a training size or a parameter."""
+
+Limit = Annotated[Finite, Field(ge=0)]
+
+
+class HighBias(Strict):
+    """When a model is too simple: even its training rows miss the level, and other rows are not much worse."""
+
+    level: Finite = Field(description="The value of the metric that is aimed at.")
+    gap: Limit = Field(
+        default=0.05,
+        description="The most that other rows may be worse than training rows, else it is variance.",
+    )
+
+
+class HighVariance(Strict):
+    """When a model has learnt its training rows by heart: other rows are much worse."""
+
+    gap: Limit = Field(default=0.15, description="How much worse other rows may be than training rows.")
+
+
+class StillImproving(Strict):
+    """When more training rows would help: the last of three sizes is better than the first by more than that."""
+
+    delta: Limit = Field(default=0.02, description="The improvement over the last 3 training sizes.")
+
+
+class Diagnosis(Strict):
+    """Limits of the plain rules that read training and learning curves."""
+
+    high_bias: HighBias | None = Field(
+        default=None, description="Level that training rows must reach; not judged if not given."
+    )
+    high_variance: HighVariance = Field(
+        default=HighVariance(), description="How much worse other rows may be than training rows."
+    )
+    still_improving: StillImproving = Field(
+        default=StillImproving(), description="What counts as improvement by more training rows."
+    )
+
+
+class CrossValidation(Section):
+    """Estimates fold by fold, next to the pooled ones; the column of the fold itself is `columns.fold`."""
+
+    repeat: Column | None = Field(
+        default=None, description="Column of the repetition: rows occur once in each of them."
+    )
+    inner: Column | None = Field(
+        default=None,
+        description="Column of the inner fold, by which a configuration is chosen within each fold; null in the rows "
+        "of the fold itself.",
+    )
+    configuration: Column | None = Field(
+        default=None,
+        description="Column of the configuration that gave a row its prediction; else each model is one.",
+    )
+    split: Column | None = Field(
+        default=None,
+        description="Column that says train, valid or test. Rows of train count here alone, not in metrics.",
+    )
+    train_size: Column | None = Field(
+        default=None, description="Column of the number of rows trained on: a learning curve."
+    )
+    parameter: Column | None = Field(
+        default=None, description="Column of a parameter's value, a number: a validation curve."
+    )
+    slices: tuple[str, ...] = Field(default=(), description="Slice sets to do it for, besides overall.")
+    metric: NamedMetric | None = Field(
+        default=None,
+        description="Text of the metric by which inner folds choose, and that is diagnosed; the first with a direction "
+        "if not given.",
+    )
+    diagnosis: Diagnosis = Field(default=Diagnosis(), description="Limits of the rules that read the curves.")
+    repeated: dict[str, Annotated[tuple[Column, ...], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="By name, columns of predictions of a model that was trained several times: their squared error "
+        "falls apart into bias, variance and noise.",
+    )
+    truth: Column | None = Field(
+        default=None, description="Column of the label without noise, where it is known (with repeated)."
+    )
+
+    def axes(self, fold: str | None) -> dict[str, str]:
+        """The column of each axis that there is, in the order of `AXES`."""
+        given = {
+            "configuration": self.configuration,
+            "split": self.split,
+            "x": self.train_size or self.parameter,
+            "repeat": self.repeat,
+            "fold": fold,
+            "inner": self.inner,
+        }
+        return {axis: column for axis in AXES if (column := given[axis]) is not None}
+
+
+def section_of(suite: Suite) -> CrossValidation | None:
+    """The section of a suite, None where there is none."""
+    section = suite.sections.get("cross_validation")
+    assert section is None or isinstance(section, CrossValidation)
+    return section
+
+
+def folds_of(suite: Suite) -> CrossValidation | None:
+    """The section, or its defaults where there is nothing but a column of folds."""
+    section = section_of(suite)
+    if section is None and suite.columns.fold is not None and suite.task != "ranking":
+        return CrossValidation()
+    return section
+
+
+def deciding(metrics: tuple[Metric, ...], spec: CrossValidation) -> Metric | None:
+    """The metric that chooses and is diagnosed: the one named, or the first that says which side is better."""
+    return spec.metric or next((metric for metric in metrics if _decides(metric)), None)
+
+
+def _decides(metric: Metric) -> bool:
+    single = len(metric.per_class()) == 1 and not isinstance(metric, AcrossSlices)
+    return single and metric.direction in _DIRECTED
+
+
+def read_cross_validation(
+    value: Any, found: Findings, metric: Callable[[Any, tuple[str | int, ...]], Metric | None]
+) -> CrossValidation | None:
+    """The section; None where it is wrong. `metric` reads one from its text."""
+    if not isinstance(value, Mapping):
+        found.add(f"cross_validation must be a mapping, not {shown(value)}", _PATH, _FORM)
+        return None
+    if "fold" in value:
+        found.add("the column of the fold stands in columns", (*_PATH, "fold"), "write columns: {fold: ...}")
+        return None
+    given = {key: [item] if key in _LISTED and isinstance(item, str) else item for key, item in value.items()}
+    if isinstance(given.get("metric"), (str, Mapping)):
+        given["metric"] = metric(given["metric"], (*_PATH, "metric"))
+        if given["metric"] is None:
+            return None
+    return found.model(CrossValidation, given, _PATH)
+
+
+def check_cross_validation(
+    spec: CrossValidation, fields: Mapping[str, Any], add: Callable[..., None]
+) -> None:
+    """Note what is asked for without what it needs."""
+    columns = fields.get("columns")
+    if columns is not None:
+        _columns(spec, columns.fold, add)
+    metrics = fields.get("metrics")
+    if metrics is not None:
+        _metric(spec, metrics, add)
+    known = fields.get("slices")
+    for index, name in enumerate(spec.slices if known is not None else ()):
+        if name not in (known or {}):
+            msg = f"'{name}' is not one of the slice sets"
+            add(msg, (*_PATH, "slices", index), did_you_mean(name, known or {}))
+    for name, predictions in spec.repeated.items():
+        if len(set(predictions)) < max(len(predictions), 2):
+            hint = "list a column for each time the model was trained"
+            add(f"repeated '{name}' needs two or more different columns", (*_PATH, "repeated", name), hint)
+    if spec.truth is not None and not spec.repeated:
+        add("truth needs repeated: the predictions whose error falls apart", (*_PATH, "truth"))
+    if spec.repeated and fields["task"] not in {"", "regression", "binary"}:
+        msg = f"repeated belongs to tasks 'regression' and 'binary', not to '{fields['task']}'"
+        add(msg, (*_PATH, "repeated"))
+
+
+def _columns(spec: CrossValidation, fold: str | None, add: Callable[..., None]) -> None:
+    axes = spec.axes(fold)
+    for key in ("repeat", "inner"):
+        if key in axes and fold is None:
+            add(f"{key} needs columns.fold", (*_PATH, key), "name its column: columns: {fold: ...}")
+    if spec.train_size is not None and spec.parameter is not None:
+        hint = "leave one of them out: one suite draws one of these curves"
+        add("train_size and parameter exclude each other", (*_PATH, "parameter"), hint)
+    if not axes and not spec.repeated:
+        add("cross_validation says nothing of the rows", _PATH, _FORM)
+    if set(axes) == {"configuration"}:
+        hint = "name the folds: columns: {fold: ...}; or slice by the column"
+        add(
+            "configuration tells folds, splits or sizes apart, and there are none",
+            (*_PATH, "configuration"),
+            hint,
+        )
+    named: dict[str, str] = {}
+    for axis, column in axes.items():
+        key = axis if axis != "x" else "train_size" if spec.train_size is not None else "parameter"
+        if column in named and axis != "fold":
+            msg = f"column '{column}' cannot be {named[column]} and {key} as well"
+            add(msg, (*_PATH, key))
+        elif column in named:
+            add(f"column '{column}' is the fold already", (*_PATH, named[column]))
+        named[column] = key
+
+
+def _metric(spec: CrossValidation, metrics: tuple[Metric, ...], add: Callable[..., None]) -> None:
+    own = spec.metric
+    if own is not None and own.text not in {metric.text for metric in metrics}:
+        hint = did_you_mean(own.text, [metric.text for metric in metrics])
+        add(f"the metric '{own.text}' is not in metrics", (*_PATH, "metric"), hint)
+    elif own is not None and not _decides(own):
+        why = "is neither better higher nor lower" if own.direction == "none" else "has several values"
+        add(f"'{own.text}' {why}, so it cannot choose", (*_PATH, "metric"))
+    elif own is None and spec.inner is not None and deciding(metrics, spec) is None:
+        add("none of the metrics says which side is better, so that inner folds cannot choose", _PATH)
+
+
+def cross_validation_schema() -> dict[str, Any]:
+    """The JSON Schema of the section: one slice set may stand without a list."""
+    schema = CrossValidation.model_json_schema()
+    several = schema["properties"]["slices"]
+    facts = {key: several.pop(key) for key in ("description", "default", "title") if key in several}
+    schema["properties"]["slices"] = {**facts, "anyOf": [several["items"], several]}
+    return schema

@@ -1,0 +1,208 @@
+"""Folds as slices: the slice sets that a run adds for a cross-validation, and the rows that its metrics are of.
+
+Every set that is asked for, `overall` among them, is crossed with the columns that say how rows were trained and left
+out: `folds|SET` has a slice for each fold, `pooled|SET` has their rows together. They ride in the run's cubes like any
+other set, so that every metric has values in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
+from plmetrics.engine.binding.slice_keys import slice_keys
+from plmetrics.engine.prepare.slices import MOST_DERIVED
+from plmetrics.features.cross_validation.cross_validation_section import folds_of, section_of
+from plmetrics.suite.sections.basics import SliceSet as SliceSpec
+from plmetrics.table.roles import require
+from plmetrics.table.slice_keys import SliceKey
+from plmetrics.table.slices import SliceSet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.slices import Slices
+
+FOLDS, POOLED = "folds", "pooled"
+SPLITS = TRAIN, VALID, TEST = "train", "valid", "test"
+
+_OF_FOLD = ("repeat", "fold", "inner")
+_MAKER = "cross_validation"
+_PATH = (_MAKER,)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldKeys:
+    """The key of each axis, in order; which rows are held out, and which are no inner ones. None for all."""
+
+    axes: Mapping[str, SliceKey]
+    held_out: SliceKey | None
+    outer: SliceKey | None
+
+
+def fold_keys(suite: Suite, schema: pl.Schema) -> FoldKeys | None:
+    """The keys of a suite's cross-validation; None without one.
+
+    Raises:
+        DataError: columns are absent or of a type that has no slices; all are named.
+    """
+    spec = folds_of(suite)
+    if spec is None:
+        return None
+    collected = Collected()
+    axes: dict[str, SliceKey] = {}
+    for axis, column in spec.axes(suite.columns.fold).items():
+        with collected.step():
+            axes[axis] = _axis(axis, column, _path(axis, spec), schema)
+    collected.settle()
+    outer = None if "inner" not in axes else _predicate("outer", axes["inner"].expression.is_null())
+    return FoldKeys(axes, _held_out(axes), outer)
+
+
+def _path(axis: str, spec: CrossValidation) -> SuitePath:
+    if axis == "fold":
+        return ("columns", "fold")
+    return (*_PATH, ("train_size" if spec.train_size else "parameter") if axis == "x" else axis)
+
+
+def _axis(axis: str, column: str, path: SuitePath, schema: pl.Schema) -> SliceKey:
+    name = str(path[-1])
+    dtype = require(schema, column, name, path)
+    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+        raise DataError(Problem(f"column '{column}' ({name}) is of type {dtype}, which has no slices", path))
+    if axis == "x" and not dtype.is_numeric():
+        hint = "name it as configuration, if its values are no numbers"
+        raise DataError(
+            Problem(f"column '{column}' ({name}) is of type {dtype}, but must hold numbers", path, hint)
+        )
+    return slice_keys(name, SliceSpec(columns=(column,)), schema)[0][0]
+
+
+def _held_out(axes: Mapping[str, SliceKey]) -> SliceKey | None:
+    """Rows that were not trained on, and that are no inner ones: those that metrics are of."""
+    conditions = []
+    if "split" in axes:
+        conditions.append((axes["split"].expression.cast(pl.String) != TRAIN).fill_null(value=True))
+    if "inner" in axes:
+        conditions.append(axes["inner"].expression.is_null())
+    return _predicate("held_out", pl.all_horizontal(conditions)) if conditions else None
+
+
+def _predicate(name: str, holds: pl.Expr) -> SliceKey:
+    return SliceKey(f"@rows|{name}", name, holds, "predicate")
+
+
+def with_folds(
+    suite: Suite, sets: Sequence[SliceSet], schema: pl.Schema
+) -> tuple[tuple[SliceSet, ...], tuple[SliceKey, ...]]:
+    """The sets of a run, of the rows that are held out, with those of its folds behind them; and their further keys.
+
+    Raises:
+        DataError: columns of the cross-validation are absent or of a type that has no slices.
+        ConfigError: a slice set cannot be crossed with folds.
+    """
+    found = fold_keys(suite, schema)
+    spec = folds_of(suite)
+    if found is None or spec is None:
+        return tuple(sets), ()
+    own = [replace(part, within=found.held_out, maker=_MAKER) for part in sets]
+    asked = ("overall", *spec.slices)
+    derived: list[SliceSet] = []
+    for part in sets:
+        if part.name in asked and found.axes:
+            _check(part, spec, found)
+            derived += _derived(part, found)
+    named = [*found.axes.values(), found.held_out, found.outer]
+    return (*own, *derived), tuple(key for key in named if key is not None)
+
+
+def _check(part: SliceSet, spec: CrossValidation, found: FoldKeys) -> None:
+    if part.name not in spec.slices:
+        return
+    path = (*_PATH, "slices", spec.slices.index(part.name))
+    if part.is_tagged:
+        msg = f"slice set '{part.name}' is of tags, and a row may have many: folds are not crossed with it"
+        raise ConfigError(Problem(msg, path, "leave it out of cross_validation.slices"))
+    taken = {key.column: axis for axis, key in found.axes.items()}
+    for key in part.keys:
+        if key.column in taken:
+            msg = f"slice set '{part.name}' is by column '{key.label}', which tells folds apart already"
+            raise ConfigError(Problem(msg, path, "leave it out of cross_validation.slices"))
+
+
+def _derived(part: SliceSet, found: FoldKeys) -> list[SliceSet]:
+    """The folds of a set, and where there is more than folds to tell rows by, their rows together."""
+    pooled = tuple(key for axis, key in found.axes.items() if axis not in _OF_FOLD)
+    out = []
+    if "fold" in found.axes:
+        keys = (*part.keys, *found.axes.values())
+        out.append(SliceSet(f"{FOLDS}|{part.name}", keys, resampled=False, maker=_MAKER))
+    if pooled:
+        out.append(SliceSet(f"{POOLED}|{part.name}", (*part.keys, *pooled), within=found.outer, maker=_MAKER))
+    return out
+
+
+def check_folds(suite: Suite, slices: Sequence[Slices], path: SuitePath) -> None:
+    """Check what the data hold; `path` is what asks for folds.
+
+    Raises:
+        ConfigError: there are more folds than can be told apart.
+        DataError: the column of splits holds something else.
+    """
+    spec = folds_of(suite)
+    axes = {} if spec is None else spec.axes(suite.columns.fold)
+    for part in slices:
+        if not part.slice_set.is_derived:
+            continue
+        if len(part) > MOST_DERIVED:
+            msg = f"there are more than {MOST_DERIVED:,} folds, counting each configuration and slice"
+            hint = "leave columns.fold out, or cross_validation.slices"
+            raise ConfigError(Problem(msg, path, hint))
+        _check_splits(part, axes)
+
+
+def fold_warnings(suite: Suite, slices: Sequence[Slices]) -> list[str]:
+    """Words of caution where no row has a fold, and where intervals take rows of one observation for independent."""
+    return [*_no_folds(suite, slices), *_dependent(suite)]
+
+
+def _no_folds(suite: Suite, slices: Sequence[Slices]) -> list[str]:
+    for part in slices:
+        own = [key.column for key in part.slice_set.keys if key.label == suite.columns.fold]
+        if part.slice_set.name == f"{FOLDS}|overall" and part.values[own[-1]].is_null().all():
+            return [f"column '{suite.columns.fold}' (fold) is null in every row: there are no folds"]
+    return []
+
+
+def _dependent(suite: Suite) -> list[str]:
+    spec = section_of(suite)
+    if spec is None or suite.uncertainty is None or suite.columns.unit is not None:
+        return []
+    given = spec.axes(suite.columns.fold)
+    several = [axis for axis in given if axis != "fold"]
+    if not several:
+        return []
+    name = "train_size" if several[0] == "x" and spec.train_size else several[0].replace("x", "parameter")
+    return [
+        f"rows occur more than once (cross_validation.{name}), and intervals take them for independent: "
+        "name what they are about as columns.unit"
+    ]
+
+
+def _check_splits(part: Slices, axes: Mapping[str, str]) -> None:
+    if "split" not in axes:
+        return
+    key = next(key for key in part.slice_set.keys if key.label == axes["split"])
+    held = {key.text(value) for value in part.values[key.column].unique().to_list()}
+    other = sorted(held - set(SPLITS))
+    if other:
+        msg = f"column '{key.label}' (split) holds '{other[0]}', and must say train, valid or test"
+        raise DataError(
+            Problem(msg, (*_PATH, "split"), "rename the values, or leave such rows out (data.where)")
+        )

@@ -1,0 +1,207 @@
+"""The tables `folds` and `cross_validation` of a run.
+
+`folds` has a row for every model, slice, metric and fold, inner folds, configurations, splits and training sizes told
+apart. Of `cross_validation`, `kind` says what `value` is:
+
+* `folds`: the mean of the folds' values, each counted once; `pooled` is the metric of all their rows together.
+* `repeats`: the mean of the repeats' means; `folds` counts repeats.
+* `nested`: the mean over outer folds of what their inner folds chose; `model` is null where models are chosen among.
+* `selection_optimism`: by how much inner folds say more of what they chose than outer folds.
+* `learning_curve`, `validation_curve`: as `folds`, for each training size or parameter `x` and split.
+* `generalisation_gap`: the metric of training rows less that of the others, all folds together, with its interval;
+  `mean` and `sd` are of the gaps of folds.
+* `diagnosis`: what a rule judged, with the `verdict` in words and the rule in `note`.
+* `bias_squared`, `variance`, `noise`, `expected_loss`: the squared error of repeated trainings, and its parts.
+
+`sd`, `minimum` and `maximum` are over folds, `undefined_folds` those among `folds` without a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, FOLDS_SCHEMA
+from plmetrics.features.cross_validation.bias_variance import bias_and_variance
+from plmetrics.features.cross_validation.cross_validation_section import deciding, folds_of
+from plmetrics.features.cross_validation.diagnosis import diagnosis
+from plmetrics.features.cross_validation.fold_slices import FOLDS, POOLED
+from plmetrics.features.cross_validation.fold_summaries import along_curve, by_fold, by_repeat
+from plmetrics.features.cross_validation.fold_values import (
+    IDENTITY,
+    Derived,
+    Names,
+    derived_sets,
+    values_of,
+)
+from plmetrics.features.cross_validation.generalisation_gaps import gaps, pooled_gaps
+from plmetrics.features.cross_validation.nested_choices import choices, nested, selection_optimism, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.features.cross_validation.cross_validation_section import CrossValidation
+    from plmetrics.features.cross_validation.fold_values import Ordered
+    from plmetrics.features.cross_validation.repeated_models import RepeatedSums
+    from plmetrics.inference.subject import Analysis
+
+MOST_LISTED = 200
+"""The most folds that are listed one by one."""
+
+KINDS = (
+    "folds",
+    "repeats",
+    "nested",
+    "selection_optimism",
+    "learning_curve",
+    "validation_curve",
+    "generalisation_gap",
+    "diagnosis",
+)
+
+
+def cross_validated(
+    analysis: Analysis, ordered: Ordered, repeated: Sequence[RepeatedSums] = ()
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tables `folds` and `cross_validation`, without rows where nothing asks for them.
+
+    More than 200 folds are not listed one by one: the summaries count them, and their note says so.
+
+    Args:
+        analysis: with the sets of folds behind those of the suite.
+        ordered: values of ordered metrics in all of these.
+        repeated: the sums behind bias and variance.
+    """
+    spec = folds_of(analysis.suite)
+    parts = bias_and_variance(repeated, analysis.suite.task)
+    if spec is None or not spec.axes(analysis.suite.columns.fold):
+        return FOLDS_SCHEMA.to_frame(), parts
+    found = Folds.of(analysis, ordered, spec)
+    names = Names.of(analysis)
+    made = [frame.with_columns(pl.lit(kind).alias("kind")) for kind, frame in found.summaries()]
+    table = _in_order([frame for frame in made if not frame.is_empty()])
+    if table is not None:
+        named = names.put(found.noted(table), CROSS_VALIDATION_SCHEMA)
+        complete = named.with_columns(pl.col("interval_status").fill_null("not_requested"))
+        parts = pl.concat([complete, parts])
+    listed = found.listed()
+    return FOLDS_SCHEMA.to_frame() if listed is None else names.put(listed, FOLDS_SCHEMA), parts
+
+
+def _in_order(parts: Sequence[pl.DataFrame]) -> pl.DataFrame | None:
+    """All rows in the order of results: what is chosen among models behind them."""
+    if not parts:
+        return None
+    table = pl.concat(parts, how="diagonal_relaxed")
+    order = pl.col("kind").replace_strict(KINDS, range(len(KINDS)), return_dtype=pl.Int64)
+    return table.with_columns(order.alias("@kind")).sort(
+        [*IDENTITY, "@kind"], nulls_last=True, maintain_order=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """The values of a run's folds, and of their rows together. `values` is None where there are no folds."""
+
+    analysis: Analysis
+    ordered: Ordered
+    spec: CrossValidation
+    values: pl.DataFrame | None
+    pooled: pl.DataFrame
+    together: tuple[Derived, ...]
+
+    @classmethod
+    def of(cls, analysis: Analysis, ordered: Ordered, spec: CrossValidation) -> Folds:
+        """Find them in the states."""
+        axes = spec.axes(analysis.suite.columns.fold)
+        further = [axis for axis in axes if axis not in {"repeat", "fold", "inner"}]
+        folds = list(derived_sets(analysis, FOLDS, list(axes)))
+        together = tuple(derived_sets(analysis, POOLED, further)) if further else ()
+        whole = together or tuple(
+            Derived(each.source, analysis.sets[each.source], each.source, {}) for each in folds
+        )
+        values = [values_of(analysis, ordered, each) for each in folds]
+        pooled = pl.concat(values_of(analysis, ordered, each) for each in whole)
+        return cls(analysis, ordered, spec, pl.concat(values) if values else None, pooled, together)
+
+    @property
+    def number(self) -> int:
+        """How many folds there are, those of each repeat counted."""
+        if self.values is None:
+            return 0
+        return self.values.select("repeat", "fold").filter(pl.col("fold").is_not_null()).n_unique()
+
+    def listed(self) -> pl.DataFrame | None:
+        """The values of folds, in the order of results; None where there are too many."""
+        if self.values is None or self.number > MOST_LISTED:
+            return None
+        held = self.values.filter(pl.col("fold").is_not_null())
+        return held.sort(["@model", "@set", "@slice", "@metric", "@class", "@cell"])
+
+    def noted(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The summaries, with a word on folds that are not listed and rows that have none."""
+        words = []
+        if self.number > MOST_LISTED:
+            words.append(f"{self.number:,} folds are not listed one by one")
+        lost = 0 if self.values is None else self._without_fold(self.values)
+        if lost:
+            words.append(f"{lost:,} rows have no fold" if lost > 1 else "1 row has no fold")
+        if not words:
+            return table
+        both = pl.concat_str(["note", pl.lit("; ".join(words))], separator="; ", ignore_nulls=True)
+        folded = pl.col("kind").is_in(["folds", "repeats", "nested"])
+        return table.with_columns(pl.when(folded).then(both).otherwise("note").alias("note"))
+
+    def _without_fold(self, values: pl.DataFrame) -> int:
+        first = values.filter(pl.col("@set") == 0).filter(
+            pl.col("@metric") == pl.col("@metric").min(), pl.col("@class") == pl.col("@class").min()
+        )
+        counted = first.filter(pl.col("fold").is_null()).group_by("@model").agg(pl.col("n").sum())
+        return int(counted["n"].max() or 0)  # type: ignore[arg-type]
+
+    def summaries(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """The rows of each kind."""
+        curve = "learning_curve" if self.spec.train_size is not None else "validation_curve"
+        with_x = self.spec.train_size is not None or self.spec.parameter is not None
+        folded = self.values is not None
+        if self.values is not None and not with_x:
+            yield "folds", by_fold(self.values, self.pooled)
+        if self.values is not None and not with_x and self.spec.repeat is not None:
+            yield "repeats", by_repeat(self.values, self.pooled)
+        if self.values is not None and self.spec.inner is not None:
+            yield from self._nested(self.values)
+        if with_x:
+            values = self.pooled if self.values is None else self.values
+            yield curve, along_curve(values, self.pooled, folded=folded)
+        if self.spec.split is not None:
+            made = [pooled_gaps(self.analysis, self.ordered, each) for each in self.together]
+            yield "generalisation_gap", gaps(made, self._without_totals())
+            yield "diagnosis", self._diagnosis()
+
+    def _without_totals(self) -> pl.DataFrame | None:
+        """The values of folds by which parts of different sizes can be compared."""
+        computed = self.analysis.suite.computed
+        totals = [number for number, metric in enumerate(computed) if metric.additive]
+        return None if self.values is None else self.values.filter(~pl.col("@metric").is_in(totals))
+
+    def _nested(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+        metric = deciding(self.analysis.suite.metrics, self.spec)
+        assert metric is not None
+        number = [own.text for own in self.analysis.suite.computed].index(metric.text)
+        by_model = self.spec.configuration is None
+        chosen = choices(values, number, metric.direction, by_model=by_model)
+        said = words(chosen, list(self.analysis.models), metric.text, by_model=by_model)
+        yield "nested", nested(values, chosen, said, by_model=by_model)
+        yield "selection_optimism", selection_optimism(values, chosen, number, by_model=by_model)
+
+    def _diagnosis(self) -> pl.DataFrame:
+        metric = deciding(self.analysis.suite.metrics, self.spec)
+        if metric is None or metric.direction not in {"higher", "lower"} or metric.additive:
+            return pl.DataFrame()
+        number = [own.text for own in self.analysis.suite.computed].index(metric.text)
+        source = self.pooled if self.values is None else by_fold(self.values, self.pooled)
+        own = source.filter(pl.col("@metric") == number)
+        sizes = self.spec.train_size is not None
+        return diagnosis(own, self.spec.diagnosis, metric.direction, sizes=sizes)

@@ -1,0 +1,212 @@
+"""The value of every metric in every fold, as one frame: what all summaries of folds are made from.
+
+Frames hold numbers in place of names (`IDENTITY`), so that rows sort into the order of results; `Names` puts the names
+back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.results import SLICE_VALUES
+from plmetrics.features.cross_validation.cross_validation_section import AXES
+from plmetrics.inference.chunks import chunks
+from plmetrics.inference.model_estimates import Estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.analysis import OrderedByPlace
+    from plmetrics.inference.chunks import Chunk, Found
+    from plmetrics.inference.subject import Analysis, SetStates
+    from plmetrics.table.slice_keys import SliceKey
+
+    Ordered = OrderedByPlace
+
+IDENTITY = ["@model", "@set", "@slice", "@metric", "@class"]
+"""Whose value it is: numbers of the model, the slice set, the slice in it, the metric and its class."""
+
+GROUP = [*IDENTITY, "configuration", "split", "x"]
+"""What is summarised over folds as one."""
+
+_CELL = "@cell"
+_VALUES = {"value": pl.Float64, "n": pl.Int64, "weight": pl.Float64, "status": pl.String, "note": pl.String}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the numbers of `IDENTITY` stand for."""
+
+    frames: Mapping[str, pl.DataFrame]
+
+    @classmethod
+    def of(cls, analysis: Analysis) -> Names:
+        """The names of a run."""
+        metrics = analysis.suite.computed
+        classes = [
+            {"@metric": number, "@class": place, "class": name or None}
+            for number, metric in enumerate(metrics)
+            for place, (name, _) in enumerate(metric.per_class())
+        ]
+        slices = [
+            {"@set": number, "@slice": place, "slice_set": part.slice_set.name, "slice": text}
+            for number, part in enumerate(states.slices for states in analysis.sets)
+            if not part.slice_set.is_derived
+            for place, text in enumerate(part.texts())
+        ]
+        pairs = [
+            pair
+            for states in analysis.sets
+            if not states.slices.slice_set.is_derived
+            for pair in states.slices.pairs()
+        ]
+        numbers = {"@set": pl.Int64, "@slice": pl.Int64, "@metric": pl.Int64, "@class": pl.Int64}
+        named = pl.DataFrame(slices, schema_overrides=numbers)
+        frames = {
+            "@model": _numbered("@model", "model", list(analysis.models)),
+            "@metric": _numbered("@metric", "metric", [metric.text for metric in metrics]),
+            "@class": pl.DataFrame(classes, schema_overrides=numbers | {"class": pl.String}),
+            "@slice": named.with_columns(pl.Series("slice_values", pairs, dtype=SLICE_VALUES)),
+        }
+        return cls(frames)
+
+    def put(self, frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+        """The frame with names, and with all columns of a result table, its rows in their order."""
+        for own in self.frames.values():
+            on = [name for name in own.columns if name in IDENTITY]
+            frame = frame.join(own, on=on, how="left", maintain_order="left")
+        missing = [name for name in schema if name not in frame.columns]
+        return frame.with_columns(pl.lit(None).alias(name) for name in missing).select(
+            pl.col(name).cast(dtype) for name, dtype in schema.items()
+        )
+
+
+def _numbered(number: str, name: str, texts: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {number: np.arange(len(texts)), name: list(texts)}, schema={number: pl.Int64, name: pl.String}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A set of folds, or of their rows together: its number and states, the set it comes from, and its axes."""
+
+    number: int
+    states: SetStates
+    source: int
+    axes: Mapping[str, SliceKey]
+
+    def cells(self, analysis: Analysis) -> pl.DataFrame:
+        """The slice and the axes of every cell of the set, those of slices that are left out not among them."""
+        values = self.states.slices.values.with_row_index(_CELL).with_columns(pl.col(_CELL).cast(pl.Int64))
+        known = analysis.sets[self.source].slices
+        own = [key.column for key in known.slice_set.keys]
+        numbers = known.values.select(own).with_row_index("@slice") if own else None
+        if numbers is None:
+            cells = values.with_columns(pl.lit(0, dtype=pl.Int64).alias("@slice"))
+        else:
+            cells = values.join(numbers, on=own, how="inner", nulls_equal=True, maintain_order="left")
+        for axis, key in self.axes.items():
+            cells = _with_axis(cells, axis, key)
+        absent = [axis for axis in AXES if axis not in self.axes]
+        return cells.select(
+            _CELL,
+            pl.lit(self.source, dtype=pl.Int64).alias("@set"),
+            pl.col("@slice").cast(pl.Int64),
+            *self.axes,
+            *(pl.lit(None, dtype=pl.Float64 if axis == "x" else pl.String).alias(axis) for axis in absent),
+        )
+
+
+def _with_axis(cells: pl.DataFrame, axis: str, key: SliceKey) -> pl.DataFrame:
+    if axis == "x":
+        return cells.with_columns(pl.col(key.column).cast(pl.Float64).alias(axis))
+    values = cells[key.column].unique()
+    texts = [key.plain(value) for value in values.to_list()]
+    named = pl.DataFrame({key.column: values, axis: pl.Series(texts, dtype=pl.String)})
+    return cells.join(named, on=key.column, how="left", nulls_equal=True, maintain_order="left")
+
+
+def derived_sets(analysis: Analysis, kind: str, axes: Sequence[str]) -> Iterator[Derived]:
+    """The sets `KIND|SET` of a run, with the keys of their axes, which stand last."""
+    sets = [states.slices.slice_set for states in analysis.sets]
+    for number, states in enumerate(analysis.sets):
+        own = states.slices.slice_set
+        made, _, name = own.name.rpartition("|")
+        if made != kind:
+            continue
+        first = len(own.keys) - len(axes)
+        columns = [key.column for key in own.keys[:first]]
+        source = next(
+            place
+            for place, part in enumerate(sets)
+            if part.name == name and [key.column for key in part.keys] == columns
+        )
+        yield Derived(number, states, source, dict(zip(axes, own.keys[first:], strict=True)))
+
+
+def without_replicates(analysis: Analysis) -> Analysis:
+    """The same for values alone: folds of few rows are folds, and nothing is resampled."""
+    suite = analysis.suite.model_copy(update={"min_rows": 0})
+    return replace(analysis, suite=suite, weights=None, units=None)
+
+
+def values_of(analysis: Analysis, ordered: Ordered, derived: Derived) -> pl.DataFrame:
+    """A row for every model, metric, class and cell that has rows: `GROUP`, the other axes, and the value."""
+    plain = without_replicates(analysis)
+    numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+    name = analysis.sets[derived.source].slices.slice_set.name
+    parts: list[dict[str, Any]] = []
+    sums = derived.states.sums
+    whole = replace(sums, block=np.zeros_like(sums.block), blocks=1)
+    for chunk in chunks(whole, None):
+        estimates = Estimates(plain, derived.number, chunk, ordered)
+        held = _held(plain, chunk)
+        for metric in analysis.suite.listed(name):
+            for place, own in _classes(metric):
+                for model, found in enumerate(estimates.of(own).values()):
+                    parts.append(_part((model, numbers[metric.text], place), held, chunk.first, found))
+    return _frame(parts).join(derived.cells(analysis), on=_CELL, how="inner", maintain_order="left")
+
+
+def _classes(metric: Metric) -> Iterator[tuple[int, Metric]]:
+    yield from ((place, own) for place, (_, own) in enumerate(metric.per_class()))
+
+
+def _held(analysis: Analysis, chunk: Chunk) -> Any:
+    """The cells of a chunk that have rows of any model."""
+    counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
+    return np.flatnonzero(np.sum(counts, axis=0) > 0)
+
+
+def _part(place: tuple[int, int, int], held: Any, first: int, found: Found) -> dict[str, Any]:
+    size = len(held)
+    model, metric, number = (np.full(size, each, dtype=np.int64) for each in place)
+    estimate = found.estimate
+    return {
+        "@model": model,
+        "@metric": metric,
+        "@class": number,
+        _CELL: held + first,
+        "value": estimate.value[held],
+        "n": np.rint(found.n[held]).astype(np.int64),
+        "weight": found.weight[held],
+        "status": estimate.status[held],
+        "note": found.note[held],
+    }
+
+
+def _frame(parts: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    numbers = ("@model", "@metric", "@class", _CELL)
+    schema = dict.fromkeys(numbers, pl.Int64) | _VALUES
+    columns = []
+    for name, dtype in schema.items():
+        joined = np.concatenate([part[name] for part in parts]) if parts else np.zeros(0)
+        values = joined.tolist() if dtype == pl.String else joined
+        columns.append(pl.Series(name, values, dtype=dtype))
+    return pl.DataFrame(columns).with_columns(pl.col("value").fill_nan(None))

@@ -1,0 +1,1 @@
+"""Drift: how scores, labels and attributes moved from a reference window."""

@@ -1,0 +1,193 @@
+"""Drift from counts of an earlier window: both windows on the same grid, as the counts that measures read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.prepare.slices import found_slices, key_codes
+from plmetrics.engine.stored.constants import Constants, pinned
+from plmetrics.features.drift.constant_grid import upper_edge
+from plmetrics.features.drift.counts import ColumnCounts, DriftCounts
+from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, sliced_counts
+from plmetrics.features.drift.window_counts import (
+    APART,
+    NUMBER,
+    OFFSETS,
+    ROWS,
+    TEXT,
+    WEIGHTS,
+    canonical_summary,
+    union_of_cells,
+)
+from plmetrics.features.drift.windows import Subject, current_window
+from plmetrics.states.stored import CELL
+from plmetrics.table.slices import plan_cubes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.prepare.slices import FoundSlices
+    from plmetrics.engine.request import Request
+    from plmetrics.features.drift.description import Description
+    from plmetrics.features.drift.slice_counts import SlicedCounts
+    from plmetrics.features.drift.window_counts import Summary, Tally
+    from plmetrics.features.drift.windows import Kind, Window
+    from plmetrics.table.slices import Cube
+
+_ANY_SIZE = 1 << 62
+
+
+def on_slices_of(request: Request, bound: Request, held: Description) -> Request:
+    """The request with the slices of the reference: its edges of quantiles, and its values of tops.
+
+    Args:
+        request: what is evaluated, with rows as they are in the data.
+        bound: the same before anything was looked up, with keys that wait for that.
+        held: what the reference counts.
+    """
+    waiting = replace(request, sets=bound.sets, roles=replace(request.roles, keys=bound.roles.keys))
+    return pinned(waiting, Constants(keys=held.settled))
+
+
+def drift_against(
+    request: Request, asked: Collection[str], reference: Summary, current: Summary, path: SuitePath
+) -> DriftCounts:
+    """Both windows counted on one grid.
+
+    Args:
+        request: what is evaluated, on the slices of the reference.
+        asked: the models of the suite.
+        reference: counts of what the suite compares, in the same order.
+        current: those of the rows that are evaluated.
+        path: where the suite names the reference.
+
+    Raises:
+        DataError: a window has no rows.
+        ConfigError: there are more slices than `max_slices`.
+    """
+    if not current.rows:
+        msg = "nothing is left to compare with the reference: it holds every row that is evaluated"
+        raise DataError(Problem(msg, path))
+    if not reference.rows:
+        raise DataError(Problem("the reference has no rows", path, "name the state of a day that has some"))
+    window = current_window(request, asked)
+    sides = _on_one_grid(reference, current)
+    cells = [
+        union_of_cells([side.cells[n] for side in sides]) for n in range(len(current.description.groups))
+    ]
+    found = _slices(window, current.description, [every for every, _ in cells])
+    numbers, cubes = _cubes(window, current.description, found)
+    keyed = [_cube_cells(cube, *cells[number]) for number, cube in zip(numbers, cubes, strict=True)]
+    columns = []
+    for place, (subject, about) in enumerate(
+        zip(window.subjects, sides[0].description.subjects, strict=True)
+    ):
+        own = replace(subject, kind=about.kind or subject.kind)
+        tallies = [[side.tallies[place][number] for side in sides] for number in numbers]
+        frames = [_placed(pair, moved, own) for pair, moved in zip(tallies, keyed, strict=True)]
+        sliced = sliced_counts(found.slices, cubes, frames)
+        folded = about.name in sides[0].description.folded
+        if folded and own.of_numbers:
+            above = [_above(pair, moved) for pair, moved in zip(tallies, keyed, strict=True)]
+            sliced = tuple(map(_binned, sliced, sliced_counts(found.slices, cubes, above), repeat(own.kind)))
+        columns.append(ColumnCounts(own, sliced, folded and own.of_numbers, folded and not own.of_numbers))
+    return DriftCounts(tuple(columns), window.weighted)
+
+
+def _on_one_grid(reference: Summary, current: Summary) -> tuple[Summary, Summary]:
+    """Both windows, with the same columns folded and of the same kind."""
+    abouts = tuple(
+        about if about.kind is not None else replace(about, kind=other.kind)
+        for about, other in zip(current.description.subjects, reference.description.subjects, strict=True)
+    )
+    folded = current.description.folded | reference.description.folded
+    both = []
+    for side in (reference, current):
+        description = replace(side.description, subjects=abouts, folded=folded)
+        moved = replace(side, description=description)
+        both.append(moved if side.description.folded == folded else canonical_summary(moved))
+    return both[0], both[1]
+
+
+def _slices(window: Window, description: Description, cells: Sequence[pl.DataFrame]) -> FoundSlices:
+    """The slices that occur in one of the windows."""
+    found: dict[str, pl.DataFrame] = {}
+    for index, part in enumerate(window.sets):
+        if part.keys and not part.is_predicate:
+            number = description.group_of(part.columns)
+            assert number is not None
+            found[f"slices|{index}"] = cells[number].select(key.column for key in part.keys).unique()
+    return found_slices(window.request, found)
+
+
+def _cubes(window: Window, description: Description, found: FoundSlices) -> tuple[list[int], list[Cube]]:
+    """The cubes of the groups that serve a slice set, and the numbers of these groups."""
+    codes = key_codes(window.request, found)
+    numbers, cubes = [], []
+    for number in range(len(description.groups)):
+        own = [part for part in found.slices if description.group_of(part.slice_set.columns) == number]
+        for cube in plan_cubes(own, codes, 1, _ANY_SIZE):
+            numbers.append(number)
+            cubes.append(cube)
+    return numbers, cubes
+
+
+def _cube_cells(cube: Cube, every: pl.DataFrame, moves: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """For each window the key of each of its cells: twice the cell of the cube, and 1 more in rows evaluated."""
+    new = every.select(pl.col(CELL).alias("@new"), cube.cell().alias(KEY))
+    return [
+        moved.join(new, on="@new", how="left").select(CELL, (2 * pl.col(KEY) + window).alias(KEY))
+        for window, moved in enumerate(moves)
+    ]
+
+
+def _placed(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame], subject: Subject) -> pl.DataFrame:
+    """The counts of both windows by key and place; of places with values above them `offset` is not 0."""
+    place = pl.col(NUMBER if subject.of_numbers else TEXT).alias(PLACE)
+    sums = pl.col(ROWS).alias("rows"), pl.col(WEIGHTS).alias("weight"), pl.col(APART).cast(pl.Float64)
+    return pl.concat(
+        own.counts.join(keys, on=CELL, how="left").select(KEY, place, *sums[:2], sums[2].alias("offset"))
+        for own, keys in zip(tallies, keyed, strict=True)
+    )
+
+
+def _above(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The sums of both windows by key, as if they were of one place, in columns that are added up."""
+    place, rows = pl.lit(None, dtype=pl.Float64).alias(PLACE), pl.lit(0, dtype=pl.Int64).alias("rows")
+    sums = [pl.col(name).alias(column) for name, column in zip(OFFSETS, _ADDED, strict=True)]
+    return pl.concat(
+        own.offsets.join(keys, on=CELL, how="left").select(KEY, place, rows, *sums)
+        for own, keys in zip(tallies, keyed, strict=True)
+    )
+
+
+_ADDED = ("weight", "offset", "square")
+
+
+def _binned(counted: SlicedCounts, above: SlicedCounts, kind: Kind) -> SlicedCounts:
+    """Counts with the width of their bins, and the sums of each slice at its first place.
+
+    It makes no difference where they stand: what the places of values add to a square is taken from the first instead.
+    """
+    frame, place = counted.frame, pl.col("place")
+    apart = pl.col("offset_0") + pl.col("offset_1") > 0
+    width = pl.when(apart).then(upper_edge(place, kind) - place).otherwise(0.0).alias(WIDTH)
+    first = pl.col("slice") != pl.col("slice").shift()
+    frame = frame.with_columns(width, first.fill_null(value=True).alias("first"))
+    sums = above.frame.drop("place").select("slice", pl.exclude("slice").name.prefix("sum_"))
+    frame = frame.join(sums, on="slice", how="left", maintain_order="left")
+    made = []
+    for side in (0, 1):
+        offset, square, cross = (pl.col(f"sum_{name}_{side}").fill_null(0.0) for name in _ADDED)
+        moved = square + 2 * (cross - place * offset)
+        made += [(pl.col("first") * offset).alias(f"offset_{side}")]
+        made += [pl.when("first").then(moved.fill_null(0.0)).otherwise(0.0).alias(f"square_{side}")]
+    return replace(
+        counted, frame=frame.with_columns(made).drop("first", *(c for c in sums.columns if c != "slice"))
+    )

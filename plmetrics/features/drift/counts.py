@@ -1,0 +1,256 @@
+"""The rows of two windows counted by value: all that measures of drift are made from.
+
+What is kept of a column is a plain frame that adds: rows, weight and offsets by window, slice cell and place. A place
+is a value, or the lower edge of a bin where a column has too many values for the memory budget; offsets are then how
+far the values of a bin lie above its edge, so that means and variances stay exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.exact_sums import ordered_sum
+from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.engine.bad_rows import bad_values
+from plmetrics.engine.memory.budget import working_memory
+from plmetrics.engine.prepare.exponents import exponents_in
+from plmetrics.engine.prepare.slices import found_slices, key_codes, settled, slice_plans
+from plmetrics.engine.streaming import collected_frames, frames_of
+from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentred, sliced_counts
+from plmetrics.features.drift.windows import (
+    BAD,
+    VALUE,
+    WINDOW,
+    Subject,
+    Windows,
+    drift_windows,
+    in_reference,
+    reference_of,
+)
+from plmetrics.table.roles import WEIGHT, prediction_table
+from plmetrics.table.sampling import by_content, every_kth
+from plmetrics.table.slices import Cube, plan_cubes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.request import Request
+    from plmetrics.table.slices import Slices
+
+FINE_BINS = 4096
+"""Bins of a column that has too many values: half of them between quantiles of each window."""
+
+MOST_CATEGORIES = 10_000
+"""A column of texts with more values is not compared value by value: an id is new in every row."""
+
+EXACT_VALUES = 2_000_000
+"""A column with more different values is counted on bins unless the suite says `exact: true`."""
+
+SAMPLE_ROWS = 400_000
+MAX_CELLS = 1_000_000
+_ROW_BYTES = 150
+_SHARE = 0.25
+_REFERENCE = ("drift", "reference")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCounts:
+    """What is known of a column: whether places are edges of bins (`binned`), or all values one place (`too_many`)."""
+
+    subject: Subject
+    sliced: tuple[SlicedCounts, ...]
+    binned: bool = False
+    too_many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DriftCounts:
+    """All columns of a comparison, in order; `weighted` says whether rows have weights."""
+
+    columns: tuple[ColumnCounts, ...]
+    weighted: bool
+
+
+def drift_counts(request: Request, asked: Collection[str]) -> DriftCounts:
+    """Count both windows.
+
+    Args:
+        request: what is evaluated, with rows as they are in the data: not the queries made from them.
+        asked: the models of the suite.
+
+    Raises:
+        DataError: the reference lacks columns, has bad values, or a window has no rows.
+        ConfigError: there are more slices than `max_slices`.
+    """
+    counting = _Counting.of(drift_windows(settled(request), asked))
+    counted = iter(frames_of(counting.plans()))
+    out = []
+    for column in counting.columns:
+        frames = [column.placed(next(counted)) for _ in counting.cubes]
+        sliced = sliced_counts(counting.sets, counting.cubes, frames)
+        out.append(ColumnCounts(column.subject, sliced, column.edges is not None, column.too_many))
+    return DriftCounts(tuple(out), counting.windows.weighted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """What is counted: columns by slice cells."""
+
+    windows: Windows
+    sets: tuple[Slices, ...]
+    cubes: tuple[Cube, ...]
+    columns: tuple[_Column, ...]
+
+    @classmethod
+    def of(cls, windows: Windows) -> _Counting:
+        """Look the constants up: slices, and how many values each column has."""
+        known = collected_frames(_look_ups(windows))
+        _require_rows(windows, known["facts"])
+        found = found_slices(windows.request, known)
+        cubes = plan_cubes(found.slices, key_codes(windows.request, found), 1, MAX_CELLS)
+        columns = _columns(windows, known["facts"], cubes)
+        return cls(windows, found.slices, tuple(cubes), tuple(columns))
+
+    def plans(self) -> list[pl.LazyFrame]:
+        """One pass for each column and cube."""
+        return [plan for column in self.columns for plan in column.plans(self.windows.frame, self.cubes)]
+
+
+def _look_ups(windows: Windows) -> dict[str, pl.LazyFrame]:
+    """Plans of the constants: rows and values of each window, and the slices that occur in one of them."""
+    facts = [pl.len().cast(pl.Int64).alias("rows"), pl.col(BAD).sum().cast(pl.Int64).alias("bad")]
+    for number, subject in enumerate(windows.subjects):
+        value = pl.col(f"{VALUE}{number}")
+        facts.append(value.approx_n_unique().cast(pl.Int64).alias(f"{number}|values"))
+        if subject.of_numbers:
+            facts.append(value.min().alias(f"{number}|least"))
+    plans = {"facts": windows.frame.group_by(WINDOW).agg(facts)}
+    return plans | slice_plans(windows.request, windows.frame)
+
+
+def _require_rows(windows: Windows, facts: pl.DataFrame) -> None:
+    """Both windows have rows, and those of the reference are sound."""
+    rows = dict(facts.select(WINDOW, "rows").iter_rows())
+    bad = dict(facts.select(WINDOW, "bad").iter_rows())
+    path = ("drift", "where") if reference_of(windows.request) is None else _REFERENCE
+    if not rows.get(0):
+        hint = (
+            "none is left of it after where, weights and missing values"
+            if windows.reference.where is not None
+            else None
+        )
+        raise DataError(Problem("the reference has no rows", path, hint))
+    if not rows.get(1):
+        msg = "nothing is left to compare with the reference: it holds every row that is evaluated"
+        raise DataError(Problem(msg, path, "narrow drift's where, or name another table as reference"))
+    if bad[0]:
+        before = windows.reference
+        checks = prediction_table(before.raw, before.schema, before.roles).checks
+        raise in_reference(bad_values(before, checks, rows[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """How one column is counted: by value, or on bins between `edges`; `too_many` values become one.
+
+    `scattered` values, most of which occur once, are not worth grouping: they are sorted later all the same.
+    """
+
+    number: int
+    subject: Subject
+    edges: NDArray[np.float64] | None = None
+    too_many: bool = False
+    scattered: bool = False
+    reproducible: bool = False
+
+    def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
+        """A plan a cube: one streaming pass that groups by cell, window and place."""
+        value, weight = pl.col(f"{VALUE}{self.number}"), pl.col(WEIGHT)
+        added = {"weight": weight}
+        if self.edges is not None:
+            apart = value - self.centre
+            added |= {"offset": weight * apart, "square": weight * apart**2}
+        powers = exponents_in(frame, added) if self.reproducible else {}
+        sums = [pl.len().cast(pl.Int64).alias("rows")]
+        for name, part in added.items():
+            total = ordered_sum(part, powers[name]) if self.reproducible else part.sum()
+            sums.append(total.alias(name))
+        place = self._place(value).alias(PLACE)
+        keys = ((2 * cube.cell() + pl.col(WINDOW)).alias(KEY) for cube in cubes)
+        if self.scattered:
+            one = pl.lit(1, dtype=pl.Int64).alias("rows")
+            return [frame.select(key, place, one, weight.alias("weight")) for key in keys]
+        return [frame.group_by(key, place).agg(sums) for key in keys]
+
+    @property
+    def centre(self) -> float:
+        """What sums of values are taken about: near them, so that nothing is lost."""
+        return 0.0 if self.edges is None else float(self.edges[len(self.edges) // 2])
+
+    def _place(self, value: pl.Expr) -> pl.Expr:
+        """The value, or the number of the edge at or below it."""
+        if self.too_many:
+            return pl.when(value.is_not_null()).then(pl.lit("any"))
+        return value if self.edges is None else value.bin_intervals(self.edges[1:].tolist(), labels=False)
+
+    def placed(self, counted: pl.DataFrame) -> pl.DataFrame:
+        """What a plan counted, by place."""
+        return counted if self.edges is None else recentred(counted, self.edges, self.centre)
+
+
+def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> list[_Column]:
+    """By value as far as the memory budget goes, the columns with the fewest values first; the rest on bins."""
+    rows, cells = int(facts["rows"].sum()), sum(cube.cells for cube in cubes)
+    room = _SHARE * working_memory(windows.request)
+    exact = windows.request.suite.exact
+    columns: dict[int, _Column] = {}
+    sizes = {n: int(facts[f"{n}|values"].sum()) for n in range(len(windows.subjects))}
+    binned = []
+    for number in sorted(sizes, key=lambda n: sizes[n]):
+        subject = windows.subjects[number]
+        if not subject.of_numbers:
+            columns[number] = _Column(number, subject, too_many=sizes[number] > MOST_CATEGORIES)
+            continue
+        needed = _ROW_BYTES * len(cubes) * min(rows, sizes[number] * 2 * cells)
+        few = sizes[number] <= FINE_BINS
+        fits = needed <= room and sizes[number] <= EXACT_VALUES
+        if few or (exact is not False and (exact is True or fits)):
+            columns[number] = _Column(number, subject, scattered=2 * sizes[number] > rows)
+            room -= needed
+        else:
+            binned.append(number)
+    edges = _edges(windows, facts, binned) if binned else {}
+    columns |= {number: _Column(number, windows.subjects[number], edges[number]) for number in binned}
+    return [
+        replace(columns[number], reproducible=windows.request.suite.reproducible)
+        for number in sorted(columns)
+    ]
+
+
+def _edges(windows: Windows, facts: pl.DataFrame, numbers: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+    """Edges between quantiles of every k-th row of each window, from the least value of both on."""
+    rows = dict(facts.select(WINDOW, "rows").iter_rows())
+    names = [f"{VALUE}{number}" for number in numbers]
+    plans = []
+    for window in (0, 1):
+        step = max(1, rows[window] // SAMPLE_ROWS)
+        own = windows.frame.filter(pl.col(WINDOW) == window).select(*names, WEIGHT)
+        alike = windows.request.suite.reproducible
+        plans.append(by_content(own, step, names) if alike and step > 1 else every_kth(own, step))
+    shares = np.arange(1, FINE_BINS // 2) / (FINE_BINS // 2)
+    found: dict[int, list[Any]] = {
+        number: [facts[f"{number}|least"].drop_nulls().to_numpy()] for number in numbers
+    }
+    for sample in frames_of(plans):
+        for number, name in zip(numbers, names, strict=True):
+            held = sample.select(name, WEIGHT).drop_nulls().sort(name, WEIGHT)
+            if held.height:
+                found[number].append(averaged_inverse(held[name].to_numpy(), held[WEIGHT].to_numpy(), shares))
+    return {number: np.unique(np.concatenate(parts)) for number, parts in found.items()}

@@ -1,0 +1,236 @@
+"""The description of counts of a window: slice sets, keys and columns; and whether counts serve as a reference."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.engine.stored.constants import said_of_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.features.drift.windows import Kind, Subject, Window
+    from plmetrics.table.slice_keys import SliceKey
+
+_SETTLED = ("@quantiles|", "@top|")
+_LISTED = 12
+_WORDS = {
+    "number": "numbers",
+    "days": "moments or durations",
+    "seconds": "times of day",
+    "category": "texts or booleans",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescription:
+    """A column of these counts. `kind` is None where all its values are null, whatever their type.
+
+    `zoned` says of moments whether they have a time zone, `positive` of a label what it counts as positive.
+    """
+
+    subject: str
+    column: str
+    kind: Kind | None
+    model: str | None = None
+    part: str = ""
+    zoned: bool | None = None
+    positive: str | None = None
+
+    @classmethod
+    def of(cls, subject: Subject, window: Window) -> ColumnDescription:
+        """What a subject of a window is."""
+        dtype = window.request.schema[subject.column]
+        zoned = dtype.time_zone is not None if isinstance(dtype, pl.Datetime) else None
+        positive = window.request.suite.positive if subject.subject == "label" else None
+        kind = None if dtype == pl.Null and subject.subject == "column" else subject.kind
+        label = None if positive is None else str(positive)
+        return cls(subject.subject, subject.column, kind, subject.model, subject.part, zoned, label)
+
+    @property
+    def name(self) -> str:
+        """What it is known by among all that a state counts."""
+        return "|".join([self.subject, self.model or "", self.part, self.column])
+
+    @property
+    def words(self) -> str:
+        """What it is called in messages."""
+        if self.subject == "column":
+            return f"column '{self.column}'"
+        of_model = f" of model '{self.model}'" if self.model is not None else ""
+        return f"the {self.subject}{of_model} (column '{self.column}')"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The slice sets, keys, weight and columns of counts; values of `folded` columns are not told apart.
+
+    `sets` are the key columns of each slice set by name, of predicates that may overlap one by one; `groups` are those
+    that counts lie together by. `keys` say of keys what their column's name does not: the text of a predicate, the
+    edges found in the data.
+    """
+
+    sets: Mapping[str, tuple[tuple[str, ...], ...]]
+    groups: tuple[tuple[str, ...], ...]
+    keys: Mapping[str, Any]
+    subjects: tuple[ColumnDescription, ...]
+    weight: str | None = None
+    folded: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, window: Window) -> Description:
+        """What is counted of a window; nothing is folded yet."""
+        sets: dict[str, tuple[tuple[str, ...], ...]] = {}
+        keys: dict[str, Any] = {}
+        for part in window.sets:
+            sets[part.name] = (*sets.get(part.name, ()), tuple(part.columns))
+            keys |= {key.column: text for key in part.keys if (text := _of_key(key, part.name, window))}
+        groups = _widest([tuple(part.columns) for part in window.sets])
+        subjects = tuple(ColumnDescription.of(subject, window) for subject in window.subjects)
+        return cls(sets, groups, keys, subjects, window.request.suite.columns.weight)
+
+    @classmethod
+    def read(cls, description: Mapping[str, Any]) -> Description:
+        """From the JSON of a state."""
+        return cls(
+            {name: tuple(map(tuple, parts)) for name, parts in description["sets"].items()},
+            tuple(map(tuple, description["groups"])),
+            description["keys"],
+            tuple(ColumnDescription(**about) for about in description["subjects"]),
+            description["weight"],
+            frozenset(description["folded"]),
+        )
+
+    def json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "sets": {name: list(map(list, parts)) for name, parts in self.sets.items()},
+            "groups": [list(columns) for columns in self.groups],
+            "keys": dict(self.keys),
+            "subjects": [asdict(about) for about in self.subjects],
+            "weight": self.weight,
+            "folded": sorted(self.folded),
+        }
+
+    @property
+    def settled(self) -> dict[str, Any]:
+        """The keys whose edges or values were found in the data."""
+        return {column: key for column, key in self.keys.items() if column.startswith(_SETTLED)}
+
+    def found(self, wanted: ColumnDescription) -> ColumnDescription | None:
+        """What serves as the reference of a column: of scores those of the same model, else of the same column."""
+        same = [
+            about
+            for about in self.subjects
+            if (about.subject, about.column, about.part) == (wanted.subject, wanted.column, wanted.part)
+        ]
+        return next((about for about in same if about.model == wanted.model), same[0] if same else None)
+
+    def group_of(self, columns: Sequence[str]) -> int | None:
+        """The number of the group that tells the values of some keys."""
+        return next((n for n, group in enumerate(self.groups) if set(columns) <= set(group)), None)
+
+
+def _of_key(key: SliceKey, name: str, window: Window) -> Any:
+    """What a key means beyond the name of its column."""
+    if key.kind == "predicate":
+        where = window.request.suite.slices[name].where
+        return where if isinstance(where, str) or where is None else where[key.label]
+    return said_of_key(key) if key.column.startswith(_SETTLED) else None
+
+
+def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """Those that are part of no other."""
+    unique = list(dict.fromkeys(tuple(sorted(own)) for own in columns))
+    return tuple(own for own in unique if not any(set(own) < set(other) for other in unique))
+
+
+def check_serves(wanted: Description, reference: Description, place: str, path: SuitePath) -> None:
+    """Check that counts hold what a suite compares.
+
+    Args:
+        wanted: what is compared.
+        reference: what the reference counts.
+        place: what people call the reference.
+        path: where the suite names it.
+
+    Raises:
+        DataError: it lacks columns or slice sets, or holds them with another meaning; all is named.
+    """
+    problems = [Problem(text, path, hint) for text, hint in _misfits(wanted, reference, place)]
+    if problems:
+        raise DataError(problems)
+
+
+def _misfits(wanted: Description, reference: Description, place: str) -> Iterator[tuple[str, str]]:
+    again = "write the state again with this suite, or compare by a table: drift.reference"
+    if wanted.weight != reference.weight:
+        told = [
+            f"by '{description.weight}'" if description.weight else "equally"
+            for description in (reference, wanted)
+        ]
+        yield f"{place} weighs rows {told[0]}, and this suite {told[1]}", again
+    names = [about.words for about in reference.subjects]
+    listed = ", ".join(names[:_LISTED]) + (
+        f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    )
+    for about in wanted.subjects:
+        there = reference.found(about)
+        if there is None:
+            yield f"{place} does not count {about.words}; it counts {listed or 'no column'}", again
+        elif differing := _other(about, there):
+            yield (
+                f"{about.words} {differing[1]}, but {differing[0]} in {place}",
+                "store it in one type in both",
+            )
+    for name, parts in wanted.sets.items():
+        if any(reference.group_of(columns) is None for columns in parts):
+            sets = ", ".join(own for own in reference.sets if own != "overall") or "none beside overall"
+            yield f"{place} is not sliced by the slice set '{name}'; its slice sets: {sets}", again
+    for column, meaning in wanted.keys.items():
+        there_meaning = reference.keys.get(column, meaning)
+        if isinstance(meaning, str) and there_meaning != meaning:
+            label = column.split("|")[-1]
+            yield f"{place} means by '{label}' {there_meaning!r}, and this suite {meaning!r}", again
+
+
+def _other(wanted: ColumnDescription, there: ColumnDescription) -> tuple[str, str] | None:
+    """How two columns of one name differ in their type or meaning: there, and here."""
+    if None not in (wanted.kind, there.kind) and wanted.kind != there.kind:
+        return f"held {_WORDS[str(there.kind)]}", f"holds {_WORDS[str(wanted.kind)]}"
+    if wanted.zoned is not None and there.zoned is not None and wanted.zoned != there.zoned:
+        zones = {True: "had a time zone", False: "had none"}
+        return zones[there.zoned], "has a time zone" if wanted.zoned else "has no time zone"
+    if wanted.positive != there.positive:
+        return f"counted {there.positive or 1} as positive", f"counts {wanted.positive or 1} as positive"
+    return None
+
+
+def check_one_meaning(
+    one: Description, other: Description, places: tuple[str, str], path: SuitePath = ()
+) -> None:
+    """Check that the counts of two states add.
+
+    Raises:
+        ConfigError: columns or keys have another meaning in the second.
+    """
+    problems = []
+    for about in one.subjects:
+        there = other.found(about)
+        differing = None if there is None else _other(about, there)
+        if differing is not None:
+            text = f"drift's {about.words} {differing[1]} in {places[0]}, but {differing[0]} in {places[1]}"
+            problems.append(Problem(text, path, "write the column with one type, and the states again"))
+    for column, meaning in one.keys.items():
+        if other.keys.get(column, meaning) != meaning:
+            text = f"drift's slices by {column.strip('@')} are not the same in {places[0]} and {places[1]}"
+            problems.append(Problem(text, path, "write the states with the constants of one"))
+    if one.weight != other.weight:
+        problems.append(Problem(f"{places[0]} and {places[1]} weigh rows by other columns", path))
+    if problems:
+        raise ConfigError(problems)

@@ -1,0 +1,137 @@
+"""The feature `drift`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.features.drift.drift_section import Drift, section_of
+from plmetrics.features.protocol import Feature, Outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+    from rich.text import Text
+
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.step import Step
+    from plmetrics.engine.stored.alignment import Alike, Stored
+    from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.report.summary import Summary
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
+    from plmetrics.states.stored import Builder
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.basics import Section
+    from plmetrics.table.source import Source
+
+
+class DriftFeature(Feature):
+    """Scores, labels and attributes against those of a reference: a table, rows of the same one, states or a run."""
+
+    key = "drift"
+    description = "How scores, labels and attributes moved from a reference window; none if not given."
+    paths = ("reference", "state", "run")
+    state_rounding = "drift adds values within bins as they come"
+    merge_warning = (
+        "drift is not measured here, nor are its gates judged: a merged state (--states FILE) keeps the counts, and is "
+        "a reference for runs with drift: {state: FILE}"
+    )
+
+    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> Drift | None:  # noqa: ARG002
+        """The section from plain values."""
+        from plmetrics.features.drift.drift_section import read_drift
+
+        return read_drift(value, problems)
+
+    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
+        """Note what is asked for without what it needs."""
+        from plmetrics.features.drift.drift_section import check_drift
+
+        assert isinstance(section, Drift)
+        check_drift(section, fields, add)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the section."""
+        from plmetrics.features.drift.drift_section import drift_schema
+
+        return drift_schema()
+
+    def argument(self, value: Any) -> Any:
+        """The section as a suite has it, where `reference` is a frame, `state` a state or `run` a result."""
+        from plmetrics.features.drift.drift_section import with_reference
+
+        return with_reference(value)
+
+    def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
+        """The table of the reference."""
+        from plmetrics.features.drift.references import reference_table
+
+        return reference_table(suite, argument, base)
+
+    def counts(self, suite: Suite, argument: Any, base: Path | None, runs: EarlierRuns) -> Any:
+        """The counts of the reference, where it is a state or a run."""
+        from plmetrics.features.drift.references import reference_counts
+
+        return reference_counts(suite, argument, base, runs)
+
+    def columns(self, suite: Suite) -> tuple[str, ...]:
+        """The other columns that are compared."""
+        return section_of(suite).columns
+
+    def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:
+        """Check the columns of both windows."""
+        from plmetrics.features.drift.windows import check_drift_columns
+
+        check_drift_columns(suite, schema, table)
+
+    def check_request(self, request: Request) -> None:
+        """Check the roles and slices of both windows."""
+        from plmetrics.features.drift.windows import check_drift_windows
+
+        check_drift_windows(request)
+
+    def check_counts(self, bound: Request, counts: Any) -> None:
+        """Check that the counts of the reference hold what is compared."""
+        from plmetrics.features.drift.references import check_counts
+
+        check_counts(bound, counts)
+
+    def steps(self, request: Request, rows: int | None) -> Iterator[Step]:
+        """A look at both windows, then their counts."""
+        from plmetrics.features.drift.windows import drift_step
+
+        yield drift_step(request, rows)
+
+    def run(self, run: Run) -> Outputs:
+        """Count both windows, and compare them."""
+        from plmetrics.features.drift.comparison import drift_outputs
+
+        return drift_outputs(run)
+
+    def capture(self, request: Request, builder: Builder) -> Mapping[str, Any]:
+        """Add the counts of the rows, whatever the reference is."""
+        from plmetrics.features.drift.stored_counts import write
+        from plmetrics.features.drift.window_counts import window_summary
+
+        return write(builder, window_summary(request, frozenset(request.suite.models)))
+
+    def check_states(self, first: Stored, other: Stored) -> None:
+        """Check that the counts of two states have one meaning."""
+        from plmetrics.features.drift.stored_counts import check_states
+
+        check_states(first, other)
+
+    def merge(self, alike: Sequence[Alike], builder: Builder) -> Mapping[str, Any] | None:
+        """Add the counts of states together."""
+        from plmetrics.features.drift.stored_counts import sum_of_states, write
+
+        summary = sum_of_states(alike)
+        return None if summary is None else write(builder, summary)
+
+    def report(self, summary: Summary, width: int) -> list[Text]:
+        """A line a column, and the slices that moved most."""
+        from plmetrics.features.drift.drift_report import drift
+
+        return drift(summary, width)

@@ -1,0 +1,94 @@
+"""Gates on drift: rows of the table `gates` from those of the table `drift`. A suite has none but those it names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.names import number_text
+from plmetrics.core.results import GATES_SCHEMA
+from plmetrics.features.drift.drift_section import section_of
+from plmetrics.gates.rules import Rule
+from plmetrics.gates.verdicts import NO_MATCH
+
+if TYPE_CHECKING:
+    from plmetrics.features.drift.drift_section import Drift, DriftGate
+    from plmetrics.suite.model import Suite
+
+
+def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
+    """Judge what was measured.
+
+    Args:
+        suite: its section drift has the gates.
+        table: the table `drift`.
+
+    Returns:
+        A row per gate, column and slice. A value that is undefined, or a p value that there is not, is inconclusive,
+        failed or skipped as the gate says; a gate that finds nothing to judge is inconclusive.
+    """
+    spec = section_of(suite)
+    if not spec.gates:
+        return GATES_SCHEMA.to_frame()
+    return pl.concat([_judged(gate, spec, suite, table) for gate in spec.gates])
+
+
+def _judged(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
+    measure = spec.judged(gate)
+    found = table.filter(
+        pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, suite))
+    )
+    for key in ("subject", "column", "model"):
+        wanted = getattr(gate, key)
+        if wanted is not None:
+            found = found.filter(pl.col(key) == wanted)
+    by_p = gate.p_at_least is not None
+    rule = Rule(gate.p_at_least if by_p else gate.at_least, gate.at_most, on_undefined=gate.on_undefined)
+    text = f"p >= {number_text(gate.p_at_least)}" if gate.p_at_least is not None else rule.text
+    if found.is_empty():
+        return _nothing(gate, measure.text, text)
+    no_p = pl.when(pl.col("status") == "ok").then(pl.lit("no_p_value")).otherwise(pl.col("status"))
+    seen = found.with_columns(
+        pl.col("p_adjusted" if by_p else "value").alias("observed"),
+        pl.lit(None, dtype=pl.Float64).alias("lower"),
+        pl.lit(None, dtype=pl.Float64).alias("upper"),
+    ).with_columns(
+        pl.when(pl.col("observed").is_null() & by_p).then(no_p).otherwise(pl.col("status")).alias("status")
+    )
+    return seen.with_columns(
+        _named(gate, measure.text, text).alias("gate"),
+        pl.lit(gate.level).alias("level"),
+        pl.col("measure").alias("metric"),
+        pl.lit(text).alias("rule"),
+        rule.verdict().alias("verdict"),
+    ).select(pl.col(name).cast(dtype) for name, dtype in GATES_SCHEMA.items())
+
+
+def _sets(gate: DriftGate, spec: Drift, suite: Suite) -> list[str]:
+    named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
+    return ["overall", *spec.sets(tuple(suite.slices))] if "all" in named else list(named)
+
+
+def _named(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
+    """The gate's name, with the column where it is about several."""
+    if gate.name is None:
+        return pl.format("drift: {} of {} {}", pl.lit(measure), "column", pl.lit(rule))
+    return pl.lit(gate.name) if gate.column is not None else pl.format("{} [{}]", pl.lit(gate.name), "column")
+
+
+def _nothing(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
+    """The row of a gate that finds nothing to judge, such as a distance of means in a column of texts."""
+    about = {
+        "gate": gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",
+        "level": gate.level,
+        "metric": measure,
+        "model": gate.model,
+        "slice_set": gate.slices if isinstance(gate.slices, str) else gate.slices[0],
+        "slice": "all",
+        "rule": rule,
+        "verdict": "fail" if gate.on_undefined == "fail" else "inconclusive",
+        "status": NO_MATCH,
+        "note": "no column was measured so",
+    }
+    return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | about], schema=GATES_SCHEMA, orient="row")

@@ -1,0 +1,326 @@
+"""The section `drift` of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.text import Call, join_torn
+from plmetrics.features.drift.drift_measures import (
+    DEFAULTS,
+    MOST_BINS,
+    NULL_SHARE,
+    Measure,
+    MeasureError,
+    measure_of,
+)
+from plmetrics.suite.problems import frozen, shown
+from plmetrics.suite.sections.basics import FRAME, Column, Correction, Finite, Section, Strict
+from plmetrics.suite.sections.metrics import is_torn, say_torn
+from plmetrics.suite.sections.slices import check_predicate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.problems import Findings
+
+_PATH = ("drift",)
+_FORM = "write drift: {reference: last_month.parquet, columns: [age]}"
+_LISTS = ("columns", "measures", "slices")
+_SOURCES = ("reference", "where", "state", "run")
+_ALONE = ("state", "run")
+CHOICES = ("accepted", "any")
+"""What `reference` may say beside `run`."""
+
+
+class DriftGate(Strict):
+    """A limit on one measure of drift, wherever it was taken: exactly one of at_most, at_least and p_at_least."""
+
+    name: Column | None = Field(default=None, description="Name in results and reports.")
+    measure: Column = Field(description="One of drift's measures, such as psi, or null_share.")
+    subject: Literal["score", "label", "column"] | None = Field(
+        default=None, description="Only scores, the label or other columns; all of them if not given."
+    )
+    column: Column | None = Field(default=None, description="The column; every column if not given.")
+    model: str | None = Field(default=None, description="Only the scores of this model.")
+    slices: str | tuple[str, ...] = Field(
+        default="overall", description="`overall`, one of drift's slice sets, a list of them, or `all`."
+    )
+    level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")
+    at_most: Finite | None = Field(default=None, description="Upper limit of the value.")
+    at_least: Finite | None = Field(default=None, description="Lower limit of the value.")
+    p_at_least: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="Lower limit of the adjusted p value."
+    )
+    on_undefined: Literal["inconclusive", "fail", "skip"] = Field(
+        default="inconclusive", description="Verdict where the value is undefined."
+    )
+
+
+class Drift(Section):
+    """Whether scores, labels and attributes are as they were in a reference window."""
+
+    cosmetic: ClassVar[Mapping[str, Any]] = {
+        "reference": True,
+        "state": True,
+        "run": True,
+        "gates": {"__all__": {"name"}},
+    }
+
+    reference: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Files of the reference rows, as in data.path. ${VAR} is replaced. With run: which of a folder's "
+        "runs may be that run, accepted (the last whose gates did not fail, if not given) or any.",
+    )
+    where: Column | None = Field(
+        default=None,
+        description="SQL condition on the reference's rows, in place of data.where; without reference: rows of the "
+        "table itself, which are then not compared with themselves.",
+    )
+    state: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="States of the reference rows, as plmetrics state writes them of a suite with drift: files or "
+        "folders of them, which add. ${VAR} is replaced.",
+    )
+    run: Column | None = Field(
+        default=None,
+        description="Folder of an earlier run that had a drift.state or drift.run, as the reference; of a folder of "
+        "runs the last one. ${VAR} is replaced.",
+    )
+    scores: bool = Field(default=True, description="Whether to compare the scores of every model.")
+    label: bool = Field(default=True, description="Whether to compare the label.")
+    columns: tuple[Column, ...] = Field(default=(), description="Other columns to compare.")
+    measures: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="What to measure: psi, ks_2samp, chi2_2samp, wasserstein, jensen_shannon, mean, variance, "
+        "quantile(q=0.95); those of the first six that fit a column if not given.",
+    )
+    bins: Annotated[int, Field(ge=2, le=MOST_BINS)] = Field(
+        default=10,
+        description="Bins of equal share in the reference, for psi, jensen_shannon and chi2_2samp.",
+    )
+    floor: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=1e-4, description="The least share that psi takes a bin to have."
+    )
+    slices: str | tuple[str, ...] = Field(
+        default=(), description="Slice sets to compare in, besides overall; or all."
+    )
+    correction: Correction = Field(
+        default="holm", description="Correction of the p values of a measure in one slice set."
+    )
+    gates: tuple[DriftGate, ...] = Field(default=(), description="Limits on measures; none by default.")
+
+    @property
+    def reads_other_rows(self) -> bool:
+        """Whether the reference are other rows of the table."""
+        return self.where is not None and self.reference is None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the reference are counts of an earlier state or run, not rows."""
+        return self.state is not None or self.run is not None
+
+    @property
+    def choice(self) -> str:
+        """Which of a folder's runs may be the reference: `accepted` or `any`."""
+        return self.reference if isinstance(self.reference, str) else CHOICES[0]
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """Parameters of all measures that have them."""
+        return {"bins": self.bins, "floor": self.floor}
+
+    def asked(self) -> tuple[Measure, ...]:
+        """The measures of a column, each once, without the share of nulls."""
+        texts = DEFAULTS if self.measures is None else self.measures
+        made = (measure_of(text, self.shared) for text in texts)
+        return tuple({measure.text: measure for measure in made if measure.name != NULL_SHARE}.values())
+
+    def judged(self, gate: DriftGate) -> Measure:
+        """The measure that a gate is about."""
+        return measure_of(gate.measure, self.shared)
+
+    def sets(self, known: tuple[str, ...]) -> tuple[str, ...]:
+        """The slice sets to compare in, in the order of the suite."""
+        named = (self.slices,) if isinstance(self.slices, str) else self.slices
+        return known if "all" in named else tuple(name for name in known if name in named)
+
+
+def section_of(suite: Suite) -> Drift:
+    """The section of a suite that has it."""
+    section = suite.sections["drift"]
+    assert isinstance(section, Drift)
+    return section
+
+
+def read_drift(value: Any, found: Findings) -> Drift | None:
+    """The section; None where it is wrong."""
+    if not isinstance(value, Mapping):
+        found.add(f"drift must be a mapping, not {shown(value)}", _PATH, _FORM)
+        return None
+    given = {key: [item] if key in _LISTS and isinstance(item, str) else item for key, item in value.items()}
+    before = len(found.problems)
+    if isinstance(given.get("measures"), (list, tuple)):
+        given["measures"] = _texts(given["measures"], found)
+    check_predicate(given.get("where"), (*_PATH, "where"), found)
+    _sources(given, found)
+    spec = found.model(Drift, given, _PATH)
+    return spec if len(found.problems) == before else None
+
+
+def _texts(entries: Any, found: Findings) -> list[Any]:
+    """The texts of measures; `{quantile: {q: 0.95}}` is one too, and pieces that YAML tore apart are refused."""
+    texts: list[Any] = []
+    pieces = list(entries)
+    while pieces:
+        torn = join_torn(pieces) if is_torn(pieces[0]) else None
+        if torn is not None:
+            say_torn(torn[0], (*_PATH, "measures", len(entries) - len(pieces)), found)
+            pieces = pieces[torn[1] :]
+            continue
+        text = _text(pieces[0])
+        if isinstance(text, str) and text:
+            _check_measure(text, (*_PATH, "measures", len(entries) - len(pieces)), found)
+        texts.append(text)
+        pieces = pieces[1:]
+    return texts
+
+
+def _check_measure(text: str, path: SuitePath, found: Findings) -> None:
+    try:
+        measure_of(text)
+    except MeasureError as error:
+        found.add(str(error), path, error.hint)
+
+
+def _text(entry: Any) -> Any:
+    if not isinstance(entry, Mapping) or len(entry) != 1:
+        return entry
+    ((name, parameters),) = entry.items()
+    if not isinstance(parameters, Mapping) and parameters is not None:
+        return entry
+    return str(Call(str(name), frozen(dict(parameters or {}))))
+
+
+def _sources(given: Mapping[str, Any], found: Findings) -> None:
+    named = [key for key in _SOURCES if given.get(key) is not None]
+    if given.get("run") is not None and given.get("reference") in CHOICES:
+        named.remove("reference")
+    if not named:
+        hint = "add reference: last_month.parquet, state: last_month.state or where: \"month < '2026-09-01'\""
+        found.add("drift needs a reference to compare with", _PATH, hint)
+    alone = [key for key in named if key in _ALONE]
+    if not alone or len(named) == 1:
+        return
+    if named == ["where", "state"]:
+        msg = "where picks rows of the reference, and a state has none: it counts those that it was made from"
+        found.add(msg, (*_PATH, "where"), "leave it out, or write the state of those rows")
+        return
+    msg = f"{alone[-1]} and {named[0]} both say what the reference is"
+    found.add(msg, (*_PATH, alone[-1]), "leave one of them out")
+
+
+def check_drift(spec: Drift, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
+    """Note what is asked for without what it needs."""
+    known = tuple(fields.get("slices") or {})
+    named = (spec.slices,) if isinstance(spec.slices, str) else spec.slices
+    for name in named:
+        if name not in {"all", "overall", *known}:
+            hint = did_you_mean(name, known) or "add it under slices"
+            add(f"'{name}' is not one of the slice sets", (*_PATH, "slices"), hint)
+    if fields.get("reproducible") and spec.is_counted:
+        msg = "reproducible does not serve drift from a state or a run: values are added within bins as they come"
+        add(msg, _PATH, "leave reproducible out, or name the rows of the reference: drift.reference")
+    if not (spec.scores or spec.label or spec.columns):
+        add("drift compares nothing", _PATH, "give it scores, label or columns")
+    for place, gate in enumerate(spec.gates):
+        _gate(gate, (*_PATH, "gates", place), spec, fields, add)
+
+
+def _gate(
+    gate: DriftGate, path: SuitePath, spec: Drift, fields: Mapping[str, Any], add: Callable[..., None]
+) -> None:
+    limits = [key for key in ("at_most", "at_least", "p_at_least") if getattr(gate, key) is not None]
+    if len(limits) != 1:
+        said = "needs a rule" if not limits else f"has one rule, not {' and '.join(limits)}"
+        add(f"a gate {said}", path, "give at_most, at_least or p_at_least; write two gates for two")
+    try:
+        measure = spec.judged(gate)
+        asked = {own.text for own in spec.asked()} | {NULL_SHARE}
+    except MeasureError as error:
+        add(str(error), (*path, "measure"), error.hint)
+        return
+    if measure.text not in asked:
+        hint = did_you_mean(measure.text, asked)
+        add(f"the gate's measure '{measure.text}' is not in drift's measures", (*path, "measure"), hint)
+    if gate.p_at_least is not None and measure.name not in TESTS:
+        add(f"'{measure.text}' is no test: it has no p value", (*path, "p_at_least"), "use at_most")
+    sets = spec.sets(tuple(fields.get("slices") or {}))
+    for name in (gate.slices,) if isinstance(gate.slices, str) else gate.slices:
+        if name not in {"overall", "all", *sets}:
+            add(f"'{name}' is not one of drift's slice sets", (*path, "slices"), did_you_mean(name, sets))
+    models = fields.get("models")
+    if gate.model is not None and models and gate.model not in models:
+        hint = did_you_mean(gate.model, models)
+        add(f"model '{gate.model}' is not one of the models", (*path, "model"), hint)
+    _gated_column(gate, path, spec, fields, add)
+
+
+TESTS = frozenset({"ks_2samp", "chi2_2samp", "mean"})
+"""The measures that have a p value."""
+
+
+def _gated_column(
+    gate: DriftGate, path: SuitePath, spec: Drift, fields: Mapping[str, Any], add: Callable[..., None]
+) -> None:
+    """A gate's column must be one that is compared; so far as that is known before the data are."""
+    models, columns = fields.get("models") or {}, fields.get("columns")
+    known = list(spec.columns)
+    if spec.scores:
+        known += [column for model in models.values() for column in model.columns().values()]
+    if spec.label and columns is not None:
+        known.append(columns.label)
+    prefixed = any(
+        isinstance(model.proba, str) or isinstance(model.quantiles, str) for model in models.values()
+    )
+    if gate.column is not None and gate.column not in known and not (prefixed and spec.scores):
+        hint = did_you_mean(gate.column, known) or "add it to drift's columns"
+        add(f"column '{gate.column}' is not compared", (*path, "column"), hint)
+
+
+def with_reference(given: Any) -> Any:
+    """The section as a suite has it, where `reference` is a table, `state` a state, or either a path."""
+    if not isinstance(given, Mapping):
+        return given
+    return {
+        key: _as_path(value) if key in {"reference", "state", "run"} and value is not None else value
+        for key, value in given.items()
+    }
+
+
+def _as_path(value: Any) -> Any:
+    """A path or several as texts; `FRAME` for what was handed over itself."""
+    paths = value if isinstance(value, (list, tuple)) else [value]
+    if not all(hasattr(path, "__fspath__") or isinstance(path, str) for path in paths):
+        return FRAME
+    texts = [str(path) for path in paths]
+    return texts if isinstance(value, (list, tuple)) else texts[0]
+
+
+def drift_schema() -> dict[str, Any]:
+    """The JSON Schema of the section: columns and measures may stand without a list, measures as mappings."""
+    schema = Drift.model_json_schema()
+    properties = schema["properties"]
+    columns = properties["columns"]
+    facts = {key: columns.pop(key) for key in ("description", "default", "title")}
+    properties["columns"] = {**facts, "anyOf": [columns["items"], columns]}
+    measures = properties["measures"]["anyOf"]
+    mapping = {"type": "object", "minProperties": 1, "maxProperties": 1}
+    measures[0]["items"] = {"anyOf": [measures[0]["items"], mapping]}
+    measures.append({"type": "string", "minLength": 1, "description": "The measure."})
+    return schema

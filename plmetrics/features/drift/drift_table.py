@@ -1,0 +1,278 @@
+"""The table `drift`: what each measure says of each column and slice, from the counts of two windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.results import DRIFT_SCHEMA
+from plmetrics.features.drift.drift_measures import NULL_SHARE, Measure, measure_of
+from plmetrics.features.drift.drift_section import TESTS, section_of
+from plmetrics.features.drift.sides import Edges, Sides
+from plmetrics.inference.comparisons.correction import adjust
+from plmetrics.inference.comparisons.tests.two_samples import (
+    Array,
+    Moments,
+    chi2_homogeneity,
+    jensen_shannon,
+    ks_distance,
+    ks_p_value,
+    psi,
+    quantile,
+    wasserstein,
+    welch,
+)
+from plmetrics.inference.tables import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.core.segments import Segments
+    from plmetrics.features.drift.counts import DriftCounts
+    from plmetrics.suite.model import Suite
+
+Batch = dict[str, Any]
+
+_UNITS = {"days": "in days", "seconds": "in seconds"}
+_WEIGHTED = "no p value: rows have weights"
+_CLUSTERED = "the p value takes rows for independent, which those of a unit are not"
+_FEW_EXPECTED = "some bins are expected to hold fewer than 5 rows"
+_SHIFTED = frozenset({"mean", "variance", "quantile", NULL_SHARE})
+
+
+def drift_table(suite: Suite, counts: DriftCounts | None) -> pl.DataFrame:
+    """All measures of all columns, in all slices that occur in one of the windows.
+
+    `value` is the measure, or, of mean, variance, quantile and null_share, how much `current` is above `reference`;
+    `per_sd` is the mean's difference or wasserstein over the reference's standard deviation (divided by n). Variances
+    are divided by n. A null is a bin of its own for psi, jensen_shannon and chi2_2samp, and left out elsewhere, as
+    rows without the score or label are; every column has a row `null_share`, which is of all rows. Weights count as
+    rows, but there is no p value under them: `p_status` says so.
+    `bound` is how far the value can be from that of all rows where these were counted on bins. p values are adjusted
+    within a measure and slice set.
+
+    Args:
+        suite: its section drift says what is measured.
+        counts: both windows; None where there is no reference yet.
+    """
+    spec = section_of(suite)
+    if counts is None or not counts.columns:
+        return DRIFT_SCHEMA.to_frame()
+    rows = Rows([part.slices for part in counts.columns[0].sliced], DRIFT_SCHEMA)
+    listed = spec.measures is not None
+    measures = (*spec.asked(), measure_of(NULL_SHARE))
+    for place, column in enumerate(counts.columns):
+        edges = Edges.of(column)
+        for number, sliced in enumerate(column.sliced):
+            sides = Sides.of(sliced, column, edges)
+            reader = _Reader(sides, suite, weighted=counts.weighted)
+            for order, measure in enumerate(measures):
+                if measure.of_numbers and not column.subject.of_numbers and not listed:
+                    continue
+                batch = reader.measured(measure)
+                rows.add((place, number, order, 0), np.ones(sides.slices, dtype=np.bool_), batch, 0)
+    return _corrected(rows.frame(), spec.correction)
+
+
+class _Reader:
+    """Measures of one column in the slices of one set, as columns of the table."""
+
+    def __init__(self, sides: Sides, suite: Suite, *, weighted: bool) -> None:
+        self._sides = sides
+        self._suite = suite
+        self._weighted = weighted
+        self._binned: dict[int, tuple[Segments, Segments]] = {}
+        self._moments: tuple[Moments, Moments] | None = None
+
+    def _bins(self, measure: Measure) -> tuple[Segments, Segments]:
+        """Both windows by bin, counted once."""
+        bins = measure.parameters["bins"]
+        if bins not in self._binned:
+            self._binned[bins] = self._sides.bins(bins)
+        return self._binned[bins]
+
+    def _both(self) -> tuple[Moments, Moments]:
+        """Means and variances of both windows, made once."""
+        if self._moments is None:
+            self._moments = self._sides.moments(0), self._sides.moments(1)
+        return self._moments
+
+    def measured(self, measure: Measure) -> Batch:
+        """The columns of one measure; what is undefined is NaN there, with its status."""
+        sides, subject = self._sides, self._sides.column.subject
+        status = self._status(measure)
+        blank = np.full(sides.slices, np.nan)
+        keys = ("value", "per_sd", "reference", "current", "statistic", "p_value", "bound")
+        batch: Batch = dict.fromkeys(keys, blank) | {"note": np.full(sides.slices, None, dtype=object)}
+        sound = status == "ok"
+        if sound.any():
+            found = _MEASURES[measure.name](self, measure)
+            batch |= {key: value for key, value in found.items() if value is not None}
+        for key in keys:
+            batch[key] = np.where(sound, batch[key], np.nan)
+        self._about_p(measure, batch, sound)
+        return batch | {
+            "subject": subject.subject,
+            "model": np.full(sides.slices, subject.model, dtype=object),
+            "column": subject.column,
+            "measure": measure.text,
+            "n_reference": sides.rows_of(0, nulls=measure.name == NULL_SHARE),
+            "n_current": sides.rows_of(1, nulls=measure.name == NULL_SHARE),
+            "status": status,
+        }
+
+    def _status(self, measure: Measure) -> Any:
+        """Why a slice has no value, the first reason that holds."""
+        sides, column = self._sides, self._sides.column
+        before, now = (sides.rows_of(side, nulls=measure.name == NULL_SHARE) for side in (0, 1))
+        least = self._suite.min_rows if measure.name in _SHIFTED else max(2, self._suite.min_rows)
+        reasons = [
+            (before == 0, "no_rows_in_reference"),
+            (now == 0, "no_rows_in_current"),
+            (np.minimum(before, now) < least, "too_few_rows"),
+        ]
+        everywhere = np.ones(sides.slices, dtype=np.bool_)
+        if measure.of_numbers and not column.subject.of_numbers:
+            reasons.append((everywhere, "no_numbers"))
+        elif measure.of_numbers:
+            reasons.append((sides.known_rows(0) == 0, "only_nulls_in_reference"))
+            reasons.append((sides.known_rows(1) == 0, "only_nulls_in_current"))
+        elif column.too_many and measure.name != NULL_SHARE:
+            reasons.append((everywhere, "too_many_values"))
+        conditions, words = zip(*reasons, strict=True)
+        return np.select(conditions, words, default="ok").astype(object)
+
+    def _about_p(self, measure: Measure, batch: Batch, sound: Any) -> None:
+        """Why there is no p value, and what it takes for granted."""
+        refused = np.full(len(sound), "no_test", dtype=object)
+        if measure.name in TESTS:
+            if self._weighted:
+                batch["p_value"] = np.full(len(sound), np.nan)
+                batch["note"] = _also(batch["note"], _WEIGHTED, sound)
+                if measure.name == "mean":
+                    batch["statistic"] = batch["p_value"]
+            refused[:] = "weighted" if self._weighted else "undefined"
+            given = np.isfinite(batch["p_value"])
+            refused[given] = "ok"
+            if self._suite.columns.unit is not None:
+                batch["note"] = _also(batch["note"], _CLUSTERED, given)
+        batch["p_status"] = refused
+
+    def psi(self, measure: Measure) -> Batch:
+        """The index."""
+        return {"value": psi(*self._bins(measure), measure.parameters["floor"])}
+
+    def jensen_shannon(self, measure: Measure) -> Batch:
+        """The distance."""
+        return {"value": jensen_shannon(*self._bins(measure))}
+
+    def chi2(self, measure: Measure) -> Batch:
+        """The statistic and its p value."""
+        found = chi2_homogeneity(*self._bins(measure))
+        note = _also(self._noted(None), _FEW_EXPECTED, found.few)
+        return {
+            "value": found.statistic,
+            "statistic": found.statistic,
+            "p_value": found.p_value,
+            "note": note,
+        }
+
+    def ks(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
+        """The distance and its p value."""
+        sides = self._sides
+        distance = ks_distance(*sides.weight)
+        p_value = ks_p_value(distance, sides.known_rows(0), sides.known_rows(1))
+        return {"value": distance, "statistic": distance, "p_value": p_value, "bound": sides.apart()}
+
+    def wasserstein(self, measure: Measure) -> Batch:
+        """The distance in the unit of the values, or over the reference's standard deviation."""
+        sides = self._sides
+        moved, bound = wasserstein(sides.values, *sides.weight), sides.moved()
+        deviation = np.sqrt(self._both()[0].variance)
+        scaled = _over(moved, deviation)
+        if measure.parameters["scale"] == "sd":
+            bound = None if bound is None else _over(bound, deviation)
+            return {"value": scaled, "per_sd": scaled, "bound": bound}
+        return {"value": moved, "per_sd": scaled, "bound": bound, "note": self._unit()}
+
+    def mean(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
+        """Both means, and Welch's test of their difference."""
+        sides = self._sides
+        before, now = self._both()
+        tested = welch(before, now, sides.known_rows(0), sides.known_rows(1))
+        difference = now.mean - before.mean
+        found = _shift(before.mean, now.mean) | {"statistic": tested.statistic, "p_value": tested.p_value}
+        return found | {"per_sd": _over(difference, np.sqrt(before.variance)), "note": self._unit()}
+
+    def variance(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
+        """Both variances."""
+        return _shift(*(side.variance for side in self._both()))
+
+    def quantile(self, measure: Measure) -> Batch:
+        """Both quantiles."""
+        sides, share = self._sides, measure.parameters["q"]
+        found = _shift(*(quantile(sides.values, weight, share) for weight in sides.weight))
+        return found | {"note": self._unit(), "bound": sides.between(share)}
+
+    def null_share(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
+        """Both shares of rows without a value."""
+        sides = self._sides
+        totals = [
+            weight.total() + nulls for weight, nulls in zip(sides.weight, sides.null_weight, strict=True)
+        ]
+        return _shift(*(_over(nulls, total) for nulls, total in zip(sides.null_weight, totals, strict=True)))
+
+    def _unit(self) -> Any:
+        return self._noted(_UNITS.get(self._sides.column.subject.kind))
+
+    def _noted(self, words: str | None) -> Any:
+        return np.full(self._sides.slices, words, dtype=object)
+
+
+_MEASURES = {
+    "psi": _Reader.psi,
+    "ks_2samp": _Reader.ks,
+    "chi2_2samp": _Reader.chi2,
+    "wasserstein": _Reader.wasserstein,
+    "jensen_shannon": _Reader.jensen_shannon,
+    "mean": _Reader.mean,
+    "variance": _Reader.variance,
+    "quantile": _Reader.quantile,
+    NULL_SHARE: _Reader.null_share,
+}
+
+
+def _also(notes: Any, words: str, where: Any) -> list[str | None]:
+    """The notes with one more."""
+    return [
+        (words if note is None else f"{note}; {words}") if here else note
+        for note, here in zip(notes, where, strict=True)
+    ]
+
+
+def _over(above: Array, below: Array) -> Array:
+    """A quotient, NaN where the divisor is 0 or undefined."""
+    sound = below > 0
+    quotient: Array = np.where(sound, above / np.where(sound, below, 1.0), np.nan)
+    return quotient
+
+
+def _shift(before: Array, now: Array) -> Batch:
+    return {"value": now - before, "reference": before, "current": now}
+
+
+def _corrected(table: pl.DataFrame, correction: str) -> pl.DataFrame:
+    """The same rows with p values adjusted in their families; only tests have one."""
+    tested = pl.col("p_status") != "no_test"
+    label = pl.concat_str([pl.col("measure"), pl.lit(" / "), pl.col("slice_set")])
+    table = table.with_columns(pl.when(tested).then(label).alias("family")).with_row_index("@row")
+    parts: Sequence[pl.DataFrame] = table.partition_by("family", maintain_order=True)
+    adjusted = []
+    for part in parts:
+        p_values = part["p_value"].cast(pl.Float64).to_numpy()
+        size = None if part["family"][0] is None else int(np.isfinite(p_values).sum())
+        values = pl.Series("p_adjusted", adjust(p_values, correction)).fill_nan(None)
+        adjusted.append(part.with_columns(values, pl.lit(size, dtype=pl.Int64).alias("family_size")))
+    return pl.concat(adjusted).sort("@row").select(list(DRIFT_SCHEMA))

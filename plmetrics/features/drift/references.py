@@ -1,0 +1,157 @@
+"""The reference of a comparison: a table, stored states, or the counts of an earlier run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import DataError, Problem, errors_at
+from plmetrics.engine.stored.compatibility import check_once
+from plmetrics.features.drift.against_counts import on_slices_of
+from plmetrics.features.drift.description import Description
+from plmetrics.features.drift.drift_section import section_of
+from plmetrics.features.drift.stored_counts import check_reference, descriptions_of
+from plmetrics.features.drift.windows import current_window
+from plmetrics.runs.states import DRIFT_STATE, as_written, state_files
+from plmetrics.runs.stored_state import file_places, stored_state
+from plmetrics.states.stored import State
+from plmetrics.suite.sections.basics import FRAME
+from plmetrics.table.opening import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.stored.alignment import Stored
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
+    from plmetrics.runs.reading import StoredRun
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceCounts:
+    """A reference of counts in place of rows: the states that add to it, and where the suite names them.
+
+    There are no states before the first run of a suite whose own runs are the reference; `passed_over` then says of
+    earlier ones why they do not serve.
+    """
+
+    states: tuple[Stored, ...]
+    path: SuitePath
+    passed_over: str = ""
+
+
+def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | None:
+    """The table whose rows are the reference; None where there is none.
+
+    Args:
+        suite: its section drift says which.
+        argument: the mapping with the table itself, where that was handed over.
+        base: the folder that relative paths start from.
+
+    Raises:
+        DataError: as for the rows to evaluate; located at `drift.reference`.
+    """
+    spec = section_of(suite)
+    if spec.reference is None or spec.is_counted:
+        return None
+    where = spec.where or (None if suite.data.long else suite.data.where)
+    with errors_at("drift", "reference"):
+        return open_source(argument["reference"] if spec.reference == FRAME else spec.reference, base, where)
+
+
+def reference_counts(
+    suite: Suite, argument: Any, base: Path | None, runs: EarlierRuns
+) -> ReferenceCounts | None:
+    """The counts that are the reference; None where it is a table.
+
+    Args:
+        suite: its section drift says which.
+        argument: the mapping with states or a result, where these were handed over.
+        base: the folder that relative paths start from.
+        runs: chooses among the runs of a folder, and notes which it took.
+
+    Raises:
+        DataError: a file is no state, or a folder no run that keeps what drift counts.
+    """
+    spec = section_of(suite)
+    if not spec.is_counted:
+        return None
+    key = "state" if spec.state is not None else "run"
+    chosen = getattr(spec, key)
+    given = argument[key] if chosen == FRAME else chosen
+    with errors_at("drift", key):
+        if key == "state":
+            states = _stored(given if isinstance(given, (list, tuple)) else [given], base)
+        else:
+            states = _of_run(given, spec.choice, runs, base)
+    return ReferenceCounts(states, ("drift", key), runs.none_yet("drift.run"))
+
+
+def _stored(given: Sequence[Any], base: Path | None) -> tuple[Stored, ...]:
+    """States, with the files in folders; one that is there twice would count twice."""
+    out: list[Stored] = []
+    for one in given:
+        if isinstance(one, State):
+            out.append(stored_state(one))
+        else:
+            named = Path(one) if base is None else base / one
+            out += [stored_state(file) for file in state_files([named])]
+    try:
+        check_once(out)
+    except DataError as error:
+        raise type(error)([replace(problem, hint="name each once") for problem in error.problems]) from error
+    return tuple(out)
+
+
+def _of_run(given: Any, choice: str, runs: EarlierRuns, base: Path | None) -> tuple[Stored, ...]:
+    """What an earlier run keeps; nothing before the first run of the suite itself."""
+    if not isinstance(given, (str, Path)):
+        if getattr(given, "drift_state", None) is None:
+            msg = "the result holds no counts for drift: it had no drift.state or drift.run"
+            raise DataError(Problem(msg, hint="compare with a state: drift.state"))
+        return (stored_state(given.drift_state),)
+    path = Path(given) if base is None else base / given
+    found = runs.reference("drift.run", path, choice, _counts, _check_counts_kept)
+    return () if found is None else (found,)
+
+
+def _counts(run: StoredRun) -> Stored:
+    """What drift counted in a run."""
+    return stored_state(run.folder / DRIFT_STATE)
+
+
+def _check_counts_kept(run: StoredRun) -> None:
+
+    if not (run.folder / DRIFT_STATE).is_file():
+        raise DataError(_keeps_none(run))
+
+
+def _keeps_none(run: StoredRun) -> Problem:
+    """A run has the results of drift, not what was counted of its rows: say what has."""
+    files = [str(file["path"]) for file in run.record.get("files", ())]
+    named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
+    rows = f"name the rows it read by reference: [{named}]" if files else "name its rows by reference"
+    msg = f"the run {run.run_id} keeps no counts for drift: only runs with drift.run or drift.state do"
+    made = "write a state of its rows (plmetrics state SUITE --output before.state) for drift: {state: before.state}"
+    return Problem(msg, hint=f"{made}; or {rows}")
+
+
+def check_counts(bound: Request, reference: ReferenceCounts) -> None:
+    """Check that counts of a reference hold what a suite compares, without a look at its rows.
+
+    Raises:
+        DataError: they lack columns or slices, or hold them with another meaning; all is named.
+    """
+    if not reference.states:
+        return
+    with as_written(file_places(reference.states)):
+        held = descriptions_of(reference.states, reference.path)
+        request = on_slices_of(bound, bound, held[0])
+        wanted = Description.of(current_window(request, frozenset(bound.suite.models)))
+        check_reference(reference.states, wanted, reference.path)

@@ -1,0 +1,166 @@
+"""The counts of two windows as arrays: what measures of drift are computed from, and how far they can be off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.segments import Segments
+from plmetrics.features.drift.slice_counts import WIDTH
+from plmetrics.inference.comparisons.tests.two_samples import (
+    Array,
+    Moments,
+    bin_edges,
+    by_bin,
+    moments,
+    quantile,
+    shares,
+)
+
+if TYPE_CHECKING:
+    from plmetrics.features.drift.counts import ColumnCounts
+    from plmetrics.features.drift.slice_counts import SlicedCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """The reference's own values and their weight, of all rows: bins are cut there, the same for all slices."""
+
+    values: Array
+    weight: Array
+
+    @classmethod
+    def of(cls, column: ColumnCounts) -> Edges | None:
+        """Those of a column; None where it is no number."""
+        if not column.subject.of_numbers:
+            return None
+        known = column.sliced[0].frame.filter(pl.col("place").is_not_null())
+        return cls(known["place"].to_numpy(), known["weight_0"].to_numpy())
+
+    def at(self, bins: int) -> Array:
+        """The edges of so many bins."""
+        return bin_edges(self.values, self.weight, bins)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The counts of one slice set as arrays: what is not null as segments, and what is null by slice.
+
+    `rows`, `weight`, `offset` and `square` are pairs: the reference, and the rows that are evaluated.
+    """
+
+    column: ColumnCounts
+    edges: Edges | None
+    slices: int
+    values: Segments
+    rows: tuple[Segments, Segments]
+    weight: tuple[Segments, Segments]
+    offset: tuple[Any, Any]
+    square: tuple[Any, Any]
+    null_rows: tuple[Array, Array]
+    null_weight: tuple[Array, Array]
+    width: Segments | None
+
+    @classmethod
+    def of(cls, sliced: SlicedCounts, column: ColumnCounts, edges: Edges | None) -> Sides:
+        """The counts of a column in the slices of a set."""
+        size, frame = len(sliced.slices), sliced.frame
+        known = frame.filter(pl.col("place").is_not_null())
+        absent = frame.filter(pl.col("place").is_null())
+        offsets = np.searchsorted(known["slice"].to_numpy(), np.arange(size + 1))
+
+        def cut(name: str) -> Segments:
+            return Segments(known[name].to_numpy().astype(np.float64), offsets)
+
+        def lost(name: str) -> Array:
+            held = absent[name].to_numpy().astype(np.float64)
+            return np.bincount(absent["slice"].to_numpy(), weights=held, minlength=size).astype(np.float64)
+
+        numbers = known["place"].to_numpy() if column.subject.of_numbers else np.zeros(known.height)
+        pairs: Any = {
+            "rows": (cut("rows_0"), cut("rows_1")),
+            "weight": (cut("weight_0"), cut("weight_1")),
+            "offset": (cut("offset_0"), cut("offset_1")) if column.binned else (0.0, 0.0),
+            "square": (cut("square_0"), cut("square_1")) if column.binned else (0.0, 0.0),
+            "null_rows": (lost("rows_0"), lost("rows_1")),
+            "null_weight": (lost("weight_0"), lost("weight_1")),
+            "width": cut(WIDTH) if WIDTH in frame.columns else None,
+        }
+        return cls(column, edges, size, Segments(numbers, offsets), **pairs)
+
+    def known_rows(self, side: int) -> Array:
+        """How many rows of each slice have a value."""
+        found: Array = self.rows[side].total()
+        return found
+
+    def rows_of(self, side: int, *, nulls: bool) -> Array:
+        """How many rows of each slice are compared; those that lack a score or a label are if `nulls` are looked at."""
+        counted = nulls or self._null_counts
+        return self.known_rows(side) + self.null_rows[side] if counted else self.known_rows(side)
+
+    @property
+    def _null_counts(self) -> bool:
+        """Whether a null is a value like others; that of a score or label is one that is not there yet."""
+        return self.column.subject.subject == "column"
+
+    def bins(self, bins: int) -> tuple[Segments, Segments]:
+        """The weights of both windows by bin, or by category; nulls of a column without a role are one more."""
+        if self.edges is not None:
+            edges = self.edges.at(bins)
+            before, now = (
+                by_bin(self.values.values, self.weight[side], edges, self._null_bin(side)) for side in (0, 1)
+            )
+            return before, now
+        return self._categories(0), self._categories(1)
+
+    def _categories(self, side: int) -> Segments:
+        behind = self.weight[side].offsets[1:]
+        held = np.insert(self.weight[side].values, behind, self._null_bin(side))
+        return Segments(held, self.weight[side].offsets + np.arange(self.slices + 1))
+
+    def _null_bin(self, side: int) -> Array:
+        weight = self.null_weight[side]
+        return weight if self._null_counts else np.zeros_like(weight)
+
+    def moments(self, side: int) -> Moments:
+        """Mean and variance of a window."""
+        return moments(self.values, self.weight[side], self.offset[side], self.square[side])
+
+    def apart(self) -> Array | None:
+        """How far a distance of distribution functions can be off: the largest share of a bin."""
+        if not self.column.binned:
+            return None
+        held = [shares(side) for side in self.weight]
+        if self.width is not None:
+            held = [
+                Segments(np.where(self.width.values > 0, side.values, 0.0), side.offsets) for side in held
+            ]
+        largest: Array = np.maximum(*(np.maximum(side.largest(), 0.0) for side in held))
+        return _off(largest)
+
+    def between(self, share: float) -> Array | None:
+        """How far the difference of two quantiles can be off: the wider of the bins that they lie in."""
+        if self.width is None:
+            return None
+        ends = Segments(self.values.values + self.width.values, self.values.offsets)
+        wide = [quantile(ends, side, share) - quantile(self.values, side, share) for side in self.weight]
+        return _off(np.maximum(*wide))
+
+    def moved(self) -> Array | None:
+        """How far values lie above the edges they are counted at, on average, both windows together."""
+        if not self.column.binned:
+            return None
+        before, now = (
+            offset.total() / np.where(weight.total() > 0, weight.total(), 1.0)
+            for offset, weight in zip(self.offset, self.weight, strict=True)
+        )
+        total: Array = before + now
+        return _off(total)
+
+
+def _off(bound: Array) -> Array:
+    """A bound, NaN where there is nothing to it: all values are counted as what they are."""
+    return np.where(bound > 0, bound, np.nan)

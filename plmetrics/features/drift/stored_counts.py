@@ -1,0 +1,173 @@
+"""What drift counts, in a state: written, read back, and added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.stored.capture import Captured
+from plmetrics.engine.streaming import frames_of
+from plmetrics.features.drift.description import Description, check_one_meaning, check_serves
+from plmetrics.features.drift.window_counts import (
+    APART,
+    COUNTS,
+    NUMBER,
+    OFFSETS,
+    ROWS,
+    SUMS,
+    TEXT,
+    WEIGHTS,
+    Summary,
+    Tally,
+    common_description,
+    selection,
+    sum_of_summaries,
+)
+from plmetrics.runs.states import state_bytes
+from plmetrics.runs.stored_state import head_of
+from plmetrics.states.stored import CELL, PART, Builder, Part, State, frame_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.stored.alignment import Alike, Stored
+
+CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
+
+
+def write(builder: Builder, summary: Summary) -> dict[str, Any]:
+    """Add the parts that hold what drift counts.
+
+    Returns:
+        What the head of the state says of them.
+    """
+    for number, cells in enumerate(summary.cells):
+        builder.add(Part(CELLS, (number,)), cells)
+    weight = pl.lit(None, dtype=pl.Float64) if summary.description.weight is None else pl.col(WEIGHTS)
+    for about, own in zip(summary.description.subjects, summary.tallies, strict=True):
+        for number, tally in enumerate(own):
+            counts = tally.counts.with_columns(weight.alias(WEIGHTS))
+            builder.add(Part(COUNTED, (number,), about.name), counts)
+            builder.add(Part(SUMMED, (number,), about.name), tally.offsets)
+    return summary.description.json()
+
+
+def descriptions_of(states: Sequence[Stored], path: SuitePath) -> list[Description]:
+    """What the counts of some states are about.
+
+    Raises:
+        DataError: a state has none.
+    """
+    problems = [
+        Problem(
+            f"{state.place} holds no counts for drift: its suite has no section drift",
+            path,
+            "write the state with a suite that has one",
+        )
+        for state in states
+        if state.head.drift is None
+    ]
+    if problems:
+        raise DataError(problems)
+    return [Description.read(state.head.drift) for state in states if state.head.drift is not None]
+
+
+def check_states(first: Stored, other: Stored) -> None:
+    """Check that the counts of two states of one suite add, where both have some.
+
+    Raises:
+        ConfigError: they mean other things by the same names.
+    """
+    if first.head.drift is not None and other.head.drift is not None:
+        one, another = (Description.read(head) for head in (first.head.drift, other.head.drift))
+        check_one_meaning(one, another, (first.place, other.place))
+
+
+def check_reference(states: Sequence[Stored], wanted: Description, path: SuitePath) -> None:
+    """Check that states hold what a suite compares, and that they add.
+
+    Raises:
+        DataError: one lacks columns or slices that are compared, or holds them with another meaning.
+        ConfigError: they mean other things by the same names.
+    """
+    every = descriptions_of(states, path)
+    for state, held in zip(states, every, strict=True):
+        check_serves(wanted, held, state.place, path)
+        check_one_meaning(every[0], held, (states[0].place, state.place), path)
+
+
+def reference_of(alike: Sequence[Alike], wanted: Description) -> Summary:
+    """The counts of all states together, as far as they are wanted."""
+    return sum_of_summaries([selection(_summary(group), wanted) for group in alike])
+
+
+def sum_of_states(alike: Sequence[Alike]) -> Summary | None:
+    """The counts of states of one suite together; None where one of them has none."""
+    if any(state.head.drift is None for group in alike for state in group.states):
+        return None
+    return sum_of_summaries([_summary(group) for group in alike])
+
+
+def run_state(request: Request, summary: Summary) -> State:
+    """A state that holds nothing but what drift counts: what a run keeps beside its results."""
+    builder = Builder()
+    description = write(builder, summary)
+    fields = {
+        "schema": frame_text(pl.DataFrame(schema=request.schema)),
+        "constants": {},
+        "parts": tuple(builder.parts),
+        "layout": builder.layout(),
+        "rows": {"read": summary.rows},
+        "sets": (),
+        "drift": description,
+    }
+    captured = Captured(fields, builder.table())
+    head = head_of(request.suite, request.source, captured, ())
+    return State(head, captured.table, state_bytes(head, captured.table)[1])
+
+
+def _summary(alike: Alike) -> Summary:
+    """The counts of states whose parts and cells have the same numbers, together."""
+    head = alike.head
+    description = common_description(
+        [Description.read(state.head.drift) for state in alike.states if state.head.drift is not None]
+    )
+    plans = [_rows(alike, COUNTED, COUNTS), _rows(alike, SUMMED, SUMS)]
+    if len(alike.states) > 1:
+        plans[0] = plans[0].group_by(PART, CELL, NUMBER, TEXT).agg(_COUNTED)
+        plans[1] = plans[1].group_by(PART, CELL).agg(pl.col(OFFSETS).sum())
+    counted, summed = frames_of(plans)
+    if description.weight is None:
+        counted = counted.with_columns(pl.col(ROWS).cast(pl.Float64).alias(WEIGHTS))
+    parts = [frame.partition_by(PART, as_dict=True, include_key=False) for frame in (counted, summed)]
+
+    def tally(name: str, group: int) -> Tally:
+        numbers = (head.number(kind, (group,), name) for kind in (COUNTED, SUMMED))
+        held = (own.get((number,)) for own, number in zip(parts, numbers, strict=True))
+        frames = (
+            schema.to_frame() if frame is None else frame.select(list(schema))
+            for frame, schema in zip(held, (COUNTS, SUMS), strict=True)
+        )
+        return Tally(*frames)
+
+    cells = tuple(alike.first.of(number) for number in head.numbers(CELLS))
+    groups = range(len(description.groups))
+    return Summary(
+        description,
+        cells,
+        tuple(tuple(tally(about.name, n) for n in groups) for about in description.subjects),
+    )
+
+
+_COUNTED = (pl.col(ROWS).sum(), pl.col(WEIGHTS).sum(), pl.col(APART).any())
+
+
+def _rows(alike: Alike, kind: str, schema: pl.Schema) -> pl.LazyFrame:
+    """The rows of all parts of a kind, with the columns that these have."""
+    rows = alike.rows().filter(pl.col(PART).is_in(list(alike.head.numbers(kind))))
+    return rows.select(PART, *schema)

@@ -1,0 +1,328 @@
+"""What drift counts of one window: rows by slice cell and value, or by bin of a constant grid. It adds.
+
+A column of few values is counted by value, one of more by bin; a text that is new in every row becomes one value. That
+happens when the values are too many, in a window or in several together: it depends on all rows, not on how they were
+split. Sums of how far values lie above the edges of their bins keep means and variances exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.engine.prepare.slices import settled
+from plmetrics.engine.streaming import frames_of
+from plmetrics.features.drift.constant_grid import lower_edge
+from plmetrics.features.drift.counts import MOST_CATEGORIES
+from plmetrics.features.drift.description import Description
+from plmetrics.features.drift.windows import VALUE, current_window, key_type
+from plmetrics.states.stored import CELL
+from plmetrics.table.roles import WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from plmetrics.engine.request import Request
+    from plmetrics.features.drift.description import ColumnDescription
+    from plmetrics.features.drift.windows import Kind, Window
+
+MOST_VALUES = 16_384
+"""A column of numbers with more different values is counted by bin."""
+
+NUMBER, TEXT, ROWS, WEIGHTS, APART = "@number", "@text", "@rows", "@weights", "@apart"
+OFFSET, SQUARE, CROSS = "@offset", "@square", "@cross"
+OFFSETS = (OFFSET, SQUARE, CROSS)
+COUNTS = pl.Schema(
+    {
+        CELL: pl.UInt32(),
+        NUMBER: pl.Float64(),
+        TEXT: pl.String(),
+        ROWS: pl.Int64(),
+        WEIGHTS: pl.Float64(),
+        APART: pl.Boolean(),
+    }
+)
+SUMS = pl.Schema({CELL: pl.UInt32(), **dict.fromkeys(OFFSETS, pl.Float64())})
+ANY = "any"
+_NEW = "@new"
+_SURELY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """One column in the cells of one group.
+
+    `counts` are rows and weight by cell and place; `APART` says whether a value lies above its place, a bin's edge.
+    `offsets` are, of each cell with such values, sums of weight x a, weight x a^2 and weight x a x place, with a the
+    value less its place.
+    """
+
+    counts: pl.DataFrame
+    offsets: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Counts of one window.
+
+    `cells` are, for each group of `description`, the values of its keys by number; `tallies` are those of each column
+    in each group, in the order of `description.subjects`.
+    """
+
+    description: Description
+    cells: tuple[pl.DataFrame, ...]
+    tallies: tuple[tuple[Tally, ...], ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows the window has; of scores that may be absent, those of the column with the most."""
+        return max((int(own[0].counts[ROWS].sum()) for own in self.tallies), default=0)
+
+
+def window_summary(request: Request, asked: Collection[str]) -> Summary:
+    """Count the rows that are evaluated.
+
+    Args:
+        request: what is evaluated, with rows as they are in the data: not the queries made from them.
+        asked: the models of the suite.
+
+    Raises:
+        DataError: columns are absent, or of types that are not compared.
+    """
+    window = current_window(settled(request), asked)
+    description = Description.of(window)
+    many = _surely_many(window)
+    plans = [
+        _plan(window, number, group, folded=number in many)
+        for number in range(len(window.subjects))
+        for group in description.groups
+    ]
+    frames = iter(frames_of(plans))
+    counted = [[next(frames) for _ in description.groups] for _ in window.subjects]
+    cells = tuple(_cells(group, [own[n] for own in counted]) for n, group in enumerate(description.groups))
+    names = (about.name for number, about in enumerate(description.subjects) if number in many)
+    tallies = tuple(tuple(map(_tally, own, cells)) for own in counted)
+    return canonical_summary(Summary(replace(description, folded=frozenset(names)), cells, tallies))
+
+
+def _surely_many(window: Window) -> set[int]:
+    """Columns with so many values that they are not counted by value first: an estimate, with room for its error."""
+    values = [
+        pl.col(f"{VALUE}{number}").approx_n_unique().alias(str(number))
+        for number in range(len(window.subjects))
+    ]
+    if not values:
+        return set()
+    found = frames_of([window.frame.select(values)])[0].row(0)
+    limits = (_most(subject.kind) for subject in window.subjects)
+    return {number for number, most in enumerate(limits) if found[number] > _SURELY * most}
+
+
+def _most(kind: Kind | None) -> int:
+    return MOST_CATEGORIES if kind in {"category", None} else MOST_VALUES
+
+
+def _plan(window: Window, number: int, group: Sequence[str], *, folded: bool) -> pl.LazyFrame:
+    """One pass that counts a column by the cells of a group."""
+    subject, frame = window.subjects[number], window.frame
+    value, weight = pl.col(f"{VALUE}{number}"), pl.col(WEIGHT)
+    place = _folded_place(value, subject.kind) if folded else value
+    sums = [pl.len().cast(pl.Int64).alias(ROWS), weight.sum().cast(pl.Float64).alias(WEIGHTS)]
+    if folded and subject.of_numbers:
+        apart = value - place
+        sums += [(weight * apart).sum().alias(OFFSET), (weight * apart**2).sum().alias(SQUARE)]
+    name = NUMBER if subject.of_numbers else TEXT
+    return frame.group_by(*group, place.alias(name)).agg(sums)
+
+
+def _folded_place(value: pl.Expr, kind: Kind | None) -> pl.Expr:
+    """Where a value is counted that is not told apart: at the edge of its bin, or as any."""
+    if kind in {"category", None}:
+        return pl.when(value.is_not_null()).then(pl.lit(ANY))
+    assert kind is not None
+    return lower_edge(value, kind)
+
+
+def _cells(group: Sequence[str], frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The values that the keys of a group have, numbered."""
+    if not group:
+        return pl.DataFrame(height=1).with_row_index(CELL)
+    every = pl.concat([frame.select(group) for frame in frames]).unique().sort(group, nulls_last=True)
+    return every.with_row_index(CELL)
+
+
+def _tally(frame: pl.DataFrame, cells: pl.DataFrame) -> Tally:
+    """What a plan counted, by the number of a cell in place of the values of its keys."""
+    keys = [name for name in cells.columns if name != CELL]
+    if keys:
+        frame = frame.join(cells, on=keys, how="left", nulls_equal=True).drop(keys)
+    else:
+        frame = frame.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
+    absent = {NUMBER: None, TEXT: None, OFFSET: 0.0, SQUARE: 0.0}
+    known = [pl.lit(value).alias(name) for name, value in absent.items() if name not in frame.columns]
+    frame = frame.with_columns(known).with_columns(pl.col(NUMBER).cast(pl.Float64))
+    return _split(frame.with_columns(pl.col(OFFSET).fill_null(0.0), pl.col(SQUARE).fill_null(0.0)))
+
+
+def _split(frame: pl.DataFrame) -> Tally:
+    """Counts, and the sums of each cell from those of its places."""
+    apart = frame.filter(pl.col(OFFSET) > 0).with_columns((pl.col(NUMBER) * pl.col(OFFSET)).alias(CROSS))
+    counts = frame.with_columns((pl.col(OFFSET) > 0).alias(APART))
+    return Tally(
+        counts.select(pl.col(name).cast(dtype) for name, dtype in COUNTS.items()),
+        apart.select(pl.col(name).cast(dtype) for name, dtype in SUMS.items()),
+    )
+
+
+def canonical_summary(summary: Summary) -> Summary:
+    """The counts in order; columns with too many values, or that are folded anyway, are folded."""
+    folded, tallies = set(summary.description.folded), []
+    for about, own in zip(summary.description.subjects, summary.tallies, strict=True):
+        name = TEXT if about.kind in {"category", None} else NUMBER
+        if about.name not in folded and own[0].counts[name].drop_nulls().n_unique() > _most(about.kind):
+            folded.add(about.name)
+        moved = (_folded(tally, about) for tally in own) if about.name in folded else own
+        tallies.append(tuple(_added(tally, name) for tally in moved))
+    description = replace(summary.description, folded=frozenset(folded))
+    return replace(summary, description=description, tallies=tuple(tallies))
+
+
+def _folded(tally: Tally, about: ColumnDescription) -> Tally:
+    """The same with values where they are not told apart: at the edges of bins, or as any."""
+    if about.kind in {"category", None}:
+        counts = tally.counts.with_columns(_folded_place(pl.col(TEXT), about.kind).alias(TEXT))
+        return replace(tally, counts=counts)
+    place = _folded_place(pl.col(NUMBER), about.kind)
+    apart = (pl.col(NUMBER) - place).fill_null(0.0)
+    offset = (pl.col(WEIGHTS) * apart).alias(OFFSET), (pl.col(WEIGHTS) * apart**2).alias(SQUARE)
+    found = _split(tally.counts.with_columns(place.alias(NUMBER), *offset))
+    counts = found.counts.with_columns(tally.counts[APART] | found.counts[APART])
+    return Tally(counts, pl.concat([tally.offsets, found.offsets]))
+
+
+def _added(tally: Tally, name: str) -> Tally:
+    """Counts of one cell and place in one row, and the sums of one cell; `name` is the column of places."""
+    keys, other = [CELL, name], TEXT if name == NUMBER else NUMBER
+    counted = tally.counts.group_by(keys).agg(pl.col(ROWS, WEIGHTS).sum(), pl.col(APART).any())
+    counted = counted.sort(keys, nulls_last=True).with_columns(pl.lit(None, COUNTS[other]).alias(other))
+    offsets = tally.offsets.group_by(CELL).agg(pl.col(OFFSETS).sum()).sort(CELL)
+    return Tally(counted.select(list(COUNTS)), offsets.select(list(SUMS)))
+
+
+def sum_of_summaries(summaries: Sequence[Summary]) -> Summary:
+    """The counts of several windows together; all have the same groups and columns, in one order."""
+    description = common_description([own.description for own in summaries])
+    if len(summaries) == 1:
+        return canonical_summary(summaries[0])
+    cells, moves = [], []
+    for number in range(len(description.groups)):
+        every, moved = union_of_cells([own.cells[number] for own in summaries])
+        cells.append(every)
+        moves.append(moved)
+    tallies = tuple(
+        tuple(
+            _end_to_end(
+                _renumbered(own.tallies[place][number], moves[number][n]) for n, own in enumerate(summaries)
+            )
+            for number in range(len(description.groups))
+        )
+        for place in range(len(description.subjects))
+    )
+    return canonical_summary(Summary(description, tuple(cells), tallies))
+
+
+def _end_to_end(tallies: Iterable[Tally]) -> Tally:
+    every = list(tallies)
+    return Tally(pl.concat([own.counts for own in every]), pl.concat([own.offsets for own in every]))
+
+
+def common_description(every: Sequence[Description]) -> Description:
+    """What several windows are about together: folded where one is, of the kind that one of them knows."""
+    subjects = tuple(map(_known, *(own.subjects for own in every)))
+    return replace(every[0], subjects=subjects, folded=frozenset().union(*(own.folded for own in every)))
+
+
+def _known(*abouts: ColumnDescription) -> ColumnDescription:
+    """The first that knows its kind, which is None where a window has nulls alone."""
+    return next((about for about in abouts if about.kind is not None), abouts[0])
+
+
+def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+    """The cells of several windows, each once, and the new number of each old one of each window."""
+    keys = [name for name in cells[0].columns if name != CELL]
+    if not keys:
+        return cells[0], [frame.with_columns(pl.col(CELL).alias(_NEW)) for frame in cells]
+    alike = list(_alike([frame.select(CELL, *keys) for frame in cells], keys))
+    every = pl.concat([frame.select(keys) for frame in alike]).unique().sort(keys, nulls_last=True)
+    every = every.with_row_index(CELL)
+    new = every.rename({CELL: _NEW})
+    return every, [
+        frame.join(new, on=keys, how="left", nulls_equal=True).select(CELL, _NEW) for frame in alike
+    ]
+
+
+def _alike(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """The values of keys in the types in which they compare.
+
+    Raises:
+        DataError: there is none for a key.
+    """
+    casts = []
+    for key in keys:
+        types = list(dict.fromkeys(frame.schema[key] for frame in cells))
+        label = key.split("|")[1] if "|" in key else key
+        casts.append(pl.col(key).cast(reduce(partial(key_type, label), types)))
+    for frame in cells:
+        yield frame.with_columns(casts)
+
+
+def _renumbered(tally: Tally, moved: pl.DataFrame) -> Tally:
+    """The same with the new numbers of cells."""
+    new = pl.col(_NEW).cast(pl.UInt32).alias(CELL)
+    counts, offsets = (
+        frame.join(moved, on=CELL, how="left").with_columns(new).drop(_NEW)
+        for frame in (tally.counts, tally.offsets)
+    )
+    return Tally(counts, offsets)
+
+
+def selection(summary: Summary, wanted: Description) -> Summary:
+    """The counts of what is wanted, in its order and groups; the summary holds all of it, see `check_serves`."""
+    cells, moves, sources = [], [], []
+    for group in wanted.groups:
+        source = summary.description.group_of(group)
+        assert source is not None
+        own = summary.cells[source]
+        every = _cells(group, [own])
+        keyed = own.select(CELL, *group)
+        new = every.rename({CELL: _NEW})
+        moved = keyed.join(new, on=list(group), how="left", nulls_equal=True) if group else None
+        moves.append(keyed.with_columns(pl.lit(0).alias(_NEW)) if moved is None else moved)
+        cells.append(every)
+        sources.append(source)
+    places = {about.name: place for place, about in enumerate(summary.description.subjects)}
+    tallies, abouts, folded = [], [], set()
+    for about in wanted.subjects:
+        there = summary.description.found(about)
+        assert there is not None
+        own_tallies = summary.tallies[places[there.name]]
+        tallies.append(
+            tuple(
+                _renumbered(own_tallies[source], moved.select(CELL, _NEW))
+                for source, moved in zip(sources, moves, strict=True)
+            )
+        )
+        abouts.append(replace(about, kind=there.kind))
+        if there.name in summary.description.folded:
+            folded.add(about.name)
+    description = replace(
+        summary.description,
+        sets=wanted.sets,
+        groups=wanted.groups,
+        subjects=tuple(abouts),
+        folded=frozenset(folded),
+    )
+    return Summary(description, tuple(cells), tuple(tallies))

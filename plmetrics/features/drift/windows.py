@@ -1,0 +1,387 @@
+"""The two windows of a drift comparison: the rows that are evaluated, and those of the reference, as one lazy table."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from plmetrics.core.errors import Collected, DataError, PlmetricsError, Problem
+from plmetrics.engine.binding.long_form import WHERE, widened
+from plmetrics.engine.binding.row_expressions import predicate
+from plmetrics.engine.binding.slice_keys import slice_keys
+from plmetrics.engine.step import Step
+from plmetrics.engine.streaming import scans
+from plmetrics.features.drift.drift_section import section_of
+from plmetrics.table.common_types import common_type
+from plmetrics.table.predicted import part_column
+from plmetrics.table.roles import (
+    LABEL,
+    VALID,
+    WEIGHT,
+    plain_column,
+    prediction_table,
+    require,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.request import Request
+    from plmetrics.features.drift.drift_section import Drift
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.slice_keys import SliceKey
+    from plmetrics.table.slices import SliceSet
+    from plmetrics.table.source import Source
+
+WINDOW = "@window"
+"""0 in rows of the reference, 1 in rows that are evaluated."""
+
+BAD = "@bad"
+VALUE = "@value|"
+
+_PATH = ("drift",)
+_NO_LABEL = "@no_label"
+_DAY = 86_400_000_000
+
+Kind = Literal["number", "days", "seconds", "category"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One column that is compared: a score, the label, or another. `model` is that of a score.
+
+    `kind` says what its values are taken for: numbers, moments as days since 1970 and durations in days, times of
+    day in seconds, or categories.
+    """
+
+    subject: Literal["score", "label", "column"]
+    column: str
+    kind: Kind
+    path: SuitePath
+    model: str | None = None
+    part: str = ""
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether it has an order and differences."""
+        return self.kind != "category"
+
+
+def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | None) -> None:
+    """Check the columns of the section `drift` against both windows, on zero rows.
+
+    Raises:
+        DataError: columns are absent, or of types that do not compare; all are named.
+        ConfigError: the condition on the reference's rows does not fit its columns.
+    """
+    spec, collected = section_of(suite), Collected()
+    if (spec.reference is not None and reference is None) or spec.is_counted:
+        for place, name in enumerate(spec.columns):
+            with collected.step():
+                _kind(name, schema, schema, (*_PATH, "columns", place))
+        collected.settle()
+        return
+    with collected.step():
+        there = schema if reference is None else _reference(suite, reference).schema
+    collected.settle()
+    for place, name in enumerate(spec.columns):
+        with collected.step():
+            _kind(name, schema, there, (*_PATH, "columns", place))
+    with collected.step():
+        _condition(suite, there)
+    if reference is not None:
+        for name in spec.sets(tuple(suite.slices)):
+            with collected.step(), _located():
+                slice_keys(name, suite.slices[name], there)
+    collected.settle()
+
+
+def reference_of(request: Request) -> Source | None:
+    """The table of the reference; None where it is in the rows themselves, or of counts."""
+    return request.tables.get("drift")
+
+
+def compared_columns(suite: Suite) -> str:
+    """What is compared, in words."""
+    spec = section_of(suite)
+    scores = sum(len(model.columns()) for model in suite.models.values()) if spec.scores else 0
+    columns = scores + int(spec.label) + len(set(spec.columns))
+    sets = len(spec.sets(tuple(suite.slices)))
+    where = "" if not sets else f", overall and in {sets} slice {'set' if sets == 1 else 'sets'}"
+    return f"{columns} {'column' if columns == 1 else 'columns'} against the reference{where}"
+
+
+def drift_step(request: Request, rows: int | None) -> Step:
+    """The pass of a comparison: a look at both windows, then their counts."""
+    counted = section_of(request.suite).is_counted
+    frame = (current_window if counted else drift_windows)(request, request.suite.models).frame
+    number = 2 * scans([frame])
+    return Step("drift", compared_columns(request.suite), number, at_least=True, rows=rows)
+
+
+def check_drift_windows(request: Request) -> None:
+    """Check the roles and slices of both windows on zero rows.
+
+    Raises:
+        DataError: columns of the reference are absent, or of types that their role cannot take.
+    """
+    spec = section_of(request.suite)
+    if spec.is_counted:
+        current_window(request, request.suite.models)
+    elif spec.reference is None or reference_of(request) is not None:
+        drift_windows(request, request.suite.models)
+
+
+@contextmanager
+def _located() -> Iterator[None]:
+    """Say of problems that they are the reference's."""
+    try:
+        yield
+    except PlmetricsError as error:
+        raise in_reference(error) from error
+
+
+def in_reference(error: PlmetricsError) -> PlmetricsError:
+    """The same error, as one of the reference."""
+    path = (*_PATH, "reference")
+    said = [
+        replace(problem, message=f"in the reference: {problem.message}", path=path)
+        for problem in error.problems
+    ]
+    return type(error)(said)
+
+
+def _reference(suite: Suite, reference: Source) -> Source:
+    """The reference with a row per forecast. Its rows are chosen by what chooses the run's, or by drift's own."""
+    own = section_of(suite).where is not None
+    return widened(reference, suite.data.long, None if own else suite.data.where, every=own)
+
+
+def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
+    """What holds for the rows of the reference."""
+    spec = section_of(suite)
+    if spec.where is not None:
+        return predicate(spec.where, schema, (*_PATH, "where"), "drift's where")
+    if suite.data.where is None:
+        return None
+    if suite.data.long is not None:
+        return pl.col(WHERE)
+    with _located():
+        return predicate(suite.data.where, schema, ("data", "where"), "data.where")
+
+
+def _kind(name: str, schema: pl.Schema, there: pl.Schema, path: SuitePath) -> Kind:
+    """What the values of a column are taken for, in both windows."""
+    here = require(schema, name, "drift's columns", path)
+    if name not in there:
+        hint = f"it has {', '.join(list(there)[:12])}"
+        raise DataError(Problem(f"column '{name}' is not in the reference", path, hint))
+    kinds = {_kind_of(name, dtype, path) for dtype in (here, there[name]) if dtype != pl.Null}
+    if len(kinds) > 1 or not _same_zone(here, there[name]):
+        msg = f"column '{name}' is of type {here}, but of type {there[name]} in the reference"
+        raise DataError(Problem(msg, path, "store it in one type in both"))
+    return kinds.pop() if kinds else "category"
+
+
+def _same_zone(here: pl.DataType, there: pl.DataType) -> bool:
+    """Whether neither or both of two moments have a time zone."""
+    if not (isinstance(here, pl.Datetime) and isinstance(there, pl.Datetime)):
+        return True
+    return (here.time_zone is None) == (there.time_zone is None)
+
+
+def _kind_of(name: str, dtype: pl.DataType, path: SuitePath) -> Kind:
+    if dtype.is_numeric():
+        return "number"
+    if isinstance(dtype, (pl.Date, pl.Datetime, pl.Duration)):
+        return "days"
+    if dtype == pl.Time:
+        return "seconds"
+    if dtype == pl.Boolean or isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
+        return "category"
+    msg = f"column '{name}' is of type {dtype}, which has neither an order nor categories"
+    raise DataError(Problem(msg, path, "name columns of numbers, texts, booleans or times"))
+
+
+def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Values with an order as Float64; what is not finite is null."""
+    if dtype == pl.Date:
+        return column.to_physical().cast(pl.Float64)
+    if isinstance(dtype, pl.Datetime):
+        return column.dt.epoch("us").cast(pl.Float64) / _DAY
+    if dtype == pl.Duration:
+        return column.dt.total_microseconds().cast(pl.Float64) / _DAY
+    if dtype == pl.Time:
+        return column.to_physical().cast(pl.Float64) / 1e9
+    number = column.cast(pl.Float64)
+    finite = pl.when(number.is_finite()).then(number)
+    return pl.when(finite == 0).then(0.0).otherwise(finite)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The rows that are evaluated as one lazy table, not yet read: the slice keys, weights, and a value per subject."""
+
+    request: Request
+    subjects: tuple[Subject, ...]
+    frame: pl.LazyFrame
+
+    @property
+    def sets(self) -> tuple[SliceSet, ...]:
+        """Overall, and the slice sets that are compared in."""
+        return self.request.sets
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.request.suite.columns.weight is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Windows(Window):
+    """Both windows as one lazy table, told apart by `WINDOW`.
+
+    `reference` is the request whose rows are the reference's: what a second look at bad rows needs. Its rows that
+    fail a check have `BAD` set where `missing` is an error.
+    """
+
+    reference: Request
+
+
+def current_window(request: Request, asked: Collection[str], there: pl.Schema | None = None) -> Window:
+    """The rows that are evaluated, without those of a reference in the same table.
+
+    Args:
+        request: what is evaluated, with rows as they are in the data.
+        asked: the models of the suite: what a run adds to them is made from their scores, and not compared.
+        there: types of the columns of the reference; those of the rows themselves if not given.
+
+    Raises:
+        DataError: columns are absent or of types that do not compare.
+    """
+    spec = section_of(request.suite)
+    names = spec.sets(tuple(request.suite.slices))
+    sets = (request.sets[0], *(part for part in request.sets if part.name in names))
+    keys = tuple({key.column: key for part in sets for key in part.keys}.values())
+    current = replace(request, sets=sets, roles=replace(request.roles, keys=keys))
+    if spec.where is not None and spec.reference is None:
+        where = predicate(spec.where, request.schema, (*_PATH, "where"), "drift's where")
+        current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
+    models = [name for name in request.roles.models if name in asked and spec.scores]
+    subjects = tuple(_subjects(current, models, spec, there or request.schema))
+    return Window(current, subjects, _side(current, subjects, 1))
+
+
+def drift_windows(request: Request, asked: Collection[str]) -> Windows:
+    """The windows of a bound and prepared request.
+
+    Args:
+        request: what is evaluated, with rows as they are in the data.
+        asked: the models of the suite.
+
+    Raises:
+        DataError: columns of the reference are absent or of types that do not compare.
+    """
+    spec, reference = section_of(request.suite), reference_of(request)
+    source = request.source if reference is None else _reference(request.suite, reference)
+    where = _condition(request.suite, source.schema)
+    if not spec.label:
+        labelled = source.frame.with_columns(_any_label(request).alias(_NO_LABEL))
+        source = replace(source, frame=labelled, schema=labelled.collect_schema())
+    raw = source.frame if where is None else source.frame.filter(where)
+    window = current_window(request, asked, source.schema)
+    current = window.request
+    models = {name: model for name, model in current.roles.models.items() if name in asked and spec.scores}
+    own = replace(
+        current.roles, models=models, unit=None, unit_name=None, requirements=(), made={}, treatment=None
+    )
+    own = replace(own, classes=())  # One that is gone by now is no mistake.
+    if not spec.label:
+        own = replace(own, label=_NO_LABEL, positive=None)
+    before = replace(current, source=source, raw=raw, roles=own, where=where)
+    with _located():
+        frames = [_side(before, window.subjects, 0), window.frame]
+    return Windows(current, window.subjects, pl.concat(_alike(frames, current.roles.keys)), before)
+
+
+def _any_label(request: Request) -> pl.Expr:
+    """A label for rows that need none."""
+    return pl.lit("" if request.roles.task == "multiclass" else 0.0)
+
+
+def _subjects(current: Request, models: Iterable[str], spec: Drift, there: pl.Schema) -> Iterator[Subject]:
+    """What is compared: scores by model, the label, and columns as they are named."""
+    roles, task = current.roles, current.suite.task
+    for name in models:
+        for part, column in roles.models[name].columns.items():
+            classes = name in roles.hard or (task == "multiclass" and part == "prediction")
+            kind: Kind = "category" if classes else "number"
+            yield Subject("score", column, kind, ("models", name), name, part)
+    if spec.label:
+        kind = "category" if task in {"binary", "multiclass"} else "number"
+        yield Subject("label", roles.label, kind, ("columns", "label"))
+    for place, column in enumerate(dict.fromkeys(spec.columns)):
+        path: SuitePath = (*_PATH, "columns", place)
+        yield Subject("column", column, _kind(column, current.schema, there, path), path)
+
+
+def _side(request: Request, subjects: tuple[Subject, ...], window: int) -> pl.LazyFrame:
+    """One window: a row for each of its rows, with null in place of a label or score for which others leave it out."""
+    roles, schema = request.roles, request.schema
+    raw = [subject.column for subject in subjects if _from_raw(subject, roles.task)]
+    table = prediction_table(request.raw, schema, replace(roles, columns=tuple(dict.fromkeys(raw))))
+    columns: dict[str, pl.Expr] = {WINDOW: pl.lit(window, dtype=pl.Int64)}
+    columns |= {key.column: pl.col(key.column) for key in roles.keys}
+    columns[WEIGHT] = pl.lit(1.0) if table.weight is None else table.weight
+    columns[BAD] = ~pl.col(VALID) if roles.missing == "error" else pl.lit(value=False)
+    for number, subject in enumerate(subjects):
+        columns[f"{VALUE}{number}"] = _value(subject, schema, roles.task)
+    return table.every.select(**columns)
+
+
+def _from_raw(subject: Subject, task: str) -> bool:
+    """Whether its values are those of the raw column, not of a role."""
+    return subject.subject == "column" or (subject.kind == "category" and task == "multiclass")
+
+
+def _value(subject: Subject, schema: pl.Schema, task: str) -> pl.Expr:
+    if _from_raw(subject, task):
+        column, dtype = pl.col(plain_column(subject.column)), schema[subject.column]
+        if subject.of_numbers:
+            return pl.lit(None, dtype=pl.Float64) if dtype == pl.Null else _number(column, dtype)
+        return column.cast(pl.String)
+    role = LABEL if subject.subject == "label" else part_column(subject.model or "", subject.part)
+    if subject.of_numbers:
+        return _number(pl.col(role), pl.Float64())
+    of_class = (pl.col(role) == 0) | (pl.col(role) == 1) if task == "binary" else pl.lit(value=True)
+    return pl.when(of_class).then(pl.col(role).cast(pl.Int64, strict=False).cast(pl.String))
+
+
+def _alike(frames: list[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:
+    """Slice keys of both windows in the types in which they compare."""
+    there, here = (frame.collect_schema() for frame in frames)
+    casts = {
+        key.column: pl.col(key.column).cast(key_type(key.label, there[key.column], here[key.column]))
+        for key in keys
+        if there[key.column] != here[key.column]
+    }
+    return [frame.with_columns(**casts) for frame in frames]
+
+
+def key_type(label: str, there: pl.DataType, here: pl.DataType) -> pl.DataType:
+    """The type in which the values of a slice key compare with those of the reference.
+
+    Raises:
+        DataError: there is none.
+    """
+    common = common_type(there, here)
+    if common is None and here.is_numeric() and there.is_numeric():
+        return pl.Float64()
+    if common is None:
+        msg = f"the slice column '{label}' is of type {here}, but of type {there} in the reference"
+        raise DataError(Problem(msg, (*_PATH, "slices"), "store it in one type in both"))
+    return common

@@ -1,0 +1,1 @@
+"""Readout of experiments: each arm against the control, by outcome and slice."""

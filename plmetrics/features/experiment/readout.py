@@ -1,0 +1,172 @@
+"""The readout of an experiment with two or more arms."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
+from plmetrics.core.names import did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.features.experiment.arm_sums import ExperimentSums
+
+_CORRECTIONS = ("holm", "bonferroni", "benjamini_hochberg", "none")
+
+
+def readout(
+    data: Any,
+    outcome: str | Sequence[str],
+    arm: str,
+    control: Any,
+    by: Sequence[str | Sequence[str]] = (),
+    unit: str | None = None,
+    level: float = 0.95,
+    *,
+    power: float = 0.8,
+    mde: float | Mapping[str, float] | None = None,
+    mixture: float | Mapping[str, float] | None = None,
+    shares: Mapping[str, float] | None = None,
+    correction: Literal["holm", "bonferroni", "benjamini_hochberg", "none"] = "holm",
+    missing: Literal["error", "drop"] = "error",
+    ranks: bool = True,
+    reproducible: bool = False,
+) -> pl.DataFrame:
+    """Compare the arms of an experiment with its control, for every outcome and slice.
+
+    Outcomes of 0 and 1 are compared by `two_proportion_z`, others by `welch_t`, and with a unit all of them by
+    `clustered_t`: the mean is a ratio of sums over units, its variance that of the delta method, so that rows of one
+    unit need not be independent. The interval is that of the test. Slices come from the same pass over the table.
+
+    Args:
+        data: a DataFrame, a LazyFrame, a pandas or pyarrow table, or paths of files, a row per outcome seen.
+        outcome: the column or columns of outcomes, numbers or booleans.
+        arm: the column that says which arm a row is in.
+        control: the arm that the others are compared with.
+        by: columns to slice by; a list of columns inside it slices by all of them together.
+        unit: the column of what was assigned to an arm, if that is not the row.
+        level: two-sided level of the intervals, and of the tests that `power` and `required_n` speak of.
+        power: the chance to find the effect, for `required_n`.
+        mde: the effect, as a difference of means, that `required_n` and `power` are for; by outcome if it is a
+            mapping. Without it, the one observed: then `power` says no more than the p value does.
+        mixture: about how large effects are expected to be, for `always_valid_p`: fix it before the first look.
+            `mde` without it, and a tenth of the control's standard deviation without that.
+        shares: the planned share of each arm, for the sample ratio; equal ones, if not given.
+        correction: how `p_adjusted` counts the tests of all outcomes, arms and slices of one slice set.
+        missing: drop leaves out a row without an arm or unit, and for each outcome the rows without it.
+        ranks: False leaves out `mann_whitney_p` and `superiority`, which count every value of an outcome.
+        reproducible: whether the table is to be the same to the last bit however rows are ordered, split into files
+            and spread over threads; it reads the table about eight times.
+
+    Returns:
+        A row per outcome, slice and arm: sizes, means, `difference` (arm minus control) with interval, p values,
+        `lift` (relative change, delta method), `cohen_d`, the `effect` that units are counted for with the
+        `required_n` of each arm (units) and the `power` of this table. `superiority` is the chance that a value of the
+        arm lies above one of the control, ties half. Null is what cannot be said; `status` says why. The last row,
+        `sample_ratio`, tests the arms' sizes against `shares`: below 0.001 it is a mismatch, and nothing else should
+        be trusted.
+
+    Raises:
+        ConfigError: the control is none of the arms, or an argument is out of range.
+        DataError: a column is absent or of another type, or values are missing.
+
+    Sources: those of the tests in `plm.tests`; Deng, Knoblich and Lu (2018), Applying the delta method in metric
+    analytics, KDD; Fabijan et al. (2019), Diagnosing sample ratio mismatch in online controlled experiments, KDD.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> bought = [1] * 30 + [0] * 270 + [1] * 45 + [0] * 255
+    >>> frame = pl.DataFrame({"variant": ["A"] * 300 + ["B"] * 300, "bought": bought})
+    >>> found = plm.readout(frame, outcome="bought", arm="variant", control="A")
+    >>> found.select("test", pl.col("difference", "p_value").round(4)).rows()
+    [('two_proportion_z', 0.05, 0.0641), ('sample_ratio', None, 1.0)]
+    """
+    from plmetrics.engine.faults import reading
+    from plmetrics.features.experiment.arm_sums import Experiment, experiment_sums
+    from plmetrics.features.experiment.readout_table import Plan, readout_table
+    from plmetrics.table.opening import open_source
+
+    outcomes = _names(outcome, "outcome")
+    for role, value in (("level", level), ("power", power)):
+        _inside(value, role)
+    _one_of(correction, _CORRECTIONS, "correction")
+    _one_of(missing, ("error", "drop"), "missing")
+    plan = Plan(
+        level,
+        power,
+        correction,
+        _by_outcome(mde, outcomes, "mde"),
+        _by_outcome(mixture, outcomes, "mixture"),
+        clustered=unit is not None,
+    )
+    experiment = Experiment(outcomes, arm, control, _slice_sets(by), unit, missing, ranks, reproducible)
+    source = open_source(data)
+    with reading(source):
+        words = source.check_rows(fill=missing == "drop")
+        sums = experiment_sums(source, experiment)
+    table = readout_table(sums, replace(plan, shares=_planned(shares, sums)))
+    wrong = table.filter(status="sample_ratio_mismatch")
+    for text in (*words, *(f"sample ratio mismatch: {note}" for note in wrong["note"])):
+        warnings.warn(text, PlmetricsWarning, stacklevel=2)
+    return table
+
+
+def _names(given: str | Sequence[str], role: str) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if not names or len(set(names)) < len(names):
+        what = "names a column twice" if names else "is empty"
+        raise ConfigError(Problem(f"{role} {what}", (role,)))
+    return names
+
+
+def _slice_sets(by: Sequence[str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    given = [by] if isinstance(by, str) else by
+    sets = [(columns,) if isinstance(columns, str) else tuple(columns) for columns in given]
+    return {"_".join(columns): columns for columns in sets if columns}
+
+
+def _inside(value: float, role: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+        raise ConfigError(Problem(f"{role} must lie between 0 and 1, not {value!r}", (role,)))
+
+
+def _one_of(value: str, known: Sequence[str], role: str) -> None:
+    if value not in known:
+        raise ConfigError(Problem(f"unknown {role} {value!r}", (role,), did_you_mean(value, known)))
+
+
+def _by_outcome(
+    given: float | Mapping[str, float] | None, outcomes: Sequence[str], role: str
+) -> dict[str, float] | None:
+    if given is None:
+        return None
+    values = dict(given) if isinstance(given, Mapping) else dict.fromkeys(outcomes, given)
+    path: SuitePath = (role,)
+    for name, value in values.items():
+        if name not in outcomes:
+            raise ConfigError(Problem(f"{role}: '{name}' is no outcome", path, did_you_mean(name, outcomes)))
+        wrong = (
+            isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < float("inf")
+        )
+        if wrong or value == 0 or (role == "mixture" and value < 0):
+            raise ConfigError(Problem(f"{role} must be a number other than 0, not {value!r}", path))
+    return {name: float(value) for name, value in values.items()}
+
+
+def _planned(shares: Mapping[str, float] | None, sums: ExperimentSums) -> dict[str, float] | None:
+    """The share of each arm, once there is one for each."""
+    if shares is None:
+        return None
+    from plmetrics.table.slice_keys import value_text
+
+    named = {value_text(arm): share for arm, share in shares.items()}
+    if set(named) != set(sums.arms):
+        msg = f"shares must name every arm: {', '.join(sums.arms)}"
+        raise ConfigError(Problem(msg, ("shares",)))
+    if any(not 0 < share < float("inf") for share in named.values()):
+        raise ConfigError(Problem("shares must be numbers above 0", ("shares",)))
+    return named

@@ -1,0 +1,116 @@
+"""The readout of an experiment as text, JSON or CSV."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.report.layout import (
+    FAINT,
+    Column,
+    aligned,
+    heading,
+    printable,
+    separated,
+    table,
+    table_or_stack,
+    to_text,
+    wrapped,
+)
+from plmetrics.report.numbers import MISSING, count, estimate, number, p_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Row = dict[str, Any]
+
+_SHOWN = 40
+_LONGEST = 30
+
+
+def readout_text(readout: pl.DataFrame, width: int, *, color: bool = False) -> str:
+    """A table per outcome: each arm against the control, overall and in every slice; the sample ratio first."""
+    ratio = readout.filter(test="sample_ratio").row(0, named=True)
+    outcomes = readout.filter(pl.col("test") != "sample_ratio")
+    parts = [_of_outcome(part.rows(named=True), width) for part in outcomes.partition_by("outcome")]
+    return to_text(separated([_ratio(ratio, width), *parts]), width, color=color)
+
+
+def readout_json(table: pl.DataFrame) -> str:
+    """The rows as a list of records; what is undefined is null."""
+    return json.dumps(table.to_dicts(), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def readout_csv(table: pl.DataFrame) -> str:
+    """The rows; undefined values are empty."""
+    return table.write_csv()
+
+
+def _ratio(row: Row, width: int) -> list[Text]:
+    wrong = row["status"] != "ok"
+    word = "SAMPLE RATIO MISMATCH" if wrong else "sample ratio"
+    text = Text(f"{word} (p {p_value(row['p_value'])}): ", "bold red" if wrong else "bold")
+    return wrapped(text.append(printable(row["note"] or ""), "not bold"), width, indent=0)
+
+
+def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
+    shown = rows[:_SHOWN]
+    columns = [
+        Column("slice"),
+        Column("arm"),
+        Column("units", "right"),
+        Column("mean", "right"),
+        Column(f"{printable(rows[0]['control'])} units", "right", optional=True),
+        Column(f"{printable(rows[0]['control'])} mean", "right"),
+        Column("difference"),
+        Column("lift", "right", optional=True),
+        Column("p", "right"),
+        Column("adjusted", "right", optional=True),
+        Column("needed", "right", optional=True),
+    ]
+    differences = aligned([_difference(row) for row in shown])
+    cells = [_cells(row, difference) for row, difference in zip(shown, differences, strict=True)]
+    lines = heading(printable(rows[0]["outcome"]), rows[0]["test"], width)
+    longest = min(max(row[0].cell_len for row in cells), _LONGEST)
+    lines += table(columns, cells, width, least=longest) or table_or_stack(columns, cells, width)
+    if len(rows) > _SHOWN:
+        more = f"and {len(rows) - _SHOWN:,} more: --format csv lists all"
+        lines += wrapped(Text(more, FAINT), width)
+    notes = dict.fromkeys(row["note"] for row in shown if row["note"])
+    return lines + [line for note in notes for line in wrapped(Text(printable(note), "yellow"), width)]
+
+
+def _difference(row: Row) -> Any:
+    return estimate(
+        row["difference"],
+        row["lower"],
+        row["upper"],
+        status=row["status"],
+        interval_status=None,
+        signed=True,
+    )
+
+
+def _cells(row: Row, difference: Text) -> list[Text]:
+    everywhere = row["slice_set"] == "overall"
+    lift = row["lift"]
+    return [
+        Text("overall" if everywhere else printable(row["slice"])),
+        Text(printable(row["arm"])),
+        Text(count(row["units"])),
+        Text(_number(row["mean"])),
+        Text(count(row["units_control"])),
+        Text(_number(row["mean_control"])),
+        difference,
+        Text(MISSING if lift is None else f"{lift:+.1%}"),
+        Text(p_value(row["p_value"])),
+        Text(p_value(row["p_adjusted"])),
+        Text(MISSING if row["required_n"] is None else count(row["required_n"])),
+    ]
+
+
+def _number(value: float | None) -> str:
+    return MISSING if value is None else number(value)

@@ -1,0 +1,258 @@
+"""The readout of an experiment: each arm against the control, for every outcome and slice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.special import chdtrc
+from plmetrics.inference.comparisons.correction import adjust
+from plmetrics.inference.comparisons.tests.arm_sums import (
+    Moments,
+    cohen_effects,
+    lift_tests,
+    power_of_means,
+    power_of_proportions,
+    proportion_tests,
+    rank_tests,
+    required_for_means,
+    required_for_proportions,
+    welch_tests,
+)
+from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from plmetrics.features.experiment.arm_sums import ArmSums, ExperimentSums
+    from plmetrics.inference.comparisons.tests.outcome import Tested
+
+    Array = NDArray[np.float64]
+
+READOUT = pl.Schema(
+    {
+        "outcome": pl.String,
+        "slice_set": pl.String,
+        "slice": pl.String,
+        "arm": pl.String,
+        "control": pl.String,
+        "n": pl.Int64,
+        "n_control": pl.Int64,
+        "units": pl.Int64,
+        "units_control": pl.Int64,
+        "mean": pl.Float64,
+        "mean_control": pl.Float64,
+        "difference": pl.Float64,
+        "lower": pl.Float64,
+        "upper": pl.Float64,
+        "std_error": pl.Float64,
+        "test": pl.String,
+        "p_value": pl.Float64,
+        "p_adjusted": pl.Float64,
+        "family": pl.String,
+        "family_size": pl.Int64,
+        "always_valid_p": pl.Float64,
+        "mann_whitney_p": pl.Float64,
+        "superiority": pl.Float64,
+        "lift": pl.Float64,
+        "lift_lower": pl.Float64,
+        "lift_upper": pl.Float64,
+        "cohen_d": pl.Float64,
+        "effect": pl.Float64,
+        "required_n": pl.Int64,
+        "power": pl.Float64,
+        "status": pl.String,
+        "note": pl.String,
+    }
+)
+MISMATCH = 0.001
+_FEW_UNITS = 30
+_SMALL_EFFECT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How an experiment is read: `mde` and `mixture` by outcome, `shares` by arm; None where nothing is said."""
+
+    level: float = 0.95
+    power: float = 0.8
+    correction: str = "holm"
+    mde: Mapping[str, float] | None = None
+    mixture: Mapping[str, float] | None = None
+    shares: Mapping[str, float] | None = None
+    clustered: bool = False
+
+
+def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
+    """A row per outcome, slice and arm, and one that compares the arms' sizes with what was planned."""
+    frames = [_of_outcome(experiment, sums, plan) for sums in experiment.sums]
+    table = _corrected(pl.concat(frames), plan.correction)
+    return pl.concat([table, _sample_ratio(experiment, plan)])
+
+
+def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.DataFrame:
+    arms = len(experiment.arms) - 1
+    arm, control = _arm(sums, slice(1, None), arms), _arm(sums, slice(0, 1), arms)
+    binary = sums.binary and not plan.clustered
+    test = (proportion_tests if binary else welch_tests)(arm, control, plan.level)
+    n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
+    change, effect = lift_tests(arm, control, plan.level), cohen_effects(arm, control, plan.level)
+    mixture = _given(plan.mixture, sums.outcome, _given(plan.mde, sums.outcome, None))
+    columns: dict[str, Any] = {
+        "outcome": [sums.outcome] * len(n),
+        "slice_set": [name for name, _ in experiment.slices for _ in range(arms)],
+        "slice": [text for _, text in experiment.slices for _ in range(arms)],
+        "arm": list(experiment.arms[1:]) * len(experiment.slices),
+        "control": [experiment.arms[0]] * len(n),
+        "n": n,
+        "n_control": n_control,
+        "units": arm.n,
+        "units_control": control.n,
+        "mean": np.where(n > 0, arm.mean, np.nan),
+        "mean_control": np.where(n_control > 0, control.mean, np.nan),
+        "difference": test.estimate,
+        "lower": test.lower,
+        "upper": test.upper,
+        "std_error": test.std_error,
+        "test": ["clustered_t" if plan.clustered else "two_proportion_z" if binary else "welch_t"] * len(n),
+        "p_value": test.p_value,
+        "always_valid_p": _always_valid(test, control, mixture, plan.level),
+        **_ranked(sums, arms),
+        "lift": change.estimate,
+        "lift_lower": change.lower,
+        "lift_upper": change.upper,
+        "cohen_d": np.full(len(n), np.nan) if plan.clustered else effect.estimate,
+        **_planned(arm, control, _given(plan.mde, sums.outcome, None), binary=binary, plan=plan),
+        "status": np.where(np.minimum(n, n_control) == 0, "no_rows", test.status.astype(str)),
+        "note": _notes(arm, control, plan, experiment.shared),
+    }
+    return _framed(columns, len(n))
+
+
+def _arm(sums: ArmSums, part: slice, arms: int) -> Moments:
+    """The units, means and spreads of arms in every slice; the control is repeated for each of the others."""
+    units, mean, variance = (_flat(values, part, arms) for values in (sums.units, sums.mean, sums.variance))
+    return Moments.of(units, mean, np.sqrt(variance * units))
+
+
+def _flat(values: Array, part: slice, arms: int) -> Array:
+    return np.broadcast_to(values[:, part], (len(values), arms)).reshape(-1)
+
+
+def _given(values: Mapping[str, float] | None, outcome: str, default: float | None) -> float | None:
+    return default if values is None else values.get(outcome, default)
+
+
+def _always_valid(test: Tested, control: Moments, mixture: float | None, level: float) -> Array:
+    """The p value that may be read at any time, on a scale of a tenth of the control's spread if none is given."""
+    estimate, error = np.asarray(test.estimate), np.asarray(test.std_error)
+    spread = np.where(control.sd > 0, control.sd, 1.0) * _SMALL_EFFECT
+    scale = spread if mixture is None else np.full(spread.shape, abs(mixture))
+    p_value: Array = always_valid_tests(
+        test.n, estimate / scale, error / scale, mixture=1.0, level=level
+    ).p_value
+    return np.where(np.isfinite(test.p_value), p_value, np.nan)
+
+
+def _ranked(sums: ArmSums, arms: int) -> dict[str, Array]:
+    names = ("mann_whitney_p", "superiority")
+    if sums.above is None or sums.ties is None:
+        return dict.fromkeys(names, np.full(len(sums.n) * arms, np.nan))
+    n, above, ties = (_flat(values, slice(1, None), arms) for values in (sums.n, sums.above, sums.ties))
+    test = rank_tests(n, _flat(sums.n, slice(0, 1), arms), above, ties)
+    return dict(zip(names, (test.p_value, np.asarray(test.estimate)), strict=True))
+
+
+def _planned(
+    arm: Moments, control: Moments, mde: float | None, *, binary: bool, plan: Plan
+) -> dict[str, Array]:
+    """The effect that units are counted for, how many each arm needs, and the power of those that there are."""
+    known = np.minimum(arm.n, control.n) >= (1 if binary else 2)
+    effect = np.where(known, arm.mean - control.mean, np.nan) if mde is None else np.full(arm.n.shape, mde)
+    if binary:
+        target = np.where(known, control.mean + effect, np.nan)
+        sound = (target >= 0) & (target <= 1)
+        goal = np.where(sound, target, control.mean)
+        power = power_of_proportions(goal, control.mean, arm.n, control.n, plan.level)
+        needed = required_for_proportions(goal, control.mean, plan.power, plan.level)
+        return {"effect": effect, "required_n": needed, "power": np.where(sound, power, np.nan)}
+    freedom = np.maximum(arm.n + control.n - 2, 1)
+    weights = np.maximum(arm.n - 1, 0), np.maximum(control.n - 1, 0)
+    spread = np.sqrt((weights[0] * arm.sd**2 + weights[1] * control.sd**2) / freedom)
+    size = effect / np.where(spread > 0, spread, np.nan)
+    return {
+        "effect": effect,
+        "required_n": required_for_means(size, plan.power, plan.level),
+        "power": power_of_means(size, arm.n, control.n, plan.level),
+    }
+
+
+def _notes(arm: Moments, control: Moments, plan: Plan, shared: int) -> list[str | None]:
+    if not plan.clustered:
+        return [None] * len(arm.n)
+    mixed = f"{shared:,} units are in more than one arm" if shared else None
+    few = [f"only {int(units)} units" for units in np.minimum(arm.n, control.n)]
+    parts = [
+        [text if units < _FEW_UNITS else None, mixed]
+        for text, units in zip(few, np.minimum(arm.n, control.n), strict=True)
+    ]
+    return ["; ".join(part for part in texts if part) or None for texts in parts]
+
+
+def _framed(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
+    """The columns in the schema's order; what is not finite is null, and what is not given."""
+    framed = []
+    for name, dtype in READOUT.items():
+        values = columns.get(name, [None] * height)
+        series = pl.Series(name, values, strict=False)
+        if dtype != pl.String and series.dtype.is_float():
+            series = series.to_frame().select(pl.when(pl.col(name).is_finite()).then(pl.col(name)))[name]
+        framed.append(series.cast(dtype))
+    return pl.DataFrame(framed)
+
+
+def _corrected(table: pl.DataFrame, correction: str) -> pl.DataFrame:
+    """The same with p values corrected for all outcomes, arms and slices of one slice set."""
+    p = table["p_value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    sets = table["slice_set"].to_numpy()
+    adjusted, sizes = np.full(len(p), np.nan), np.zeros(len(p), dtype=np.int64)
+    for name in dict.fromkeys(sets):
+        family = sets == name
+        adjusted[family] = adjust(p[family], correction)
+        sizes[family] = int(np.isfinite(p[family]).sum())
+    defined = pl.col("p_value").is_not_null()
+    return table.with_columns(
+        pl.Series("p_adjusted", adjusted).fill_nan(None),
+        pl.when(defined).then(pl.col("slice_set")).alias("family"),
+        pl.when(defined).then(pl.Series("family_size", sizes)).alias("family_size"),
+    )
+
+
+def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
+    """One row: the chi-square test of the arms' sizes against their shares."""
+    sizes = experiment.sizes
+    shares = np.array([1.0 if plan.shares is None else plan.shares[arm] for arm in experiment.arms])
+    expected = sizes.sum() * shares / shares.sum()
+    p = float(chdtrc(len(sizes) - 1, ((sizes - expected) ** 2 / expected).sum()))
+    seen = ", ".join(
+        f"{arm} {int(size):,} of {wanted:,.0f}"
+        for arm, size, wanted in zip(experiment.arms, sizes, expected, strict=True)
+    )
+    wrong = p < MISMATCH
+    columns = {
+        "slice_set": ["overall"],
+        "slice": ["all"],
+        "control": [experiment.arms[0]],
+        "n": [int(sizes.sum())],
+        "n_control": [int(sizes[0])],
+        "test": ["sample_ratio"],
+        "p_value": [p],
+        "status": ["sample_ratio_mismatch" if wrong else "ok"],
+        "note": [f"arms as expected: {seen}" if not wrong else f"do not trust the rest: {seen} expected"],
+    }
+    return _framed(columns, 1)

@@ -1,0 +1,186 @@
+"""Attributes that tell the label by themselves: a sign that they were made after it.
+
+Of a class, an attribute's strength is the share of the errors of always saying the most frequent class that knowing
+the attribute's value takes away, (sum_v max_c n_vc - max_c n_c) / (n - max_c n_c); or, of two classes and a column with
+an order, the area under the ROC curve of that order, whichever way up. Of a number it is R^2: that of the means by
+value, or of a straight line. All count rows, not weights. A share of errors instead of accuracy: where 1 label in 1000
+is positive, every attribute is right for 99.9 % of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.names import is_pattern
+from plmetrics.engine.streaming import collected_frames
+from plmetrics.features.leakage.leakage_section import section_of
+from plmetrics.table.common_types import common_type
+from plmetrics.table.roles import LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.engine.request import Request
+    from plmetrics.features.leakage.attribute_sums import LabelSums
+
+MOST_VALUES = 1000
+"""With more values than this a column is not taken value by value: an id tells every label."""
+
+ROWS_A_VALUE = 10
+"""Nor with fewer rows a value than this."""
+
+LEAST_ROWS = 10
+"""With fewer rows than this beside the most frequent class, nothing is said."""
+
+_CLASSES = frozenset({"binary", "multiclass"})
+_VALUE = "@value"
+_BY_MISSING = "by whether it is null: it has too many values to take each"
+
+About = dict[str, Any]
+Strength = tuple[float, str, str]
+
+
+def attribute_candidates(request: Request) -> tuple[str, ...]:
+    """The columns to look at: those that are named, else all that play no role and hold plain values."""
+    suite = request.suite
+    spec = section_of(suite)
+    if not spec.attributes:
+        return ()
+    if isinstance(spec.attributes, tuple):
+        return tuple(dict.fromkeys(spec.attributes))
+    roles = {name for name in suite.columns.model_dump().values() if name is not None}
+    roles |= {name for model in request.roles.models.values() for name in model.columns.values()}
+    roles |= {*(spec.keys or ()), *([spec.time] if spec.time else ())}
+    plain = (name for name, dtype in request.schema.items() if common_type(dtype, dtype) is not None)
+    return tuple(name for name in plain if name not in roles and not is_pattern(name))
+
+
+def attributes_found(rows: pl.LazyFrame, request: Request, columns: Sequence[str]) -> list[About]:
+    """How well each column tells the label, as keywords of a finding; one without a strength where rows are too few.
+
+    Args:
+        rows: raw columns beside the canonical label.
+        request: the task, and the columns' types.
+        columns: the columns to look at.
+    """
+    if not columns:
+        return []
+    known = rows.filter(pl.col(LABEL).is_not_null() & pl.col(LABEL).is_not_nan())
+    taken = [_Column(name, request.schema[name], request.suite.task) for name in columns]
+    if request.suite.reproducible and request.suite.task not in _CLASSES:
+        from plmetrics.features.leakage.attribute_sums import (
+            LabelSums,  # What it adds with knows of requests.
+        )
+
+        sums = LabelSums.of(known, {column.name: column.finite for column in taken if column.is_number})
+        for column in taken:
+            column.sums = sums
+    screen = known.select(
+        pl.len().cast(pl.Int64).alias("@n"), *(part for column in taken for part in column.looks())
+    )
+    by_label = known.group_by(LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
+    first = collected_frames({"counts": by_label, "looked": screen})
+    counts, looked = first["counts"], first["looked"].row(0, named=True)
+    rest = looked["@n"] - (counts["n"].max() or 0)
+    if rest < LEAST_ROWS:
+        note = f"not judged: {rest} rows have another label than the most frequent one, and {LEAST_ROWS} are needed"
+        return [{"columns": tuple(columns), "note": note}]
+    groups = collected_frames({column.name: column.grouped(known, looked) for column in taken})
+    out: list[About] = []
+    for column in taken:
+        strengths = column.strengths(groups[column.name], looked)
+        if column.ordered:
+            strengths.append(_order(known, column))
+        strength, measure, note = max(strengths)
+        out.append({"columns": (column.name,), "strength": strength, "measure": measure, "note": note})
+    return out
+
+
+class _Column:
+    """One attribute: what is looked up of it, and what that says."""
+
+    def __init__(self, name: str, dtype: pl.DataType, task: str) -> None:
+        self.name = name
+        self.classes = task in _CLASSES
+        self.value = pl.col(name).fill_nan(None) if dtype.is_float() else pl.col(name)
+        if isinstance(dtype, (pl.Categorical, pl.Enum)):
+            self.value = self.value.cast(pl.String)
+        self.is_number = not self.classes and dtype.is_numeric()
+        self.ordered = task == "binary" and (dtype.is_numeric() or dtype.is_temporal())
+        self.sums: LabelSums | None = None
+        """What adds up labels that are numbers, where that must not depend on the order of the rows."""
+
+    @property
+    def finite(self) -> pl.Expr:
+        """The number, null where it is none or not finite."""
+        number = self.value.cast(pl.Float64)
+        return pl.when(number.is_finite()).then(number)
+
+    def looks(self) -> list[pl.Expr]:
+        """About how many values it has; for a line through numbers, their correlation with the label."""
+        found = [self.value.approx_n_unique().alias(f"values|{self.name}")]
+        if self.is_number:
+            plain = pl.corr(self.finite, pl.col(LABEL))
+            line = plain if self.sums is None else self.sums.correlation(self.name, self.finite)
+            found += [line.alias(f"line|{self.name}"), self.finite.count().alias(f"finite|{self.name}")]
+        return found
+
+    def by_value(self, looked: Mapping[str, Any]) -> bool:
+        """Whether it has few enough values to take it value by value."""
+        most = min(MOST_VALUES, looked["@n"] // ROWS_A_VALUE)
+        return bool(looked[f"values|{self.name}"] <= most)
+
+    def grouped(self, rows: pl.LazyFrame, looked: Mapping[str, Any]) -> pl.LazyFrame:
+        """Labels by value, or by whether there is one."""
+        value = self.value if self.by_value(looked) else self.value.is_null()
+        keyed = rows.select(value.alias(_VALUE), LABEL)
+        if self.classes:
+            return keyed.group_by(_VALUE, LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
+        label = pl.col(LABEL)
+        plain = [label.mean().alias("mean"), label.var(ddof=0).alias("var")]
+        moments = plain if self.sums is None else self.sums.moments()
+        return keyed.group_by(_VALUE).agg(pl.len().cast(pl.Int64).alias("n"), *moments)
+
+    def strengths(self, groups: pl.DataFrame, looked: Mapping[str, Any]) -> list[Strength]:
+        """What the groups say, and the line."""
+        how = "by its value" if self.by_value(looked) else _BY_MISSING
+        if self.classes:
+            return [(_errors_removed(groups), "error_reduction", how)]
+        found = [(_r2_of_means(groups), "r2", how)]
+        line = looked.get(f"line|{self.name}")
+        half = self.is_number and 2 * looked[f"finite|{self.name}"] >= looked["@n"]
+        if half and line is not None and np.isfinite(line):
+            found.append((min(line**2, 1.0), "r2", "by a straight line"))
+        return found
+
+
+def _errors_removed(groups: pl.DataFrame) -> float:
+    rows = float(groups["n"].sum())
+    base = float(groups.group_by(LABEL).agg(pl.col("n").sum())["n"].max())  # type: ignore[arg-type]
+    right = float(groups.group_by(_VALUE).agg(pl.col("n").max())["n"].sum())
+    return (right - base) / (rows - base)
+
+
+def _r2_of_means(groups: pl.DataFrame) -> float:
+    """Between the groups over all, both about the common mean."""
+    in_order = groups.sort(_VALUE)
+    n, mean, var = (in_order[name].cast(pl.Float64).to_numpy() for name in ("n", "mean", "var"))
+    centre = (n * mean).sum() / n.sum()
+    between, within = float((n * (mean - centre) ** 2).sum()), float((n * var).sum())
+    return between / (between + within) if between + within > 0 else 0.0
+
+
+def _order(rows: pl.LazyFrame, column: _Column) -> Strength:
+    """The area under the ROC curve of a column's order, whichever way up; nulls are below all values."""
+    keyed = rows.select(column.value.alias(_VALUE), (pl.col(LABEL) == 1).alias("positive"))
+    counts = pl.col("positive").sum().cast(pl.Int64).alias("p"), pl.len().cast(pl.Int64).alias("n")
+    counted = collected_frames({"order": keyed.group_by(_VALUE).agg(*counts)})["order"]
+    ordered = counted.sort(_VALUE, nulls_last=False).select(pl.col("p", "n").cast(pl.Float64))
+    positives = ordered["p"].to_numpy()
+    negatives = ordered["n"].to_numpy() - positives
+    below = np.cumsum(negatives) - negatives / 2
+    area = float((positives * below).sum() / (positives.sum() * negatives.sum()))
+    return max(area, 1 - area), "auc", "by its order"

@@ -1,0 +1,101 @@
+"""The feature `leakage`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import errors_at
+from plmetrics.features.leakage.leakage_section import Leakage
+from plmetrics.features.protocol import Feature, Outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    import polars as pl
+    from rich.text import Text
+
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.step import Step
+    from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.report.summary import Summary
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.basics import Section
+    from plmetrics.table.source import Source
+
+
+class LeakageFeature(Feature):
+    """Rows of the training table, of other folds or repeated, and attributes that tell the label."""
+
+    key = "leakage"
+    description = "Checks for rows and attributes that give the label away; none if not given."
+    paths = ("train",)
+    state_refusal = "leakage looks for rows that are alike, which a state does not hold"
+
+    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> Leakage | None:  # noqa: ARG002
+        """The section from plain values."""
+        from plmetrics.features.leakage.leakage_section import read_leakage
+
+        return read_leakage(value, problems)
+
+    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
+        """Note what is asked for without what it needs."""
+        from plmetrics.features.leakage.leakage_section import check_leakage
+
+        assert isinstance(section, Leakage)
+        check_leakage(section, fields, add)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the section."""
+        from plmetrics.features.leakage.leakage_section import leakage_schema
+
+        return leakage_schema()
+
+    def argument(self, value: Any) -> Any:
+        """The section as a suite has it, where `train` is a frame."""
+        from plmetrics.features.leakage.leakage_section import with_frame
+
+        return with_frame(value)
+
+    def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
+        """The training table.
+
+        Raises:
+            DataError: as for the rows to evaluate; located at `leakage.train`.
+        """
+        from plmetrics.features.leakage.leakage_section import section_of
+        from plmetrics.suite.sections.basics import FRAME
+        from plmetrics.table.opening import open_source
+
+        train = section_of(suite).train
+        if train is None:
+            return None
+        with errors_at(self.key, "train"):
+            return open_source(argument["train"] if train == FRAME else train, base)
+
+    def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:
+        """Check the columns of both tables."""
+        from plmetrics.features.leakage.training_rows import check_leakage_columns
+
+        check_leakage_columns(suite, schema, table)
+
+    def steps(self, request: Request, rows: int | None) -> Iterator[Step]:
+        """The checks of rows, and of attributes where some are looked at."""
+        from plmetrics.features.leakage.training_rows import leakage_step
+
+        yield leakage_step(request, rows)
+
+    def run(self, run: Run) -> Outputs:
+        """Make the checks."""
+        from plmetrics.features.leakage.leakage_table import leakage_gates, leakage_table, leakage_warnings
+        from plmetrics.features.leakage.training_rows import leakage_found
+
+        table = leakage_table(run.request.suite, leakage_found(run.request))
+        return Outputs({self.key: table}, leakage_gates(table), leakage_warnings(table))
+
+    def report(self, summary: Summary, width: int) -> list[Text]:
+        """What was found beyond its limit, and how many checks found nothing."""
+        from plmetrics.features.leakage.leakage_report import leakage
+
+        return leakage(summary, width)

@@ -1,0 +1,136 @@
+"""The table `leakage`: what was found against what is borne, and the gates and warnings that follow from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.names import number_text
+from plmetrics.core.results import GATES_SCHEMA, LEAKAGE_SCHEMA
+from plmetrics.features.leakage.leakage_section import section_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.features.leakage.leakage_section import Leakage
+    from plmetrics.features.leakage.training_rows import Finding
+    from plmetrics.suite.model import Suite
+
+_SAYS = {
+    "keys": "have keys that are in the training table",
+    "folds": "have keys that are in another fold too",
+    "duplicates": "are there more than once",
+    "time": "are no later than the training table's last",
+}
+_STRENGTH = "strength"
+_UNDEFINED = {"attributes": "too_few_rows"}
+_NAMED = 5
+_BAD = ("fail", "warn")
+
+
+def leakage_table(suite: Suite, found: Sequence[Finding]) -> pl.DataFrame:
+    """Judge what was found.
+
+    Args:
+        suite: its section leakage has the limits.
+        found: what the checks found.
+
+    Returns:
+        The table `leakage`: a row per check, and per attribute. `observed` is what is held against `limit`: rows, their
+        share, or how well an attribute tells the label (`measure`). An attribute fails at its limit, rows above
+        theirs. `verdict` is pass, fail, warn at that level, or inconclusive where nothing can be said.
+    """
+    spec = section_of(suite)
+    rows = [_row(finding, spec) for finding in found]
+    return pl.DataFrame(rows, schema=LEAKAGE_SCHEMA, orient="row")
+
+
+def _row(finding: Finding, spec: Leakage) -> dict[str, Any]:
+    about: dict[str, Any] = {
+        "check": finding.check,
+        "columns": ", ".join(finding.columns),
+        "level": spec.level,
+    }
+    about |= {"example": finding.example, "note": finding.note}
+    if finding.check == "attributes":
+        strength = finding.strength
+        seen = {"observed": strength, "limit": spec.perfect, "measure": finding.measure or None}
+        return (
+            about | seen | {"verdict": _verdict(spec, None if strength is None else strength >= spec.perfect)}
+        )
+    limit, rows = getattr(spec.limit, finding.check), finding.rows
+    measure = "share" if isinstance(limit, float) else "rows"
+    about |= {"limit": float(limit), "measure": measure}
+    if rows is None:
+        return about | {"verdict": _verdict(spec, None)}
+    share = rows / finding.of
+    observed = share if measure == "share" else float(rows)
+    return about | {
+        "rows": rows,
+        "share": share,
+        "observed": observed,
+        "verdict": _verdict(spec, observed > limit),
+    }
+
+
+def _verdict(spec: Leakage, bad: bool | None) -> str:  # noqa: FBT001
+    if bad is None:
+        return "inconclusive"
+    return spec.level if bad else "pass"
+
+
+def leakage_gates(table: pl.DataFrame) -> pl.DataFrame:
+    """A gate per check, for the table `gates`; that of attributes is about the one that tells most."""
+    checks = table.partition_by("check", maintain_order=True)
+    return pl.DataFrame([_gate(rows) for rows in checks], schema=GATES_SCHEMA, orient="row")
+
+
+def _gate(rows: pl.DataFrame) -> dict[str, Any]:
+    worst = rows.sort("observed", descending=True, nulls_last=True, maintain_order=True).row(0, named=True)
+    sign = "<" if worst["check"] == "attributes" else "<="
+    failed = worst["verdict"] in _BAD
+    return dict.fromkeys(GATES_SCHEMA) | {
+        "gate": f"leakage: {worst['check']}",
+        "level": worst["level"],
+        "metric": _STRENGTH if worst["check"] == "attributes" else worst["measure"],
+        "slice_set": "overall",
+        "slice": "all",
+        "observed": worst["observed"],
+        "rule": f"{sign} {number_text(worst['limit'])}",
+        "verdict": "fail" if failed else worst["verdict"],
+        "status": "ok" if worst["observed"] is not None else _UNDEFINED.get(worst["check"], "no_rows"),
+        "note": _note(rows, worst),
+    }
+
+
+def _note(rows: pl.DataFrame, worst: dict[str, Any]) -> str | None:
+    if worst["check"] != "attributes":
+        example = None if worst["example"] is None else f"e.g. {worst['example']}"
+        return "; ".join(filter(None, [example, worst["note"]])) or None
+    if worst["observed"] is None:
+        return str(worst["note"])
+    return _attributes(rows)
+
+
+def _attributes(rows: pl.DataFrame) -> str | None:
+    """The attributes that tell too much, strongest first."""
+    bad = rows.filter(pl.col("verdict").is_in(_BAD)).sort("observed", descending=True, maintain_order=True)
+    if bad.is_empty():
+        return None
+    named = ", ".join(bad["columns"].head(_NAMED))
+    more = bad.height - _NAMED
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def leakage_warnings(table: pl.DataFrame) -> list[str]:
+    """What is beyond its limit, in words for the record."""
+    said = []
+    for row in table.filter(pl.col("verdict").is_in(_BAD)).iter_rows(named=True):
+        if row["check"] == "attributes":
+            strength = f"{row['measure']} {row['observed']:.4g} {row['note']}"
+            said.append(f"leakage: column '{row['columns']}' tells the label by itself: {strength}")
+        else:
+            example = "" if row["example"] is None else f", e.g. {row['example']}"
+            said.append(f"leakage: {row['rows']:,} rows ({row['share']:.2%}) {_SAYS[row['check']]}{example}")
+    return said

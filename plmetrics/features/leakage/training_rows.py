@@ -1,0 +1,392 @@
+"""Rows that were known before: in the training table, in another fold, twice, or no later than training ended.
+
+Every check is a plan that streams: a semi join by the keys, or a grouping by them. Rows of weight 0 are absent, and
+weights do not matter otherwise: a row that leaks is a row. Of a cross-validation the held-out rows count, as for its
+metrics, and folds and duplicates are looked for within each repeat, configuration and size.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import Collected, DataError, Problem
+from plmetrics.engine.memory.budget import refuse_to_hold
+from plmetrics.engine.step import Step
+from plmetrics.engine.streaming import collected_frames
+from plmetrics.features.leakage.attributes import attribute_candidates, attributes_found
+from plmetrics.features.leakage.leakage_section import section_of
+from plmetrics.features.registry import features_of
+from plmetrics.table.common_types import as_type, common_type
+from plmetrics.table.roles import WEIGHT, require, unchecked_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.request import Request
+    from plmetrics.features.leakage.leakage_section import Leakage
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+_KEY = "@key|"
+_FOLD = "@fold"
+_TIME, _MOMENT = "@time", "@moment"
+_WITHIN = "@within|"
+_PATH = ("leakage",)
+_OF_ONE = ("fold", "split", "inner")
+_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
+_IN_TABLE = 10
+"""Numbers' worth of memory that a key takes in a hash table, beside itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: rows out of `of`, or, of an attribute, how well it tells the label by `measure`.
+
+    Both are None where nothing can be said: no row has a key or a time, or too few rows have another label.
+    """
+
+    check: str
+    columns: tuple[str, ...]
+    rows: int | None = None
+    of: int = 0
+    strength: float | None = None
+    measure: str = ""
+    example: str | None = None
+    note: str | None = None
+
+
+def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None) -> None:
+    """Check the columns of the section `leakage` against both tables, on zero rows.
+
+    Raises:
+        DataError: columns are absent, or of types that do not compare; all are named.
+    """
+    spec = section_of(suite)
+    collected = Collected()
+    for name, own, path in _pairs(spec):
+        with collected.step():
+            _compared(name, own, schema, train, path)
+    if spec.time is not None:
+        with collected.step():
+            _orderable(spec.time, require(schema, spec.time, "leakage's time", (*_PATH, "time")))
+    for key in ("duplicates", "attributes"):
+        named = getattr(spec, key)
+        for place, name in enumerate(named if isinstance(named, tuple) else ()):
+            with collected.step():
+                _plain(name, require(schema, name, f"leakage's {key}", (*_PATH, key)), (*_PATH, key, place))
+                if key == "attributes" and name == suite.columns.label:
+                    raise DataError(Problem(f"column '{name}' is the label itself", (*_PATH, key, place)))
+    collected.settle()
+
+
+def _pairs(spec: Leakage) -> list[tuple[str, str, SuitePath]]:
+    """The columns that both tables have, and what the training table calls them."""
+    keys = spec.keys or ()
+    found: list[tuple[str, str, SuitePath]] = [
+        (name, own, (*_PATH, "keys", place))
+        for place, (name, own) in enumerate(zip(keys, spec.train_keys or keys, strict=True))
+    ]
+    if spec.time is not None:
+        found.append((spec.time, spec.train_time or spec.time, (*_PATH, "time")))
+    return found
+
+
+def _compared(name: str, own: str, schema: pl.Schema, train: Source | None, path: SuitePath) -> pl.DataType:
+    """The type in which a column is compared."""
+    dtype = require(schema, name, f"leakage's {path[1]}", path)
+    if train is None:
+        _plain(name, dtype, path)
+        return common_type(dtype, dtype) or dtype
+    if own not in train.schema:
+        hint = f"it has {', '.join(list(train.schema)[:12])}; name it with train_{path[1]}"
+        raise DataError(Problem(f"column '{own}' is not in the training table", path, hint))
+    other = train.schema[own]
+    common = common_type(dtype, other)
+    if common is None:
+        called = "" if own == name else f" (there '{own}')"
+        msg = f"column '{name}' is of type {dtype}, but of type {other} in the training table{called}"
+        raise DataError(Problem(msg, path, "they must be of one type: none of their values would be equal"))
+    return common
+
+
+def _plain(name: str, dtype: pl.DataType, path: SuitePath) -> None:
+    if common_type(dtype, dtype) is None:
+        msg = f"column '{name}' is of type {dtype}, whose values are not compared"
+        raise DataError(Problem(msg, path, "name columns of numbers, texts, booleans or times"))
+
+
+def _orderable(name: str, dtype: pl.DataType) -> None:
+    if not (dtype.is_numeric() or dtype.is_temporal()):
+        msg = f"column '{name}' (leakage's time) is of type {dtype}, but must hold times, dates or numbers"
+        raise DataError(
+            Problem(msg, (*_PATH, "time"), "a text such as 2024-01-31 has no time; convert the column")
+        )
+
+
+def leakage_found(request: Request) -> list[Finding]:
+    """Make the checks of the section `leakage`.
+
+    Args:
+        request: what is evaluated, with rows as they are in the data: not the queries made from them.
+
+    Raises:
+        DataError: the training table has no rows, or no time.
+    """
+    checks = LeakagePlans.of(request, section_of(request.suite))
+    _refuse_to_hold_keys(request, checks)
+    plans = checks.plans()
+    found = collected_frames(plans)
+    attributes = attributes_found(evaluated(request, checks.candidates), request, checks.candidates)
+    return [*checks.findings(found), *(Finding("attributes", **about) for about in attributes)]
+
+
+def leakage_step(request: Request, rows: int | None) -> Step:
+    """The scans of the checks, and of attributes where some are looked at."""
+    spec, columns = section_of(request.suite), attribute_candidates(request)
+    asked = {
+        "keys": spec.keys,
+        "times": spec.time,
+        "duplicates": spec.duplicates,
+        f"{len(columns)} {'attribute' if len(columns) == 1 else 'attributes'}": columns,
+    }
+    does = ", ".join(name for name, wanted in asked.items() if wanted)
+    return Step("leakage", does, 2 if columns else 1, at_least=True, rows=rows)
+
+
+def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> None:
+    """Refuse keys that are looked up in tables for which the memory budget has no room."""
+    train = request.tables.get("leakage")
+    if checks.keys and checks.train is not None and train is not None:
+        columns = len(checks.keys) + _IN_TABLE
+        what = "looking up the keys of the training table"
+        refuse_to_hold(request, checks.train, columns, what, *_PATH, "train", most=train.rows)
+    if checks.spec.duplicates or checks.fold is not None:
+        listed = checks.spec.duplicates if isinstance(checks.spec.duplicates, tuple) else checks.keys
+        columns = len(listed) + _IN_TABLE
+        name = "duplicates" if checks.spec.duplicates else "keys"
+        refuse_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name)
+
+
+def evaluated(request: Request, columns: Sequence[str]) -> pl.LazyFrame:
+    """Raw columns of the rows that count, beside the canonical ones."""
+    roles, raw = request.roles, request.raw
+    held_out = request.sets[0].within
+    if held_out is not None:
+        raw = raw.filter(held_out.expression)
+    frame = unchecked_table(raw, request.schema, roles, columns)
+    if roles.weight is not None:
+        frame = frame.filter((pl.col(WEIGHT) != 0).fill_null(value=True))
+    if roles.missing == "drop":
+        names = [name for name in frame.collect_schema() if name.startswith("@bad|")]
+        frame = frame.filter(~pl.any_horizontal(names))
+    return frame
+
+
+@dataclass(frozen=True, slots=True)
+class LeakagePlans:
+    """The checks of rows as plans not yet run. `rows` has keys, fold and time in the types they are compared in.
+
+    `last` is the moment when training ended, and its text; `within` are the columns of what is repeated in a
+    cross-validation.
+    """
+
+    spec: Leakage
+    fold: str | None
+    rows: pl.LazyFrame
+    train: pl.LazyFrame | None
+    last: tuple[pl.Expr, str] | None
+    candidates: tuple[str, ...]
+    within: tuple[str, ...]
+
+    @classmethod
+    def of(cls, request: Request, spec: Leakage) -> LeakagePlans:
+        """The plans of a bound request; looks up when training ended."""
+        fold = request.suite.columns.fold if spec.keys else None
+        schema, train = request.schema, request.tables.get("leakage")
+        own: dict[str, pl.Expr] = {} if fold is None else {_FOLD: pl.col(fold).cast(_fold_type(schema[fold]))}
+        there: dict[str, pl.Expr] = {}
+        for name, other, path in _pairs(spec):
+            common = _compared(name, other, schema, train, path)
+            types = schema[name], schema[name] if train is None else train.schema[other]
+            if path[1] == "time":
+                own[_TIME], there[_TIME] = pl.col(name), pl.col(other)
+                own[_MOMENT], there[_MOMENT] = _moments((name, other), types, common)
+            else:
+                alias = f"{_KEY}{name}"
+                own[alias], there[alias] = _equatable((name, other), types, common)
+        within = _scopes(request)
+        own |= within
+        listed = spec.duplicates if isinstance(spec.duplicates, tuple) else ()
+        raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
+        raw += [name for scope in within.values() for name in scope.meta.root_names()]
+        rows = evaluated(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **own)
+        known = None if train is None else train.frame.select(**there)
+        last = None if known is None or spec.time is None else _last(known, spec.train_time or spec.time)
+        return cls(spec, fold, rows, known, last, attribute_candidates(request), tuple(within))
+
+    @property
+    def keys(self) -> list[str]:
+        """The key columns in the type they are compared in."""
+        return [f"{_KEY}{name}" for name in self.spec.keys or ()]
+
+    def plans(self) -> dict[str, pl.LazyFrame]:
+        """What is to be collected, by name."""
+        known = (
+            self.rows.filter(pl.all_horizontal(pl.col(self.keys).is_not_null())) if self.keys else self.rows
+        )
+        nulls = (
+            [pl.any_horizontal(pl.col(self.keys).is_null()).sum().cast(pl.Int64).alias("keys")]
+            if self.keys
+            else []
+        )
+        if self.last is not None:
+            late = pl.col(_MOMENT) <= self.last[0]
+            nulls += [
+                pl.col(_TIME).is_null().sum().cast(pl.Int64).alias("time"),
+                late.sum().cast(pl.Int64).alias("early"),
+            ]
+            nulls.append(pl.col(_TIME).min().alias("first"))
+        plans = {"counts": self.rows.select(pl.len().cast(pl.Int64).alias("rows"), *nulls)}
+        if self.keys and self.train is not None:
+            plans |= _looks(
+                "keys", known.join(self.train, on=self.keys, how="semi"), self.keys, pl.len().cast(pl.Int64)
+            )
+            lacking = pl.any_horizontal(pl.col(self.keys).is_null())
+            plans["train"] = self.train.select(rows=pl.len(), nulls=lacking.sum())
+        if self.fold is not None:
+            ends = (pl.col(_FOLD).min().alias("low"), pl.col(_FOLD).max().alias("high"))
+            groups = known.group_by([*self.keys, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"), *ends)
+            plans |= _looks("folds", groups.filter(pl.col("low") != pl.col("high")), self.keys)
+        if self.spec.duplicates:
+            listed = isinstance(self.spec.duplicates, tuple)
+            rows, by = (self.rows, list(self.spec.duplicates)) if listed else (known, self.keys)  # type: ignore[arg-type]
+            groups = rows.group_by([*by, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"))
+            plans |= _looks("duplicates", groups.filter(pl.col("n") > 1), by)
+        return plans
+
+    def findings(self, found: dict[str, pl.DataFrame]) -> list[Finding]:
+        """What the collected plans say, in the order of the checks."""
+        counts = found["counts"].row(0, named=True)
+        out = []
+        for check in ("keys", "folds", "duplicates"):
+            if check not in found:
+                continue
+            columns, nulls, note = self.spec.keys or (), counts.get("keys", 0), None
+            if check == "duplicates" and isinstance(self.spec.duplicates, tuple):
+                columns, nulls = self.spec.duplicates, 0
+            elif nulls:
+                note = _not_compared(nulls, "a null key")
+            rows = None if nulls == counts["rows"] else int(found[check].item() or 0)
+            if check == "keys":
+                lacking, none = _lacking(found["train"])
+                rows, note = None if none else rows, "; ".join(filter(None, [note, lacking])) or None
+            example = _example(found[f"{check}|example"])
+            out.append(Finding(check, columns, rows, counts["rows"], example=example, note=note))
+        if self.last is not None and self.spec.time is not None:
+            out.append(self._late(counts, self.spec.time, self.last[1], found["counts"]["first"]))
+        return out
+
+    def _late(self, counts: dict[str, Any], name: str, last: str, first: pl.Series) -> Finding:
+        note = f"training ends at {last}"
+        if counts["time"]:
+            note += f"; {_not_compared(counts['time'], 'no time')}"
+        rows = None if counts["time"] == counts["rows"] else counts["early"]
+        example = f"{name}={_moment_text(first)}" if rows else None
+        return Finding("time", (name,), rows, counts["rows"], example=example, note=note)
+
+
+def _looks(
+    check: str, frame: pl.LazyFrame, by: list[str], rows: pl.Expr | None = None
+) -> dict[str, pl.LazyFrame]:
+    """How many rows, and the first of them by value, so that it does not depend on their order."""
+    counted = pl.col("n").sum() if rows is None else rows
+    return {check: frame.select(counted.alias("rows")), f"{check}|example": frame.select(by).sort(by).head(1)}
+
+
+def _fold_type(dtype: pl.DataType) -> pl.DataType:
+    return common_type(dtype, dtype) or dtype
+
+
+def _equatable(
+    names: tuple[str, str], types: tuple[pl.DataType, pl.DataType], common: pl.DataType
+) -> tuple[pl.Expr, pl.Expr]:
+    """A key of both tables as values that are equal where they mean the same.
+
+    A float of 32 bits is compared in 32 bits: 0.1 has other digits in 64, and would never be found.
+    """
+    if types[0] != types[1] and isinstance(common, pl.Datetime):
+        return _moments(names, types, common)
+    if types[0] != types[1] and common.is_float():
+        common = pl.Float32()
+    one, other = (as_type(pl.col(name), common) for name in names)
+    return one, other
+
+
+def _moments(
+    names: tuple[str, str], types: tuple[pl.DataType, pl.DataType], common: pl.DataType
+) -> tuple[pl.Expr, pl.Expr]:
+    """A column of both tables as values in order: moments of any unit as nanoseconds, without end or rounding."""
+    if not isinstance(common, pl.Datetime):
+        one, other = (as_type(pl.col(name), common) for name in names)
+        return one, other
+    factors = [_NANOSECONDS[dtype.time_unit] if isinstance(dtype, pl.Datetime) else 1 for dtype in types]
+    one, other = (
+        pl.col(name).to_physical().cast(pl.Int128) * factor
+        for name, factor in zip(names, factors, strict=True)
+    )
+    return one, other
+
+
+def _scopes(request: Request) -> dict[str, pl.Expr]:
+    """What tells the repetitions of a cross-validation apart, in each of which a row may be held out once."""
+    if "cross_validation" not in {feature.key for feature in features_of(request.suite)}:
+        return {}
+    from plmetrics.features.cross_validation.fold_slices import fold_keys
+
+    folds = fold_keys(request.suite, request.schema)
+    axes = {} if folds is None else folds.axes
+    return {f"{_WITHIN}{axis}": key.expression for axis, key in axes.items() if axis not in _OF_ONE}
+
+
+def _last(known: pl.LazyFrame, name: str) -> tuple[pl.Expr, str]:
+    """The last moment of the training table, and its text."""
+    last = collected_frames({"last": known.select(pl.col(_MOMENT, _TIME).max())})["last"]
+    if last[_MOMENT].item() is None:
+        msg = f"column '{name}' of the training table holds no time, or the table has no rows"
+        raise DataError(Problem(msg, (*_PATH, "train")))
+    return pl.lit(last[_MOMENT].item(), dtype=last.schema[_MOMENT]), _moment_text(last[_TIME])
+
+
+def _moment_text(one: pl.Series) -> str:
+    """The one moment of a column; Python knows no nanoseconds."""
+    if isinstance(one.dtype, pl.Datetime) and one.dtype.time_unit == "ns":
+        text: str = one.cast(pl.String).item()
+        return re.sub(r"\.(?!\d)", "", re.sub(r"(\.\d*?)0+(?!\d)", r"\1", text))
+    return str(one.item())
+
+
+def _lacking(train: pl.DataFrame) -> tuple[str | None, bool]:
+    """What the training table lacks, in words, and whether it has no key at all."""
+    rows, nulls = train.row(0)
+    if rows == 0:
+        return "the training table has no rows", True
+    if nulls == 0:
+        return None, False
+    return f"{nulls:,} of {rows:,} rows of the training table have a null key", nulls == rows
+
+
+def _not_compared(rows: int, why: str) -> str:
+    if rows == 1:
+        return f"1 row has {why} and is not compared"
+    return f"{rows:,} rows have {why} and are not compared"
+
+
+def _example(frame: pl.DataFrame) -> str | None:
+    if frame.is_empty():
+        return None
+    return ", ".join(f"{name.removeprefix(_KEY)}={value}" for name, value in frame.row(0, named=True).items())

@@ -1,0 +1,224 @@
+"""Features: parts of a run that only some suites ask for, from a key in the suite to a part of the report."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+    from rich.text import Text
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.core.names import SuitePath
+    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.step import Step
+    from plmetrics.engine.stored.alignment import Alike, Stored
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.report.summary import Summary
+    from plmetrics.runs.history.earlier_runs import EarlierRuns
+    from plmetrics.states.stored import Builder, State
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.basics import Section
+    from plmetrics.table.checks import Requirement
+    from plmetrics.table.slice_keys import SliceKey
+    from plmetrics.table.slices import Slices, SliceSet
+    from plmetrics.table.source import Source
+
+    ReadMetric = Callable[[Any, SuitePath], Metric | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a feature may read of a run.
+
+    `source` is the table, `bound` the suite as it was bound to it, `prepared` the constants of the run, `aggregated`
+    the sums of its scan, and `counts` what features read in place of tables, by key. Behind the stage `order` there are
+    what is estimated from the sums, and the values of ordered metrics.
+    """
+
+    source: Source
+    bound: Request
+    prepared: Prepared
+    aggregated: Aggregated
+    counts: Mapping[str, Any]
+    analysis: Analysis | None = None
+    ordered: Any = None
+
+    @property
+    def request(self) -> Request:
+        """What is evaluated, with rows as they are in the data: not the queries made from them."""
+        made = self.prepared.request
+        return made if made.pairs_read is None else self.bound
+
+    def values(self, *metrics: Metric) -> pl.DataFrame:
+        """Rows as of the table `metrics`: metrics that the section has summed, of every model in every slice.
+
+        They are there behind the stage `order`.
+        """
+        from plmetrics.inference.analysis import tables
+
+        assert self.analysis is not None
+        alone: dict[str, Any] = {
+            "metrics": metrics,
+            "metric_slices": {},
+            "gates": (),
+            "compare": None,
+            "curves": (),
+        }
+        suite = self.analysis.suite.model_copy(update=alone)
+        return tables(replace(self.analysis, suite=suite, pairs=()), self.ordered)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What a feature adds to a result.
+
+    `tables` are tables by name, `gates` rows of the table `gates`, `record` entries of run.json, and `state` what was
+    counted of the rows, as a reference of later runs.
+    """
+
+    tables: Mapping[str, pl.DataFrame]
+    gates: pl.DataFrame | None = None
+    warnings: Sequence[str] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+    state: State | None = None
+
+
+class Feature(ABC):
+    """A feature, which does nothing that its methods do not say. What they need is imported in them.
+
+    Attributes:
+        key: its key in the suite.
+        description: what the key is for, in the schema of suites.
+        stage: what its stage of a run is called; its key if not said.
+        after: the stage of a run that it comes after: `aggregate`, `order` or `tests`.
+        paths: keys of the section that hold paths, whose ${VARIABLES} are replaced.
+        state_refusal: why stored states cannot hold it; None where they can.
+        state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
+        merge_warning: what results from merged states lack of it; None where they lack nothing.
+    """
+
+    key: ClassVar[str]
+    description: ClassVar[str]
+    stage: ClassVar[str] = ""
+    after: ClassVar[str] = "aggregate"
+    paths: ClassVar[tuple[str, ...]] = ()
+    state_refusal: ClassVar[str | None] = None
+    state_rounding: ClassVar[str | None] = None
+    merge_warning: ClassVar[str | None] = None
+
+    @abstractmethod
+    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> Section | None:
+        """The section from plain values, short forms written out; None where it is wrong."""
+
+    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:  # noqa: B027
+        """Note what of the section does not fit the rest of the suite."""
+
+    @abstractmethod
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the section as users write it."""
+
+    def path(self, suite: Suite) -> SuitePath:  # noqa: ARG002
+        """Where a suite asks for it."""
+        return (self.key,)
+
+    def argument(self, value: Any) -> Any:
+        """The section as plain values, from the argument of `plmetrics.evaluate`."""
+        return value
+
+    def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:  # noqa: ARG002
+        """The table that it reads beside the rows; relative paths start from `base`."""
+        return None
+
+    def counts(self, suite: Suite, argument: Any, base: Path | None, runs: EarlierRuns) -> Any:  # noqa: ARG002
+        """Counts of earlier rows that it reads in place of a table; `runs` chooses among the runs of a folder."""
+        return None
+
+    def columns(self, suite: Suite) -> Sequence[str]:  # noqa: ARG002
+        """Columns of the rows that it reads beside those of roles, metrics and slices."""
+        return ()
+
+    def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: B027
+        """Check its columns and types on zero rows.
+
+        Raises:
+            DataError: columns are absent or of a wrong type; all are named.
+        """
+
+    def check_request(self, request: Request) -> None:  # noqa: B027
+        """Check on zero rows what it makes of the roles and slices of a bound request.
+
+        Raises:
+            DataError: columns of its table are absent or of a wrong type.
+        """
+
+    def check_counts(self, bound: Request, counts: Any) -> None:  # noqa: B027
+        """Check that counts hold what the suite needs of them.
+
+        Raises:
+            DataError: they do not; all that they lack is named.
+        """
+
+    def requirements(self, suite: Suite) -> Sequence[Requirement]:  # noqa: ARG002
+        """What columns of the rows must hold, so that rows where they do not are bad."""
+        return ()
+
+    def slice_sets(
+        self,
+        suite: Suite,  # noqa: ARG002
+        sets: Sequence[SliceSet],
+        schema: pl.Schema,  # noqa: ARG002
+    ) -> tuple[Sequence[SliceSet], Sequence[SliceKey]]:
+        """The slice sets of the run with those that it makes of them, and the keys that it adds."""
+        return sets, ()
+
+    def check_slices(self, suite: Suite, slices: Sequence[Slices]) -> Sequence[str]:  # noqa: ARG002
+        """Check the slices that there are in the data; words of caution."""
+        return ()
+
+    def compares(self, suite: Suite) -> bool:  # noqa: ARG002
+        """Whether it takes differences of estimates, whose replicates must be of one kind."""
+        return False
+
+    def steps(self, request: Request, rows: int | None) -> Iterable[Step]:  # noqa: ARG002
+        """The passes that it makes over the rows."""
+        return ()
+
+    @abstractmethod
+    def run(self, run: Run) -> Outputs:
+        """Its tables, gates and warnings."""
+
+    def capture(self, request: Request, builder: Builder) -> Mapping[str, Any] | None:  # noqa: ARG002
+        """Add its counts of the rows to a stored state.
+
+        Returns:
+            What the head of the state says of them.
+        """
+        return None
+
+    def check_states(self, first: Stored, other: Stored) -> None:  # noqa: B027
+        """Check that its counts in two stored states add.
+
+        Raises:
+            ConfigError: they have another meaning in the second.
+        """
+
+    def merge(self, alike: Sequence[Alike], builder: Builder) -> Mapping[str, Any] | None:  # noqa: ARG002
+        """Add its counts in stored states to the state that they are merged into.
+
+        Returns:
+            What the head of the state says of them.
+        """
+        return None
+
+    def report(self, summary: Summary, width: int) -> list[Text]:  # noqa: ARG002
+        """Its part of the report; none where there is nothing to say."""
+        return []

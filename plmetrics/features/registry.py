@@ -1,0 +1,52 @@
+"""The features by key: each is imported when a suite asks for it."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from plmetrics.features.protocol import Feature
+    from plmetrics.suite.model import Suite
+
+FEATURES = {
+    "leakage": "plmetrics.features.leakage.feature:LeakageFeature",
+    "drift": "plmetrics.features.drift.drift_feature:DriftFeature",
+    "cross_validation": "plmetrics.features.cross_validation.cross_validation_feature:CrossValidationFeature",
+    "find_slices": "plmetrics.features.slice_search.slice_search_feature:SliceSearchFeature",
+}
+"""By key in the suite the class of a feature. Results list them in this order."""
+
+_ROLES = {"fold": "cross_validation"}
+"""By role the feature that its column asks for without a section."""
+
+
+@cache
+def _feature(place: str) -> Feature:
+    module, _, name = place.partition(":")
+    made: Feature = getattr(import_module(module), name)()
+    return made
+
+
+def feature(key: str) -> Feature:
+    """The feature of a key."""
+    return _feature(FEATURES[key])
+
+
+def features() -> tuple[Feature, ...]:
+    """All features."""
+    return tuple(map(feature, FEATURES))
+
+
+def features_of(suite: Suite) -> tuple[Feature, ...]:
+    """The features that a suite asks for."""
+    by_role = {key for role, key in _ROLES.items() if getattr(suite.columns, role) is not None}
+    return features_in({*suite.sections, *by_role})
+
+
+def features_in(keys: Container[str]) -> tuple[Feature, ...]:
+    """The features among the keys of a suite."""
+    return tuple(feature(key) for key in FEATURES if key in keys)

@@ -1,0 +1,103 @@
+"""Moments of a search about a centre in each cell, where slices lie too far from the centres of the run.
+
+Where they do not, which sums themselves tell, nothing is read again.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.aggregate.row_plan import BLOCK
+from plmetrics.engine.prepare.exponents import exponents_in
+from plmetrics.engine.streaming import collected_batches
+from plmetrics.features.slice_search.row_sums import by_block, centred_values, code_column
+from plmetrics.states.moments import CENTRE, Centres, distant, means
+from plmetrics.states.sums import SumsState, added
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.features.slice_search.search_plan import SearchPlan
+
+_CELL = "@cell"
+_MOST = 24
+BATCH_ROWS = 1_000_000
+
+
+def recentred(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> SumsState:
+    """The sums of a grouping of columns, with moments that would lose digits about the mean of each cell."""
+    for _ in range(_MOST if state.centres.moments else 0):
+        if not any(_far(plan, members, state)):
+            break
+        found = _about_means(plan, members, state)
+        if found is None:
+            break
+        state = found
+    return state
+
+
+def _far(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Iterator[bool]:
+    """Whether some slice, or all rows but a slice, lie far from their centres: for each set of the columns."""
+    known, spec = state.centres.moments, plan.spec
+    sizes = [plan.columns[number].size for number in members]
+    counts = [f"{prefix}n" for prefix in set(plan.prepared.populations().values())]
+    columns = _by_cell(state, math.prod(sizes), {*known, *counts, *(one.mass for one in known.values())})
+    digits = np.indices(sizes).reshape(len(sizes), -1)
+    least = max(spec.min_rows * spec.share, 2.0)
+    for depth in range(1, min(spec.depth, len(members)) + 1):
+        for own in combinations(range(len(members)), depth):
+            size = [sizes[place] for place in own]
+            code = np.ravel_multi_index([digits[place] for place in own], size)
+            sums = {name: added(code, held, math.prod(size)) for name, held in columns.items()}
+            with np.errstate(over="ignore", invalid="ignore"):
+                others = {name: total.sum() - total for name, total in sums.items()}
+            for totals in (sums, others):
+                tested = np.any([totals[name] >= least for name in counts], axis=0)
+                yield any(bool((far & tested).any()) for far in distant(totals, known).values())
+
+
+def _by_cell(state: SumsState, cells: int, names: set[str]) -> dict[str, NDArray[np.float64]]:
+    """Some sums of each cell."""
+    return {name: added(state.cell, state.columns[name], cells) for name in sorted(names)}
+
+
+def _about_means(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> SumsState | None:
+    """The sums with moments about the mean of each cell, from another scan; None where they are already."""
+    known = state.centres.moments
+    cells, first = np.unique(state.cell, return_index=True)
+    names = {*known, *(moment.mass for moment in known.values())}
+    columns = {name: held[cells] for name, held in _by_cell(state, int(cells[-1]) + 1, names).items()}
+    near = {name: held for name, (held, _) in means(columns, state.centres.take(first)).items()}
+    before = state.centres.take(first).at
+    if all(np.array_equal(held, np.broadcast_to(before[name], held.shape)) for name, held in near.items()):
+        return None
+    centres = pl.DataFrame({_CELL: cells, **{f"{CENTRE}{name}": held for name, held in near.items()}})
+    sums = _added(plan, members, centres)
+    at = {name: held[np.searchsorted(cells, state.cell)] for name, held in near.items()}
+    made = {**state.columns, **{name: sums[name].to_numpy() for name in known}}
+    return SumsState(state.cell, state.block, made, state.blocks, Centres(at, known))
+
+
+def _added(plan: SearchPlan, members: Sequence[int], centres: pl.DataFrame) -> pl.DataFrame:
+    """The moments of a grouping about the centres of its cells, in the order of its entries."""
+    prepared = plan.prepared
+    cell = pl.lit(0, dtype=pl.Int64)
+    for number in members:
+        cell = cell * plan.columns[number].size + pl.col(code_column(number)).cast(pl.Int64)
+    keyed = prepared.table.frame.with_columns(plan.keys()).with_columns(cell.alias(_CELL))
+    frame = keyed.join(centres.lazy(), on=_CELL, how="left")
+    values = centred_values(prepared, plan.spec.metric)
+    exponents = exponents_in(frame, values) if prepared.request.suite.reproducible else {}
+    tally = plan.tally(tuple(members), exponents)
+    codes = [code_column(number) for number in members]
+    rows = frame.select(BLOCK, *codes, *values.values())
+    for batch in collected_batches(rows, BATCH_ROWS):
+        tally.add(by_block(batch))
+    return tally.occupied()[2]

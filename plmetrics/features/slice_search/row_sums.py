@@ -1,0 +1,137 @@
+"""What a search for slices reads of each row, and dense sums of it by one integer key, batch by batch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.exact_sums import Parts
+from plmetrics.engine.aggregate.row_plan import BLOCK
+from plmetrics.engine.aggregate.totals import atoms
+from plmetrics.states.moments import CENTRE
+from plmetrics.table.roles import LABEL, VALID, valid_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.prepared import Prepared
+
+BAD = "bad"
+_CODE = "@code|"
+_SUM = "@sum|"
+
+Batch = dict[str, "NDArray[Any]"]
+
+
+def code_column(number: int) -> str:
+    """The column of the codes of a searched column."""
+    return f"{_CODE}{number}"
+
+
+def row_values(prepared: Prepared, metric: Metric) -> list[pl.Expr]:
+    """What a row adds to each sum that a metric's state has, of every model, and whether the row is bad."""
+    request, weight = prepared.request, prepared.table.weight
+    apart = request.suite.data.missing == "drop_per_model"
+    out = [] if apart else list(_counts("", pl.lit(value=True), weight, binary=request.roles.binary))
+    for model in request.models:
+        valid = pl.col(valid_column(model)) if apart else None
+        if valid is not None:
+            out += _counts(f"{model}|", valid, weight, binary=request.roles.binary)
+        rows = prepared.row_of(model)
+        for atom in atoms([metric]).values():
+            if weight is not None or atom.rest_of is None:
+                out.append(atom.of_row(rows, weight, valid).alias(f"{model}|{atom.key}"))
+    named = [value.name.prefix(_SUM) for value in out]
+    return [*named, (~pl.col(VALID)).alias(BAD)] if request.suite.data.missing == "error" else named
+
+
+def centred_values(prepared: Prepared, metric: Metric) -> dict[str, pl.Expr]:
+    """What a row adds to each moment of a metric, of every model, about centres that are columns; by name."""
+    weight, apart = prepared.table.weight, prepared.request.suite.data.missing == "drop_per_model"
+    out: dict[str, pl.Expr] = {}
+    for model in prepared.request.models:
+        known = prepared.row_of(model)
+        rows = replace(known, centres={key: pl.col(f"{CENTRE}{model}|{key}") for key in known.centres})
+        valid = pl.col(valid_column(model)) if apart else None
+        for atom in atoms([metric]).values():
+            if atom.about is not None:
+                out[f"{model}|{atom.key}"] = atom.of_row(rows, weight, valid)
+    return {name: value.alias(f"{_SUM}{name}") for name, value in out.items()}
+
+
+def _counts(prefix: str, valid: pl.Expr, weight: pl.Expr | None, *, binary: bool) -> Iterator[pl.Expr]:
+    """Rows, their weight, and the weights of both classes; without weights what follows from others is left out."""
+    if prefix:
+        yield valid.alias(f"{prefix}n")
+    mass = valid if weight is None else pl.when(valid).then(weight).otherwise(0.0)
+    if weight is not None:
+        yield mass.alias(f"{prefix}weight")
+    for name, label in (("positives", 1), ("negatives", 0)) if binary else ():
+        member = pl.col(LABEL) == label
+        if weight is not None:
+            yield pl.when(member & valid).then(weight).otherwise(0.0).alias(f"{prefix}{name}")
+        elif label:
+            yield (member & valid).alias(f"{prefix}{name}")
+
+
+def by_block(rows: pl.DataFrame) -> Batch:
+    """The columns of a batch, in the order of its blocks: what is near in the rows is near in the sums, too."""
+    order = np.argsort(rows[BLOCK].to_numpy(), kind="stable")
+    return {name: rows[name].to_numpy()[order] for name in rows.columns if name != BAD}
+
+
+class Tally:
+    """The sums of the cells of some columns by block, as dense arrays `[block, cell]`.
+
+    Those that have exponents are the same in any order of the rows.
+    """
+
+    def __init__(
+        self, columns: Sequence[int], sizes: Sequence[int], blocks: int, exponents: Mapping[str, int]
+    ) -> None:
+        self._columns = columns
+        self._sizes = sizes
+        self._cells = math.prod(sizes)
+        self._blocks = blocks
+        self._rows = np.zeros(self._cells * blocks, dtype=np.int64)
+        self._sums: dict[str, NDArray[np.float64]] = {}
+        self._exponents = exponents
+        self._parts: dict[str, Parts] = {}
+
+    def add(self, batch: Mapping[str, NDArray[Any]]) -> None:
+        """Add the rows of a batch."""
+        key = batch[BLOCK].astype(np.int64)
+        for number, size in zip(self._columns, self._sizes, strict=True):
+            key *= size
+            key += batch[code_column(number)]
+        self._rows += np.bincount(key, minlength=len(self._rows))
+        for name, values in batch.items():
+            if name.startswith(_SUM):
+                for held, part in self._kept(name.removeprefix(_SUM), values):
+                    np.add(held, np.bincount(key, weights=part, minlength=len(held)), out=held)
+
+    def _kept(self, name: str, values: NDArray[Any]) -> Iterable[tuple[NDArray[np.float64], NDArray[Any]]]:
+        """The arrays that values are added to, with what is added there."""
+        if name not in self._sums:
+            self._sums[name] = np.zeros(len(self._rows))
+            if name in self._exponents:
+                self._parts[name] = Parts(self._sums[name], self._exponents[name])
+        return self._parts[name].cut(values) if name in self._parts else [(self._sums[name], values)]
+
+    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.DataFrame]:
+        """Cell, block and sums of what occurs; `n` counts all rows unless models have rows of their own."""
+        for parts in self._parts.values():
+            parts.join()
+        place = np.flatnonzero(self._rows)
+        sums = pl.DataFrame({name: held[place] for name, held in self._sums.items()})
+        if not any(name.endswith("|n") for name in sums.columns):
+            sums = sums.with_columns(pl.Series("n", self._rows[place]))
+        block, cell = np.divmod(place, self._cells)
+        return cell, block, sums

@@ -1,0 +1,207 @@
+"""The columns of a search for slices as small codes: numbers and times in bins, other values if they are frequent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.core.errors import Collected, DataError, Problem
+from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
+from plmetrics.core.quantiles import averaged_inverse
+from plmetrics.core.slice_texts import NULL, OTHER, quoted
+from plmetrics.engine.streaming import collected_frames
+from plmetrics.features.slice_search.search_section import section_of
+from plmetrics.table.roles import UNIT, WEIGHT, prediction_table, require
+from plmetrics.table.slice_keys import SliceKey, bin_index, place_in, value_text
+from plmetrics.table.slices import plain_values
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.features.slice_search.search_section import FindSlices
+    from plmetrics.suite.model import Suite
+
+_DECIMALS = 300
+SAMPLE_ROWS = 500_000
+"""Above so many rows, bins come from every k-th unit."""
+
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedColumn:
+    """A column as codes from 0: `texts` are what they stand for in results; null has the last, if there is any.
+
+    `values` are the same as texts by themselves, None for null.
+    """
+
+    key: SliceKey
+    texts: tuple[str, ...]
+    values: tuple[str | None, ...]
+
+    @property
+    def label(self) -> str:
+        """The raw column."""
+        return self.key.label
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return len(self.texts)
+
+    def code(self) -> pl.Expr:
+        """The code of each row, from the key's canonical column."""
+        return pl.col(self.key.column).fill_null(self.size - 1).cast(pl.UInt16)
+
+
+def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColumn, ...]:
+    """The codes of the columns of a search, found in the rows in one collection.
+
+    Raises:
+        DataError: a column is absent, or of a type that has no slices.
+    """
+    request = prepared.request
+    keys = _raw_keys(request.schema, spec)
+    roles = replace(request.roles, keys=tuple(keys))
+    frame = prediction_table(request.raw, request.schema, roles).frame
+    binned = [key for key in keys if key.kind == "quantiles"]
+    others = [key for key in keys if key.kind == "top"]
+    plans = {"nulls": frame.select(_missing(key, request.schema) for key in keys)}
+    if binned:
+        plans["binned"] = _sampled(prepared, frame, binned)
+    for key in others:
+        ranked = frame.group_by(key.column).len().filter(pl.col(key.column).is_not_null())
+        ranked = ranked.sort(["len", key.column], descending=[True, False])
+        plans[key.column] = ranked.head(spec.top + 1).select(key.column)
+    found = collected_frames(plans)
+    nulls = found["nulls"].row(0, named=True)
+    out = []
+    for key in keys:
+        if key.kind == "top":
+            settled = _kept(key, found[key.column].to_series(), spec.top)
+        else:
+            settled = _binned(key, found["binned"], request.schema[key.label], spec.bins)
+        out.append(_coded(settled, **nulls[key.column]))
+    return tuple(out)
+
+
+def _missing(key: SliceKey, schema: pl.Schema) -> pl.Expr:
+    """Whether a column holds nulls, and NaN."""
+    value = pl.col(key.column)
+    nans = value.is_nan().any() if schema[key.label].is_float() else pl.lit(value=False)
+    return pl.struct(nulls=value.is_null().any(), nans=nans).alias(key.column)
+
+
+def check_searched_columns(suite: Suite, schema: pl.Schema) -> None:
+    """Check on the schema alone that the columns of a search can be searched.
+
+    Raises:
+        DataError: one is absent, or of a type that has no slices; all are named.
+    """
+    _raw_keys(schema, section_of(suite))
+
+
+def _raw_keys(schema: pl.Schema, spec: FindSlices) -> list[SliceKey]:
+    """The columns' values: those of numbers and times are cut into bins, others counted."""
+    collected = Collected()
+    keys = []
+    for index, name in enumerate(spec.columns):
+        with collected.step():
+            keys.append(_raw_key(schema, name, ("find_slices", "columns", index)))
+    collected.settle()
+    return keys
+
+
+def _raw_key(schema: pl.Schema, name: str, path: tuple[str | int, ...]) -> SliceKey:
+    dtype = require(schema, name, "find_slices", path)
+    if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+        raise DataError(Problem(f"column '{name}' is of type {dtype}, which has no slices to search", path))
+    value = pl.col(name)
+    if isinstance(dtype, (pl.Categorical, pl.Enum)):
+        value = value.cast(pl.String)
+    elif dtype.is_decimal() or dtype == pl.Float32:
+        value = value.cast(pl.Float64)
+    if dtype.is_float():
+        value = pl.when(value == 0).then(0.0).otherwise(value)
+    ordered = dtype.is_numeric() or isinstance(dtype, (pl.Date, pl.Datetime))
+    return SliceKey(f"@search|{name}", name, value, "quantiles" if ordered else "top")
+
+
+def _sampled(prepared: Prepared, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
+    """Values to find bins from: all, or those of every k-th unit where there are very many of both."""
+    step = 1 + (prepared.rows.read - 1) // SAMPLE_ROWS
+    many_units = prepared.blocks is not None and prepared.blocks.modulus is not None
+    if step > 1 and many_units:
+        frame = frame.filter(mix_expr(pl.col(UNIT) ^ pl.lit(SAMPLE_SALT, dtype=pl.UInt64)) % step == 0)
+    weight = pl.lit(1.0) if prepared.table.weight is None else prepared.table.weight
+    return frame.select(*(key.column for key in keys), weight.alias(WEIGHT))
+
+
+def _binned(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) -> SliceKey:
+    """The bins of a column: its own values where these are not more than bins."""
+    held = rows.select(key.column, WEIGHT).drop_nulls().sort(key.column, WEIGHT)
+    values = held[key.column]
+    different = values.unique(maintain_order=True)
+    if len(different) <= number:
+        return _kept(key, different, number)
+    held = held.drop_nans(key.column) if values.dtype.is_float() else held
+    numbers = held[key.column].to_physical().cast(pl.Float64).to_numpy()
+    shares = np.arange(1, number) / number
+    cuts = averaged_inverse(numbers, held[WEIGHT].to_numpy(), shares)
+    edges = np.unique(cuts[np.isfinite(cuts) & (cuts > numbers[0])])
+    if not len(edges):
+        edges = np.unique(numbers[np.isfinite(numbers) & (numbers > numbers[0])])[:1]
+    plain = _edges(_readable(edges, numbers[0]), values.dtype)
+    return replace(key, kind="bins", edges=plain, expression=bin_index(key.expression, dtype, plain))
+
+
+def _readable(edges: Array, least: float) -> Array:
+    """Edges with no more decimals than tell them apart: rows within a thousandth of a bin may change sides."""
+    narrowest = float(
+        np.diff(edges, prepend=least if np.isfinite(least) else edges[0] - 1).min(initial=np.inf)
+    )
+    decimals = 3 - int(np.floor(np.log10(narrowest))) if 0 < narrowest < np.inf else 0
+    return np.round(edges, decimals) if 0 < decimals < _DECIMALS else edges
+
+
+def _edges(edges: Any, dtype: pl.DataType) -> tuple[Any, ...]:
+    """Edges in the column's own type, whole ones of whole numbers without decimals."""
+    if dtype.is_temporal():
+        return tuple(dict.fromkeys(pl.Series(np.ceil(edges)).cast(pl.Int64).cast(dtype).to_list()))
+    whole = dtype.is_integer()
+    return tuple(int(edge) if whole and edge == int(edge) else float(edge) for edge in edges)
+
+
+def _kept(key: SliceKey, ranked: pl.Series, number: int) -> SliceKey:
+    """The first values have a code of their own, in order of value; any other is the next.
+
+    Raises:
+        DataError: one of them is called as the rest is.
+    """
+    values = ranked.head(number).sort()
+    plain = plain_values(values, key.label)
+    if OTHER in [value_text(value) for value in plain] and len(ranked) > number:
+        msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
+        raise DataError(Problem(msg, ("find_slices", "columns"), "rename the value, or raise top"))
+    temporal = values.dtype.is_temporal()
+    names = (values.to_physical() if temporal else values).cast(pl.String)
+    text = (key.expression.to_physical() if temporal else key.expression).cast(pl.String)
+    place = place_in(names, text).fill_null(len(values))
+    index = pl.when(key.expression.is_not_null()).then(place)
+    return replace(key, kind="top", edges=tuple(plain), expression=index, number=min(number + 1, len(ranked)))
+
+
+def _coded(key: SliceKey, *, nulls: bool, nans: bool) -> SearchedColumn:
+    number = len(key.edges) + 1 + int(nans) if key.kind == "bins" else key.number
+    codes: list[int | None] = list(range(number))
+    codes += [None] if nulls or not codes else []
+    values = tuple(map(key.plain, codes))
+    bins = key.kind == "bins"
+    texts = [NULL if value is None else value if bins else quoted(value, NULL) for value in values]
+    return SearchedColumn(key, tuple(texts), values)

@@ -1,0 +1,269 @@
+"""The plan of a search for slices: columns that are crossed, and few groupings that serve all crossings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.hashing import SEARCH_SALT, mix_expr, mix_int
+from plmetrics.engine.aggregate.row_plan import BLOCK
+from plmetrics.features.slice_search.row_sums import Tally, code_column, row_values
+from plmetrics.states.complements import RestSums
+from plmetrics.states.sums import SlicedSums, SumsState
+from plmetrics.table.roles import UNIT
+from plmetrics.table.slices import LOOKUP_CELLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.features.slice_search.search_columns import SearchedColumn
+    from plmetrics.features.slice_search.search_section import FindSlices
+
+LEAST_GROUPS = 20_000
+
+
+GROUPS = 600_000
+"""The most groups of one grouping."""
+
+
+GROUPS_A_PASS = 4_000_000
+"""The most groups that the groupings of one scan have together."""
+
+
+BATCH_ROWS = 1_000_000
+
+
+_WORDS = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """The slices of some columns that occur: `codes` `[slice, column]`, and their sums by block.
+
+    `rests` are the sums of all other rows, where they cannot be taken off those of all: moments lie too far apart.
+    """
+
+    columns: tuple[int, ...]
+    codes: NDArray[np.int64]
+    sums: SlicedSums
+    rests: RestSums | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Columns that are grouped by together, and what the scan brought of them."""
+
+    columns: tuple[int, ...]
+    state: SumsState
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStates:
+    """The sums of a search: blocks 0 to `blocks` - 1 are those of the searched part, the rest confirms.
+
+    `populations` is the prefix of the counts that hold for a model.
+    """
+
+    columns: tuple[SearchedColumn, ...]
+    groupings: tuple[Grouping, ...]
+    blocks: int
+    depth: int
+    populations: Mapping[str, str]
+
+    def overall(self) -> SlicedSums:
+        """The sums of all rows, as one slice."""
+        state = self.groupings[0].state
+        return state.roll_up(np.zeros(len(state.cell), dtype=np.int64), 1)
+
+    @property
+    def scattered(self) -> bool:
+        """Whether moments are about centres of their own, so that sums of a part cannot be taken off those of all."""
+        return any(grouping.state.centres.scattered for grouping in self.groupings)
+
+    def apart(self, inner: Mapping[int, int], outer: Mapping[int, int]) -> dict[str, NDArray[np.float64]]:
+        """The sums `[1, block]` of the rows of a slice that are not in one that it holds: codes by column."""
+        grouping = next(one for one in self.groupings if set(one.columns) >= inner.keys())
+        state, sizes = grouping.state, [self.columns[number].size for number in grouping.columns]
+        digits = dict(zip(grouping.columns, _digits(state.cell, sizes), strict=True))
+        within = np.ones(len(state.cell), dtype=np.bool_)
+        held = within.copy()
+        for number, code in inner.items():
+            within &= digits[number] == code
+        for number, code in outer.items():
+            held &= digits[number] == code
+        return (
+            state.take(held & ~within)
+            .roll_up(np.zeros(int((held & ~within).sum()), np.int64), 1)
+            .by_block(0, 1)
+        )
+
+    def crossings(self) -> Iterator[Crossing]:
+        """Every set of columns once, with the slices that occur."""
+        waiting = dict.fromkeys(subsets(len(self.columns), self.depth))
+        for grouping in self.groupings:
+            sizes = [self.columns[number].size for number in grouping.columns]
+            digits = dict(zip(grouping.columns, _digits(grouping.state.cell, sizes), strict=True))
+            for members in [members for members in waiting if digits.keys() >= set(members)]:
+                del waiting[members]
+                yield self._crossing(grouping.state, members, [digits[number] for number in members])
+
+    def _crossing(
+        self, state: SumsState, members: tuple[int, ...], digits: list[NDArray[np.int64]]
+    ) -> Crossing:
+        sizes = [self.columns[number].size for number in members]
+        if self.scattered:
+            occupied, place = _occupied(_cells(digits, sizes), math.prod(sizes))
+            codes, rests = (
+                np.stack(_digits(occupied, sizes), axis=1),
+                state.roll_up(place + 1, len(occupied) + 1),
+            )
+            return Crossing(members, codes, state.roll_up(place, len(occupied)), RestSums(rests))
+        key = _cells([*digits, state.block], [*sizes, state.blocks])
+        occupied, place = _occupied(key, math.prod(sizes) * state.blocks)
+        columns = {
+            name: np.bincount(place, weights=column, minlength=len(occupied)).astype(np.float64, copy=False)
+            for name, column in state.columns.items()
+        }
+        cell, block = np.divmod(occupied, state.blocks)
+        first = np.diff(cell, prepend=-1) > 0
+        sums = SlicedSums(np.cumsum(first) - 1, block, columns, int(first.sum()), state.blocks)
+        return Crossing(members, np.stack(_digits(cell[first], sizes), axis=1), sums)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """What a search will group by: the prepared rows, the codes of the columns, and groupings of them by number."""
+
+    prepared: Prepared
+    spec: FindSlices
+    columns: tuple[SearchedColumn, ...]
+    groupings: tuple[tuple[int, ...], ...]
+
+    @property
+    def slices(self) -> int:
+        """How many slices there may be."""
+        return possible([column.size for column in self.columns], self.spec.depth)
+
+    def passes(self) -> list[list[tuple[int, ...]]]:
+        """The groupings of each scan."""
+        out: list[list[tuple[int, ...]]] = []
+        room = 0
+        for members in self.groupings:
+            groups = self.groups(members)
+            if not out or groups > room:
+                out.append([])
+                room = GROUPS_A_PASS
+            out[-1].append(members)
+            room -= groups
+        return out
+
+    def groups(self, members: Sequence[int]) -> int:
+        """The most groups of a grouping."""
+        return math.prod(self.columns[number].size for number in members) * 2 * self.spec.blocks
+
+    def keys(self) -> list[pl.Expr]:
+        """The block of every row, searched ones first, and its codes."""
+        blocks = self.spec.blocks
+        confirms = (~searched(pl.col(UNIT), self.spec)).cast(pl.UInt16)
+        block = (confirms * blocks + (pl.col(UNIT) % blocks).cast(pl.UInt16)).alias(BLOCK)
+        return [
+            block,
+            *(column.code().alias(code_column(number)) for number, column in enumerate(self.columns)),
+        ]
+
+    def rows(self) -> pl.LazyFrame:
+        """The keys of every row, and what it adds to each sum."""
+        values = row_values(self.prepared, self.spec.metric)
+        return self.prepared.table.frame.select(*self.keys(), *values)
+
+    def tally(self, members: tuple[int, ...], exponents: Mapping[str, int] | None = None) -> Tally:
+        """The sums of a grouping, empty; with the exponents of the run, or others."""
+        sizes = [self.columns[number].size for number in members]
+        known = self.prepared.exponents if exponents is None else exponents
+        return Tally(members, sizes, 2 * self.spec.blocks, known)
+
+
+def searched(unit: pl.Expr, spec: FindSlices) -> pl.Expr:
+    """Whether a unit belongs to the part that is searched: by a hash of its own, so that no block tells."""
+    salt = SEARCH_SALT ^ mix_int(spec.seed)
+    limit = pl.lit(min(int(spec.share * _WORDS), _WORDS - 1), dtype=pl.UInt64)
+    return mix_expr(unit ^ pl.lit(salt, dtype=pl.UInt64)) < limit
+
+
+def subsets(columns: int, depth: int) -> list[tuple[int, ...]]:
+    """The sets of columns that are crossed, the smaller first.
+
+    >>> subsets(3, 2)
+    [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
+    """
+    sizes = range(1, min(depth, columns) + 1)
+    return [members for size in sizes for members in combinations(range(columns), size)]
+
+
+def possible(sizes: Sequence[int], depth: int) -> int:
+    """How many slices the columns may have, alone and crossed.
+
+    >>> possible([2, 3], 2)
+    11
+    """
+    counts = [1] + [0] * depth
+    for size in sizes:
+        for deep in range(depth, 0, -1):
+            counts[deep] += counts[deep - 1] * size
+    return sum(counts[1:])
+
+
+def grouped(sizes: Sequence[int], depth: int, limit: int) -> tuple[tuple[int, ...], ...]:
+    """Few groupings of columns, so that each set of `depth` columns lies within one.
+
+    Sets join a grouping while that has at most `limit` cells; a set that is wider stands alone.
+
+    >>> grouped([2, 2, 2, 50], 2, 100)
+    ((0, 1, 2), (0, 3), (1, 3), (2, 3))
+    """
+    made: list[tuple[int, ...]] = []
+    for members in combinations(range(len(sizes)), min(depth, len(sizes))):
+        if any(set(members) <= set(known) for known in made):
+            continue
+        for place, known in enumerate(made):
+            union = tuple(sorted({*known, *members}))
+            if math.prod(sizes[number] for number in union) <= limit:
+                made[place] = union
+                break
+        else:
+            made.append(members)
+    return tuple(members for members in made if not any(set(members) < set(other) for other in made))
+
+
+def _occupied(key: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different keys below a size, ascending, and the place of each key among them."""
+    if size > LOOKUP_CELLS:
+        occupied, place = np.unique(key, return_inverse=True)
+        return occupied, place
+    held = np.zeros(size, dtype=np.bool_)
+    held[key] = True
+    return np.flatnonzero(held), (np.cumsum(held) - 1)[key]
+
+
+def _cells(digits: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:
+    cell = np.zeros(len(digits[0]), dtype=np.int64)
+    for digit, size in zip(digits, sizes, strict=True):
+        cell = cell * size + digit
+    return cell
+
+
+def _digits(cell: NDArray[np.int64], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The inverse of `_cells`."""
+    out = []
+    for size in reversed(sizes):
+        cell, digit = np.divmod(cell, size)
+        out.append(digit)
+    return out[::-1]

@@ -1,0 +1,73 @@
+"""Slices that a search found to be worse than the rest: those that were confirmed, and how many were not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from plmetrics.report.layout import FAINT, Column, aligned, heading, printable, table_or_stack, wrapped
+from plmetrics.report.numbers import count, estimate, number, p_value, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.summary import Summary
+
+_MOST = 20
+_COLUMNS = [
+    Column("slice"),
+    Column("model"),
+    Column("value", "right"),
+    Column("rest", "right", optional=True),
+    Column("difference"),
+    Column("adjusted p", "right"),
+    Column("searched", "right", optional=True),
+    Column("", "right", optional=True),
+]
+
+
+def found_slices(summary: Summary, width: int) -> list[Text]:
+    """A line for each slice that was confirmed, with the honest difference, and one for the rest of the search."""
+    searched = summary.record.get("find_slices")
+    if not searched:
+        return []
+    frame = summary.found_slices
+    confirmed = frame.filter("confirmed")
+    title = "Slices worse than the rest"
+    if not frame.is_empty():
+        title += f" by {printable(frame['metric'][0])}"
+    remark = "found on one part of the units, estimated on the other" if len(confirmed) else ""
+    lines = heading(title, remark, width)
+    rows = confirmed.head(_MOST).rows(named=True)
+    if rows:
+        lines += table_or_stack(_COLUMNS, _cells(rows), width)
+    for row in rows:
+        if row["note"] is not None:
+            text = Text(f"{printable(row['slice'])}: {printable(row['note'])}", FAINT)
+            lines += wrapped(text, width)
+    largest = f", {count(frame.height)} went on" if frame.height < searched["stood_out"] else ""
+    said = [
+        f"{plural(searched['tested'], 'slice')} searched, {count(searched['stood_out'])} stood out{largest}, "
+        f"{count(confirmed.height)} confirmed"
+    ]
+    if confirmed.height > _MOST:
+        said.append(f"and {confirmed.height - _MOST} more in found_slices.parquet")
+    return lines + [line for text in said for line in wrapped(Text(text, FAINT), width)]
+
+
+def _cells(rows: list[dict[str, Any]]) -> list[list[Text]]:
+    differences = aligned(
+        [estimate(row["difference"], row["lower"], row["upper"], signed=True) for row in rows]
+    )
+    return [
+        [
+            Text(printable(row["slice"])),
+            Text(printable(row["model"])),
+            Text(number(row["value"])),
+            Text(number(row["rest"])),
+            difference,
+            Text(p_value(row["p_adjusted"])),
+            Text(number(row["searched"], signed=True), FAINT),
+            Text(plural(row["n"], "row"), FAINT),
+        ]
+        for row, difference in zip(rows, differences, strict=True)
+    ]

@@ -1,0 +1,144 @@
+"""The search for slices: the codes of the searched columns, and few groupings that serve all their crossings.
+
+Units fall into two parts, one that is searched and one that confirms, and within each into the same number of blocks.
+A crossing's sums are those of an ordinary slice set whose blocks are the searched ones first and the others after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.engine.aggregate.aggregation import refuse_bad
+from plmetrics.engine.aggregate.totals import centres_of, moments, summed_columns
+from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.prepare.preparation import constant_plans, prepare
+from plmetrics.engine.step import Step
+from plmetrics.engine.streaming import collected_batches, fallbacks, scans
+from plmetrics.features.slice_search.cell_centres import recentred
+from plmetrics.features.slice_search.row_sums import by_block
+from plmetrics.features.slice_search.search_columns import searched_columns
+from plmetrics.features.slice_search.search_plan import (
+    BATCH_ROWS,
+    GROUPS,
+    LEAST_GROUPS,
+    Grouping,
+    SearchPlan,
+    SearchStates,
+    grouped,
+    possible,
+)
+from plmetrics.features.slice_search.search_section import section_of
+from plmetrics.states.sums import SumsState
+from plmetrics.suite.sections.uncertainty import Uncertainty
+from plmetrics.table.roles import prediction_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
+    from plmetrics.features.slice_search.search_columns import SearchedColumn
+    from plmetrics.features.slice_search.search_section import FindSlices
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+
+def search_plan(suite: Suite, source: Source) -> SearchPlan:
+    """Find what the searched columns hold, and plan the groupings.
+
+    Raises:
+        ConfigError: there are more slices than `max_slices`.
+        DataError: a column is absent, or of a type that has no slices.
+    """
+    spec = section_of(suite)
+    prepared = prepare(bind(_inner(suite, spec), source))
+    spec = spec.model_copy(update={"metric": prepared.request.suite.metrics[0]})
+    columns = searched_columns(prepared, spec)
+    sizes = [column.size for column in columns]
+    number = possible(sizes, spec.depth)
+    if number > suite.max_slices:
+        raise _too_many(suite, columns, number)
+    groups = min(GROUPS, max(LEAST_GROUPS, prepared.rows.read))
+    together = grouped(sizes, spec.depth, groups // (2 * spec.blocks))
+    return SearchPlan(_searching(prepared, columns, spec), spec, columns, together)
+
+
+def search_step(request: Request, rows: int | None) -> Step:
+    """The passes of a search: one look at its columns, then the groupings that serve all crossings."""
+    plan = search_plan(request.suite, request.source)
+    groups = sum(map(plan.groups, plan.groupings))
+    does = (
+        f"up to {plan.slices:,} slices of {len(plan.columns)} columns, "
+        f"{len(plan.groupings)} groupings of {groups:,} cells and blocks"
+    )
+    inner = plan.prepared.request
+    constants = constant_plans(inner, prediction_table(inner.raw, inner.schema, inner.roles))
+    number = scans(list(constants.values())) + 1 + len(plan.passes())
+    return Step("search", does, number, at_least=True, rows=rows, fallbacks=tuple(fallbacks(plan.rows())))
+
+
+def search_states(plan: SearchPlan) -> SearchStates:
+    """Run the scans.
+
+    Raises:
+        DataError: rows failed a check that the metric needs, and the suite says that is an error.
+    """
+    spec, prepared = plan.spec, plan.prepared
+    groupings: list[Grouping] = []
+    centres = centres_of(prepared, moments(prepared, [spec.metric]), pl.DataFrame())
+    for together in plan.passes():
+        tallies = {members: plan.tally(members) for members in together}
+        for rows in collected_batches(plan.rows(), BATCH_ROWS):
+            refuse_bad(prepared, rows)
+            batch = by_block(rows)
+            for tally in tallies.values():
+                tally.add(batch)
+        for members, tally in tallies.items():
+            cell, block, sums = tally.occupied()
+            held = summed_columns(prepared, [spec.metric], sums)
+            state = SumsState(cell, block, held, 2 * spec.blocks, centres)
+            groupings.append(Grouping(members, recentred(plan, members, state)))
+    return SearchStates(plan.columns, tuple(groupings), spec.blocks, spec.depth, prepared.populations())
+
+
+def _inner(suite: Suite, spec: FindSlices) -> Suite:
+    """The suite of a run that looks at the search's metric only."""
+    return suite.model_copy(
+        update={
+            "compare": None,
+            "metrics": (spec.metric,),
+            "metric_slices": {},
+            "sections": {},
+            "slices": {},
+            "gates": (),
+            "curves": (),
+            "uncertainty": Uncertainty(blocks=spec.blocks),
+        }
+    )
+
+
+def _searching(prepared: Prepared, columns: Sequence[SearchedColumn], spec: FindSlices) -> Prepared:
+    """The prepared run with the codes of the searched columns, and only the models that are searched for.
+
+    Rows are left out as for all models, so that the search sees those that the tables are made from.
+    """
+    request = prepared.request
+    roles = replace(request.roles, keys=tuple(column.key for column in columns))
+    table = prediction_table(request.raw, request.schema, roles)
+    chosen = {name: model for name, model in request.suite.models.items() if name in (spec.model or (name,))}
+    suite = request.suite.model_copy(update={"models": chosen})
+    return replace(prepared, table=table, request=replace(request, suite=suite))
+
+
+def _too_many(suite: Suite, columns: Sequence[SearchedColumn], number: int) -> ConfigError:
+    widest = max(columns, key=lambda column: column.size)
+    msg = f"the search has up to {number:,} slices, more than max_slices = {suite.max_slices:,}"
+    hint = (
+        f"lower depth, top or bins, name fewer columns ('{widest.label}' has the most values, {widest.size:,}), "
+        "or raise max_slices"
+    )
+    return ConfigError(Problem(msg, ("find_slices",), hint))

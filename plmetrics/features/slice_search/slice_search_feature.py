@@ -1,0 +1,88 @@
+"""The feature `find_slices`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.features.slice_search.search_section import FindSlices, section_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import polars as pl
+    from rich.text import Text
+
+    from plmetrics.engine.request import Request
+    from plmetrics.engine.step import Step
+    from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.report.summary import Summary
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.basics import Section
+    from plmetrics.table.source import Source
+
+_NONE_TESTED = (
+    "find_slices tested no slice: none has enough rows (min_rows) in the searched part, units in more than one block, "
+    "and rows outside it"
+)
+
+
+class SliceSearchFeature(Feature):
+    """A search for slices that are worse than the rest."""
+
+    key = "find_slices"
+    description = "A search for slices that are worse than the rest; none if not given."
+    stage = "search"
+    after = "tests"
+    state_refusal = "find_slices searches the rows, which a state does not hold"
+
+    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> FindSlices | None:
+        """The section from plain values."""
+        from plmetrics.features.slice_search.search_section import read_find_slices
+
+        return read_find_slices(value, problems, read_metric)
+
+    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
+        """Note models that are not there, and metrics that they cannot serve."""
+        from plmetrics.features.slice_search.search_section import check_find_slices
+
+        assert isinstance(section, FindSlices)
+        check_find_slices(section, fields, add)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the section."""
+        from plmetrics.features.slice_search.search_section import find_slices_schema
+
+        return find_slices_schema()
+
+    def columns(self, suite: Suite) -> tuple[str, ...]:
+        """The columns that are searched."""
+        return section_of(suite).columns
+
+    def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
+        """Check that the columns can be searched."""
+        from plmetrics.features.slice_search.search_columns import check_searched_columns
+
+        check_searched_columns(suite, schema)
+
+    def steps(self, request: Request, rows: int | None) -> Iterator[Step]:
+        """The look at the columns, and the scans of the groupings; a long table is not looked at."""
+        from plmetrics.features.slice_search.search_scan import search_step
+
+        if request.suite.data.long is None:
+            yield search_step(request, rows)
+
+    def run(self, run: Run) -> Outputs:
+        """Search, and confirm."""
+        from plmetrics.features.slice_search.slice_selection import searched_slices
+
+        table, record = searched_slices(run.bound.suite, run.source)
+        warnings = () if record["tested"] else (_NONE_TESTED,)
+        return Outputs({"found_slices": table}, warnings=warnings, record={self.key: record})
+
+    def report(self, summary: Summary, width: int) -> list[Text]:
+        """What was confirmed."""
+        from plmetrics.features.slice_search.search_report import found_slices
+
+        return found_slices(summary, width)

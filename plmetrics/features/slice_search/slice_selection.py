@@ -1,0 +1,335 @@
+"""The search for slices: what stands out in one part of the units, and what the other part says of it.
+
+The searched part chooses, so its estimates are optimistic: the largest of many differences is large by chance, too.
+What it chose is estimated anew on units that had no say in the choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.core.results import FOUND_SLICES_SCHEMA
+from plmetrics.core.slice_texts import quoted
+from plmetrics.features.slice_search.search_scan import search_plan, search_states
+from plmetrics.features.slice_search.slice_contrasts import Contrast, Sums, contrast
+from plmetrics.inference.comparisons.correction import adjust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.features.slice_search.search_plan import Crossing, SearchStates
+    from plmetrics.features.slice_search.search_section import FindSlices
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+Array = NDArray[np.float64]
+Name = frozenset[tuple[int, int]]
+"""A slice: numbers of columns with the codes that they have in it."""
+
+_SLICES_AT_ONCE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A slice of a model that stands out in the searched part: where its sums are, and what they say."""
+
+    model: str
+    crossing: Crossing
+    place: int
+    rank: float
+    searched: float
+
+    @property
+    def name(self) -> Name:
+        """What tells the slice from others."""
+        codes = self.crossing.codes[self.place]
+        return frozenset(
+            (column, int(code)) for column, code in zip(self.crossing.columns, codes, strict=True)
+        )
+
+    @property
+    def of_column(self) -> dict[int, int]:
+        """Its code in each of its columns."""
+        return dict(self.name)
+
+    @property
+    def depth(self) -> int:
+        """How many columns are crossed."""
+        return len(self.crossing.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is searched for which models, in which states."""
+
+    spec: FindSlices
+    states: SearchStates
+    overall: Sums
+    models: tuple[str, ...]
+
+    @classmethod
+    def of(cls, spec: FindSlices, states: SearchStates, models: Sequence[str]) -> Search:
+        """A search for some models in the states of all rows."""
+        return cls(spec, states, states.overall().by_block(0, 1), tuple(models))
+
+    def part(self, sums: Sums, *, confirms: bool) -> Sums:
+        """The blocks of one part of the units."""
+        blocks = self.states.blocks
+        own = slice(blocks, None) if confirms else slice(0, blocks)
+        return {name: column[:, own] for name, column in sums.items()}
+
+    def against(self, model: str, part: Sums, rest: Sums, *, confirms: bool) -> Contrast:
+        """Slices against what is left of something that holds them."""
+        here, there = (self.part(sums, confirms=confirms) for sums in (part, rest))
+        scattered, population = self.states.scattered, self.states.populations[model]
+        return contrast(self.spec.metric, model, population, here, there, scattered=scattered)
+
+    def rests(self, model: str, crossing: Crossing, first: int, sums: Sums) -> Sums:
+        """What is left of all rows without each of the slices of a crossing from `first` on, whose sums are given."""
+        if crossing.rests is None:
+            return without(self.overall, sums, f"{self.states.populations[model]}n")
+        return crossing.rests.by_block(first, first + len(next(iter(sums.values()))))
+
+    def left(self, model: str, outer: Sequence[Candidate | None], inner: Sequence[Candidate]) -> Sums:
+        """What is left of slices, or of all rows, without slices that they hold."""
+        if self.states.scattered:
+            found = [
+                self.states.apart(one.of_column, {} if whole is None else whole.of_column)
+                for whole, one in zip(outer, inner, strict=True)
+            ]
+            return joined(found)
+        whole = joined([self.overall if one is None else sums_of([one]) for one in outer])
+        return without(whole, sums_of(inner), f"{self.states.populations[model]}n")
+
+
+def without(whole: Sums, part: Sums, rows: str) -> Sums:
+    """Sums less those of a part; exactly 0 in blocks of which nothing is left, whatever was rounded."""
+    nothing = whole[rows] == part[rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return {name: np.where(nothing, 0.0, whole[name] - column) for name, column in part.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """How a search went: how many slices were tested in the searched part, how many stood out, and which go on."""
+
+    tested: int
+    stood_out: int
+    candidates: tuple[Candidate, ...]
+
+
+def candidates(search: Search) -> Looked:
+    """The slices that are worse than the rest in the searched part, the most important of each model first.
+
+    A slice is tested that has at least its share of `min_rows` there. It stands out if its one-sided p value, corrected
+    for all slices and models tested, is at most `level`. Of these a crossed slice is kept only where those that hold
+    it do not explain it: it must be worse, too, than what else is in each kept slice that holds it, by p values
+    corrected for all crossed slices of its depth. What is kept is ordered by difference x sqrt(share of the weight),
+    and `largest` slices of each model go on.
+    """
+    spec = search.spec
+    tested = [part for crossing in search.states.crossings() for part in _tested(search, crossing)]
+    p = np.concatenate([part.p for part in tested])
+    corrected = np.split(adjust(p, spec.correction), np.cumsum([len(part.p) for part in tested])[:-1])
+    standing_out = [
+        one for part, q in zip(tested, corrected, strict=True) for one in part.candidates(q <= spec.level)
+    ]
+    kept: list[Candidate] = []
+    for depth in range(1, spec.depth + 1):
+        kept += _unexplained(search, [one for one in standing_out if one.depth == depth], kept)
+    chosen: list[Candidate] = []
+    for model in search.models:
+        own = [one for one in kept if one.model == model]
+        chosen += sorted(own, key=lambda one: (-one.rank, one.depth, sorted(one.name)))[: spec.largest]
+    return Looked(len(p), len(kept), tuple(chosen))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tested:
+    """Slices of a crossing that have a p value for a model, with what they say in the searched part."""
+
+    model: str
+    crossing: Crossing
+    place: NDArray[np.int64]
+    p: Array
+    rank: Array
+    searched: Array
+
+    def candidates(self, chosen: NDArray[np.bool_]) -> Iterator[Candidate]:
+        """Those that are chosen."""
+        for index in np.flatnonzero(chosen):
+            said = (float(part[index]) for part in (self.rank, self.searched))
+            yield Candidate(self.model, self.crossing, int(self.place[index]), *said)
+
+
+def _tested(search: Search, crossing: Crossing) -> Iterator[_Tested]:
+    """The slices of a crossing with enough rows, for each model."""
+    least = search.spec.min_rows * search.spec.share
+    for first in range(0, crossing.sums.slices, _SLICES_AT_ONCE):
+        last = min(first + _SLICES_AT_ONCE, crossing.sums.slices)
+        sums = crossing.sums.by_block(first, last)
+        for model in search.models:
+            found = search.against(model, sums, search.rests(model, crossing, first, sums), confirms=False)
+            own = np.flatnonzero((found.rows >= least) & np.isfinite(found.p))
+            rank = found.worse * np.sqrt(found.share)
+            difference = found.value - found.rest
+            yield _Tested(model, crossing, first + own, found.p[own], rank[own], difference[own])
+
+
+def _unexplained(search: Search, found: Sequence[Candidate], kept: Sequence[Candidate]) -> list[Candidate]:
+    """Those that are worse than what else is in each kept slice that holds them."""
+    known = {(one.model, one.name): one for one in kept}
+    pairs = [
+        (number, parent)
+        for number, one in enumerate(found)
+        for name in _holding(one.name)
+        if (parent := known.get((one.model, name))) is not None
+    ]
+    p = np.full(len(found), np.nan)
+    for first in range(0, len(pairs), _SLICES_AT_ONCE):
+        together = pairs[first : first + _SLICES_AT_ONCE]
+        for model in search.models:
+            own = [(number, parent) for number, parent in together if parent.model == model]
+            if own:
+                inner = [found[number] for number, _ in own]
+                rest = search.left(model, [one for _, one in own], inner)
+                said = search.against(model, sums_of(inner), rest, confirms=False).p
+                np.fmax.at(p, [number for number, _ in own], np.where(np.isnan(said), 1.0, said))
+    corrected = adjust(p, search.spec.correction)
+    return [one for one, q in zip(found, corrected, strict=True) if np.isnan(q) or q <= search.spec.level]
+
+
+def _holding(name: Name) -> Iterator[Name]:
+    """The slices of fewer columns that hold a slice."""
+    for size in range(1, len(name)):
+        yield from map(frozenset, combinations(sorted(name), size))
+
+
+def sums_of(slices: Sequence[Candidate]) -> Sums:
+    """The sums of some slices, in both parts, `[slice, block]`."""
+    return joined([one.crossing.sums.by_block(one.place, one.place + 1) for one in slices])
+
+
+def joined(held: Sequence[Sums]) -> Sums:
+    """Sums of slices below those of others."""
+    return {name: np.concatenate([sums[name] for sums in held]) for name in held[0]}
+
+
+def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The table `found_slices` of a suite, and what the record says of the search.
+
+    Raises:
+        ConfigError: there are more slices than `max_slices`.
+        DataError: a column is absent or of the wrong type, or a value is bad.
+    """
+    plan = search_plan(suite, source)
+    search = Search.of(plan.spec, search_states(plan), plan.prepared.request.models)
+    looked = candidates(search)
+    table = found_slices(search, looked, 0.95 if suite.uncertainty is None else suite.uncertainty.level)
+    return table, {
+        "possible": plan.slices,
+        "tested": looked.tested,
+        "stood_out": looked.stood_out,
+        "candidates": table.height,
+        "confirmed": int(table["confirmed"].sum()),
+        "values": {column.label: list(column.texts) for column in plan.columns},
+    }
+
+
+def found_slices(search: Search, looked: Looked, level: float) -> pl.DataFrame:
+    """The table `found_slices`: what the other part of the units says of the candidates.
+
+    Args:
+        search: what was searched.
+        looked: what stood out.
+        level: two-sided level of the intervals.
+
+    Returns:
+        A row per candidate, models in suite order and the most important first. `value`, `rest`, `difference` (value -
+        rest), its interval and `p_value` come from the confirming part alone, `searched` is the difference in the
+        searched part. `p_value` is one-sided; `p_adjusted` is corrected for the candidates, and `confirmed` where it is
+        at most the section's level. `status` is why there is no difference or, beside one, no test. The note names a
+        crossed slice without which a listed one is no longer worse.
+    """
+    spec, rows, said = search.spec, looked.candidates, []
+    for model in search.models:
+        own = [one for one in rows if one.model == model]
+        if own:
+            said += [(one, _confirmed(search, model, own), place) for place, one in enumerate(own)]
+    p = np.array([found.p[place] for _, found, place in said], dtype=np.float64)
+    adjusted = adjust(p, spec.correction)
+    family, because = int(np.isfinite(p).sum()), _because(search, rows)
+    lines = [
+        _row(search, one, found, place, level)
+        | {"p_adjusted": _number(q), "family_size": family, "note": because.get((one.model, one.name))}
+        for (one, found, place), q in zip(said, adjusted, strict=True)
+    ]
+    table = pl.DataFrame(lines, schema=FOUND_SLICES_SCHEMA, orient="row")
+    return table.with_columns(confirmed=(pl.col("p_adjusted") <= spec.level).fill_null(value=False))
+
+
+def _confirmed(search: Search, model: str, own: Sequence[Candidate]) -> Contrast:
+    rest = search.left(model, [None] * len(own), own)
+    return search.against(model, sums_of(own), rest, confirms=True)
+
+
+def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name], str]:
+    """What the note says of a slice that is no worse, in the confirming part, without one that it holds."""
+    notes: dict[tuple[str, Name], str] = {}
+    for whole in rows:
+        parts = [one for one in rows if one.model == whole.model and one.name > whole.name]
+        if not parts:
+            continue
+        left = search.left(whole.model, [whole] * len(parts), parts)
+        rest = search.left(whole.model, [None] * len(parts), [whole] * len(parts))
+        p = search.against(whole.model, left, rest, confirms=True).p
+        explains = [one for one, said in zip(parts, p, strict=True) if not said <= search.spec.level]
+        if explains:
+            notes[whole.model, whole.name] = f"not worse without {_text(search, explains[0])}"
+    return notes
+
+
+def _values(search: Search, one: Candidate) -> list[dict[str, str | None]]:
+    columns = search.states.columns
+    return [
+        {"column": columns[column].label, "value": columns[column].values[code]}
+        for column, code in sorted(one.name)
+    ]
+
+
+def _text(search: Search, one: Candidate) -> str:
+    named = [(search.states.columns[column], code) for column, code in sorted(one.name)]
+    return ", ".join(f"{quoted(column.label)}={column.texts[code]}" for column, code in named)
+
+
+def _row(search: Search, one: Candidate, found: Contrast, place: int, level: float) -> dict[str, Any]:
+    value, rest = found.value[place], found.rest[place]
+    difference, half = value - rest, found.half_width(level)[place]
+    return dict.fromkeys(FOUND_SLICES_SCHEMA) | {
+        "model": one.model,
+        "metric": search.spec.metric.text,
+        "slice": _text(search, one),
+        "slice_values": _values(search, one),
+        "depth": one.depth,
+        "value": _number(value),
+        "rest": _number(rest),
+        "difference": _number(difference),
+        "lower": _number(difference - half),
+        "upper": _number(difference + half),
+        "std_error": _number(found.std_error[place]),
+        "p_value": _number(found.p[place]),
+        "searched": one.searched,
+        "n": int(found.rows[place]),
+        "share": _number(found.share[place]),
+        "status": str(found.status[place]),
+    }
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,257 @@
+"""Folds of whole groups: one small table of rows per group, and a look-up of each row's group in it.
+
+Folds are alike in size, and in classes where these count. Groups come as an array of rows per group (and class), in
+the order of their hashes: that order decides between equals.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.streaming import collected_frame
+from plmetrics.features.splits.hash_parts import HASH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Counts = NDArray[np.int64]
+Shares = NDArray[np.float64]
+
+_LARGEST = 20_000
+"""How many groups that no other equals are placed one by one; smaller ones are dealt in rounds."""
+_FEW = 200
+_CHANGES = 200
+_LEAST_GAIN = 1e-12
+_ROWS = "@rows"
+_WITHIN = "@within"
+
+
+def with_group_folds(
+    rows: pl.LazyFrame,
+    hashed: pl.Expr,
+    group: Sequence[str],
+    folds: int,
+    label: Sequence[str] = (),
+    name: str = "fold",
+    within: str | None = None,
+    *,
+    mixed: bool = False,
+) -> pl.LazyFrame:
+    """The rows with the number of the fold of each one's group; `hashed` is the hash of the group.
+
+    Folds are alike in size, and in the classes of `label` if given. `within` is a column of outer folds that is one
+    value in each group: then inner folds are dealt inside each.
+    `mixed` lets the seed decide between groups of about one size, not of one size only.
+
+    Raises:
+        DataError: a group is null, or there are fewer groups than folds.
+    """
+    outer = pl.lit(0, dtype=pl.Int32) if within is None else pl.col(within)
+    classes = [f"@class|{index}" for index in range(len(label))]
+    keys = map(pl.Expr.alias, map(pl.col, label), classes)
+    plan = rows.group_by(*group, *keys).agg(
+        pl.len().cast(pl.Int64).alias(_ROWS), outer.first().alias(_WITHIN)
+    )
+    counted = collected_frame(plan.with_columns(hashed.alias(HASH)).sort(_WITHIN, HASH, *group))
+    _refuse_null_groups(counted, group)
+    members = counted.select(*group, _WITHIN).unique(maintain_order=True)
+    counts = _matrix(counted, group, classes)
+    fold = np.zeros(members.height, dtype=np.int64)
+    whole = members[_WITHIN].to_numpy()
+    for part in np.unique(whole):
+        chosen = np.flatnonzero(whole == part)
+        if len(chosen) < folds:
+            raise DataError(_too_few(len(chosen), group, folds, inner=within is not None))
+        if label or mixed:
+            fold[chosen] = by_class(counts[chosen], folds, mixed=mixed)
+        else:
+            fold[chosen] = by_size(counts[chosen, 0], folds)
+    return _joined(rows, members.drop(_WITHIN), group, fold, name)
+
+
+def with_group_numbers(rows: pl.LazyFrame, group: Sequence[str], name: str) -> pl.LazyFrame:
+    """The rows with the number of each one's group, in the order of the groups' values.
+
+    Raises:
+        DataError: a group is null, or there is only one.
+    """
+    plan = rows.group_by(*group).agg(pl.len().cast(pl.Int64).alias(_ROWS))
+    members = collected_frame(plan.sort(*group))
+    _refuse_null_groups(members, group)
+    if members.height < 2:
+        raise DataError(_too_few(members.height, group, 2, inner=False))
+    return _joined(rows, members.drop(_ROWS), group, np.arange(members.height), name)
+
+
+def _refuse_null_groups(counted: pl.DataFrame, group: Sequence[str]) -> None:
+    """See that no row is without a group."""
+    absent = pl.any_horizontal(pl.col(column).is_null() for column in group)
+    rows = int(counted.filter(absent)[_ROWS].sum())
+    if rows:
+        msg = f"column '{', '.join(group)}' (group): {rows:,} rows have no group (null)"
+        raise DataError(Problem(msg, ("group",), "fill them, or leave these rows out"))
+
+
+def _too_few(groups: int, group: Sequence[str], folds: int, *, inner: bool) -> Problem:
+    where = "an outer fold" if inner else "the table"
+    msg = f"{where} has {groups:,} of the groups '{', '.join(group)}', too few for {folds} folds"
+    return Problem(msg, ("group",), "ask for fewer folds")
+
+
+def _matrix(counted: pl.DataFrame, group: Sequence[str], label: Sequence[str]) -> Counts:
+    """Rows by group, in the order of the table, and class."""
+    line = counted.select(pl.struct(group).rle_id()).to_series().to_numpy().astype(np.int64)
+    rows = counted[_ROWS].to_numpy()
+    if not label:
+        return rows[:, None]
+    classes = counted.select(label).unique().sort(label).with_row_index("@code")
+    code = (
+        counted.select(label)
+        .join(classes, on=label, how="left", nulls_equal=True, maintain_order="left")["@code"]
+        .to_numpy()
+        .astype(np.int64)
+    )
+    shape = (int(line[-1]) + 1 if len(line) else 0, classes.height)
+    flat = np.bincount(line * shape[1] + code, weights=rows, minlength=shape[0] * shape[1])
+    return flat.astype(np.int64).reshape(shape)
+
+
+def _joined(
+    rows: pl.LazyFrame, members: pl.DataFrame, group: Sequence[str], fold: Counts, name: str
+) -> pl.LazyFrame:
+    table = members.with_columns(pl.Series(name, fold, dtype=pl.Int32))
+    return rows.join(table.lazy(), on=list(group), how="left", maintain_order="left")
+
+
+def by_size(sizes: Counts, folds: int) -> Counts:
+    """The fold of each group: the largest group first, each to the fold with the fewest rows so far.
+
+    Groups of one size are placed together: the folds' running sizes are k arithmetic sequences, of which the smallest
+    elements are taken. There are fewer than sqrt(2 x rows) different sizes, however many groups there are.
+
+    Source: Graham (1969), Bounds on multiprocessing timing anomalies, SIAM J. Applied Mathematics 17(2).
+
+    >>> by_size(np.array([1, 5, 3, 3, 2]), 2)
+    array([1, 0, 1, 1, 0])
+    """
+    fold = np.zeros(len(sizes), dtype=np.int64)
+    held = np.zeros(folds, dtype=np.int64)
+    order = np.argsort(-sizes, kind="stable")
+    starts = np.flatnonzero(np.diff(sizes[order], prepend=-1))
+    for members in np.split(order, starts[1:]):
+        if len(members):
+            size = int(sizes[members[0]])
+            taken = _smallest(held, size, len(members))
+            fold[members] = taken
+            held += size * np.bincount(taken, minlength=folds)
+    return fold
+
+
+def _smallest(held: Counts, size: int, number: int) -> Counts:
+    """Where each of some groups of one size goes, placed one after the other to the fold with the fewest rows."""
+    folds = len(held)
+    spread = int(held.max() - held.min()) // max(size, 1)
+    steps = min(number, number // folds + spread + 2)
+    after = held[:, None] + size * np.arange(steps)
+    return np.argsort(after, axis=None, kind="stable")[:number] // steps
+
+
+def by_class(counts: Counts, folds: int, *, mixed: bool = False) -> Counts:
+    """The fold of each group, from rows per group and class: folds alike in every class and in size.
+
+    Groups with the same counts are dealt evenly first. The rest, the largest first, go each to the fold where the sum
+    over classes and rows of squared shares grows least; beyond the 20,000 largest they are dealt in rounds of
+    neighbours by size and classes. Up to 200 groups are then moved and exchanged while the sum falls.
+    With `mixed`, groups within a factor of two count as equally large, so that another order of groups gives other
+    folds even where no two are alike.
+
+    >>> by_class(np.array([[4, 0], [0, 2], [0, 2], [4, 0], [0, 1]]), 2)
+    array([0, 0, 1, 1, 0])
+    """
+    fold = np.full(len(counts), -1, dtype=np.int64)
+    _, kind = np.unique(counts, axis=0, return_inverse=True)
+    _deal_equal(kind.reshape(-1), fold, folds)
+    weighted = _scaled(counts)
+    rest = np.flatnonzero(fold < 0)
+    size = (weighted[rest] ** 2).sum(axis=1)
+    size = np.floor(np.log2(np.maximum(size, _LEAST_GAIN)) / 2) if mixed else size
+    rest = rest[np.argsort(-size, kind="stable")]
+    _deal_rounds(rest[_LARGEST:], counts, fold, folds)
+    held = np.zeros((folds, weighted.shape[1]))
+    np.add.at(held, fold[fold >= 0], weighted[fold >= 0])
+    for group in rest[:_LARGEST]:
+        chosen = int(np.argmin(np.round(held @ weighted[group], 12)))
+        fold[group] = chosen
+        held[chosen] += weighted[group]
+    return _improved(fold, weighted, held)
+
+
+def _scaled(counts: Counts) -> Shares:
+    """Shares of each class, and of all rows, that each group holds."""
+    every = np.column_stack([counts, counts.sum(axis=1)]).astype(np.float64)
+    shares: Shares = every / np.maximum(every.sum(axis=0), 1.0)
+    return shares
+
+
+def _deal_equal(kind: Counts, fold: Counts, folds: int) -> None:
+    """Deal groups of one kind to all folds alike; fewer than `folds` of each kind stay without a fold."""
+    order = np.argsort(kind, kind="stable")
+    sizes = np.bincount(kind)
+    place = np.arange(len(kind)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    even = place < np.repeat(sizes // folds * folds, sizes)
+    fold[order[even]] = place[even] % folds
+
+
+def _deal_rounds(groups: Counts, counts: Counts, fold: Counts, folds: int) -> None:
+    """Deal groups in rounds of one for each fold, to and fro, neighbours alike in size and classes."""
+    if not len(groups):
+        return
+    held = counts[groups]
+    order = groups[np.lexsort((*held.T[::-1], held.sum(axis=1)))]
+    turn = np.arange(len(order))
+    forth, place = (turn // folds) % 2 == 0, turn % folds
+    fold[order] = np.where(forth, place, folds - 1 - place)
+
+
+def _improved(fold: Counts, weighted: Shares, held: Shares) -> Counts:
+    """Move or exchange groups while that makes the sum of squared shares smaller; only where there are few."""
+    for _ in range(_CHANGES if len(fold) <= _FEW else 0):
+        moved, group, chosen = _best_move(fold, weighted, held)
+        swapped, first, second = _best_exchange(fold, weighted, held)
+        if max(moved, swapped) <= _LEAST_GAIN:
+            break
+        changes = [(group, chosen)]
+        if swapped > moved:
+            changes = [(first, int(fold[second])), (second, int(fold[first]))]
+        for member, goal in changes:
+            held[fold[member]] -= weighted[member]
+            held[goal] += weighted[member]
+            fold[member] = goal
+    return fold
+
+
+def _best_move(fold: Counts, weighted: Shares, held: Shares) -> tuple[float, int, int]:
+    """The gain of the best move, its group and its goal."""
+    groups = np.arange(len(fold))
+    along = weighted @ held.T
+    gain = along[groups, fold][:, None] - along - (weighted**2).sum(axis=1)[:, None]
+    gain[groups, fold] = -np.inf
+    best = int(np.argmax(gain))
+    group, chosen = divmod(best, len(held))
+    return float(gain[group, chosen]), group, chosen
+
+
+def _best_exchange(fold: Counts, weighted: Shares, held: Shares) -> tuple[float, int, int]:
+    """The gain of the best exchange, and the two groups."""
+    more = weighted[:, None, :] - weighted[None, :, :]
+    apart = held[fold][:, None, :] - held[fold][None, :, :]
+    gain = (more * apart).sum(axis=2) - (more**2).sum(axis=2)
+    gain[fold[:, None] == fold] = -np.inf
+    best = int(np.argmax(gain))
+    first, second = divmod(best, len(fold))
+    return float(gain[first, second]), first, second

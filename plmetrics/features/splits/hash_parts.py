@@ -1,0 +1,184 @@
+"""Parts by the hash of a row's key: the rows of a stratum in the order of their hashes, cut into parts by size.
+
+The hash is that of a row's key columns and a seed, never of its place in the table. Where to cut is found in two
+streaming passes: counts by the leading bits of the hash, then the hashes of the few ranges that a cut falls into. The
+column itself is then a comparison a row: no sort, and nothing to hold.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.hashing import FOLD_SALT, mix_expr, mix_int
+from plmetrics.engine.streaming import collected_frame
+from plmetrics.table.roles import require
+from plmetrics.table.units import is_key, key_word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HASH = "@hash"
+MOST_STRATA = 100_000
+
+Counts = NDArray[np.int64]
+
+_RANGE = "@range"
+_ROWS = "@rows"
+_WORD = 1 << 64
+_RANGE_BITS = 52
+_ROUNDING = 1e-9
+_NULL_WORD = 0x2545F4914F6CDD1D
+
+
+def fold_hash(columns: Sequence[str], schema: pl.Schema, seed: int) -> pl.Expr:
+    """The 64-bit hash of a row's key under a seed.
+
+    A null is a value like any other. The hash of whole numbers, dates and booleans is the same in every version;
+    that of text is the same in every run with one version of Polars.
+
+    Raises:
+        DataError: a column is absent or of a type that cannot be a key.
+
+    >>> fold = fold_hash(["id"], pl.Schema({"id": pl.Int64}), seed=0) % 5
+    >>> pl.DataFrame({"id": [1, 2, 3, 1]}).select(fold.alias("fold"))["fold"].to_list()
+    [0, 4, 0, 0]
+    """
+    state = pl.lit(mix_int(mix_int(seed + 1) ^ FOLD_SALT), dtype=pl.UInt64)
+    for column in columns:
+        dtype = require(schema, column, "key", ("key",))
+        if not is_key(dtype):
+            msg = f"column '{column}' is of type {dtype}, but a key must be a whole number, text, date or boolean"
+            raise DataError(Problem(msg, ("key",)))
+        word = key_word(pl.col(column), dtype, FOLD_SALT).fill_null(pl.lit(_NULL_WORD, dtype=pl.UInt64))
+        state = mix_expr(mix_expr(word ^ pl.lit(FOLD_SALT, dtype=pl.UInt64)) ^ state)
+    return state
+
+
+def with_parts(
+    rows: pl.LazyFrame,
+    hashed: pl.Expr,
+    shares: Sequence[float],
+    strata: Sequence[str] = (),
+    name: str = "fold",
+    *,
+    exact: bool = True,
+) -> pl.LazyFrame:
+    """The rows with the number of each one's part, from 0.
+
+    Rows with one hash stay together. Without `exact`, shares hold in expectation and nothing is read.
+
+    Raises:
+        ConfigError: there are more than 100,000 strata.
+    """
+    if not exact:
+        edges = [int(share * _WORD) for share in list(accumulate(shares))[:-1]]
+        return rows.with_columns(_part(hashed, [_word(edge) for edge in edges]).alias(name))
+    keys = {f"@stratum|{index}": pl.col(column) for index, column in enumerate(strata)}
+    narrow = rows.select(hashed.alias(HASH), **keys or {"@stratum|0": pl.lit(0, dtype=pl.Int8)})
+    table = _cuts(narrow.with_columns((pl.col(HASH) // (1 << _RANGE_BITS)).alias(_RANGE)), shares)
+    cuts = [column for column in table.columns if column.startswith("@cut|")]
+    if not keys:
+        places = table.select(cuts).row(0) if table.height else (None,) * len(cuts)
+        return rows.with_columns(_part(hashed, [_word(edge) for edge in places]).alias(name))
+    joined = rows.with_columns(**keys).join(
+        table.lazy(), on=list(keys), how="left", nulls_equal=True, maintain_order="left"
+    )
+    return joined.with_columns(_part(hashed, [pl.col(cut) for cut in cuts]).alias(name)).drop(*keys, *cuts)
+
+
+def _word(edge: int | None) -> pl.Expr:
+    return pl.lit(None if edge is None else min(edge, _WORD - 1), dtype=pl.UInt64)
+
+
+def _part(hashed: pl.Expr, cuts: Sequence[pl.Expr]) -> pl.Expr:
+    """How many cuts a hash has passed; a cut that is null lies behind all."""
+    passed = [(hashed >= cut).fill_null(value=False).cast(pl.Int32) for cut in cuts]
+    return pl.sum_horizontal(pl.lit(0, dtype=pl.Int32), *passed)
+
+
+def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
+    """A row a stratum: its key, and the first hash of every part but the first."""
+    strata = [column for column in narrow.collect_schema() if column not in {HASH, _RANGE}]
+    ranges = _counted(narrow, [*strata, _RANGE])
+    first = ranges.select(pl.struct(strata).rle_id()).to_series().to_numpy()
+    sizes = np.bincount(first, weights=ranges[_ROWS].to_numpy()).astype(np.int64)
+    if len(sizes) > MOST_STRATA:
+        msg = f"there are {len(sizes):,} strata, more than {MOST_STRATA:,}"
+        raise ConfigError(Problem(msg, ("label",), "strata are classes or bins: bin a number first"))
+    wanted = np.cumsum(deal(sizes, shares), axis=1)[:, :-1]
+    inside = wanted < sizes[:, None]
+    rank = (wanted + (np.cumsum(sizes) - sizes)[:, None])[inside]
+    holding, rest = _located(ranges, rank)
+    needed = ranges[np.unique(holding)].drop(_ROWS)
+    hashes = _counted(
+        narrow.join(needed.lazy(), on=[*strata, _RANGE], how="semi", nulls_equal=True),
+        [*strata, _RANGE, HASH],
+    )
+    starts = hashes.select(pl.struct(*strata, _RANGE).rle_id()).to_series().to_numpy()
+    before = np.concatenate([[0], np.cumsum(np.bincount(starts, weights=hashes[_ROWS].to_numpy()))])
+    place, _ = _located(hashes, before[np.unique(holding, return_inverse=True)[1]].astype(np.int64) + rest)
+    cut = np.zeros(wanted.shape, dtype=np.uint64)
+    cut[inside] = hashes[HASH].to_numpy()[place]
+    keys = ranges.select(strata).unique(maintain_order=True)
+    return keys.with_columns(
+        pl.when(pl.Series(inside[:, part])).then(pl.Series(cut[:, part])).alias(f"@cut|{part}")
+        for part in range(len(shares) - 1)
+    )
+
+
+def _counted(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Rows by key, ascending."""
+    counted = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_ROWS))
+    return collected_frame(counted.sort(keys, nulls_last=True))
+
+
+def _located(counted: pl.DataFrame, rank: Counts) -> tuple[Counts, Counts]:
+    """The line of a table of counts that holds the row of each rank, and the rank within that line."""
+    ends = np.cumsum(counted[_ROWS].to_numpy())
+    line = np.searchsorted(ends, rank, side="right")
+    return line, rank - (ends[line] - counted[_ROWS].to_numpy()[line])
+
+
+def deal(strata: Counts, shares: Sequence[float]) -> Counts:
+    """Rows of each stratum (first axis) that go to each part (second axis).
+
+    Each part gets the whole rows of its share in every stratum. What is left of the strata is dealt from one stratum
+    on to the next, in an order that keeps each part near its share all along, so that with equal shares parts differ
+    by one row at most, in every stratum and overall.
+
+    >>> deal(np.array([7, 4]), [1 / 3] * 3)
+    array([[3, 2, 2],
+           [1, 2, 1]])
+    >>> deal(np.array([10]), [0.25, 0.75])
+    array([[3, 7]])
+    """
+    share = np.asarray(shares, dtype=np.float64)
+    whole = np.floor(np.outer(strata, share) + _ROUNDING).astype(np.int64)
+    left = strata - whole.sum(axis=1)
+    parts = _order(int(left.sum()), _targets(int(strata.sum()), share) - whole.sum(axis=0), share)
+    stratum = np.repeat(np.arange(len(strata)), left)
+    extra = np.bincount(stratum * len(share) + parts, minlength=whole.size)
+    return whole + extra.reshape(whole.shape)
+
+
+def _targets(rows: int, share: NDArray[np.float64]) -> Counts:
+    """Rows of each part overall: largest remainders, the first part first where they are equal."""
+    exact = rows * share
+    whole = np.floor(exact + _ROUNDING).astype(np.int64)
+    order = np.argsort(-np.round(exact - whole, 9), kind="stable")
+    whole[order[: rows - int(whole.sum())]] += 1
+    return whole
+
+
+def _order(total: int, wanted: Counts, share: NDArray[np.float64]) -> Counts:
+    """The part that each of the rows left goes to, in the order of strata."""
+    part = np.repeat(np.arange(len(share)), wanted)
+    turn = np.arange(total) - np.repeat(np.cumsum(wanted) - wanted, wanted)
+    due = (turn + 0.5) / share[part]
+    return part[np.argsort(due, kind="stable")]

@@ -1,0 +1,79 @@
+"""Tables with new columns, written to files as they stream by."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.engine.faults import reading
+from plmetrics.engine.streaming import write_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from plmetrics.table.source import Source
+
+ENDINGS = (".parquet", ".csv")
+
+
+def write_split(data: str, output: Path, method: str, arguments: Mapping[str, Any]) -> None:
+    """Write a table with the columns of a split to a file, `.parquet` or `.csv`.
+
+    Args:
+        data: a file, folder or glob.
+        output: where to.
+        method: the name of a function in `plmetrics.features.splits.splitters`.
+        arguments: those of the function.
+
+    Raises:
+        ConfigError: an argument is wrong, or the file is part of the data or of an unknown format.
+        DataError: the data cannot be read, or do not have what is asked for.
+        EnvironmentFault: the system refuses to write.
+    """
+    from plmetrics.features.splits import splitters
+    from plmetrics.runs.files import environment_faults
+    from plmetrics.table.opening import open_source
+
+    source = open_source(data)
+    _check_output(output, source)
+    rows = getattr(splitters, method)(source, **arguments)
+    with environment_faults("the table cannot be written"):
+        _write_table(source, rows.lazy(), output)
+
+
+def _check_output(output: Path, source: Source) -> None:
+    """See that a table can be written to a file.
+
+    Raises:
+        ConfigError: the format is unknown, or the file is part of what is read.
+    """
+    if output.suffix.lower() not in ENDINGS:
+        msg = f"'{output}' does not say its format"
+        raise ConfigError(Problem(msg, ("output",), f"end the name in {' or '.join(ENDINGS)}"))
+    if any(Path(file.path).resolve() == output.resolve() for file in source.files):
+        raise ConfigError(Problem(f"'{output}' is part of the data", ("output",), "write to another file"))
+
+
+def _write_table(source: Source, rows: pl.LazyFrame, output: Path) -> None:
+    """Write rows to a file as they stream by, under a temporary name until all are there.
+
+    Raises:
+        DataError: the source cannot be read.
+        OSError: the system refuses to write.
+    """
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb"):
+            pass
+        with reading(source):
+            write_rows(rows, temporary, output.suffix.lower())
+        os.replace(temporary, output)  # noqa: PTH105
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

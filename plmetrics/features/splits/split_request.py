@@ -1,0 +1,125 @@
+"""The request of a split: the table, the columns that decide, and the checks of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import polars as pl
+import polars.selectors as cs
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.engine.streaming import collected_frame
+from plmetrics.features.splits.group_folds import with_group_folds
+from plmetrics.features.splits.hash_parts import fold_hash, with_parts
+from plmetrics.table.opening import open_source
+from plmetrics.table.roles import require
+from plmetrics.table.source import ROW_KEY, Source
+
+Frame: TypeAlias = Any
+"""A DataFrame for a table in memory, else a LazyFrame: whoever calls knows which."""
+Columns: TypeAlias = str | Sequence[str]
+
+TRAIN, TEST = "train", "test"
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRequest:
+    """The table of a split, and the columns and numbers that decide."""
+
+    source: Source
+    key: tuple[str, ...]
+    label: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
+    seed: int = 0
+    exact: bool = True
+    mixed: bool = False
+
+    @property
+    def rows(self) -> pl.LazyFrame:
+        """The rows, with their number's key where no other is named."""
+        return self.source.frame if self.key or self.group else self.source.with_row_key()
+
+    def hashed(self, shift: int = 0) -> pl.Expr:
+        """The hash that deals."""
+        named = self.group or self.key
+        schema = self.source.schema if named else pl.Schema({ROW_KEY: pl.UInt64})
+        return fold_hash(named or (ROW_KEY,), schema, self.seed + shift)
+
+    def dealt(
+        self, rows: pl.LazyFrame, folds: int, name: str, shift: int = 0, within: str | None = None
+    ) -> pl.LazyFrame:
+        """The rows with a column of folds; those of an inner split are dealt within each outer fold."""
+        hashed = self.hashed(shift)
+        if self.group:
+            return with_group_folds(
+                rows, hashed, self.group, folds, self.label, name, within, mixed=self.mixed
+            )
+        strata = self.label if within is None else (within, *self.label)
+        return with_parts(rows, hashed, [1 / folds] * folds, strata, name, exact=self.exact)
+
+    def finished(self, rows: pl.LazyFrame, *names: str) -> Frame:
+        """The table with the new columns: a DataFrame where the table was in memory, else the plan."""
+        table = rows.select(cs.by_name(*self.source.schema, *names))
+        in_memory = self.source.kind == "frame" and self.source.rows is not None
+        return collected_frame(table) if in_memory else table
+
+
+def split_request(
+    data: Any,
+    added: tuple[str, ...],
+    key: Columns = (),
+    label: Columns = (),
+    group: Columns = (),
+    seed: int = 0,
+    *,
+    exact: bool = True,
+    mixed: bool = False,
+) -> SplitRequest:
+    """The request, its columns checked."""
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ConfigError(Problem(f"seed must be a whole number, not {seed!r}", ("seed",)))
+    source = data if isinstance(data, Source) else open_source(data)
+    for name in added:
+        if name in source.schema:
+            raise ConfigError(
+                Problem(f"column '{name}' is in the data already", ("name",), "name the new one otherwise")
+            )
+    roles = {"key": _columns(key), "label": _columns(label), "group": _columns(group)}
+    for role, columns in roles.items():
+        for column in columns:
+            require(source.schema, column, role, (role,))
+    source.check_rows()
+    return SplitRequest(source, **roles, seed=seed, exact=exact, mixed=mixed)
+
+
+def _columns(given: Columns) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def number_of(given: int, role: str, least: int = 2) -> int:
+    """A number of folds or the like, checked."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < least:
+        raise ConfigError(
+            Problem(f"{role} must be a whole number of {least} or more, not {given!r}", (role,))
+        )
+    return given
+
+
+def shares_of(share: float | Mapping[str, float]) -> dict[str, float]:
+    """The share of each part; they add up to 1."""
+    shares = dict(share) if isinstance(share, Mapping) else {TEST: share, TRAIN: 1 - share}
+    sound = all(isinstance(part, (int, float)) and 0 < part < 1 for part in shares.values())
+    if not sound or not math.isclose(sum(shares.values()), 1, abs_tol=_TOLERANCE):
+        msg = f"shares must lie between 0 and 1 and add up to 1, not {share!r}"
+        raise ConfigError(Problem(msg, ("share",)))
+    return shares
+
+
+def unknown(name: str, known: Sequence[str], role: str) -> Problem:
+    """A word that nothing has, with the nearest one."""
+    return Problem(f"unknown {role} {name!r}", (role,), did_you_mean(name, known))

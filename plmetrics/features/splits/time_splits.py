@@ -1,0 +1,142 @@
+"""Splits in time: train on the past, test on what comes next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+import polars.selectors as cs
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.engine.faults import reading
+from plmetrics.engine.streaming import collected_frame
+from plmetrics.features.splits.split_request import TEST, TRAIN, number_of, split_request, unknown
+from plmetrics.features.splits.time_windows import Times, Window, windows
+from plmetrics.table.roles import require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.features.splits.split_request import Frame
+    from plmetrics.features.splits.time_windows import Span
+
+
+def time_ordered(
+    data: Any,
+    splits: int = 5,
+    *,
+    time: str,
+    window: Literal["expanding", "sliding"] = "expanding",
+    train: Span | None = None,
+    test: Span | None = None,
+    gap: Span | None = None,
+    purge: Span | None = None,
+    until: str | None = None,
+    long: bool = False,
+    name: str = "split",
+) -> Frame:
+    """Train on the past and test on what comes next; rows of one time are never on both sides.
+
+    A span is a duration (`"7d"`, `"1mo"`, a timedelta) or a number of different times; in a column of numbers it is a
+    difference. A text column is ordered as text, as ISO dates are.
+
+    Args:
+        data: a DataFrame, a LazyFrame, a pandas or pyarrow table, or paths of files.
+        splits: how many.
+        time: the column of time.
+        window: expanding trains on all that came before, sliding on as much as the first split or as `train` says.
+        train: the span of a sliding window's train part.
+        test: the span of a test window, the last one ending with the table; by default test windows and the time
+            before the first of them have about equal numbers of rows.
+        gap: the span before a test window that is neither trained on nor tested on.
+        purge: the span that a row's label looks ahead: rows whose labels reach into the test window are not trained
+            on.
+        until: a column that says when a row's label is known, in place of a span to purge; null: not trained on.
+        long: False adds a column a split, `split_1` and on: train, test or null; True repeats each row for the splits
+            that use it, with columns `fold` (from 0) and `split`.
+        name: what the columns are called.
+
+    Returns:
+        The table with the new columns.
+
+    Raises:
+        ConfigError: a span does not fit the column, or a split has no times to train on.
+        DataError: the column of time is absent or has nulls.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> frame = pl.DataFrame({"day": [1, 2, 3, 4, 5, 6]})
+    >>> plm.splits.time_ordered(frame, 2, time="day", gap=1)["split_2"].to_list()
+    ['train', 'train', 'train', None, 'test', 'test']
+    """
+    if window not in {"expanding", "sliding"}:
+        raise ConfigError(unknown(window, ("expanding", "sliding"), "window"))
+    if train is not None and window == "expanding":
+        raise ConfigError(Problem("train needs window='sliding': an expanding one trains on all", ("train",)))
+    number = number_of(splits, "splits", least=1)
+    columns = [f"{name}_{place}" for place in range(1, number + 1)]
+    added = ("fold", name) if long else tuple(columns)
+    request = split_request(data, added)
+    spans = {"train": train, "test": test, "gap": gap, "purge": purge, "sliding": window == "sliding"}
+    with reading(request.source):
+        rows, schema = request.source.frame, request.source.schema
+        parts = time_parts(rows, schema, time, number, until, spans)
+        if not long:
+            return request.finished(rows.with_columns(map(pl.Expr.alias, parts, columns)), *columns)
+        each = pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
+        rows = rows.select(cs.by_name(*schema), pl.concat_list(parts).alias(name), each.alias("fold"))
+        return request.finished(rows.explode(name, "fold").filter(pl.col(name).is_not_null()), *added)
+
+
+def times_of(rows: pl.LazyFrame, schema: pl.Schema, time: str) -> Times:
+    """The different times of a table and their rows.
+
+    Raises:
+        DataError: the column is absent, of a type without order, or has nulls or NaN; or there are no rows.
+    """
+    dtype = require(schema, time, "time", ("time",))
+    number = dtype.is_numeric() and not dtype.is_decimal()
+    if not (number or isinstance(dtype, (pl.Date, pl.Datetime, pl.String))):
+        msg = f"column '{time}' is of type {dtype}, but splits in time need dates, times, numbers or ISO text"
+        raise DataError(Problem(msg, ("time",)))
+    value = pl.col(time).fill_nan(None) if dtype.is_float() else pl.col(time)
+    counts = rows.group_by(value.alias(time)).agg(pl.len().cast(pl.Int64).alias("@rows"))
+    counted = collected_frame(counts.sort(time))
+    absent = int(counted.filter(pl.col(time).is_null())["@rows"].sum())
+    if absent or not counted.height:
+        msg = f"column '{time}' (time): {absent:,} rows have no time" if absent else "the table has no rows"
+        raise DataError(Problem(msg, ("time",)))
+    return Times(counted[time], counted["@rows"].to_numpy())
+
+
+def time_parts(
+    rows: pl.LazyFrame, schema: pl.Schema, time: str, splits: int, until: str | None, spans: Mapping[str, Any]
+) -> list[pl.Expr]:
+    """What each row is in every split: `train`, `test` or null.
+
+    `until` is a column of the time at which a row's label is known: rows that are trained on have one before the
+    test window begins.
+    """
+    times = times_of(rows, schema, time)
+    if until is not None and require(schema, until, "purge", ("purge",)) != schema[time]:
+        msg = f"columns '{until}' ({schema[until]}) and '{time}' ({schema[time]}) must be of one type"
+        raise DataError(Problem(msg, ("purge",)))
+    known = None if until is None else pl.col(until)
+    return [_part(times, window, pl.col(time), known) for window in windows(times, splits, **spans)]
+
+
+def _part(times: Times, window: Window, time: pl.Expr, until: pl.Expr | None) -> pl.Expr:
+    trained = _between(times, time, window.first, window.last)
+    if until is not None:
+        trained = trained & (until < _at(times, window.start)).fill_null(value=False)
+    tested = _between(times, time, window.start, window.end)
+    return pl.when(trained).then(pl.lit(TRAIN)).when(tested).then(pl.lit(TEST))
+
+
+def _between(times: Times, time: pl.Expr, first: int, last: int) -> pl.Expr:
+    """Whether a time is one of those from a position up to another."""
+    after = time >= _at(times, first)
+    return after if last >= len(times.values) else after & (time < _at(times, last))
+
+
+def _at(times: Times, place: int) -> pl.Expr:
+    return pl.lit(times.values[place], dtype=times.values.dtype)

@@ -1,0 +1,1 @@
+"""Comparisons of a run with an earlier one."""

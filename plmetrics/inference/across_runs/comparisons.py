@@ -1,0 +1,178 @@
+"""A run held against an earlier one: replicate by replicate where both are of the same units.
+
+Else as independent samples: what its table `metrics` says against what that of the earlier run says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.metric import TOTAL
+from plmetrics.inference.across_runs.alignment import ROUNDING, aligned_metrics
+from plmetrics.inference.across_runs.sides import pairing_of, sample
+from plmetrics.inference.comparisons.independent import independent_difference
+from plmetrics.inference.comparisons.inflation import (
+    NOISE_NOTE,
+    UNEQUAL_NOISE,
+    is_inflated,
+    sizes_matter,
+)
+from plmetrics.inference.contrasts import UNEQUAL_ROWS
+from plmetrics.inference.tables import COMPARED_SCHEMA, INDEPENDENT_TEST, comparison_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.across_runs.sides import Pairing, Side
+    from plmetrics.inference.comparisons.independent import Sample
+    from plmetrics.inference.comparisons.paired import Difference
+    from plmetrics.suite.sections.basics import ContrastScale
+
+    Array = NDArray[np.object_]
+
+NOTE = "independent samples"
+PAIRED, PAIRED_ROWS = "paired: both runs are of the same units", "paired: both runs are of the same rows"
+
+
+def run_comparisons(
+    now: Side, before: Side, scales: Sequence[ContrastScale], metrics: Sequence[Metric] = ()
+) -> pl.DataFrame:
+    """The rows of `comparisons` that hold a run against an earlier one.
+
+    Args:
+        now: the run. Its rows come first, in its order.
+        before: the earlier run, which the rows name as their baseline. Rows that it alone has come last.
+        scales: what a comparison is: the difference, the ratio, the relative change.
+        metrics: of the run. Totals are compared over equally many rows only; of those that are best at 0 it is also
+            tested which run is nearer to it.
+
+    Returns:
+        A row per value of either run and scale, without adjusted p values, and with `blocks` where runs are paired.
+        What one of the runs does not have has the status `not_in_run`.
+    """
+    both = aligned_metrics(now.metrics, before.metrics)
+    if both.is_empty():
+        return COMPARED_SCHEMA.to_frame()
+    sides = sample(both, "", resampled=now.resampled), sample(both, "|b", resampled=before.resampled)
+    pairing = pairing_of(both, now, before)
+    unequal = _totals_of_unequal_rows(both, metrics)
+    nearer = _nearer(both, sides, pairing, now.level, metrics)
+    said = _tests_and_notes(both.height, pairing, now)
+    parts = []
+    for scale in scales:
+        made = independent_difference(*sides, level=now.level, scale=scale)
+        if pairing.runs is not None:
+            made = pairing.runs.onto(made, scale, now.level)
+        made = made.refuse(unequal, UNEQUAL_ROWS)
+        made = made.untested(_of_noise(both, sides, made, scale, metrics), UNEQUAL_NOISE)
+        parts.append(_rows(both, made, scale, (now, before), said).with_columns(nearer))
+    return pl.concat(parts)
+
+
+def _totals_of_unequal_rows(both: pl.DataFrame, metrics: Sequence[Metric]) -> NDArray[np.bool_]:
+    """The totals that are of more rows, or of more weight, in one of the runs."""
+    near = (pl.col("weight") - pl.col("weight|b")).abs() <= ROUNDING * pl.col("weight").abs()
+    same = (pl.col("n") == pl.col("n|b")) & near
+    total = pl.col("metric").is_in([metric.text for metric in metrics if metric.additive])
+    return both.select(total & ~same.fill_null(value=True)).to_series().to_numpy()
+
+
+def _of_noise(
+    both: pl.DataFrame, sides: tuple[Sample, Sample], made: Difference, scale: str, metrics: Sequence[Metric]
+) -> NDArray[np.bool_]:
+    """The norms that may differ because noise adds more to the run with fewer rows."""
+    norm = both["metric"].is_in([metric.text for metric in metrics if is_inflated(metric, scale)]).to_numpy()
+    rows = both.select(pl.col("n", "n|b").cast(pl.Float64)).to_numpy().T
+    values = np.stack([side.value for side in sides])
+    error = np.hypot(*(side.std_error for side in sides))
+    found: NDArray[np.bool_] = norm & (made.interval_status == "ok") & sizes_matter(values, rows, error)
+    return found
+
+
+def _nearer(
+    both: pl.DataFrame,
+    sides: tuple[Sample, Sample],
+    pairing: Pairing,
+    level: float,
+    metrics: Sequence[Metric],
+) -> list[pl.Series]:
+    """By how much the run is nearer to 0 than the earlier one, and the p value of that, where 0 is best."""
+    zero = both["metric"].is_in([metric.text for metric in metrics if metric.direction == "zero"]).to_numpy()
+    one, other = (replace(side, value=np.abs(side.value)) for side in sides)
+    made = independent_difference(one, other, level=level)
+    if pairing.runs is not None and zero.any():
+        made = pairing.runs.onto(made, "difference", level, absolute=True)
+    numbers = {"nearer": -made.difference, "nearer_p": made.p_value}
+    return [
+        pl.Series(name, np.where(zero, values, np.nan)).fill_nan(None) for name, values in numbers.items()
+    ]
+
+
+def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Array, Array]:
+    """The test of each row, and what its note says of the samples."""
+    words = pairing.shared.words
+    tests, notes = np.full((2, height), INDEPENDENT_TEST, dtype=object)
+    notes[:] = NOTE if words is None else f"taken as {NOTE}: {words}"
+    if pairing.runs is not None and now.kept is not None:
+        paired = pairing.runs.paired
+        notes[:] = f"taken as {NOTE}: there are no replicates of both runs"
+        notes[paired] = PAIRED_ROWS if now.kept.facts["by_row"] else PAIRED
+        tests[paired] = pairing.runs.tests[paired]
+    return tests, notes
+
+
+def _rows(
+    both: pl.DataFrame, made: Difference, scale: str, runs: tuple[Side, Side], said: tuple[Array, Array]
+) -> pl.DataFrame:
+    tests, notes = said
+    n = both.select(pl.min_horizontal("n", "n|b")).to_series()
+    intervals = all(run.uncertainty is not None for run in runs)
+    numbers = comparison_columns(made, n, intervals=intervals, test="")
+    if intervals:
+        blocks = np.where(tests != INDEPENDENT_TEST, made.blocks, np.nan)
+        numbers |= {"test": tests, "blocks": pl.Series(blocks).fill_nan(None)}
+    columns = {
+        name: pl.Series(
+            name,
+            values.tolist() if values.dtype == object else values,
+            dtype=COMPARED_SCHEMA[name],
+            strict=False,
+        )
+        for name, values in numbers.items()
+        if not isinstance(values, str)
+    }
+    words = {name: pl.lit(values) for name, values in numbers.items() if isinstance(values, str)}
+    here, there = pl.col("here").is_not_null(), pl.col("here|b").is_not_null()
+    total, norm = (
+        pl.Series(part, dtype=pl.Boolean)
+        for part in (made.status == UNEQUAL_ROWS, made.interval_status == UNEQUAL_NOISE)
+    )
+    note = (
+        pl.when(~there)
+        .then(pl.lit("only in this run"))
+        .when(~here)
+        .then(pl.lit("only in the earlier run"))
+        .when(total)
+        .then(pl.lit(f"it {TOTAL}"))
+        .when(norm)
+        .then(pl.lit(NOISE_NOTE))
+    ).otherwise(pl.Series(notes, dtype=pl.String))
+    made_here = both.with_columns(
+        **columns,
+        **words,
+        contrast=pl.lit("run"),
+        scale=pl.lit(scale),
+        baseline=pl.lit(runs[1].name),
+        note=note,
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return made_here.select(
+        pl.col(name).cast(dtype) if name in made_here.columns else pl.lit(None, dtype).alias(name)
+        for name, dtype in COMPARED_SCHEMA.items()
+    )

@@ -1,0 +1,335 @@
+"""What a change of a mean is made of: slices that moved (within), and shares of slices that did (mix).
+
+A mean is the sum over slices of share x value, the share being that of its denominator. With w and m before (0) and
+after (1), within = (w0 + w1)/2 (m1 - m0) and mix = (w1 - w0) (m0 + m1)/2 of each slice add up to w1 m1 - w0 m0, and
+over all slices to the change. A slice that is there only once goes to the mix as a whole. Rows outside the set are one
+more slice, `rest`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.catalogue.means import is_mean
+from plmetrics.core.results import DECOMPOSITION_SCHEMA
+from plmetrics.inference.chunks import chunk_of
+from plmetrics.inference.comparisons.paired import Difference, paired_difference
+from plmetrics.inference.estimate import Estimate, effective_blocks
+from plmetrics.inference.finalised import defined
+from plmetrics.inference.weights import Nudges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.chunks import Chunk
+    from plmetrics.inference.subject import Analysis, SetStates
+    from plmetrics.states.sums import View
+    from plmetrics.suite.model import Suite
+
+Array = NDArray[np.float64]
+
+PARTS = ("within", "mix", "total")
+REST = "rest"
+_SLICES_AT_ONCE = 512
+_ROUNDING = 1e-12
+"""Shares that differ by less of their size are equal."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """A mean in slices `[..., slice]`: the share of its denominator in each, 0 where it is absent, and its value."""
+
+    share: Array
+    value: Array
+
+
+def change_parts(before: Shares, after: Shares) -> tuple[Array, Array]:
+    """Within and mix of each slice.
+
+    >>> one = Shares(np.array([0.5, 0.5]), np.array([0.2, 0.4]))
+    >>> other = Shares(np.array([0.75, 0.25]), np.array([0.2, 0.8]))
+    >>> within, mix = change_parts(one, other)
+    >>> within.round(3).tolist(), mix.round(3).tolist()
+    ([0.0, 0.15], [0.05, -0.15])
+    """
+    w0, w1 = before.share, after.share
+    m0, m1 = (np.where(side.share != 0, side.value, 0.0) for side in (before, after))
+    both = (w0 != 0) & (w1 != 0)
+    moved = w1 - w0
+    moved = np.where(np.abs(moved) <= _ROUNDING * np.maximum(np.abs(w0), np.abs(w1)), 0.0, moved)
+    within = np.where(both, (w0 + w1) / 2 * (m1 - m0), 0.0)
+    return within, np.where(both, moved * (m0 + m1) / 2, w1 * m1 - w0 * m0)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is decomposed over which set: a metric, or one of its classes."""
+
+    slice_set: str
+    metric: Metric
+    named: str
+    own: Metric
+
+
+def subjects(suite: Suite) -> Iterator[Subject]:
+    """The means that the suite decomposes."""
+    chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    for name in suite.slices:
+        for metric in suite.listed(name) if name in chosen else ():
+            if chosen[name] and metric.text not in chosen[name]:
+                continue
+            for named, own in metric.per_class():
+                if is_mean(own):
+                    yield Subject(name, metric, named, own)
+
+
+def left_out(suite: Suite) -> list[str]:
+    """A word on metrics that were not decomposed, for they are no means; each that is named was one."""
+    chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
+    taken = {(subject.slice_set, subject.metric.text) for subject in subjects(suite)}
+    words = []
+    for name in chosen:
+        others = [m.text for m in suite.listed(name) if not chosen[name] and (name, m.text) not in taken]
+        if others:
+            words.append(f"only means are decomposed over '{name}', not {', '.join(others)}")
+    return words
+
+
+def decompositions(analysis: Analysis) -> pl.DataFrame:
+    """The table `decomposition` of every pair of models that is compared.
+
+    Intervals are those of `paired_difference` on replicates of each part. A mix that is 0 in all of them, as that of
+    models that share their weights, is 0 for sure; so are all parts of models that say the same of every row.
+    """
+    compare = analysis.suite.compare
+    pairs = () if compare is None else compare.pairs_of(analysis.models)
+    overall = chunk_of(analysis.sets[0].sums, analysis.weights, 0, 1)
+    states = {one.slices.slice_set.name: one for one in analysis.sets}
+    made = [
+        _Models(analysis, overall, states[subject.slice_set], subject, (baseline, model))
+        for model, baseline in pairs
+        for subject in subjects(analysis.suite)
+    ]
+    for name in dict.fromkeys(one.slice_set for one in made):
+        held = states[name].rests
+        assert held is not None
+        for first in range(0, held.held.slices, _SLICES_AT_ONCE):
+            last = min(first + _SLICES_AT_ONCE, held.held.slices)
+            chunk = chunk_of(held.held, analysis.weights, first, last)
+            for one in made:
+                if one.slice_set == name:
+                    one.add(chunk)
+    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *(one.frame() for one in made)])
+
+
+class _Models:
+    """The decomposition of one mean's difference between two models, (before, after), chunk by chunk of slices."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        overall: Chunk,
+        states: SetStates,
+        subject: Subject,
+        models: tuple[str, str],
+    ) -> None:
+        self.slice_set = subject.slice_set
+        self._analysis = analysis
+        self._overall = overall
+        self._texts = [REST, *states.slices.texts()]
+        self._values = [[], *states.slices.pairs()]
+        self._listed: list[int] = []
+        self._made: list[Difference] = []
+        self._totals: dict[str, tuple[Array, Array | None]] | None = None
+        self._subject = subject
+        self._models = models
+        self._kind = analysis.replication.judged(subject.metric)
+        self._weights = analysis.replication.weights(self._kind)
+        self._nudges = self._weights if isinstance(self._weights, Nudges) else None
+        self._whole = [self._mass(self._state(overall, model)) for model in models]
+        self._defined = all(mass[0] > 0 for mass in self._whole)
+
+    def add(self, chunk: Chunk) -> None:
+        """Take in some slices."""
+        if not self._defined:
+            return
+        parts, blocks, listed = self._parts(chunk)
+        self._totals = _added(self._totals, parts)
+        self._made.append(self._judged(parts, blocks, listed, self._equal(chunk)))
+        self._listed += (chunk.first + np.flatnonzero(listed)).tolist()
+
+    def frame(self) -> pl.DataFrame:
+        """Its rows: three of each slice, then three of all together."""
+        if self._totals is None:
+            return self._rows(["all"] * 3, [[]] * 3, PARTS, self._nothing(3))
+        mass = [self._mass(self._state(self._overall, model, "block")) for model in self._models]
+        blocks = np.minimum(*(effective_blocks((each,)) for each in mass))
+        one, equal = np.ones(1, dtype=np.bool_), self._equal(self._overall)
+        made = [*self._made, self._judged(self._totals, blocks, one, equal)]
+        names = [self._texts[place] for place in self._listed for _ in PARTS]
+        values = [self._values[place] for place in self._listed for _ in PARTS]
+        parts = [*PARTS] * (len(self._listed) + 1)
+        return self._rows([*names, *["all"] * 3], [*values, *[[]] * 3], parts, _end_to_end(made))
+
+    def _state(self, chunk: Chunk, model: str, axis: str = "total") -> View:
+        own, prefix = self._subject.own, self._analysis.population.prefix(self._subject.own, model)
+        if axis == "block":
+            return chunk.sums.by_block(own, model, prefix)
+        if axis == "replicate":
+            return chunk.sums.replicates(own, model, prefix, self._nudges)
+        return chunk.sums.totals(own, model, prefix)
+
+    def _equal(self, chunk: Chunk) -> NDArray[np.bool_]:
+        """Where both models say the same of every row."""
+        before, after = self._models
+        equal: NDArray[np.bool_] = chunk.sums.total(f"{after}|differs|{before}") == 0
+        return equal
+
+    def _mass(self, state: View) -> Array:
+        return np.asarray(self._subject.own.denominators(state)[0], dtype=np.float64)
+
+    def _parts(
+        self, chunk: Chunk
+    ) -> tuple[dict[str, tuple[Array, Array | None]], NDArray[np.int64], NDArray[np.bool_]]:
+        """Values and replicates of the parts of a chunk's slices, their blocks, and which slices have rows."""
+        before, after = (
+            self._shares(self._state(chunk, model), mass)
+            for model, mass in zip(self._models, self._whole, strict=True)
+        )
+        value = change_parts(before, after)
+        drawn: tuple[Array | None, Array | None] = (None, None)
+        if self._weights is not None:
+            drawn = change_parts(
+                *(
+                    self._shares(
+                        self._state(chunk, model, "replicate"),
+                        self._mass(self._state(self._overall, model, "replicate")),
+                    )
+                    for model in self._models
+                )
+            )
+        mass = [self._mass(self._state(chunk, model, "block")) for model in self._models]
+        blocks = np.minimum(*(effective_blocks((each,)) for each in mass))
+        listed = (before.share != 0) | (after.share != 0)
+        parts = dict(zip(PARTS, zip(value, drawn, strict=True), strict=False))
+        total = None if drawn[0] is None or drawn[1] is None else drawn[0] + drawn[1]
+        return {**parts, "total": (value[0] + value[1], total)}, blocks, listed
+
+    def _shares(self, state: View, whole: Array) -> Shares:
+        mass = self._mass(state)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(mass != 0, mass / whole, 0.0)
+        return Shares(share, defined(self._subject.own, state))
+
+    def _judged(
+        self,
+        parts: Mapping[str, tuple[Array, Array | None]],
+        blocks: NDArray[np.int64],
+        listed: NDArray[np.bool_],
+        equal: NDArray[np.bool_],
+    ) -> Difference:
+        """The parts of some slices, slice by slice, with intervals; `equal` is where both models say the same."""
+        held = np.flatnonzero(listed)
+        value = np.stack([parts[name][0][..., held] for name in PARTS], axis=-1).reshape(-1)
+        drawn = [parts[name][1] for name in PARTS]
+        replicates = None
+        sure = np.zeros(value.shape, dtype=np.bool_)
+        known = [each[:, held] for each in drawn if each is not None]
+        if len(known) == len(PARTS):
+            replicates = np.stack(known, axis=-1).reshape(len(known[0]), -1)
+            sure = (value == 0) & ~(replicates != 0).any(axis=0)
+            sure &= np.repeat(equal[held], len(PARTS)) | (
+                np.arange(len(sure)) % len(PARTS) == PARTS.index("mix")
+            )
+        absent = self._analysis.replication.refused(self._subject.metric)
+        kind = self._kind or "bootstrap"
+        ok, own = np.full(value.shape, "ok", dtype=object), np.repeat(blocks[held], 3)
+        zeros = None if replicates is None else np.zeros_like(replicates)
+        number = Estimate(value, ok, own, replicates, (), None, kind)
+        zero = Estimate(np.zeros_like(value), ok, own, zeros, (), None, kind)
+        return paired_difference(number, zero, equal=sure, level=self._analysis.level, absent=absent)
+
+    def _nothing(self, rows: int) -> Difference:
+        missing = np.full(rows, np.nan)
+        status = np.full(rows, "zero_denominator", dtype=object)
+        lost = np.full(rows, "undefined_value", dtype=object)
+        none = np.full(rows, None, dtype=object)
+        blocks = np.zeros(rows, dtype=np.int64)
+        return Difference(missing, missing, missing, missing, missing, blocks, none, lost, status)
+
+    def _rows(
+        self, names: Sequence[str], values: Sequence[Any], parts: Sequence[str], made: Difference
+    ) -> pl.DataFrame:
+        subject = self._subject
+        about = {
+            "contrast": "model",
+            "model": self._models[1],
+            "baseline": self._models[0],
+            "metric": subject.metric.text,
+            "class": subject.named or None,
+            "slice_set": subject.slice_set,
+        }
+        return part_rows(about, names, values, parts, made)
+
+
+def _added(
+    totals: dict[str, tuple[Array, Array | None]] | None, parts: Mapping[str, tuple[Array, Array | None]]
+) -> dict[str, tuple[Array, Array | None]]:
+    """The sums over slices, and those of a further chunk."""
+    out: dict[str, tuple[Array, Array | None]] = {}
+    for name, (value, drawn) in parts.items():
+        total = value.sum(keepdims=True)
+        moved = None if drawn is None else drawn.sum(axis=1, keepdims=True)
+        if totals is not None:
+            total = total + totals[name][0]
+            earlier = totals[name][1]
+            moved = None if moved is None or earlier is None else moved + earlier
+        out[name] = total, moved
+    return out
+
+
+def _end_to_end(made: Sequence[Difference]) -> Difference:
+    return Difference(
+        *(np.concatenate([getattr(one, name) for one in made]) for name in Difference.__slots__)
+    )
+
+
+def part_rows(
+    about: Mapping[str, str | None],
+    names: Sequence[str],
+    values: Sequence[Any],
+    parts: Sequence[str],
+    made: Difference,
+    note: str | None = None,
+) -> pl.DataFrame:
+    """Rows of the table `decomposition`: what is decomposed, and the part that each slice has in it."""
+    numbers = {
+        "value": made.difference,
+        "lower": made.lower,
+        "upper": made.upper,
+        "std_error": made.std_error,
+        "method": made.method.tolist(),
+        "interval_status": made.interval_status.tolist(),
+        "status": made.status.tolist(),
+    }
+    columns: dict[str, Any] = {
+        "slice": list(names),
+        "slice_values": list(values),
+        "part": list(parts),
+        **numbers,
+    }
+    constant = {**about, "note": note}
+    height = len(names)
+    frame = pl.DataFrame(
+        [
+            pl.Series(name, columns[name] if name in columns else [constant[name]] * height, dtype=dtype)
+            for name, dtype in DECOMPOSITION_SCHEMA.items()
+        ]
+    )
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))

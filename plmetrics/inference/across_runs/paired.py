@@ -1,0 +1,194 @@
+"""Two runs over the same units, value by value: replicates of one against those of the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import polars as pl
+
+from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING
+from plmetrics.inference.across_runs.retained import as_replicates
+from plmetrics.inference.comparisons.paired import (
+    Difference,
+    distance,
+    logged,
+    paired_difference,
+    paired_ratio,
+)
+from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.tables import TESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.inference.across_runs.retained import Kept
+    from plmetrics.inference.estimate import ReplicateKind
+    from plmetrics.suite.sections.basics import ContrastScale
+
+_PLACE, _MINE, _ITS, _OCCURRENCE, _OCCURRENCES = "@place", "@mine", "@its", "@nth", "@of"
+_AT_ONCE = 1 << 21
+"""How many replicates of a run are held against those of the other at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The rows of a table that have replicates of one kind in both runs, and their places in what either kept."""
+
+    kind: ReplicateKind
+    rows: NDArray[np.int64]
+    mine: NDArray[np.int64]
+    its: NDArray[np.int64]
+
+
+class PairedRuns:
+    """What two runs over the same units say of the values that both have.
+
+    Args:
+        both: a row per value of either run: the keys, and `value` and `status`, with a suffix for one of the runs.
+        runs: the suffix of the run and what it kept, and those of the run that it is held against.
+    """
+
+    def __init__(self, both: pl.DataFrame, runs: tuple[tuple[str, Kept], tuple[str, Kept]]) -> None:
+        self._both = both
+        self._runs = runs
+        self._kinds = list(_kinds(both, *(kept.rows for _, kept in runs)))
+        self._equal = self._equal_rows()
+
+    @property
+    def tests(self) -> NDArray[np.object_]:
+        """The test of each row, None where a run has no replicates of it."""
+        names = np.full(self._both.height, None, dtype=object)
+        for kind in self._kinds:
+            names[kind.rows] = TESTS[kind.kind]
+        return names
+
+    @property
+    def paired(self) -> NDArray[np.bool_]:
+        """Which rows have replicates in both runs."""
+        found = np.zeros(self._both.height, dtype=np.bool_)
+        for kind in self._kinds:
+            found[kind.rows] = True
+        return found
+
+    def onto(
+        self, made: Difference, scale: ContrastScale, level: float, *, absolute: bool = False
+    ) -> Difference:
+        """Differences with those that are paired in their places; or ratios, or relative changes.
+
+        Args:
+            made: of all rows, as independent samples.
+            scale: what is compared.
+            level: of the intervals.
+            absolute: whether distances from 0 are compared.
+        """
+        fields = {name: np.array(getattr(made, name)) for name in Difference.__slots__}
+        for kind, part in self._parts():
+            found = self._made(kind, part, scale, level, absolute=absolute)
+            for name, held in fields.items():
+                held[kind.rows[part]] = getattr(found, name)
+        return Difference(**fields)
+
+    def differences(self, level: float) -> Difference:
+        """Differences of the rows that are paired, and nothing of the others."""
+        height = self._both.height
+        numbers = {name: np.full(height, np.nan) for name in Difference.__slots__}
+        texts = {
+            name: np.full(height, None, dtype=object) for name in ("method", "interval_status", "status")
+        }
+        blocks = {"blocks": np.zeros(height, dtype=np.int64)}
+        return self.onto(Difference(**(numbers | texts | blocks)), "difference", level)
+
+    def _parts(self) -> Iterator[tuple[Kind, slice]]:
+        """Rows of a kind, so many at a time as memory has room for."""
+        for kind in self._kinds:
+            drawn = self._runs[0][1].rows["replicates"].list.len().gather(kind.mine[:1]).item()
+            step = max(1, _AT_ONCE // drawn)
+            for first in range(0, len(kind.rows), step):
+                yield kind, slice(first, first + step)
+
+    def _made(
+        self, kind: Kind, part: slice, scale: ContrastScale, level: float, *, absolute: bool
+    ) -> Difference:
+        one, other = self._sides(kind, part)
+        if absolute:
+            one, other = distance(one), distance(other)
+        equal = self._equal[kind.rows[part]]
+        if scale == "difference":
+            return paired_difference(one, other, equal=equal, level=level)
+        logs = logged(one), logged(other)
+        relative = scale == "relative_change"
+        return paired_ratio(one, other, logs, equal=equal, level=level, relative=relative)
+
+    def _sides(self, kind: Kind, part: slice) -> tuple[Estimate, Estimate]:
+        """Both runs' estimates; of as many replicates as both have."""
+        sides = []
+        for (suffix, kept), places in zip(self._runs, (kind.mine, kind.its), strict=True):
+            rows = self._both[kind.rows[part]]
+            held = kept.rows[places[part]]
+            groups = held["groups"].to_numpy() if held["groups"].null_count() == 0 else None
+            value = rows[f"value{suffix}"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+            status = rows[f"status{suffix}"].to_numpy().astype(object)
+            drawn = as_replicates(held["replicates"])
+            blocks = held["blocks"].to_numpy()
+            sides.append((value, status, blocks, drawn, groups))
+        least = min(len(side[3]) for side in sides)
+        one, other = (
+            Estimate(value, status, blocks, drawn[:least], (), None, kind.kind, groups)
+            for value, status, blocks, drawn, groups in sides
+        )
+        return one, other
+
+    def _equal_rows(self) -> NDArray[np.bool_]:
+        """The rows of models of which every number that both runs have is the same, in each replicate."""
+        same = self._same_values()
+        for kind, part in self._parts():
+            one, other = self._sides(kind, part)
+            same[kind.rows[part]] &= _same_replicates(one, other)
+        flags = pl.DataFrame({"model": self._both["model"], "same": same})
+        return flags.select(pl.col("same").all().over("model")).to_series().to_numpy()
+
+    def _same_values(self) -> NDArray[np.bool_]:
+        """Where the runs have the same value, or one of them has none to compare."""
+        first, second = (suffix for suffix, _ in self._runs)
+        one, other = pl.col(f"value{first}"), pl.col(f"value{second}")
+        size = pl.max_horizontal(one.abs(), other.abs())
+        alike = pl.col(f"status{first}") == pl.col(f"status{second}")
+        near = ((one - other).abs() <= ROUNDING * size).fill_null(value=True)
+        found = self._both.select((alike & near).fill_null(value=True)).to_series()
+        same: NDArray[np.bool_] = np.array(found.to_numpy())
+        return same
+
+
+def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterator[Kind]:
+    """The rows that either run has replicates of, of the same kind; of slices whose text is one in both."""
+    nth = pl.int_range(pl.len()).over(KEYS).alias(_OCCURRENCE)
+    of = pl.len().over(*KEYS, "kind").alias(_OCCURRENCES)
+
+    def numbered(frame: pl.DataFrame, place: str, *held: str | pl.Expr) -> pl.DataFrame:
+        return frame.select(*KEYS, *held, nth).with_row_index(place)
+
+    on: Sequence[str] = [*KEYS, _OCCURRENCE]
+    kept = numbered(mine, _MINE, "kind", of).join(
+        numbered(its, _ITS, "kind", of), on=[*on, "kind", _OCCURRENCES], how="inner", nulls_equal=True
+    )
+    found = numbered(both, _PLACE).join(kept, on=on, how="inner", nulls_equal=True).sort(_PLACE)
+    for (kind,), part in found.group_by("kind", maintain_order=True):
+        yield Kind(
+            cast("ReplicateKind", kind),
+            *(part[name].cast(pl.Int64).to_numpy() for name in (_PLACE, _MINE, _ITS)),
+        )
+
+
+def _same_replicates(one: Estimate, other: Estimate) -> NDArray[np.bool_]:
+    """In which slices the replicates differ by rounding alone."""
+    assert one.replicates is not None
+    assert other.replicates is not None
+    with np.errstate(invalid="ignore"):
+        size = np.fmax(np.abs(one.replicates), np.abs(other.replicates))
+        near = np.abs(one.replicates - other.replicates) <= ROUNDING * size
+    undefined = np.isnan(one.replicates) & np.isnan(other.replicates)
+    return np.asarray((near | undefined).all(axis=0))

@@ -1,0 +1,284 @@
+"""What a change of a mean from an earlier run is made of, from the tables `metrics` of both; see `decomposition`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from plmetrics.catalogue.means import is_weighed_by_rows
+from plmetrics.core.results import DECOMPOSITION_SCHEMA
+from plmetrics.inference.across_runs.alignment import aligned_metrics
+from plmetrics.inference.across_runs.comparisons import NOTE
+from plmetrics.inference.across_runs.decomposition import (
+    PARTS,
+    REST,
+    Shares,
+    change_parts,
+    part_rows,
+    subjects,
+)
+from plmetrics.inference.across_runs.retained import sharing
+from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, sample
+from plmetrics.inference.comparisons.paired import Difference, student_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from plmetrics.inference.across_runs.decomposition import Subject
+    from plmetrics.inference.comparisons.independent import Sample
+    from plmetrics.suite.model import Suite
+
+Array = NDArray[np.float64]
+
+KNOWN = "shares of slices are taken as known"
+"""What the note adds where it is not said how many units a run had."""
+
+_NO_SHARES = "the table of an earlier run has no shares of this metric's denominator"
+_NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """A run's mean in all rows and in slices: what each contributes, with errors and degrees of freedom.
+
+    `units` is the number of independent units that the shares of slices rest on, infinity where it is not known.
+    """
+
+    shares: Shares
+    error: Array
+    freedom: Array
+    units: float
+
+
+def run_decompositions(suite: Suite, now: Side, before: Side, level: float) -> pl.DataFrame:
+    """The table `decomposition` of this run against an earlier one, for the models that both have.
+
+    Shares are those of the weight of rows, which results hold; a mean with another denominator, such as precision, has
+    one row that says so (`unknown_shares`). Intervals are t intervals with Satterthwaite's degrees of freedom, of the
+    slices' standard errors and of those of the shares, which vary as those of a multinomial draw of as many units as
+    the run has. What a run has no value for is in the part of the slice `rest`, which has no interval. Runs over the
+    same units are taken as independent samples, too, which the note says: their intervals are wider than they need be.
+    """
+    both = aligned_metrics(now.metrics, before.metrics)
+    shared = sharing(now.kept, before.kept)
+    note = f"taken as {NOTE}" if shared.paired or shared.words else NOTE
+    parts = [
+        _Runs(both, (before, now), model, subject, (level, note)).frame()
+        for model in suite.models
+        for subject in subjects(suite)
+    ]
+    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *parts])
+
+
+class _Runs:
+    def __init__(
+        self,
+        both: pl.DataFrame,
+        sides: tuple[Side, Side],
+        model: str,
+        subject: Subject,
+        said: tuple[float, str],
+    ) -> None:
+        own = both.filter(
+            pl.col("model") == model,
+            pl.col("metric") == subject.metric.text,
+            pl.col("class").eq_missing(pl.lit(subject.named or None)),
+        )
+        self._overall = own.filter(pl.col("slice_set") == "overall")
+        self._slices = own.filter(pl.col("slice_set") == subject.slice_set)
+        self._sides = sides
+        self._subject = subject
+        self._level, self._note = said
+        self._about = {
+            "contrast": "run",
+            "model": model,
+            "baseline": sides[0].name,
+            "metric": subject.metric.text,
+            "class": subject.named or None,
+            "slice_set": subject.slice_set,
+        }
+
+    def frame(self) -> pl.DataFrame:
+        """Its rows: three of each slice, then three of all together."""
+        if not is_weighed_by_rows(self._subject.own):
+            return self._refused("unknown_shares", _NO_SHARES)
+        wholes = list(self._wholes())
+        statuses = [side.status[0] for side in wholes if len(side.status)]
+        lost = [status for status in statuses if status != "ok"]
+        if lost or not statuses:
+            return self._refused(str(lost[0]) if lost else NOT_IN_RUN, None)
+        before, after = (
+            self._of(suffix, side, whole)
+            for suffix, side, whole in zip(("|b", ""), self._sides, wholes, strict=True)
+        )
+        within, mix = change_parts(before.shares, after.shares)
+        errors = _errors(before, after)
+        held = (before.shares.share != 0) | (after.shares.share != 0)
+        value = np.stack([within, mix, within + mix], axis=-1)
+        totals = np.array([within.sum(), mix.sum(), wholes[1].value[0] - wholes[0].value[0]])
+        drawn, together = _errors_of_shares(before, after)
+        moved = [
+            (np.concatenate([errors[part], drawn[part]])[:, held], _freedom(before, after)[:, held])
+            for part in PARTS
+        ]
+        last = (
+            np.array([[one.error[0]] for one in wholes]),
+            np.array([[one.blocks[0] - 1.0] for one in wholes]),
+        )
+        made = self._judged(np.append(value[held].reshape(-1), totals), self._spread(moved, together, last))
+        texts = np.array([*self._slices["slice"].to_list(), REST], dtype=object)[held]
+        pairs = [*self._slices["slice_values"].to_list(), []]
+        names = [*np.repeat(texts, 3).tolist(), *["all"] * 3]
+        values = [pair for pair, listed in zip(pairs, held, strict=True) if listed for _ in PARTS] + [[]] * 3
+        known = np.isfinite([before.units, after.units]).all()
+        note = self._note if known else f"{self._note}; {KNOWN}"
+        return part_rows(self._about, names, values, [*PARTS] * (len(names) // 3), made, note)
+
+    def _wholes(self) -> Iterator[Sample]:
+        for suffix, side in zip(("|b", ""), self._sides, strict=True):
+            yield sample(self._overall, suffix, resampled=side.resampled)
+
+    def _of(self, suffix: str, side: Side, whole: Sample) -> Whole:
+        """One run, with what its slices leave over as one more."""
+        found = sample(self._slices, suffix, resampled=side.resampled)
+        weight = self._slices[f"weight{suffix}"].fill_null(0.0).to_numpy()
+        total = float(self._overall[f"weight{suffix}"].fill_null(0.0).sum())
+        share = np.where(np.isfinite(found.value), weight / total, 0.0)
+        value = np.where(share != 0, found.value, 0.0)
+        left = 1.0 - float(share.sum())
+        rest = left if left > _NEGLIGIBLE else 0.0
+        its_value = (whole.value[0] - float(np.sum(share * value))) / left if rest else 0.0
+        shares = Shares(np.append(share, rest), np.append(value, its_value))
+        error = np.append(np.where(share != 0, found.error, 0.0), np.nan if rest else 0.0)
+        freedom = np.append(np.where(share != 0, found.blocks - 1.0, 1.0), 1.0)
+        rows = self._overall[f"n{suffix}"].fill_null(0).sum()
+        units = independent_units(side, int(whole.blocks[0]), alike=rows == side.units and total == rows)
+        return Whole(shares, error, np.maximum(freedom, 1.0), units)
+
+    def _spread(
+        self, moved: Any, together: Mapping[str, tuple[Array, Array]], last: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
+        """Standard errors and degrees of freedom of the parts of each slice, and of those of all together.
+
+        Values of slices are independent; their shares add up to 1 and are not, so that `together` has their errors.
+        """
+        slices = [_combined(error, freedom, 0) for error, freedom in moved]
+        totals = []
+        for part, (error, freedom) in zip(PARTS[:2], moved, strict=False):
+            of_values = (numbers[:2].reshape(-1) for numbers in (error, freedom))
+            whole = [
+                np.append(one, more)[:, None] for one, more in zip(of_values, together[part], strict=True)
+            ]
+            totals.append(_combined(whole[0], whole[1], 0))
+        totals.append(_combined(*last, 0))
+        error, freedom = (
+            np.append(
+                np.stack([one[place] for one in slices], axis=-1).reshape(-1),
+                np.concatenate([one[place] for one in totals]),
+            )
+            for place in (0, 1)
+        )
+        return error, freedom
+
+    def _judged(self, value: Array, spread: tuple[Array, Array]) -> Difference:
+        error, freedom = spread
+        sure = (value == 0) & (error == 0)
+        half, p = student_test(value, error, freedom, self._level)
+        status = np.full(value.shape, "ok", dtype=object)
+        status[~np.isfinite(half)] = "degenerate"
+        status[~np.isfinite(error)] = "not_estimable"
+        if None in (self._sides[0].uncertainty, self._sides[1].uncertainty):
+            status[:] = "not_requested"
+        else:
+            half[sure], status[sure] = 0.0, "ok"
+        half[status != "ok"] = np.nan
+        method = np.where(status == "ok", "t", "").astype(object)
+        method[status != "ok"] = None
+        blocks, ok = freedom.astype(np.int64), np.full(value.shape, "ok", dtype=object)
+        return Difference(value, value - half, value + half, error, p, blocks, method, status, ok)
+
+    def _refused(self, status: str, note: str | None) -> pl.DataFrame:
+        missing = np.full(1, np.nan)
+        lost, why, none = (np.full(1, word, dtype=object) for word in ("undefined_value", status, None))
+        nothing = Difference(
+            missing, missing, missing, missing, missing, np.zeros(1, dtype=np.int64), none, lost, why
+        )
+        return part_rows(self._about, ["all"], [[]], ["total"], nothing, note)
+
+
+def _errors(before: Whole, after: Whole) -> dict[str, Array]:
+    """By how much each part moves with the values of either run: `[run, slice]`."""
+    w0, w1 = before.shares.share, after.shares.share
+    both = (w0 != 0) & (w1 != 0)
+    sides = np.stack([before.error, after.error])
+    alone = np.where(both, np.abs(w1 - w0) / 2, np.stack([w0, w1]))
+    factors = {
+        "within": np.broadcast_to(np.where(both, (w0 + w1) / 2, 0.0), sides.shape),
+        "mix": alone,
+        "total": np.stack([w0, w1]),
+    }
+    return {name: np.where(factor != 0, factor * sides, 0.0) for name, factor in factors.items()}
+
+
+def _freedom(before: Whole, after: Whole) -> Array:
+    """Degrees of freedom of the errors of values in either run, and of those of shares: `[error, slice]`."""
+    of_shares = np.array([[before.units], [after.units]]) - 1.0
+    of_values = np.stack([before.freedom, after.freedom])
+    return np.concatenate([of_values, np.broadcast_to(np.maximum(of_shares, 1.0), of_values.shape)])
+
+
+def _errors_of_shares(before: Whole, after: Whole) -> tuple[dict[str, Array], dict[str, tuple[Array, Array]]]:
+    """By how much each part moves with the shares of either run, `[run, slice]`; and all together, with the freedom.
+
+    With c the change of a part per share, its variance is c^2 w (1 - w) / n in a slice, and in all together
+    (sum of w c^2 - (sum of w c)^2) / n.
+    """
+    w = np.stack([before.shares.share, after.shares.share])
+    m = np.where(w != 0, np.stack([before.shares.value, after.shares.value]), 0.0)
+    n = np.array([[before.units], [after.units]])
+    both = (w != 0).all(axis=0)
+    change = {
+        "within": np.broadcast_to(np.where(both, (m[1] - m[0]) / 2, 0.0), w.shape),
+        "mix": np.where(both, m.mean(axis=0), m),
+        "total": m,
+    }
+    single = {name: np.abs(one) * np.sqrt(w * np.maximum(1.0 - w, 0.0) / n) for name, one in change.items()}
+    together = {}
+    for name, one in change.items():
+        centred = one - (w * one).sum(axis=1, keepdims=True)
+        error = np.sqrt((w * centred**2).sum(axis=1) / n[:, 0])
+        together[name] = (error, np.maximum(n[:, 0] - 1.0, 1.0))
+    return single, together
+
+
+def independent_units(side: Side, blocks: int, *, alike: bool) -> float:
+    """How many independent units the shares of a run's slices rest on: infinity where the run does not say.
+
+    Where each unit is its own block, these are the blocks that the table counts. Else the blocks' sums vary about
+    their mean as those of so many units would, to the whole block that the table gives. Where each row is a unit and
+    weighs the same (`alike`), these are the rows.
+
+    >>> import polars as pl
+    >>> side = Side("", pl.DataFrame(), None, units=20_000, groups=1000)
+    >>> independent_units(side, 909, alike=False), independent_units(side, 952, alike=True)
+    (9989.0, 20000.0)
+    """
+    if side.units == 0:
+        return float("inf")
+    if side.units == side.groups or alike:
+        return float(max(side.units if alike else blocks, 1))
+    if blocks >= side.groups:
+        return float(side.units)
+    return float(min(side.units, side.groups * blocks // (side.groups - blocks)))
+
+
+def _combined(error: Array, freedom: Array, axis: int) -> tuple[Array, Array]:
+    """The error of a sum of independent numbers, and Satterthwaite's degrees of freedom."""
+    squares = error * error
+    whole = squares.sum(axis=axis)
+    shares = (squares * squares / np.maximum(freedom, 1.0)).sum(axis=axis)
+    return np.sqrt(whole), np.divide(whole * whole, shares, out=np.ones_like(whole), where=shares > 0)

@@ -1,0 +1,132 @@
+"""The estimates of one metric of one model in some slices, and the slices that are worked on together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.sums import ModelSums
+from plmetrics.states.sums import EVERY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.weights import ResamplingWeights
+    from plmetrics.states.complements import RestSums
+    from plmetrics.states.sums import SlicedSums
+
+Array = NDArray[np.float64]
+Texts = NDArray[np.object_]
+
+_SLICES_AT_ONCE = 512
+
+
+_DRAWN_AT_ONCE = 1 << 19
+"""So many replicates of slices, times the number of sums, are held at once: with more replicates, of fewer slices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Whose rows stand behind a model's numbers, and whether they are independent and equally weighted.
+
+    `thresholds` are those that were chosen from rows, by model and text of the rule. `every_row` says that rows which
+    are left out are counted apart, for the metrics that read them.
+    """
+
+    models: Mapping[str, str]
+    independent: bool
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    every_row: bool = False
+
+    def prefix(self, metric: Metric, model: str) -> str:
+        """What stands before the names of the counts behind a metric of a model."""
+        return EVERY if self.every_row and metric.every_row else self.models[model]
+
+    def threshold(self, metric: Metric, model: str) -> float | None:
+        """The threshold that a metric's rule gave a model, NaN if none does what it asks; None without a rule."""
+        rule = metric.chosen_threshold
+        if rule is None:
+            return None
+        return self.thresholds[model][rule.text] if rule.constant is None else rule.constant
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A range of slices of one set, with the sums that estimates of it are made from."""
+
+    first: int
+    last: int
+    sums: ModelSums
+
+
+def chunk_of(sums: SlicedSums | RestSums, weights: ResamplingWeights | None, first: int, last: int) -> Chunk:
+    """The slices from one up to another, whatever their number."""
+    held = ModelSums(sums.by_block(first, last), weights, sums.centred_at(first, last))
+    return Chunk(first, last, held)
+
+
+def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chunk]:
+    """Cut a slice set so that replicates of a chunk fit in memory."""
+    replicates = 1 if weights is None else len(weights.counts)
+    step = max(1, min(_SLICES_AT_ONCE, _DRAWN_AT_ONCE // max(1, replicates)))
+    for first in range(0, sums.slices, step):
+        yield chunk_of(sums, weights, first, min(first + step, sums.slices))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An estimate with what the result row says beside it."""
+
+    estimate: Estimate
+    n: Array
+    weight: Array
+    bound: Array | None
+    note: Texts
+    threshold: Array | None = None
+
+    def take(self, index: NDArray[np.int64]) -> Found:
+        """What was found in some of the slices."""
+        bound, cut = (None if part is None else part[index] for part in (self.bound, self.threshold))
+        return Found(
+            self.estimate.take(index), self.n[index], self.weight[index], bound, self.note[index], cut
+        )
+
+
+def joined(chunks_found: Sequence[Found]) -> Found:
+    """What was found in chunks of slices, one after another, as far as metrics across slices read it."""
+    if len(chunks_found) == 1:
+        return chunks_found[0]
+    estimates = [found.estimate for found in chunks_found]
+    replicates, threshold = [one.replicates for one in estimates], [found.threshold for found in chunks_found]
+    return Found(
+        Estimate(
+            np.concatenate([one.value for one in estimates]),
+            np.concatenate([one.status for one in estimates]),
+            np.concatenate([one.blocks for one in estimates]),
+            _together(replicates, 1),
+            (),
+            kind=estimates[0].kind,
+            groups=_joined_groups(estimates),
+        ),
+        np.concatenate([found.n for found in chunks_found]),
+        np.concatenate([found.weight for found in chunks_found]),
+        None,
+        np.concatenate([found.note for found in chunks_found]),
+        _together(threshold, 0),
+    )
+
+
+def _joined_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:
+    held = [one.groups for one in estimates if one.groups is not None]
+    return np.concatenate(held) if len(held) == len(estimates) else None
+
+
+def _together(parts: Sequence[Array | None], axis: int) -> Array | None:
+    """Arrays one after another; None if one of them is missing."""
+    held = [part for part in parts if part is not None]
+    return np.concatenate(held, axis=axis) if len(held) == len(parts) else None

@@ -1,0 +1,140 @@
+"""Tests of two models on the values of folds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.inference.comparisons.columns import tested_columns
+from plmetrics.inference.comparisons.tests.outcome import Tested
+from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
+from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
+from plmetrics.suite.sections.comparison_tests import by_fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.inference.comparisons.tests.outcome import Array
+    from plmetrics.suite.sections.basics import ComparisonTest
+
+    Codes = NDArray[np.int64]
+
+GROUP = ["slice_set", "slice", "metric"]
+_FOLD = ["repeat", "fold"]
+_FORMS = {"paired_t": "t", "corrected_resampled_t": "corrected_resampled_t"}
+_REPEATS, _OF_REPEAT = 5, 2
+
+
+def outer_folds(folds: pl.DataFrame) -> pl.DataFrame:
+    """The values that models are compared on: of outer folds, held out, of metrics without classes and of one setting.
+
+    >>> from plmetrics.core.results import FOLDS_SCHEMA
+    >>> outer_folds(FOLDS_SCHEMA.to_frame()).height
+    0
+    """
+    single = (pl.col(name).is_null() for name in ("class", "configuration", "x", "inner"))
+    held = folds.filter(*single, pl.col("fold").is_not_null(), pl.col("split").fill_null("test") != "train")
+    if held["split"].n_unique() > 1:
+        held = held.filter(pl.col("split") == "test")
+    return held
+
+
+def fold_tests(
+    folds: pl.DataFrame,
+    pairs: Sequence[tuple[str, str]],
+    tests: Sequence[ComparisonTest],
+    *,
+    level: float = 0.95,
+) -> Iterator[pl.DataFrame]:
+    """The rows of `comparisons` for the tests of folds, of every pair of models, metric and slice.
+
+    Folds without a value of either model are left out. `corrected_resampled_t` finds n_test / n_train from the sizes
+    of the folds of a repeat, unless the test names it; `five_by_two_cv_f` needs just 5 repeats of 2 folds.
+
+    Args:
+        folds: the result table.
+        pairs: models and their baselines.
+        tests: those that are not of folds are passed over.
+        level: level of the intervals.
+    """
+    held = outer_folds(folds)
+    asked = [test for test in tests if by_fold(test, folded=True)]
+    if held.is_empty() or not asked:
+        return
+    for model, baseline in pairs:
+        found = _Folds.of(held, model, baseline)
+        for test in asked:
+            tested = found.tested(test, level)
+            columns = tested_columns(test.text, _FORMS.get(test.test), tested)
+            yield pl.concat([found.groups, columns], how="horizontal").with_columns(
+                pl.lit(model).alias("model"), pl.lit(baseline).alias("baseline")
+            )
+
+
+class _Folds:
+    """The folds of a pair of models that have a value of both, in order, by group."""
+
+    def __init__(self, groups: pl.DataFrame, frame: pl.DataFrame) -> None:
+        self.groups = groups
+        self._frame = frame
+        self._code = frame["@group"].to_numpy().astype(np.int64)
+        self._difference: Array = frame["difference"].to_numpy()
+        self._size = groups.height
+
+    @classmethod
+    def of(cls, folds: pl.DataFrame, model: str, baseline: str) -> _Folds:
+        """Pair the values of two models."""
+        keys = [*GROUP, *_FOLD]
+        own = folds.filter(pl.col("model") == model).select(*keys, "value", "n")
+        other = folds.filter(pl.col("model") == baseline).select(*keys, pl.col("value").alias("@other"))
+        both = own.join(other, on=keys, how="inner", nulls_equal=True, maintain_order="left")
+        groups = both.select(GROUP).unique(maintain_order=True)
+        both = both.join(groups.with_row_index("@group"), on=GROUP, maintain_order="left")
+        both = both.with_columns((pl.col("value") - pl.col("@other")).alias("difference"))
+        return cls(groups, both.filter(pl.col("difference").is_finite()).sort("@group", *_FOLD))
+
+    def tested(self, test: ComparisonTest, level: float) -> Tested:
+        """A test in every group."""
+        n = np.bincount(self._code, minlength=self._size)
+        mean = np.bincount(self._code, weights=self._difference, minlength=self._size) / np.maximum(n, 1)
+        if test.test == "five_by_two_cv_f":
+            return self._five_by_two(n, mean)
+        if test.test == "wilcoxon":
+            ranked = wilcoxon_tests(self._difference, self._code, self._size)
+            return Tested(ranked.statistic, ranked.p_value, n, ranked.status, mean)
+        away = (self._difference - mean[self._code]) ** 2
+        squares = np.bincount(self._code, weights=away, minlength=self._size)
+        spread = np.sqrt(squares / np.maximum(n - 1, 1))
+        corrected = test.test == "corrected_resampled_t"
+        ratio = (self._ratio() if test.ratio is None else test.ratio) if corrected else 0.0
+        return t_tests(n, mean, spread, ratio=ratio, level=level)
+
+    def _ratio(self) -> Array:
+        """n_test / n_train of each group, the mean over its folds."""
+        whole = pl.col("n").sum().over("@group", "repeat")
+        left = (pl.col("n") / (whole - pl.col("n"))).alias("share")
+        shares = self._frame.select("@group", left).with_columns(
+            pl.when(pl.col("share").is_finite()).then("share").otherwise(0.0)
+        )
+        found = np.bincount(self._code, weights=shares["share"].to_numpy(), minlength=self._size)
+        mean: Array = found / np.maximum(np.bincount(self._code, minlength=self._size), 1)
+        return mean
+
+    def _five_by_two(self, n: Codes, mean: Array) -> Tested:
+        """The F test where there are five repeats of two folds."""
+        shape = self._frame.group_by("@group", "repeat").agg(pl.len().alias("folds"))
+        shape = shape.group_by("@group").agg(
+            ((pl.len() == _REPEATS) & (pl.col("folds") == _OF_REPEAT).all()).alias("right")
+        )
+        right = np.zeros(self._size, dtype=np.bool_)
+        right[shape["@group"].to_numpy()] = shape["right"].to_numpy()
+        differences = np.zeros((self._size, _REPEATS * _OF_REPEAT))
+        differences[right] = self._difference[right[self._code]].reshape(-1, _REPEATS * _OF_REPEAT)
+        tested = five_by_two(differences)
+        status = np.where(right, tested.status, "not_five_by_two")
+        p, statistic = (np.where(right, part, np.nan) for part in (tested.p_value, tested.statistic))
+        return Tested(statistic, p, n, status.astype(object), mean)

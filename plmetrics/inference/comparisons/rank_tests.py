@@ -1,0 +1,112 @@
+"""Tests of all models together, by their ranks in the slices of a set or in folds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.inference.comparisons.fold_tests import outer_folds
+from plmetrics.inference.comparisons.tests.friedman import friedman_of, iman_davenport_of, nemenyi_of, ranked
+from plmetrics.inference.comparisons.tests.outcome import OK, TOO_FEW
+from plmetrics.suite.sections.comparison_tests import FOLDS, ON_RANKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.comparisons.tests.friedman import Ranked
+    from plmetrics.suite.model import Suite
+    from plmetrics.suite.sections.basics import ComparisonTest
+
+_OMNIBUS = {"friedman": friedman_of, "iman_davenport": iman_davenport_of}
+
+
+def rank_tests(
+    suite: Suite,
+    metrics: pl.DataFrame,
+    folds: pl.DataFrame,
+    tests: Sequence[ComparisonTest],
+    *,
+    level: float = 0.95,
+) -> Iterator[pl.DataFrame]:
+    """The rows of `comparisons` for tests of ranks: of each metric that says which side is better.
+
+    Slices or folds where a model has no value are left out. `contrast` is models; Friedman's test has one row, whose
+    `difference` is the statistic, Nemenyi's one a pair, with the difference of mean ranks (rank 1 is the best).
+
+    Args:
+        suite: the models, and where metrics are listed.
+        metrics: the result table.
+        folds: the values of folds.
+        tests: those that are not of ranks are passed over.
+        level: level of Nemenyi's critical difference.
+    """
+    for test in (test for test in tests if test.test in ON_RANKS and len(suite.models) > 1):
+        by_slice = test.over in suite.slices
+        for metric in suite.metrics:
+            listed = not isinstance(metric, AcrossSlices) and test.over in (*suite.sets_of(metric), FOLDS)
+            if not listed or metric.direction == "none":
+                continue
+            held = metrics if by_slice else outer_folds(folds)
+            keys = ["slice"] if by_slice else ["repeat", "fold"]
+            slice_set = test.over if by_slice else "overall"
+            blocks = _blocks(held, metric, slice_set, keys, tuple(suite.models))
+            found = _ranks(blocks, metric, tuple(suite.models))
+            yield _rows(test, found, level).with_columns(
+                pl.lit("models").alias("contrast"),
+                pl.lit(test.text).alias("test"),
+                pl.lit(metric.text).alias("metric"),
+                pl.lit(slice_set).alias("slice_set"),
+                pl.lit("all").alias("slice"),
+                pl.lit([]).alias("slice_values"),
+                pl.when(pl.col("status") == OK)
+                .then(pl.lit("no_interval"))
+                .otherwise("status")
+                .alias("interval_status"),
+                pl.lit(blocks.height, dtype=pl.Int64).alias("n"),
+            )
+
+
+def _blocks(
+    table: pl.DataFrame, metric: Metric, slice_set: str, keys: list[str], models: tuple[str, ...]
+) -> pl.DataFrame:
+    """A row per slice or fold in which every model has a value, a column per model."""
+    own = table.filter(
+        pl.col("metric") == metric.text, pl.col("slice_set") == slice_set, pl.col("class").is_null()
+    )
+    values = [pl.col("value").filter(pl.col("model") == model).first().alias(model) for model in models]
+    return own.group_by(keys, maintain_order=True).agg(values).drop_nulls(list(models))
+
+
+def _ranks(blocks: pl.DataFrame, metric: Metric, models: tuple[str, ...]) -> Ranked:
+    near_zero = metric.direction == "zero"
+    values = {model: blocks[model].abs() if near_zero else blocks[model] for model in models}
+    return ranked(values, higher_is_better=metric.direction == "higher")
+
+
+def _rows(test: ComparisonTest, found: Ranked, level: float) -> pl.DataFrame:
+    few = len(found.ranks) < 2
+    if test.test != "nemenyi":
+        single = _OMNIBUS[test.test](found)
+        given = {"difference": single.statistic, "p_value": single.p_value}
+        row = pl.DataFrame([given | {"status": single.status, "note": single.note}], schema=_OF_ROW)
+        return row.with_columns(pl.lit("statistic").alias("scale"))
+    if few:
+        row = pl.DataFrame([{"status": TOO_FEW}], schema=_OF_ROW)
+        return row.with_columns(pl.lit("mean_rank").alias("scale"))
+    table = nemenyi_of(found, level=level)
+    limit = pl.format("critical difference of mean ranks: {}", pl.col("critical_difference").round(4))
+    return table.select(
+        "model",
+        "baseline",
+        "difference",
+        "p_value",
+        pl.lit(OK).alias("status"),
+        limit.alias("note"),
+        pl.lit("mean_rank").alias("scale"),
+    )
+
+
+_OF_ROW = pl.Schema({"difference": pl.Float64, "p_value": pl.Float64, "status": pl.String, "note": pl.String})

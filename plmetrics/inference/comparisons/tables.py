@@ -1,0 +1,351 @@
+"""The rows of `comparisons` that `compare.tests` asks for: tests of two models in every slice."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from itertools import chain, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.catalogue.row_values import called_rightly, row_value
+from plmetrics.catalogue.variation import faint
+from plmetrics.core.results import COMPARISONS_SCHEMA
+from plmetrics.core.threads import each
+from plmetrics.engine.aggregate.paired_rows import (
+    AREAS,
+    BOTH,
+    GAINED,
+    LOST,
+    SQUARES,
+    TOTAL,
+    asked_tests,
+    dependence,
+    pair_column,
+    row_tests,
+)
+from plmetrics.inference.comparisons.columns import tested_columns
+from plmetrics.inference.comparisons.fold_tests import fold_tests, outer_folds
+from plmetrics.inference.comparisons.rank_tests import rank_tests
+from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
+from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests
+from plmetrics.inference.comparisons.tests.mcnemar import mcnemar_tests
+from plmetrics.inference.comparisons.tests.orders import run_starts
+from plmetrics.inference.comparisons.tests.outcome import Array, Tested, statuses
+from plmetrics.inference.comparisons.tests.paired_t import t_tests
+from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
+from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
+from plmetrics.inference.tables import DELONG, TESTS
+from plmetrics.suite.sections.comparison_tests import OF_ROWS, by_fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.aggregate.paired_rows import PairedRows
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.suite.sections.basics import ComparisonTest
+
+    Codes = NDArray[np.int64]
+
+PLACE = ["model", "baseline", "slice_set", "slice", "metric"]
+_FORMS = {
+    "paired_t": "t",
+    "delong": "delong",
+    "diebold_mariano": "diebold_mariano",
+    "always_valid": "always_valid",
+}
+_DELONG = ("delong", "delong_logit")
+_ROUNDING = 1e-13
+
+
+def with_tests(
+    comparisons: pl.DataFrame,
+    analysis: Analysis,
+    rows: PairedRows | None,
+    metrics: pl.DataFrame,
+    folds: pl.DataFrame,
+) -> pl.DataFrame:
+    """The comparisons with the tests that the suite asks for, each behind the bootstrap of its place.
+
+    Tests of all models together stand at the end.
+
+    Args:
+        comparisons: the bootstrap's rows, with all that is listed.
+        analysis: the run's sums.
+        rows: the rows that tests rank, None where there are none.
+        metrics: the result table, whose values models are ranked by.
+        folds: the values of folds.
+    """
+    suite = analysis.suite
+    tests = asked_tests(suite)
+    if suite.compare is None or not tests:
+        return comparisons
+    pairs = suite.compare.pairs_of(analysis.models)
+    found = [*_of_rows(analysis, rows), *fold_tests(folds, pairs, tests, level=analysis.level)]
+    if outer_folds(folds).is_empty():
+        found += _without_folds(analysis)
+    together = rank_tests(suite, metrics, folds, tests, level=analysis.level)
+    order = {test.text: place for place, test in enumerate(tests)}
+    placed = _answered_once(_placed(comparisons, found, order))
+    return pl.concat([placed, *(_completed(frame) for frame in together)], how="diagonal_relaxed")
+
+
+def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
+    """The comparisons with DeLong's test in place of the delta form of areas whose intervals are DeLong's.
+
+    Args:
+        comparisons: with one row per pair and scale.
+        analysis: the run's sums.
+        rows: the rows that tests rank; without them the delta form stays.
+    """
+    metrics = [metric for metric in analysis.suite.metrics if _is_delong(analysis, metric)]
+    of_different_rows = analysis.suite.data.missing == "drop_per_model"
+    if rows is None or not metrics or of_different_rows:
+        return comparisons
+    found = [
+        _named(tested_columns(DELONG, _FORMS["delong"], tested), pair, metric, here.name, here.texts)
+        for here in (_InSet(analysis, rows, index) for index in range(len(analysis.sets)))
+        for metric in analysis.suite.listed(here.name)
+        if metric in metrics
+        for pair, tested in zip(analysis.pairs, here.of_pairs(metric, AREAS, analysis.pairs), strict=True)
+    ]
+    if not found:
+        return comparisons
+    names = ("difference", "lower", "upper", "std_error", "p_value", "method", "interval_status", "test")
+    answers = pl.concat(found).filter(status="ok").select(*PLACE, *names)
+    joined = comparisons.join(answers, on=PLACE, how="left", suffix="|answer", maintain_order="left")
+    delta = (pl.col("test") == TESTS["influence"]) & (pl.col("scale") == "difference")
+    asked = delta & (pl.col("contrast") == "model") & (pl.col("status") == "ok")
+    answered = (asked & pl.col("test|answer").is_not_null()).fill_null(value=False)
+    taken = (pl.when(answered).then(f"{name}|answer").otherwise(name).alias(name) for name in names)
+    blocks = pl.when(~answered).then("blocks").alias("blocks")
+    return joined.with_columns(*taken, blocks).select(comparisons.columns)
+
+
+def _is_delong(analysis: Analysis, metric: Metric) -> bool:
+    """Whether a metric's first interval is DeLong's."""
+    first = analysis.replication.methods(metric)[:1]
+    return _is_of(AREAS, metric) and any(chosen.form in _DELONG and not chosen.refused for chosen in first)
+
+
+def _answered_once(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """The comparisons with one row of DeLong's test for each difference, which may be there for two reasons."""
+    first = pl.struct(*PLACE, "scale", "test").is_first_distinct()
+    return comparisons.filter(first | pl.col("test").ne_missing(DELONG))
+
+
+def _placed(comparisons: pl.DataFrame, found: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:
+    """The rows of tests behind those of the same place; where there is no such place, the slice is not listed."""
+    if not found:
+        return comparisons
+    numbered = comparisons.with_row_index("@row")
+    places = (
+        numbered.filter(pl.col("contrast") == "model", pl.col("class").is_null())
+        .group_by(PLACE)
+        .agg(pl.col("@row").max(), pl.col("slice_values").first(), pl.col("status").first().alias("@status"))
+    )
+    tested = pl.concat(found, how="diagonal_relaxed").join(places, on=PLACE, how="inner")
+    few = pl.col("@status") == "too_few_rows"
+    numbers = ("difference", "lower", "upper", "std_error", "p_value", "method")
+    tested = tested.with_columns(
+        *(pl.when(~few).then(name).alias(name) for name in numbers),
+        *(pl.when(few).then("@status").otherwise(name).alias(name) for name in ("status", "interval_status")),
+        pl.col("test").replace_strict(order, return_dtype=pl.Int64).alias("@test"),
+    )
+    both = pl.concat([numbered, _completed(tested.drop("@status"))], how="diagonal_relaxed")
+    return both.sort("@row", pl.col("@test").fill_null(-1), maintain_order=True).drop("@row", "@test")
+
+
+def _completed(frame: pl.DataFrame) -> pl.DataFrame:
+    """All columns of the table, of its types."""
+    missing = [name for name in COMPARISONS_SCHEMA if name not in frame.columns]
+    whole = frame.with_columns(pl.lit(None).alias(name) for name in missing)
+    return whole.with_columns(pl.col(name).cast(dtype) for name, dtype in COMPARISONS_SCHEMA.items())
+
+
+def _of_rows(analysis: Analysis, rows: PairedRows | None) -> Iterator[pl.DataFrame]:
+    """The tests of rows, of every pair of models, metric and slice set."""
+    compare = analysis.suite.compare
+    assert compare is not None
+    for index in range(len(analysis.sets)):
+        here = _InSet(analysis, rows, index)
+        for metric, test in product(analysis.suite.listed(here.name), row_tests(analysis.suite)):
+            pairs = compare.pairs_of(analysis.models) if _is_of(test, metric) else []
+            for pair, tested in zip(pairs, here.of_pairs(metric, test, pairs), strict=True):
+                columns = tested_columns(test.text, _FORMS.get(test.test), tested)
+                yield _named(columns, pair, metric, here.name, here.texts)
+
+
+def _is_of(test: ComparisonTest, metric: Metric) -> bool:
+    """Whether a test of rows has a say on a metric."""
+    if test.test == "mcnemar":
+        return called_rightly(metric) is not None
+    if test.test == "delong":
+        return metric.text == "roc_auc" and metric.task == "binary"
+    return row_value(metric) is not None
+
+
+def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
+    """Tests of folds that are not there, for they are too many to be listed."""
+    suite = analysis.suite
+    assert suite.compare is not None
+    asked = [t for t in asked_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
+    for metric, test in product(suite.listed("overall"), asked):
+        for pair in suite.compare.pairs_of(analysis.models):
+            yield _named(tested_columns(test.text, None, _refused(1, "folds_not_listed")), pair, metric)
+
+
+def _named(
+    frame: pl.DataFrame,
+    pair: tuple[str, str],
+    metric: Metric,
+    slice_set: str = "overall",
+    slices: Sequence[str] = ("all",),
+) -> pl.DataFrame:
+    """The rows of a test with their place."""
+    return frame.with_columns(
+        pl.lit(pair[0]).alias("model"),
+        pl.lit(pair[1]).alias("baseline"),
+        pl.lit(slice_set).alias("slice_set"),
+        pl.Series("slice", slices, dtype=pl.String),
+        pl.lit(metric.text).alias("metric"),
+    )
+
+
+def _refused(slices: int, reason: str) -> Tested:
+    nothing, n = np.full(slices, np.nan), np.zeros(slices, dtype=np.int64)
+    return Tested(nothing, nothing, n, statuses(n, (reason, n == 0)))
+
+
+class _InSet:
+    """The tests in the slices of one set; what several of them read is made once."""
+
+    def __init__(self, analysis: Analysis, rows: PairedRows | None, index: int) -> None:
+        self._analysis = analysis
+        self._rows = rows
+        self._index = index
+        self._sums = analysis.sets[index].sums
+        self._placed: dict[str, Array] = {}
+        self.name = analysis.sets[index].slices.slice_set.name
+        self.texts = analysis.sets[index].slices.texts()
+
+    @cached_property
+    def _code(self) -> Codes:
+        assert self._rows is not None
+        return self._rows.slices(self._index)
+
+    def of_pairs(
+        self, metric: Metric, test: ComparisonTest, pairs: Sequence[tuple[str, str]]
+    ) -> list[Tested]:
+        """A test of pairs of models in all slices of the set, several pairs at a time."""
+        independent = dependence(self._analysis.suite) is None
+        if test.test == "delong" and self._rows is not None and independent and not self._apart:
+            missing = [model for model in dict.fromkeys(chain(*pairs)) if model not in self._placed]
+            self._placed |= dict(zip(missing, each(self._placements, missing), strict=True))
+        return each(partial(self._tested, metric, test), pairs)
+
+    def _tested(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
+        """A test of a pair of models."""
+        reason = self._reason(metric, test, pair)
+        if reason is not None:
+            return _refused(self._sums.slices, reason)
+        if test.test == "mcnemar":
+            return self._mcnemar(metric, test, pair)
+        if test.test in {"paired_t", "always_valid"}:
+            return self._of_moments(metric, test, pair)
+        return self._delong(pair) if test.test == "delong" else self._of_differences(metric, test, pair)
+
+    def _reason(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> str | None:
+        """Why there is no such test."""
+        reason = dependence(self._analysis.suite)
+        if reason is not None:
+            return reason
+        cuts = [self._analysis.population.threshold(metric, model) for model in pair]
+        if any(cut is not None and np.isnan(cut) for cut in cuts):
+            return "unreachable"
+        return "rows_do_not_fit" if self._rows is None and test.test in OF_ROWS else None
+
+    def _total(self, metric: Metric, pair: tuple[str, str], part: str) -> Array:
+        return self._sums.total(pair_column(*pair, metric, part))
+
+    def _mcnemar(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
+        counts = (np.rint(self._total(metric, pair, part)).astype(np.int64) for part in (GAINED, LOST, BOTH))
+        return mcnemar_tests(*counts, method=test.method, alternative=test.alternative)
+
+    def _of_moments(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
+        n = np.rint(self._total(metric, pair, BOTH)).astype(np.int64)
+        mean = self._total(metric, pair, TOTAL) / np.maximum(n, 1)
+        spread = _spread(n, mean, self._total(metric, pair, SQUARES))
+        if test.test == "paired_t":
+            return t_tests(n, mean, spread, level=self._analysis.level)
+        assert test.mixture is not None
+        error = np.where(n > 1, spread / np.sqrt(np.maximum(n, 1)), np.nan)
+        return always_valid_tests(n, mean, error, mixture=test.mixture, level=self._analysis.level)
+
+    @property
+    def _apart(self) -> bool:
+        """Whether a model has rows of its own, so that its placements differ from pair to pair."""
+        return self._analysis.suite.data.missing == "drop_per_model"
+
+    def _delong(self, pair: tuple[str, str]) -> Tested:
+        assert self._rows is not None
+        keep = self._kept(*pair)
+        positive, code = self._rows.positive()[keep], self._code[keep]
+        one, other = (self._placements(model, keep) if self._apart else self._placed[model] for model in pair)
+        return delong_tests(one, other, positive, code, self._sums.slices, level=self._analysis.level)
+
+    def _kept(self, model: str, baseline: str) -> Any:
+        """The rows of two models that are in a slice: an index, that copies nothing where it is all of them."""
+        assert self._rows is not None
+        keep = self._rows.valid(model, baseline) & (self._code >= 0)
+        return slice(None) if keep.all() else keep
+
+    def _placements(self, model: str, keep: Any = None) -> Array:
+        """The placements of a model's rows, among those that are kept."""
+        assert self._rows is not None
+        keep = self._kept(model, model) if keep is None else keep
+        return placements(self._rows.scores(model)[keep], self._rows.positive()[keep], self._code[keep])
+
+    def _of_differences(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
+        assert self._rows is not None
+        difference = self._rows.differences(metric, *pair)
+        keep = np.isfinite(difference) & (self._code >= 0)
+        difference, code, slices = difference[keep], self._code[keep], self._sums.slices
+        if test.test == "wilcoxon":
+            return averaged(wilcoxon_tests(difference, code, slices), difference, code, slices)
+        assert test.time is not None
+        mean, by_time = _over_times(difference, code, self._rows.times(test.time)[keep])
+        level = self._analysis.level
+        return diebold_mariano_tests(mean, by_time, slices, horizon=test.horizon, level=level)
+
+
+def _spread(n: Codes, mean: Array, squares: Array) -> Array:
+    """Standard deviations from sums of squares; what is within rounding of them is no spread.
+
+    NaN where squares overflowed or have lost their digits.
+    """
+    left = squares - n * mean**2
+    left = np.where(left <= _ROUNDING * np.maximum(n, 1) * squares, 0.0, left)
+    return np.where(faint(squares, n), np.nan, np.sqrt(left / np.maximum(n - 1, 1)))
+
+
+def averaged(tested: Tested, difference: Array, code: Codes, slices: int) -> Tested:
+    """The outcomes of a test of ranks, with the mean difference and the number of all differences."""
+    n = np.bincount(code, minlength=slices)
+    mean = np.bincount(code, weights=difference, minlength=slices) / np.maximum(n, 1)
+    return Tested(tested.statistic, tested.p_value, n, tested.status, mean)
+
+
+def _over_times(difference: Array, code: Codes, time: Codes) -> tuple[Array, Codes]:
+    """The mean difference at each time of a slice, slice by slice in order of time."""
+    order = np.lexsort((time, code))
+    values, slices = difference[order], code[order]
+    starts = run_starts(time[order], slices)
+    if len(starts) == 0:
+        return values, slices
+    sizes = np.diff(np.append(starts, len(order)))
+    return np.add.reduceat(values, starts) / sizes, slices[starts]

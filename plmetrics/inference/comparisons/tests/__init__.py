@@ -1,0 +1,1 @@
+"""Statistical tests of two models, arms or samples, one module each."""

@@ -1,0 +1,210 @@
+"""Two arms from their sums, in many places at once: what the tests of `arms` and the readout of an experiment read.
+
+Arrays hold a place each: the size, mean and standard deviation (ddof 1) of an arm `a` and of the arm `b` it is
+compared with. Rows do not matter any more, so slices and arms cost an entry each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtr, stdtrit
+from plmetrics.inference.comparisons.tests.outcome import NO_VARIANCE, TOO_FEW, Array, Tested, statuses, where
+
+_ROUNDING = 1e-12
+_DOUBLINGS = 48
+_CERTAIN = 35.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Sizes, means and standard deviations (ddof 1) of an arm in S places; of an empty arm they do not matter."""
+
+    n: Array
+    mean: Array
+    sd: Array
+
+    @classmethod
+    def of(cls, n: Any, mean: Any, sd: Any) -> Moments:
+        """From whatever holds numbers; what is not finite becomes 0."""
+        parts = (np.atleast_1d(np.asarray(part, dtype=np.float64)) for part in (n, mean, sd))
+        return cls(*(np.where(np.isfinite(part), part, 0.0) for part in parts))
+
+    @property
+    def of_mean(self) -> Array:
+        """The variance of the mean."""
+        return self.sd**2 / np.maximum(self.n, 1.0)
+
+
+def welch_tests(a: Moments, b: Moments, level: float) -> Tested:
+    """Welch's t of each place; see `welch_t`."""
+    few = np.minimum(a.n, b.n) < 2
+    variance = a.of_mean + b.of_mean
+    flat = variance <= (_ROUNDING * np.maximum(abs(a.mean), abs(b.mean))) ** 2
+    safe = np.where(flat, 1.0, variance)
+    parts = a.of_mean**2 / np.maximum(a.n - 1, 1) + b.of_mean**2 / np.maximum(b.n - 1, 1)
+    freedom = np.where(flat, 1.0, safe**2 / np.where(flat, 1.0, np.where(parts > 0, parts, 1.0)))
+    found = _tested(a, b, a.mean - b.mean, np.sqrt(safe), few, flat)
+    p = 2 * stdtr(freedom, -abs(found.statistic))
+    half = (stdtrit(freedom, (1 + level) / 2) * np.sqrt(safe)).astype(np.float64)
+    return _with(found, few, flat, p, half, df=where(~few & ~flat, freedom))
+
+
+def lift_tests(a: Moments, b: Moments, level: float) -> Tested:
+    """The relative change of each place, by the delta method; see `lift`."""
+    few = np.minimum(a.n, b.n) < 2
+    none = b.mean == 0
+    base = np.where(none, 1.0, b.mean)
+    ratio = a.mean / base
+    error = np.sqrt(a.of_mean + ratio**2 * b.of_mean) / abs(base)
+    flat = error <= _ROUNDING * abs(ratio)
+    safe = np.where(flat, 1.0, error)
+    found = _tested(a, b, ratio - 1, safe, few, flat, none)
+    p = 2 * ndtr(-abs(found.statistic))
+    return _with(found, few | none, flat, p, ndtri((1 + level) / 2) * safe)
+
+
+def cohen_effects(a: Moments, b: Moments, level: float) -> Tested:
+    """The difference in pooled standard deviations of each place; see `cohen_d`."""
+    few = np.minimum(a.n, b.n) < 2
+    both = np.maximum(a.n + b.n, 1)
+    pooled = np.sqrt(
+        (np.maximum(a.n - 1, 0) * a.sd**2 + np.maximum(b.n - 1, 0) * b.sd**2) / np.maximum(both - 2, 1)
+    )
+    flat = pooled <= _ROUNDING * np.maximum(abs(a.mean), abs(b.mean))
+    d = (a.mean - b.mean) / np.where(flat, 1.0, pooled)
+    error = np.sqrt(both / np.maximum(a.n * b.n, 1) + d**2 / (2 * both))
+    sound = ~few & ~flat
+    half = ndtri((1 + level) / 2) * error
+    none = np.full(d.shape, np.nan)
+    status = statuses(both, (TOO_FEW, few), (NO_VARIANCE, flat))
+    ends = where(sound, d - half), where(sound, d + half)
+    return Tested(none, none, _total(a, b), status, where(sound, d), *ends, where(sound, error))
+
+
+def proportion_tests(a: Moments, b: Moments, level: float) -> Tested:
+    """The z of two shares of each place, from sizes and shares; see `two_proportion_z`."""
+    none = np.minimum(a.n, b.n) == 0
+    size_a, size_b = np.maximum(a.n, 1), np.maximum(b.n, 1)
+    pooled = (a.mean * a.n + b.mean * b.n) / np.maximum(a.n + b.n, 1)
+    spread = np.sqrt(_spread(pooled) * (1 / size_a + 1 / size_b))
+    same = (spread == 0) & ~none
+    difference = a.mean - b.mean
+    z = difference / np.where(spread == 0, 1.0, spread)
+    error = np.sqrt(_spread(a.mean) / size_a + _spread(b.mean) / size_b)
+    p = np.where(same, 1.0, 2 * ndtr(-abs(z)))
+    half = where(~none & (error > 0), ndtri((1 + level) / 2) * error)
+    return Tested(
+        where(~none, z),
+        where(~none, p),
+        _total(a, b),
+        statuses(a.n, ("no_rows", none)),
+        where(~none, difference),
+        difference - half,
+        difference + half,
+        where(~none, error),
+    )
+
+
+def rank_tests(n_a: Array, n_b: Array, u: Array, ties: Array) -> Tested:
+    """The Mann-Whitney test of each place, from U of the arm and the sum of t^3 - t over tied values."""
+    none = np.minimum(n_a, n_b) == 0
+    n, pairs = n_a + n_b, np.maximum(n_a * n_b, 1)
+    variance = pairs / 12 * (n + 1 - ties / np.maximum(n * (n - 1), 1))
+    away = np.maximum(abs(u - n_a * n_b / 2) - 0.5, 0.0)
+    flat = ~(variance > _ROUNDING * pairs)
+    p = np.where(flat, 1.0, np.minimum(1.0, 2 * ndtr(-away / np.sqrt(np.where(flat, 1.0, variance)))))
+    status = statuses(n, ("no_rows", none))
+    return Tested(where(~none, u), where(~none, p), n.astype(np.int64), status, where(~none, u / pairs))
+
+
+def power_of_proportions(share_a: Array, share_b: Array, n_a: Array, n_b: Array, level: float) -> Array:
+    """The chance that the two-sided test of two shares finds their difference; NaN where nothing can vary."""
+    pooled = (share_a * n_a + share_b * n_b) / np.maximum(n_a + n_b, 1)
+    size_a, size_b = np.maximum(n_a, 1), np.maximum(n_b, 1)
+    alike = np.sqrt(_spread(pooled) * (1 / size_a + 1 / size_b))
+    apart = _spread(share_a) / size_a + _spread(share_b) / size_b
+    sound = (np.minimum(n_a, n_b) > 0) & (apart > 0)
+    root = np.sqrt(np.where(sound, apart, 1.0))
+    return where(sound, ndtr((abs(share_a - share_b) - ndtri((1 + level) / 2) * alike) / root))
+
+
+def power_of_means(effect: Array, n_a: Array, n_b: Array, level: float) -> Array:
+    """The chance that the two-sided t test finds a difference of `effect` standard deviations; NaN for tiny arms."""
+    sound = (np.minimum(n_a, n_b) >= 2) & np.isfinite(effect)
+    size_a, size_b = np.where(sound, n_a, 2.0), np.where(sound, n_b, 2.0)
+    freedom = size_a + size_b - 2
+    shift = abs(np.where(sound, effect, 0.0)) * np.sqrt(size_a * size_b / (size_a + size_b))
+    limit = stdtrit(freedom, (1 + level) / 2)
+    near = np.minimum(shift, limit + _CERTAIN)
+    power = 1 - nctdtr(freedom, near, limit) + nctdtr(freedom, near, -limit)
+    return where(sound, np.where(shift > limit + _CERTAIN, 1.0, power))
+
+
+def required_for_proportions(share_a: Array, share_b: Array, power: float, level: float) -> Array:
+    """Units that each of two equal arms needs to tell two shares apart; NaN where they are equal or no shares."""
+    sound = (share_a != share_b) & (np.minimum(share_a, share_b) >= 0) & (np.maximum(share_a, share_b) <= 1)
+    one, other = np.where(sound, share_a, 0.25), np.where(sound, share_b, 0.5)
+    middle = (one + other) / 2
+    apart = np.sqrt(_spread(one) + _spread(other))
+    root = ndtri((1 + level) / 2) * np.sqrt(2 * _spread(middle)) + ndtri(power) * apart
+    return where(sound, np.ceil(root**2 / (one - other) ** 2))
+
+
+def required_for_means(effect: Array, power: float, level: float) -> Array:
+    """Units that each of two equal arms needs to find `effect` standard deviations; NaN for 0 or above 2^48 units."""
+    sound = np.isfinite(effect) & (effect != 0)
+    size = np.where(sound, effect, 1.0)
+    low, high = np.ones(size.shape), np.full(size.shape, 2.0)
+    for _ in range(_DOUBLINGS):
+        short = ~(power_of_means(size, high, high, level) >= power)
+        if not short.any():
+            break
+        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
+    reached = power_of_means(size, high, high, level) >= power
+    while (high - low > 1).any():
+        middle = np.maximum((low + high) // 2, 2.0)
+        enough = power_of_means(size, middle, middle, level) >= power
+        open_ = high - low > 1
+        low, high = np.where(open_ & ~enough, middle, low), np.where(open_ & enough, middle, high)
+    return where(sound & reached, high)
+
+
+def _spread(share: Array) -> Array:
+    """The variance of an outcome with a share; rounding does not make it negative."""
+    return np.maximum(share * (1 - share), 0.0)
+
+
+def _total(a: Moments, b: Moments) -> Any:
+    return (a.n + b.n).astype(np.int64)
+
+
+def _tested(
+    a: Moments, b: Moments, estimate: Array, error: Array, few: Any, flat: Any, none: Any = None
+) -> Tested:
+    """Estimates with their statuses; the rest of the test follows."""
+    none = np.zeros(estimate.shape, dtype=bool) if none is None else none
+    status = statuses(a.n, (TOO_FEW, few), ("zero_denominator", none), (NO_VARIANCE, flat & (estimate != 0)))
+    statistic = np.where(flat, 0.0, estimate / error)
+    return Tested(statistic, statistic, _total(a, b), status, estimate, std_error=error)
+
+
+def _with(found: Tested, absent: Any, flat: Any, p: Array, half: Array, df: Array | None = None) -> Tested:
+    """The test with p values and intervals, where nothing is in their way: 0 for sure is 0 with an interval of 0."""
+    estimate = np.asarray(found.estimate)
+    sure, known = flat & (estimate == 0), ~absent & (~flat | (estimate == 0))
+    half = np.where(sure, 0.0, half)
+    return Tested(
+        where(known, found.statistic),
+        where(known, np.where(sure, 1.0, p)),
+        found.n,
+        found.status,
+        where(~absent, estimate),
+        where(known, estimate - half),
+        where(known, estimate + half),
+        where(known, np.where(sure, 0.0, np.asarray(found.std_error))),
+        df,
+    )

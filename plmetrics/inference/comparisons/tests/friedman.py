@@ -1,0 +1,206 @@
+"""Several models over several data sets, folds or slices: Friedman's test, and Nemenyi's of every pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.core.errors import ConfigError
+from plmetrics.core.special import chdtrc, fdtrc
+from plmetrics.inference.comparisons.tests.orders import rounded
+from plmetrics.inference.comparisons.tests.outcome import (
+    NO_VARIANCE,
+    Array,
+    TestResult,
+    inside,
+    numbers,
+    same_length,
+)
+from plmetrics.inference.comparisons.tests.wilcoxon import middle_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Ranks of models `[block, model]`, 1 the best, and what ties take from Friedman's statistic."""
+
+    models: tuple[str, ...]
+    ranks: Array
+    ties: float
+
+    @property
+    def mean(self) -> Array:
+        """The mean rank of each model."""
+        mean: Array = self.ranks.mean(axis=0)
+        return mean
+
+
+def ranked(models: Mapping[str, Any], *, higher_is_better: bool = True) -> Ranked:
+    """Rank the models in each block; values that are equal, to about ten digits, share the middle rank.
+
+    Raises:
+        ConfigError: there are fewer than two models, or their values do not belong together.
+    """
+    if len(models) < 2:
+        msg = f"at least two models are needed to rank them, not {len(models)}"
+        raise ConfigError(msg)
+    columns = {name: numbers(values, name) for name, values in models.items()}
+    same_length(*columns.items())
+    values = rounded(np.column_stack(list(columns.values())))
+    blocks, k = values.shape
+    code = np.repeat(np.arange(blocks), k)
+    ranks, ties = middle_ranks((-values if higher_is_better else values).ravel(), code, blocks)
+    return Ranked(tuple(columns), ranks.reshape(blocks, k), float(ties.sum()))
+
+
+def friedman(models: Mapping[str, Any]) -> TestResult:
+    """Whether some of several models tend to rank above others.
+
+    Args:
+        models: the values of each model by name, one in each block: a data set, a fold or a slice.
+
+    Returns:
+        `statistic` is chi squared, corrected for ties, with k - 1 degrees of freedom for k models; `n` is the number
+        of blocks. Where all models tie in all blocks, it is 0 and p is 1. Fewer than 2 blocks: `too_few_units`.
+
+    Raises:
+        ConfigError: there are fewer than two models, or they differ in length.
+
+    Source: Friedman (1937), The use of ranks to avoid the assumption of normality, JASA 32(200); Demsar (2006),
+    Statistical comparisons of classifiers over multiple data sets, JMLR 7.
+
+    >>> import plmetrics as plm
+    >>> table = {"LR": [0.84, 0.82, 0.85, 0.83], "RF": [0.85, 0.83, 0.87, 0.84], "GB": [0.86, 0.84, 0.86, 0.85]}
+    >>> found = plm.tests.friedman(table)
+    >>> found.statistic, round(found.p_value, 4)
+    (6.5, 0.0388)
+    """
+    return friedman_of(ranked(models))
+
+
+def friedman_of(found: Ranked) -> TestResult:
+    """Friedman's test of ranks."""
+    blocks, k = found.ranks.shape
+    if blocks < 2:
+        return TestResult("friedman", df=k - 1.0, n=blocks, status="too_few_units")
+    spread = blocks * k * (k + 1.0) - found.ties / (k - 1.0)
+    if spread <= 0:
+        note = "all models are equal in every block"
+        return TestResult("friedman", 0.0, 1.0, df=k - 1.0, n=blocks, note=note)
+    squares = ((found.ranks.sum(axis=0) - blocks * (k + 1.0) / 2.0) ** 2).sum()
+    statistic = float(12.0 * squares / spread)
+    return TestResult("friedman", statistic, float(chdtrc(k - 1, statistic)), df=k - 1.0, n=blocks)
+
+
+def iman_davenport(models: Mapping[str, Any]) -> TestResult:
+    """Friedman's test with the F distribution, which is less conservative.
+
+    F = (N - 1) chi2 / (N (k - 1) - chi2) with (k - 1, (k - 1)(N - 1)) degrees of freedom, for k models in N blocks.
+
+    Args:
+        models: as for `friedman`.
+
+    Returns:
+        As for `friedman`. Models that stand in the same order in every block leave F without a denominator
+        (`zero_variance`).
+
+    Raises:
+        ConfigError: as for `friedman`.
+
+    Source: Iman and Davenport (1980), Approximations of the critical region of the Friedman statistic,
+    Communications in Statistics 9(6).
+
+    >>> import plmetrics as plm
+    >>> table = {"LR": [0.84, 0.82, 0.85, 0.83], "RF": [0.85, 0.83, 0.87, 0.84], "GB": [0.86, 0.84, 0.86, 0.85]}
+    >>> round(plm.tests.iman_davenport(table).statistic, 4)
+    13.0
+    """
+    return iman_davenport_of(ranked(models))
+
+
+def iman_davenport_of(found: Ranked) -> TestResult:
+    """Iman and Davenport's form of Friedman's test of ranks."""
+    blocks, k = found.ranks.shape
+    plain = friedman_of(found)
+    freedom = (k - 1.0, (k - 1.0) * (blocks - 1.0))
+    if plain.statistic is None:
+        return TestResult("iman_davenport", df=freedom, n=blocks, status=plain.status)
+    rest = blocks * (k - 1.0) - plain.statistic
+    if rest <= 1e-9:
+        note = "the models stand in the same order in every block"
+        return TestResult("iman_davenport", df=freedom, n=blocks, status=NO_VARIANCE, note=note)
+    statistic = (blocks - 1.0) * plain.statistic / rest
+    p = float(fdtrc(*freedom, statistic))
+    return TestResult("iman_davenport", statistic, p, df=freedom, n=blocks, note=plain.note)
+
+
+def critical_difference(k: int, blocks: int, level: float = 0.95) -> float:
+    """How far the mean ranks of two models must lie apart: q sqrt(k (k + 1) / 6N), q the studentised range / sqrt 2.
+
+    >>> round(critical_difference(4, 14), 3)
+    1.254
+    """
+    from scipy.stats import studentized_range
+
+    q = float(studentized_range.ppf(inside(level, "level"), k, np.inf)) / np.sqrt(2.0)
+    return float(q * np.sqrt(k * (k + 1.0) / (6.0 * blocks)))
+
+
+def nemenyi(models: Mapping[str, Any], *, higher_is_better: bool = True, level: float = 0.95) -> pl.DataFrame:
+    """Which pairs of models differ in mean rank by more than chance explains.
+
+    Args:
+        models: the values of each model by name, one in each block: a data set, a fold or a slice.
+        higher_is_better: whether rank 1 goes to the largest value.
+        level: level of the critical difference.
+
+    Returns:
+        A row per pair: `model`, `baseline`, `difference` of their mean ranks (below 0: the model ranks better),
+        `critical_difference`, `p_value`, and whether the difference is `significant`.
+
+    Raises:
+        ConfigError: there are fewer than two models or no blocks, or they differ in length.
+
+    Sources: Nemenyi (1963), Distribution-free multiple comparisons; Demsar (2006), JMLR 7.
+
+    >>> import plmetrics as plm
+    >>> table = {"LR": [0.84, 0.82, 0.85, 0.83], "RF": [0.85, 0.83, 0.87, 0.84], "GB": [0.86, 0.84, 0.86, 0.85]}
+    >>> plm.tests.nemenyi(table).select("model", "baseline", "difference", "significant").rows()
+    [('RF', 'LR', -1.25, False), ('GB', 'LR', -1.75, True), ('GB', 'RF', -0.5, False)]
+    """
+    return nemenyi_of(ranked(models, higher_is_better=higher_is_better), level=level)
+
+
+def nemenyi_of(found: Ranked, *, level: float = 0.95) -> pl.DataFrame:
+    """Nemenyi's test of ranks.
+
+    Raises:
+        ConfigError: there are no blocks.
+    """
+    import polars as pl
+    from scipy.stats import studentized_range
+
+    blocks, k = found.ranks.shape
+    if blocks == 0:
+        msg = "there are no blocks to rank models in"
+        raise ConfigError(msg)
+    later, earlier = np.tril_indices(k, -1)
+    difference = found.mean[later] - found.mean[earlier]
+    scale = np.sqrt(k * (k + 1.0) / (6.0 * blocks))
+    limit = critical_difference(k, blocks, level)
+    return pl.DataFrame(
+        {
+            "model": [found.models[index] for index in later],
+            "baseline": [found.models[index] for index in earlier],
+            "difference": difference,
+            "critical_difference": np.full(len(difference), limit),
+            "p_value": studentized_range.sf(np.abs(difference) / scale * np.sqrt(2.0), k, np.inf),
+            "significant": np.abs(difference) > limit,
+        }
+    )

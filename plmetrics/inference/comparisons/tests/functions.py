@@ -1,0 +1,65 @@
+"""The tests as functions of columns and counts: `plmetrics.tests`."""
+
+from plmetrics.inference.comparisons.correction import adjusted
+from plmetrics.inference.comparisons.tests.arms import (
+    cohen_d,
+    lift,
+    mann_whitney,
+    two_proportion_z,
+    two_proportion_z_from_counts,
+    welch_t,
+    welch_t_from_moments,
+)
+from plmetrics.inference.comparisons.tests.delong import AreaCovariance, delong, delong_covariance
+from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano
+from plmetrics.inference.comparisons.tests.distances import jensen_shannon, psi, wasserstein
+from plmetrics.inference.comparisons.tests.friedman import friedman, iman_davenport, nemenyi
+from plmetrics.inference.comparisons.tests.mcnemar import mcnemar, mcnemar_from_counts
+from plmetrics.inference.comparisons.tests.outcome import TestResult
+from plmetrics.inference.comparisons.tests.paired_t import corrected_resampled_t, five_by_two_cv_f, paired_t
+from plmetrics.inference.comparisons.tests.permutation import qini_permutation
+from plmetrics.inference.comparisons.tests.power import (
+    power_means,
+    power_proportions,
+    required_n_means,
+    required_n_proportions,
+)
+from plmetrics.inference.comparisons.tests.samples import chi2_2samp, ks_2samp
+from plmetrics.inference.comparisons.tests.sequential import always_valid
+from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon
+
+__all__ = [
+    "AreaCovariance",
+    "TestResult",
+    "adjusted",
+    "always_valid",
+    "chi2_2samp",
+    "cohen_d",
+    "corrected_resampled_t",
+    "delong",
+    "delong_covariance",
+    "diebold_mariano",
+    "five_by_two_cv_f",
+    "friedman",
+    "iman_davenport",
+    "jensen_shannon",
+    "ks_2samp",
+    "lift",
+    "mann_whitney",
+    "mcnemar",
+    "mcnemar_from_counts",
+    "nemenyi",
+    "paired_t",
+    "power_means",
+    "power_proportions",
+    "psi",
+    "qini_permutation",
+    "required_n_means",
+    "required_n_proportions",
+    "two_proportion_z",
+    "two_proportion_z_from_counts",
+    "wasserstein",
+    "welch_t",
+    "welch_t_from_moments",
+    "wilcoxon",
+]

@@ -1,0 +1,178 @@
+"""What a test says: of one comparison for whoever calls it, of many at once for the tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Array = NDArray[np.float64]
+Texts = NDArray[np.object_]
+Flags = NDArray[np.bool_]
+
+OK = "ok"
+TOO_FEW = "too_few_units"
+NO_VARIANCE = "zero_variance"
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """The outcome of one test.
+
+    What a test does not have, or cannot say of these values, is None; `status` is "ok" exactly where there is a
+    p value, for a test that has one, else it is the reason. `estimate` is what `lower` and `upper` hold, `df` the
+    degrees of freedom (a pair for an F), `n` how many values, pairs or counts stand behind it.
+    """
+
+    __test__: ClassVar[bool] = False
+
+    test: str
+    statistic: float | None = None
+    p_value: float | None = None
+    estimate: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    df: float | tuple[float, float] | None = None
+    n: int = 0
+    status: str = OK
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tested:
+    """The outcomes of one test in S places at once; NaN is what is not there, and `status` says why."""
+
+    __test__: ClassVar[bool] = False
+
+    statistic: Array
+    p_value: Array
+    n: NDArray[np.int64]
+    status: Texts
+    estimate: Array | None = None
+    lower: Array | None = None
+    upper: Array | None = None
+    std_error: Array | None = None
+    df: Array | None = None
+
+    def only(self, test: str, note: str | None = None) -> TestResult:
+        """The first outcome by itself."""
+        names = ("statistic", "p_value", "estimate", "lower", "upper", "df")
+        held: dict[str, Any] = {name: getattr(self, name) for name in names}
+        found = {name: None if part is None else or_none(part[0]) for name, part in held.items()}
+        return TestResult(test, **found, n=int(self.n[0]), status=str(self.status[0]), note=note)
+
+
+def or_none(value: Any) -> float | None:
+    """A number, None where there is none."""
+    number = float(value)
+    return number if isfinite(number) else None
+
+
+def statuses(n: Any, *reasons: tuple[str, Any]) -> Texts:
+    """The first reason that holds in each place, "ok" where none does."""
+    status = np.full(np.shape(n), OK, dtype=object)
+    for name, condition in reversed(reasons):
+        status[np.broadcast_to(condition, status.shape)] = name
+    return status
+
+
+def where(condition: Any, values: Any) -> Array:
+    """The values where the condition holds, else NaN."""
+    return np.where(condition, values, np.nan)
+
+
+def numbers(values: Any, name: str) -> Array:
+    """One column of finite numbers from a list, array or Series.
+
+    Raises:
+        ConfigError: it has another shape, is not numeric, or holds a null, NaN or infinity.
+    """
+    try:
+        held = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"{name} must be numbers"
+        raise ConfigError(msg) from error
+    if held.ndim != 1:
+        msg = f"{name} must be one column of numbers, not an array of {held.ndim} dimensions"
+        raise ConfigError(msg)
+    bad = np.flatnonzero(~np.isfinite(held))
+    if len(bad):
+        msg = f"{name} must be finite: {len(bad):,} values are null, NaN or infinite, the first at {bad[0]:,}"
+        raise ConfigError(msg)
+    return held
+
+
+def paired(model: Any, baseline: Any) -> tuple[Array, Array]:
+    """Two columns of the same length.
+
+    Raises:
+        ConfigError: as for `numbers`, or the lengths differ.
+    """
+    one, other = numbers(model, "model"), numbers(baseline, "baseline")
+    same_length(("model", one), ("baseline", other))
+    return one, other
+
+
+def same_length(*columns: tuple[str, Sequence[Any] | NDArray[Any]]) -> None:
+    """Refuse columns that do not belong together.
+
+    Raises:
+        ConfigError: their lengths differ.
+    """
+    if len({len(column) for _, column in columns}) > 1:
+        lengths = ", ".join(f"{name} {len(column):,}" for name, column in columns)
+        msg = f"a paired test needs the same rows of each: {lengths}"
+        raise ConfigError(msg)
+
+
+def level_of(level: float) -> float:
+    """A level of confidence.
+
+    Raises:
+        ConfigError: it is not between 0 and 1.
+    """
+    return inside(level, "level")
+
+
+def inside(value: float, name: str) -> float:
+    """A number strictly between 0 and 1.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if not 0 < value < 1:
+        msg = f"{name} must be above 0 and below 1, not {value!r}"
+        raise ConfigError(msg)
+    return value
+
+
+def positive(value: float, name: str) -> float:
+    """A finite number above 0.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if not (isfinite(value) and value > 0):
+        msg = f"{name} must be a finite number above 0, not {value!r}"
+        raise ConfigError(msg)
+    return value
+
+
+def one_of(value: str, name: str, *options: str) -> str:
+    """A word from a list.
+
+    Raises:
+        ConfigError: it is another.
+    """
+    if value not in options:
+        msg = f"{name} must be one of {', '.join(options)}, not {value!r}"
+        raise ConfigError(msg)
+    return value

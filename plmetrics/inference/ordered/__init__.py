@@ -1,0 +1,1 @@
+"""Values and replicates of metrics of the order of rows."""

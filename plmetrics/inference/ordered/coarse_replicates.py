@@ -1,0 +1,165 @@
+"""Replicates from coarse bins by block: products of counts with W, each moved by what coarse bins cost its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core.exact_sums import are_exact
+from plmetrics.core.threads import each, steps
+from plmetrics.inference.finalised import defined, finalised
+from plmetrics.inference.ordered.products import drawn_counts, exact_blocks_held
+from plmetrics.inference.ordered.views import channel_view
+from plmetrics.inference.weights import Nudges, replicated
+from plmetrics.states.scores.sorted import CLASSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.states.sums import View
+
+Array = NDArray[np.float64]
+Replicated = tuple[Array, Array | None]
+"""Replicates `[replicate, slice]`, and their deviations where the metric is a norm."""
+
+SLICES_AT_ONCE = 4
+_ROOM_IN_SINGLE = 1 << 30
+_POINTS_AT_ONCE = 1 << 19
+_LEAST_AT_ONCE = 64
+_LEAST_SHARES = 4
+"""Replicates are cut the same way on any number of processors: sums in single precision would tell."""
+
+
+def coarse_replicates(
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, values: Mapping[str, Array]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Replicates `[replicate, slice]` of some metrics by text, and the deviations of those that are norms.
+
+    `values` are those on points, which replicates are moved to; `weights` is W or which block is moved.
+    """
+    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
+    described: dict[str, NDArray[Any]] = {}
+    if any(metric.reads == "scores" for metric in metrics):
+        described["score"] = sliced.coarse_scores()
+    if any(metric.finds_threshold for metric in metrics):
+        described["tied"] = sliced.coarse_ties()
+    drawing = _Drawing.of(weights, sliced)
+    for first, last, counts in sliced.block_counts(weights.shape[1]):
+
+        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> _Few:
+            low, high = step
+            beside = {name: of_bins[low:high, None] for name, of_bins in described.items()}
+            own = {text: value[low:high] for text, value in values.items()}
+            return _Few.of(metrics, own, counts[low - first : high - first], drawing.channels, beside)
+
+        for made in _drawn(metrics, each(of_few, steps(first, last, SLICES_AT_ONCE)), drawing):
+            for metric, (shifted, deviation) in zip(metrics, made, strict=True):
+                found[metric.text].append(shifted)
+                if deviation is not None:
+                    moved[metric.text].append(deviation)
+    return stacked(found, axis=1), stacked(moved, axis=1)
+
+
+def _drawn(metrics: Sequence[Metric], few: Sequence[_Few], drawing: _Drawing) -> Iterator[list[Replicated]]:
+    """All replicates of each of a few slices, shares of them side by side: of few slices, too, all processors work."""
+    shares = [drawing.shares(one.counts) for one in few]
+    tasks = [(one, draw) for one, own in zip(few, shares, strict=True) for draw in own]
+    made = iter(each(lambda task: task[0].replicates(metrics, drawing.channels, task[1]), tasks))
+    for own in shares:
+        of_metrics = zip(*[next(made) for _ in own], strict=True)
+        yield [_one_after_another(of_metric) for of_metric in of_metrics]
+
+
+@dataclass(frozen=True, slots=True)
+class _Few:
+    """Coarse counts of a few slices, as metrics read their sum, and what coarse bins cost each metric's value."""
+
+    counts: Array
+    coarse: View
+    shifts: list[Array]
+    beside: Mapping[str, Array]
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Sequence[Metric],
+        values: Mapping[str, Array],
+        counts: Array,
+        channels: tuple[str, ...],
+        beside: Mapping[str, Array],
+    ) -> _Few:
+        """From counts `[slice, block, bin, channel]` and the values on points."""
+        coarse = channel_view(counts.sum(axis=1, dtype=np.float64)[:, None], channels, beside)
+        shifts = [values[metric.text][:, None] - finalised(metric, coarse) for metric in metrics]
+        return cls(counts, coarse, shifts, beside)
+
+    def replicates(
+        self, metrics: Sequence[Metric], channels: tuple[str, ...], draw: Callable[[], Array]
+    ) -> list[Replicated]:
+        """A share of the replicates, moved by what coarse bins cost, and their deviations if asked for."""
+        replicate = channel_view(draw(), channels, self.beside)
+        return [
+            (
+                np.clip(defined(metric, replicate) + shift, *metric.range).T,
+                metric.deviation(replicate, self.coarse).T if metric.kind == "norm" else None,
+            )
+            for metric, shift in zip(metrics, self.shifts, strict=True)
+        ]
+
+
+def _one_after_another(shares: Sequence[Replicated]) -> Replicated:
+    """Shares of the replicates of a metric as all of them."""
+    deviations = [deviation for _, deviation in shares if deviation is not None]
+    return np.concatenate([own for own, _ in shares]), np.concatenate(deviations) if deviations else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """What coarse counts of blocks are multiplied with; `single` is W in single precision, for counts of classes."""
+
+    weights: Array | Nudges
+    single: NDArray[np.float32] | None
+    channels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, weights: Array | Nudges, sliced: SlicedScores) -> _Drawing:
+        """The weights that suit some scores.
+
+        Which slices are looked at together, and so whether their counts fit into single precision, depends on
+        processors and memory: tables that must not tell are made without it.
+        """
+        halves = not isinstance(weights, Nudges) and sliced.channels == CLASSES and not are_exact()
+        return cls(weights, np.asarray(weights, dtype=np.float32) if halves else None, sliced.channels)
+
+    def shares(self, counts: Array) -> list[Callable[[], Array]]:
+        """What gives replicates of counts `[slice, block, bin, channel]`, so many each as stay near the processor.
+
+        Single precision takes half the time, where products of their totals have room in it. They are on the scale of
+        the rows: a metric of the top k compares k with weights. A block that is moved a little would be lost in it.
+        """
+        weights: NDArray[Any] | Nudges = self.weights
+        if isinstance(weights, Nudges):
+            return [partial(replicated, weights, counts)]
+        largest = float(np.max(counts, initial=0))
+        fits = largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE
+        if self.single is not None and fits:
+            weights, counts = self.single, counts.astype(np.float32, copy=False)
+        held = exact_blocks_held(counts)
+        step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
+        step = min(step, -(-len(weights) // _LEAST_SHARES))
+        return [
+            partial(drawn_counts, weights[low : low + step], counts, held)
+            for low in range(0, len(weights), step)
+        ]
+
+
+def stacked(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
+    """The parts of each metric as one array, in one order in memory for any parts: sums along it depend on that."""
+    return {text: np.ascontiguousarray(np.concatenate(arrays, axis=axis)) for text, arrays in parts.items()}

@@ -1,0 +1,250 @@
+"""Ordered metrics: exact values from the point state, replicates from exact points or from coarse blocks.
+
+A coarse replicate is shifted by (point value - value of the coarse state), so that binning costs no bias. Where
+rows x replicates are few, replicates are exact as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.catalogue.row_quantiles import Quantile
+from plmetrics.core.placements import placed
+from plmetrics.core.threads import each, processors, steps
+from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised, finalising
+from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates, stacked
+from plmetrics.inference.ordered.complements import end_to_end
+from plmetrics.inference.ordered.products import drawn_bins
+from plmetrics.inference.ordered.quantiles import quantile_values
+from plmetrics.inference.ordered.views import bin_view, score_view
+from plmetrics.inference.weights import Nudges
+from plmetrics.states.scores.ranges import SlicedPoints
+from plmetrics.states.scores.sorted import replicates_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.states.scores.sorted import Binning, SlicedScores
+    from plmetrics.states.sums import View
+
+Array = NDArray[np.float64]
+
+_WORTH_A_THREAD = 1 << 20
+
+
+def ordered_values(
+    metrics: Sequence[Metric],
+    sliced: SlicedScores,
+    weights: Array | Nudges | None,
+    *,
+    placements: bool = False,
+) -> dict[str, OrderedValues]:
+    """Values and replicates of some ordered metrics of one model and slice set, by metric text.
+
+    `weights` is W `[replicate, block]` or which block is moved, None without replicates. Quantiles have none of the
+    latter: they jump. With `placements` ROC areas of rows without weights have the variances of these.
+    """
+    quantiles = [metric for metric in metrics if isinstance(metric, Quantile)]
+    if quantiles:
+        return quantile_values(quantiles, sliced, None if isinstance(weights, Nudges) else weights)
+    by_points = [metric for metric in metrics if metric.binning() is None]
+    out: dict[str, OrderedValues] = {}
+    if by_points:
+        out |= _by_points(by_points, sliced, weights, placements=placements)
+    for binning, sharing in _sharing_bins(metrics).items():
+        out |= _by_bins(sharing, binning, sliced, weights)
+    return out
+
+
+def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
+    """The metrics that read each kind of fixed bins: what they read is counted and resampled once."""
+    found: dict[Binning, list[Metric]] = {}
+    for metric in metrics:
+        binning = metric.binning()
+        if binning is not None:
+            found.setdefault(binning, []).append(metric)
+    return found
+
+
+def _by_points(
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges | None, *, placements: bool
+) -> dict[str, OrderedValues]:
+    made = _point_values(metrics, sliced, placements=placements)
+    replicates: dict[str, Array] = {}
+    deviations: dict[str, Array] = {}
+    if weights is not None:
+        if sliced.rows is not None and _exactly(sliced.rows, weights, sliced.slices):
+            for scores in (False, True):
+                alike = [metric for metric in metrics if metric.reads_distinct == scores]
+                drawn = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
+                replicates, deviations = replicates | drawn[0], deviations | drawn[1]
+        else:
+            values = {text: found.value for text, found in made.items()}
+            replicates, deviations = coarse_replicates(metrics, sliced, weights, values)
+    return {
+        text: replace(found, replicates=replicates.get(text), deviations=deviations.get(text))
+        for text, found in made.items()
+    }
+
+
+def _point_values(
+    metrics: Sequence[Metric], sliced: SlicedScores, *, placements: bool
+) -> dict[str, OrderedValues]:
+    """Values alone: of all slices at once, or of a few at a time where there are points of so many."""
+    if not isinstance(sliced, SlicedPoints):
+        view = score_view(sliced.point_state(), binned=sliced.binned)
+        made = each(lambda metric: _on_points([metric], view, sliced, placements=placements), metrics)
+        return {text: values for of_metric in made for text, values in of_metric.items()}
+    out: dict[str, OrderedValues] = {}
+    for scores in (False, True):
+        alike = [metric for metric in metrics if metric.reads_points == scores]
+        on_part = partial(_on_part, alike, sliced, joined=not scores, placements=placements)
+        parts = each(on_part, sliced.parts(scores=scores)) if alike else []
+        out |= {metric.text: end_to_end([part[metric.text] for part in parts]) for metric in alike}
+    return {metric.text: out[metric.text] for metric in metrics}
+
+
+def _on_part(
+    metrics: Sequence[Metric],
+    sliced: SlicedScores,
+    make: Callable[[], Mapping[str, Any]],
+    *,
+    joined: bool,
+    placements: bool,
+) -> dict[str, OrderedValues]:
+    return _on_points(metrics, score_view(make(), joined=joined), sliced, placements=placements)
+
+
+def _on_points(
+    metrics: Sequence[Metric], point: View, sliced: SlicedScores, *, placements: bool
+) -> dict[str, OrderedValues]:
+    areas = any(metric.kind == "roc_area" for metric in metrics)
+    varying = _placements(point) if placements and areas and not sliced.weighted else None
+    return {
+        metric.text: OrderedValues(
+            finalised(metric, point),
+            conditions(metric, point),
+            None,
+            None,
+            _bound(metric, point) if sliced.binned else None,
+            _cut(metric, point),
+            varying,
+        )
+        for metric in metrics
+    }
+
+
+def _exactly(rows: int, weights: Array | Nudges, slices: int) -> bool:
+    """Whether replicates are made from the rows themselves: they are few, or each is a block of its own."""
+    if isinstance(weights, Nudges):
+        return rows <= weights.shape[1] or replicates_rows(rows, len(weights) * 4, slices)
+    return replicates_rows(rows, len(weights), slices)
+
+
+def _placements(point: View) -> tuple[Array, Array]:
+    """The variances of the mean placement of the positives, and of the negatives."""
+    found = placed(point.positive, point.negative)
+    return np.asarray(found.positive_variance), np.asarray(found.negative_variance)
+
+
+def _cut(metric: Metric, view: View) -> Array | None:
+    with finalising(metric):
+        found = metric.cut(view)
+    if found is None:
+        return None
+    threshold = np.asarray(found, dtype=np.float64)
+    return np.where(np.isfinite(threshold), threshold, np.nan)
+
+
+def _bound(metric: Metric, view: View) -> Array:
+    with finalising(metric):
+        return np.asarray(metric.bound(view), dtype=np.float64)
+
+
+def _exact_replicates(
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    whole = next(sliced.replicate_points(np.ones((1, weights.shape[1])), scores=scores))
+    point = score_view(whole, joined=not scores)
+
+    def of_some(part: Array) -> tuple[dict[str, Array], dict[str, Array]]:
+        found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+        moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
+        for state in sliced.replicate_points(part, scores=scores):
+            replicate = score_view(state, joined=not scores)
+            for metric in metrics:
+                found[metric.text].append(defined(metric, replicate))
+                if metric.kind == "norm":
+                    moved[metric.text].append(metric.deviation(replicate, point))
+        return stacked(found, axis=0), stacked(moved, axis=0)
+
+    if isinstance(weights, Nudges):
+        made = [of_some(part) for part in weights.rows()]
+    else:
+        made = each(of_some, np.array_split(weights, _shares(len(weights) * (sliced.rows or 0))))
+    replicates, deviations = ([part[side] for part in made] for side in (0, 1))
+    return _end_on_end(replicates), _end_on_end(deviations)
+
+
+def _shares(size: int) -> int:
+    """Into how many shares so many rows x replicates are cut: one each processor, if they are worth a thread."""
+    return processors() if size >= _WORTH_A_THREAD else 1
+
+
+def _by_bins(
+    metrics: Sequence[Metric], binning: Binning, sliced: SlicedScores, weights: Array | Nudges | None
+) -> dict[str, OrderedValues]:
+    found: dict[str, list[OrderedValues]] = {metric.text: [] for metric in metrics}
+    single = np.asarray(weights, dtype=np.float32) if isinstance(weights, np.ndarray) else None
+    for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
+
+        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[OrderedValues]:
+            part = counts[step[0] - first : step[1] - first]
+            whole = part.sum(axis=1)
+            replicate = None if weights is None else bin_view(drawn_bins(weights, single, part))
+            return [
+                _on_bins(metric, whole, None if metric.kind == "extreme" else replicate) for metric in metrics
+            ]
+
+        for made in each(of_few, steps(first, last, SLICES_AT_ONCE)):
+            for metric, values in zip(metrics, made, strict=True):
+                found[metric.text].append(values)
+    return {text: _end_to_end(parts) for text, parts in found.items()}
+
+
+def _on_bins(metric: Metric, whole: Array, replicate: View | None) -> OrderedValues:
+    """Values of a few slices from their bins, all blocks together and resampled."""
+    point = bin_view(whole)
+    replicates = None if replicate is None else defined(metric, replicate).T
+    deviations = None
+    if replicate is not None and metric.kind == "norm":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            deviations = metric.deviation(replicate, bin_view(whole[:, None])).T
+    return OrderedValues(finalised(metric, point), conditions(metric, point), replicates, deviations)
+
+
+def _end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
+    """The values of consecutive slices as one."""
+    replicates = [part.replicates for part in parts if part.replicates is not None]
+    deviations = [part.deviations for part in parts if part.deviations is not None]
+    reasons = [
+        (status, np.concatenate([part.reasons[index][1] for part in parts]))
+        for index, (status, _) in enumerate(parts[0].reasons)
+    ]
+    return OrderedValues(
+        np.concatenate([part.value for part in parts]),
+        reasons,
+        np.ascontiguousarray(np.concatenate(replicates, axis=1)) if replicates else None,
+        np.ascontiguousarray(np.concatenate(deviations, axis=1)) if deviations else None,
+    )
+
+
+def _end_on_end(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """Replicates of several shares as one."""
+    return {text: np.concatenate([part[text] for part in parts]) for text in parts[0]}

@@ -1,0 +1,77 @@
+"""Replicates of dense counts by block: W times the counts of each slice, in products no longer than they need be.
+
+A small slice has rows in few of the blocks: the others add nothing. And whole numbers are multiplied in single
+precision, which takes half the time, where nothing of them is lost in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core.resampling import exact_in_single, resample
+from plmetrics.inference.weights import Nudges, replicated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Array = NDArray[np.float64]
+Held: TypeAlias = NDArray[np.int64]
+
+
+_WORTH_LEAVING_OUT = 0.7
+_FEW_COLUMNS = 16
+_NUMBERS = 2
+"""So many channels of fixed bins are numbers of rows, where rows carry no weights."""
+
+
+def blocks_held(counts: NDArray[Any]) -> list[Held] | None:
+    """The blocks in which each slice of `[slice, block, ...]` has anything; None where leaving others out saves little.
+
+    >>> blocks_held(np.eye(4)[:2, :, None] * np.ones(16))
+    [array([0]), array([1])]
+    """
+    slices, blocks = counts.shape[:2]
+    if slices == 0 or counts.size < _FEW_COLUMNS * slices * blocks:
+        return None
+    held: NDArray[np.bool_] = np.any(counts.reshape(slices, blocks, -1), axis=2)
+    if np.count_nonzero(held) > _WORTH_LEAVING_OUT * held.size:
+        return None
+    return [np.flatnonzero(held[place]) for place in range(slices)]
+
+
+def exact_blocks_held(counts: NDArray[Any]) -> list[Held] | None:
+    """The same where products are exact in single precision: there weights would be rounded in another order."""
+    held = blocks_held(counts)
+    return held if held is None or exact_in_single(counts) else None
+
+
+def drawn_counts(weights: NDArray[Any], counts: NDArray[Any], held: Sequence[Held] | None) -> Array:
+    """Replicates of counts, from the blocks that are held alone: `[slice, block, ...] -> [slice, replicate, ...]`."""
+    if held is None:
+        return resample(weights, counts)
+    parts = []
+    for place, own in enumerate(held):
+        blocks = own if len(own) else np.zeros(1, dtype=np.int64)
+        parts.append(resample(weights.take(blocks, axis=1), counts[place : place + 1, blocks]))
+    return np.concatenate(parts)
+
+
+def drawn_bins(
+    weights: Array | Nudges, single: NDArray[np.float32] | None, counts: NDArray[Any]
+) -> NDArray[Any]:
+    """Replicates of fixed bins `[slice, block, bin, channel]`, whose first channels are rows and positives.
+
+    `single` is W in single precision, None where a replicate is not made of whole blocks.
+    """
+    if isinstance(weights, Nudges):
+        return replicated(weights, counts)
+    held = blocks_held(counts)
+    if single is None or not exact_in_single(counts[..., :_NUMBERS]):
+        return drawn_counts(weights, counts, held)
+    out = np.empty((len(counts), len(weights), *counts.shape[2:]))
+    out[..., :_NUMBERS] = drawn_counts(single, counts[..., :_NUMBERS].astype(np.float32), held)
+    out[..., _NUMBERS:] = drawn_counts(weights, np.ascontiguousarray(counts[..., _NUMBERS:]), held)
+    return out

@@ -1,0 +1,125 @@
+"""Quantiles of a number of each row: exact values, and replicates that move along the exact distribution.
+
+A replicate's quantile is looked for among the rows themselves where rows x replicates are few. Else it is looked for
+on coarse bins: where it falls says how many of all rows lie below, and the exact distribution then says what value
+stands there. So no replicate is stuck on the edge of a bin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core.resampling import resample
+from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.states.scores.sorted import replicates_rows
+from plmetrics.states.sums import View
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.catalogue.row_quantiles import Quantile
+    from plmetrics.core.segments import Segments
+    from plmetrics.states.scores.sorted import SlicedScores
+
+Array = NDArray[np.float64]
+
+_SLICES_AT_ONCE = 4
+"""Replicates of the bins of so many slices are held together."""
+
+
+def quantile_values(
+    metrics: Sequence[Quantile], sliced: SlicedScores, weights: Array | None
+) -> dict[str, OrderedValues]:
+    """Values and replicates of some quantiles of one number of each row, by metric text.
+
+    `weights` is W `[replicate, block]`, None without intervals. A largest value gets no replicates.
+    """
+    state = sliced.point_state()
+    point = value_view(state)
+    values = {metric.text: finalised(metric, point) for metric in metrics}
+    drawn: dict[str, Array] = {}
+    resampled = [metric for metric in metrics if metric.kind != "extreme"]
+    if weights is not None and resampled:
+        if sliced.rows is not None and replicates_rows(sliced.rows, len(weights), sliced.slices):
+            drawn = _exact(resampled, sliced, weights)
+        else:
+            drawn = _coarse(resampled, sliced, weights, state, values)
+    return {
+        metric.text: OrderedValues(
+            values[metric.text], conditions(metric, point), drawn.get(metric.text), None
+        )
+        for metric in metrics
+    }
+
+
+def value_view(state: Mapping[str, Any]) -> View:
+    """Distinct values with their weight, as a quantile reads them."""
+    total = state["positive"].total()
+    return View({"value": state["score"], "mass": state["positive"], "weight": total, "n": total})
+
+
+def _exact(metrics: Sequence[Quantile], sliced: SlicedScores, weights: Array) -> dict[str, Array]:
+    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    value = sliced.point_state()["score"]
+    for state in sliced.replicate_points(weights):
+        replicate = value_view({"score": value, **state})
+        for metric in metrics:
+            found[metric.text].append(defined(metric, replicate))
+    return {text: np.concatenate(parts, axis=0) for text, parts in found.items()}
+
+
+def _coarse(
+    metrics: Sequence[Quantile],
+    sliced: SlicedScores,
+    weights: Array,
+    state: Mapping[str, Segments],
+    values: Mapping[str, Array],
+) -> dict[str, Array]:
+    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    distribution = _Distribution(state)
+    for start, stop, counts in sliced.block_counts(weights.shape[1]):
+        for first in range(start, stop, _SLICES_AT_ONCE):
+            last = min(first + _SLICES_AT_ONCE, stop)
+            mass = counts[first - start : last - start].sum(axis=-1, dtype=np.float64)
+            whole = mass.sum(axis=1)[:, None]
+            replicate = resample(weights, mass)
+            for metric in metrics:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    shares = metric.place(replicate, whole)
+                moved = distribution.values(np.arange(first, last)[:, None], shares)
+                here = distribution.values(np.arange(first, last), np.full(last - first, metric.level))
+                shifted = moved + (values[metric.text][first:last] - here)[:, None]
+                found[metric.text].append(np.clip(shifted, *metric.range).T)
+    return {text: np.concatenate(parts, axis=1) for text, parts in found.items()}
+
+
+class _Distribution:
+    """The exact distribution of each slice, looked up by share: slices lie end to end on one line."""
+
+    def __init__(self, state: Mapping[str, Segments]) -> None:
+        mass, value = state["positive"], state["score"]
+        running = mass.cumulative()
+        self._value = value.values
+        self._offsets = value.offsets
+        with np.errstate(invalid="ignore"):
+            shares = (running / value.spread(mass.total())).values
+        self._place = (
+            np.repeat(np.arange(len(value.sizes)), value.sizes) + np.clip(shares, 0.0, 1.0) * _BELOW_ONE
+        )
+
+    def values(self, slices: NDArray[np.int64], shares: Array) -> Array:
+        """The smallest value with at least so large a share at or below it; NaN for a share that is none."""
+        if len(self._value) == 0:
+            return np.full(np.broadcast_shapes(slices.shape, shares.shape), np.nan)
+        known = np.isfinite(shares)
+        place = np.searchsorted(self._place, slices + np.where(known, shares, 0.0) * _BELOW_ONE)
+        last = np.maximum(self._offsets[slices + 1] - 1, 0)
+        held = known & (self._offsets[slices + 1] > self._offsets[slices])
+        return np.where(held, self._value[np.minimum(place, last)], np.nan)
+
+
+_BELOW_ONE = 1.0 - 1e-9
+"""A slice's largest share, so that it ends before the next slice begins."""

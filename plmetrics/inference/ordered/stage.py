@@ -1,0 +1,146 @@
+"""What is read off rows in order, model by model: ordered metrics, rank correlations and curves of every slice set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.inference.curves.drawing import Drawing
+from plmetrics.inference.curves.residuals import histogram_edges
+from plmetrics.inference.ordered.complements import of_rests
+from plmetrics.inference.ordered.metrics import ordered_values
+from plmetrics.inference.ordered.ranks import rank_values
+from plmetrics.inference.subject import rest_place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import polars as pl
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.analysis import OrderedByPlace
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.states.pairs import Pairs, SlicedPairs
+    from plmetrics.states.scores.sorted import SlicedScores
+    from plmetrics.suite.sections.basics import Curve
+    from plmetrics.table.slices import Slices
+
+
+def ordered_stage(
+    analysis: Analysis,
+    scores: Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]],
+    *,
+    exact: bool = True,
+) -> tuple[OrderedByPlace, pl.DataFrame]:
+    """Ordered metrics and curves of every model and slice set.
+
+    Scores come model by model, with the key of the value they are if they are none, and as a function that gives those
+    of a slice set by its number. Only `exact` ones, which are sorted rows, give those of a rest.
+    """
+    out: OrderedByPlace = {}
+    drawing = Drawing(analysis.level, analysis.replication.counts if analysis.suite.curves else None)
+    for model, value, of_set in scores:
+        for index, states in enumerate(analysis.sets):
+            drawn_here = _curves_of(analysis, states.slices) if value is None else []
+            needed = analysis.suite.needed(states.slices.slice_set.name)
+            metrics = [metric for metric in needed if metric.family == "scores" and _order(metric) == value]
+            if not metrics and not drawn_here:
+                continue
+            sliced = of_set(index)
+            rows = Sliced(index, model, sliced, of_set if exact else None)
+            out |= _values(analysis, rows, metrics, ordered_values)
+            for curve in drawn_here:
+                drawing.scores(curve, model, states.slices, sliced)
+    return out, drawing.frame()
+
+
+def rank_stage(
+    analysis: Analysis, rows: Sequence[tuple[str, Pairs, Callable[[int], SlicedPairs]]]
+) -> OrderedByPlace:
+    """Rank correlations of every model and slice set; rows come as for `row_curves`."""
+    out: OrderedByPlace = {}
+    for model, _, of_set in rows:
+        for index, states in enumerate(analysis.sets):
+            needed = analysis.suite.needed(states.slices.slice_set.name)
+            metrics = [metric for metric in needed if metric.family == "ranks"]
+            if metrics:
+                sliced = Sliced(index, model, of_set(index), of_set)
+                out |= _values(analysis, sliced, metrics, rank_values)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Sliced:
+    """One model's rows in a slice set; `of_set` gives those of a rest, None where there are none."""
+
+    index: int
+    model: str
+    rows: Any
+    of_set: Callable[..., Any] | None
+
+
+def _values(
+    analysis: Analysis, sliced: Sliced, metrics: Sequence[Metric], values: Callable[..., Any]
+) -> OrderedByPlace:
+    """Ordered metrics of the slices of a set and of their rests, with each kind of replicates that they need."""
+    out: OrderedByPlace = {}
+    states = analysis.sets[sliced.index]
+    varying = analysis.suite.uncertainty is not None and values is ordered_values
+    for kind, own in analysis.replication.by_kind(metrics).items():
+        weights = analysis.replication.drawn(kind)
+        here = weights if states.slices.slice_set.resampled else None
+        placements = {"placements": True} if kind is None and varying else {}
+        for text, found in values(own, sliced.rows, here, **placements).items():
+            out[sliced.index, sliced.model, text, kind] = found
+        if sliced.of_set is None:
+            continue
+        rests = of_rests(own, states, sliced.index, sliced.of_set, weights, values)
+        for text, found in rests.items():
+            out[rest_place(sliced.index), sliced.model, text, kind] = found
+    return out
+
+
+def row_curves(
+    analysis: Analysis,
+    rows: Sequence[tuple[str, Pairs, Callable[[int], SlicedPairs]]],
+    classes: Sequence[str] = (),
+) -> pl.DataFrame:
+    """The curves of labels and predictions, of every model and slice set that asks for them.
+
+    Rows come model by model, with a function that gives those of a slice set by its number.
+    """
+    drawing = Drawing(analysis.level, None, classes)
+    numbers = {
+        "residual_histogram": [pairs.error for _, pairs, _ in rows],
+        "label_histogram": [pairs.label for _, pairs, _ in rows],
+    }
+    edges = {}
+    for name, parts in numbers.items():
+        held = [part for part in parts if len(part)]
+        if held:
+            ends = np.array([(part.min(), part.max()) for part in held])
+            edges[name] = histogram_edges(ends[:, 0], ends[:, 1])
+    for model, _, of_set in rows:
+        for index, states in enumerate(analysis.sets):
+            wanted = _curves_of(analysis, states.slices)
+            if not wanted:
+                continue
+            pairs = of_set(index)
+            for curve in wanted:
+                drawing.rows(curve, model, states.slices, pairs, edges)
+    return drawing.frame()
+
+
+def _order(metric: Metric) -> str | None:
+    """The key of what a metric orders rows by, None for the score."""
+    value = metric.values()
+    return None if value is None else value.key
+
+
+def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:
+    """The curves that are drawn for a slice set, each once."""
+    name = slices.slice_set.name
+    wanted = [curve for curve in analysis.suite.curves if name == "overall" or name in curve.slices]
+    return list({curve.model_copy(update={"slices": ()}): curve for curve in wanted}.values())

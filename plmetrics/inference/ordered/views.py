@@ -1,0 +1,55 @@
+"""What ordered metrics read: points and bins, as dense arrays or segments, with their totals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core import ops
+from plmetrics.states.scores.sorted import BIN_CHANNELS
+from plmetrics.states.sums import View
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Array = NDArray[np.float64]
+
+
+def score_view(
+    state: Mapping[str, Any], *, coarse: bool = False, joined: bool = False, binned: bool = False
+) -> View:
+    """Points of each class, or of each arm, with their totals, as a metric reads them.
+
+    `coarse` points are bins of a replicate's state, in which a metric that looks for a threshold may look further,
+    where they are not `tied`, of a single score;
+    `joined` ones are runs of scores without positives between them, `binned` ones the bins of a grid.
+    """
+    of_arms = "treated" in state
+    held, rest = ("treated", "control") if of_arms else ("positive", "negative")
+    one, other = ops.total(state[held]), ops.total(state[rest])
+    names = ("treated_weight", "control_weight") if of_arms else ("positives", "negatives")
+    totals = {**dict(zip(names, (one, other), strict=True)), "weight": one + other, "n": one + other}
+    return View({"tied": False, **state, **totals, "coarse": coarse, "joined": joined, "binned": binned})
+
+
+def bin_view(counts: Array) -> View:
+    """Bins `[..., bin, channel]` as a metric reads them."""
+    weight, positive = counts[..., 0].sum(axis=-1), counts[..., 1].sum(axis=-1)
+    channels = dict(zip(BIN_CHANNELS, np.moveaxis(counts, -1, 0), strict=False))
+    return View(
+        {
+            **channels,
+            "weight": weight,
+            "n": weight,
+            "positives": positive,
+            "negatives": weight - positive,
+        }
+    )
+
+
+def channel_view(counts: Array, names: tuple[str, ...], beside: Mapping[str, Array]) -> View:
+    """Points `[..., point, channel]` as a metric reads them."""
+    channels = dict(zip(names, np.moveaxis(counts, -1, 0), strict=True))
+    return score_view({**beside, **channels}, coarse=True)

@@ -1,0 +1,190 @@
+"""Metrics of the family sums: values, replicates and effective blocks of a few slices at a time."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.core.exact_sums import product
+from plmetrics.core.hashing import mix
+from plmetrics.core.resampling import exact_in_single
+from plmetrics.inference.estimate import effective_blocks
+from plmetrics.states.moments import centre_name
+from plmetrics.states.sums import View, as_tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.inference.weights import Nudges, ResamplingWeights
+
+Array = NDArray[np.float64]
+
+_FACTORS = np.uint64(1 << 20)
+"""Of whole numbers with a sum below 2^24: sums with such factors are exact in double precision."""
+
+_WRAP = 1 << 64
+
+COUNTS = ("n", "weight", "positives", "negatives")
+_UNREAD = ("bad", "rows")
+
+
+class ModelSums:
+    """The sums of one chunk of slices, seen model by model: totals, by block, and resampled.
+
+    `blocks` holds dense `[slice, block]` arrays by column; the product with W is made once, for all. Replicates with
+    one block moved are read off the blocks, a column at a time. `centres` `[slice]` are those that moments are about.
+    """
+
+    def __init__(
+        self,
+        blocks: Mapping[str, Array],
+        weights: ResamplingWeights | None,
+        centres: Mapping[str, Array] | None = None,
+    ) -> None:
+        self._blocks = blocks
+        self._centres = {} if centres is None else centres
+        self._columns = {id(column) for column in blocks.values()}
+        self._weights = weights
+        self._totals: dict[str, Array] = {}
+        self._resampled: dict[str, Array] = {}
+        self._effective: dict[int, NDArray[np.int64]] = {}
+        self._lock = Lock()
+
+    def totals(self, metric: Metric, model: str, population: str) -> View:
+        """The state `[slice]`, with the centres of its moments by key of the value."""
+        known = {value.key: f"{model}|{value.key}" for value in metric.centres()}
+        centres = {
+            centre_name(key): self._centres[name] for key, name in known.items() if name in self._centres
+        }
+        return self._view(metric, model, population, self.total, **centres)
+
+    def by_block(self, metric: Metric, model: str, population: str) -> View:
+        """The state `[slice, block]`."""
+        return self._view(metric, model, population, self._blocks.__getitem__)
+
+    def replicates(self, metric: Metric, model: str, population: str, nudges: Nudges | None = None) -> View:
+        """The state `[replicate, slice]`, resampled or with one block moved."""
+        if nudges is None:
+            return self._view(metric, model, population, self._resample)
+        return self._view(metric, model, population, lambda column: nudges.of(self._blocks[column]).T)
+
+    def effective(self, masses: tuple[Array, ...]) -> tuple[NDArray[np.int64], ...]:
+        """`[slice]` effective numbers of blocks of each mass `[slice, block]`; those of a column are found once."""
+        return tuple(self._effective_of(np.asarray(mass)) for mass in masses)
+
+    def _effective_of(self, mass: Array) -> NDArray[np.int64]:
+        if id(mass) not in self._columns:
+            return effective_blocks((mass,))
+        if id(mass) not in self._effective:
+            self._effective[id(mass)] = effective_blocks((mass,))
+        return self._effective[id(mass)]
+
+    def held(self, column: str) -> NDArray[np.int64]:
+        """`[slice]` numbers of blocks in which a column is not 0."""
+        held: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
+        return held
+
+    def total(self, column: str) -> Array:
+        """`[slice]` sums of one column."""
+        if column not in self._totals:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._totals[column] = self._blocks[column].sum(axis=1)
+        return self._totals[column]
+
+    def draw(self) -> None:
+        """Resample now, while all processors are free for one product."""
+        with self._lock:
+            if not self._resampled and self._weights is not None:
+                names = [name for name in self._blocks if "|differs|" not in name and name not in _UNREAD]
+                with np.errstate(over="ignore", invalid="ignore"):
+                    self._resampled = _drawn(self._weights, {name: self._blocks[name] for name in names})
+
+    def _resample(self, column: str) -> Array:
+        self.draw()
+        return self._resampled[column]
+
+    def _view(
+        self, metric: Metric, model: str, population: str, read: Callable[[str], Array], **beside: Any
+    ) -> View:
+        """The counts of the population and the metric's sums; those of several atoms have one more axis."""
+        held: dict[str, Any] = dict(beside)
+        held |= {
+            name: read(f"{population}{name}") for name in COUNTS if f"{population}{name}" in self._blocks
+        }
+        for name, part in metric.atoms().items():
+            columns = [read(f"{model}|{atom.key}") for atom in as_tuple(part)]
+            held[name] = np.stack(columns, axis=-1) if isinstance(part, tuple) else columns[0]
+        return View(held)
+
+
+def _drawn(weights: ResamplingWeights, columns: Mapping[str, Array]) -> dict[str, Array]:
+    """Replicates `[replicate, slice]` of columns `[slice, block]`, those of a slice side by side in memory.
+
+    Counts take half the time: in single precision nothing of them is lost, however they are added. Nothing is
+    multiplied of what follows from others.
+    """
+    counted = {name: column for name, column in columns.items() if exact_in_single(column)}
+    follows = following(counted)
+    kept = [name for name in counted if name not in follows]
+    summed = [name for name in columns if name not in counted]
+    out: dict[str, Array] = {}
+    if kept:
+        states = np.concatenate([columns[name] for name in kept], dtype=np.float32)
+        resampled = np.empty((len(states), len(weights.counts)))
+        for own, drawn in weights.parts(np.float32):
+            resampled[:, own] = np.matmul(states, drawn.T)
+        out |= zip(kept, (part.T for part in np.split(resampled, len(kept))), strict=True)
+    for name, (whole, other) in follows.items():
+        out[name] = out[whole] if other is None else out[whole] - out[other]
+    if summed:
+        states = np.concatenate([columns[name] for name in summed])
+        resampled = np.empty((len(states), len(weights.counts)))
+        for own, drawn in weights.parts(np.float64):
+            room = resampled[:, own].T
+            made = product(drawn, states.T, room)
+            if made is not room:
+                room[...] = made
+        out |= zip(summed, (part.T for part in np.split(resampled, len(summed))), strict=True)
+    return out
+
+
+def following(columns: Mapping[str, Array]) -> dict[str, tuple[str, str | None]]:
+    """The columns of whole numbers `[slice, block]` that are the same as one before, or what another leaves of one.
+
+    Two are found alike by a sum of all entries with odd factors, modulo 2^64, and then looked at. What others are
+    taken from is a number of all rows of a kind.
+
+    >>> n, positives = np.array([[3.0, 5.0]]), np.array([[1.0, 5.0]])
+    >>> following({"n": n, "positives": positives, "weight": n, "negatives": n - positives})
+    {'weight': ('n', None), 'negatives': ('n', 'positives')}
+    """
+    out: dict[str, tuple[str, str | None]] = {}
+    known: dict[int, str] = {}
+    wholes: dict[str, int] = {}
+    for name, column in columns.items():
+        sign = _sign(column)
+        pairs = [(whole, known.get((key - sign) % _WRAP)) for whole, key in wholes.items()]
+        for whole, other in [(known.get(sign), None), *((one, two) for one, two in pairs if two is not None)]:
+            if whole is not None and np.array_equal(column, _left(columns, whole, other)):
+                out[name] = whole, other
+                break
+        known.setdefault(sign, name)
+        if name.rpartition("|")[2] in COUNTS:
+            wholes[name] = sign
+    return out
+
+
+def _left(columns: Mapping[str, Array], whole: str, other: str | None) -> Array:
+    return columns[whole] if other is None else columns[whole] - columns[other]
+
+
+def _sign(column: Array) -> int:
+    """A number that equal columns share, and the difference of two has the difference of theirs: modulo 2^64."""
+    slices, blocks = column.shape
+    by_slice = column @ (mix(np.arange(1, blocks + 1, dtype=np.uint64)) % _FACTORS).astype(np.float64)
+    odd = mix(np.arange(1, slices + 1, dtype=np.uint64)) | np.uint64(1)
+    return int((by_slice.astype(np.uint64) * odd).sum())

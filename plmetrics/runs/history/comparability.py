@@ -1,0 +1,71 @@
+"""Whether values of two runs mean the same, and whether the runs are independent samples or pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.core.slice_texts import renamed
+from plmetrics.inference.across_runs.retained import sharing
+from plmetrics.inference.across_runs.sides import Side
+from plmetrics.runs.fingerprint import said_by
+from plmetrics.runs.history.data import data_of
+from plmetrics.runs.history.meanings import misleading
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from plmetrics.inference.across_runs.retained import Sharing
+    from plmetrics.runs.outcome import Outcome
+
+_NOT_INDEPENDENT = (
+    "their values are not independent, and smaller differences than the intervals say may be real"
+)
+
+
+def run_name(result: Outcome) -> str:
+    """The id of a run, or the name of an evaluation that was not written."""
+    return str(result.record.get("run_id", result.suite.name))
+
+
+def side_of(result: Outcome, now: pl.DataFrame | None = None) -> Side:
+    """A run as a side of a comparison; with slices called as in the table `metrics` of the later run, if given."""
+    blocks = result.record.get("constants", {}).get("blocks") or {}
+    units = blocks.get("units") or 0
+    metrics, kept = result.metrics, result.kept
+    if now is not None:
+        metrics, kept = renamed(metrics, now), None if kept is None else kept.renamed(now)
+    uncertainty = result.suite.uncertainty
+    return Side(run_name(result), metrics, uncertainty, units, blocks.get("modulus") or units, kept)
+
+
+def not_alike(before: Outcome, after: Outcome) -> list[str]:
+    """What makes values of two runs mean different things, or samples of them no independent ones: in words."""
+    intervals = None not in (before.suite.uncertainty, after.suite.uncertainty)
+    return [*other_meanings(before, after), *dependence(before, after, intervals=intervals)]
+
+
+def other_meanings(before: Outcome, after: Outcome) -> list[str]:
+    """What makes values of two runs mean different things, as at most one sentence."""
+    found = misleading(said_by(before), said_by(after), after.suite.metrics)
+    return [f"{'; '.join(found)}: values of one name mean different things"] if found else []
+
+
+def dependence(
+    before: Outcome, after: Outcome, shared: Sharing | None = None, *, intervals: bool
+) -> list[str]:
+    """What makes runs no independent samples that are judged as such, as at most one sentence.
+
+    Args:
+        before: the earlier run.
+        after: the later run.
+        shared: what they share of their units, if that was looked up already.
+        intervals: whether intervals of differences are judged at all.
+    """
+    kept = before.kept, after.kept
+    shared = sharing(kept[1], kept[0]) if shared is None else shared
+    files = data_of(before.record).shared_files(data_of(after.record))
+    if shared.paired or not intervals or not (files or shared.words):
+        return []
+    what = shared.words or f"both runs read {files}"
+    hint = "; with uncertainty.keep: true in both they are paired" if None in kept else ""
+    return [f"{what}: {_NOT_INDEPENDENT}{hint}"]

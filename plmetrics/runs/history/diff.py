@@ -1,0 +1,230 @@
+"""What changed between two runs: values beyond their noise, statuses, verdicts, and rows that came or went.
+
+The rule. Rows are aligned and paired as in comparisons of a run with an earlier one: where both runs are of the same
+units and kept their replicates, a difference has the interval of a paired comparison. Else runs are taken as
+independent samples. Of those `compare.run` tests differences by their standard errors (t, one test of many); here each
+row is judged by itself, with methods of any kind: where both values have intervals [a1, a2] around a and [b1, b2]
+around b, the interval of their difference d = b - a is
+
+    d - sqrt((b - b1)^2 + (a2 - a)^2)   to   d + sqrt((b2 - b)^2 + (a - a1)^2)
+
+which for symmetric intervals is d -+ z sqrt(se_a^2 + se_b^2). A value *moved beyond its interval* if that interval
+does not hold 0; it then has less than the chance of one interval (5 % at level 0.95) to be noise, each row by itself:
+among many rows some do. Without intervals, a value changed if it differs by more than 1e-9 of its size, which sums of
+floats in another order do not. Source: Newcombe 1998; Zou and Donner 2008 (recovery of variance estimates).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from plmetrics.core.slice_texts import renamed
+from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING, aligned, aligned_metrics
+from plmetrics.inference.across_runs.sides import pairing_of
+from plmetrics.runs.fingerprint import fingerprint, said_by
+from plmetrics.runs.history.comparability import dependence, other_meanings, side_of
+from plmetrics.runs.history.meanings import read_elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.inference.across_runs.paired import PairedRuns
+    from plmetrics.runs.outcome import Outcome
+
+GATE_KEYS = ("gate", "metric", "model", "slice_set", "slice")
+_PAIRED = "both runs are of the same units: differences are paired"
+_COSMETIC = frozenset({"name", "output", "memory", "data"})
+_CHANGED = ("beyond_interval", "value", "status", "new", "gone")
+_ORDER = ("status", "beyond_interval", "value", "gone", "new", "within_interval", "same")
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What changed from one run to another.
+
+    `metrics` has a row per value of either run: the keys, `before` and `after`, their `difference` with the interval
+    `lower` to `upper`, `moved` (the difference in half widths of that interval; without intervals, relative to the
+    larger value), the statuses and numbers of rows, and `change`: beyond_interval, value (it differs, and has no
+    interval), status, new, gone, within_interval or same. The first five of these count as `changed`. Rows stand in
+    the order of how far they moved. `gates` has a row per check of either run. `notes` say what the runs do not share.
+    """
+
+    before: str
+    after: str
+    metrics: pl.DataFrame
+    gates: pl.DataFrame
+    verdicts: tuple[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything changed: a value, a status, a verdict, or which rows there are."""
+        return bool(self.metrics["changed"].any() or self.gates["changed"].any())
+
+    def __repr__(self) -> str:
+        rows, checks = (int(frame["changed"].sum()) for frame in (self.metrics, self.gates))
+        return f"Diff({self.before} -> {self.after}: {rows} of {self.metrics.height} values and {checks} gates changed)"
+
+
+def compare_runs(before: Outcome, after: Outcome) -> Diff:
+    """Compare two results, row by row."""
+    now, earlier = side_of(after), side_of(before, after.metrics)
+    both = aligned_metrics(now.metrics, earlier.metrics)
+    pairing = pairing_of(both, now, earlier)
+    metrics = _metrics(both, pairing.runs, now.level)
+    judged = bool(metrics["change"].is_in(["beyond_interval", "within_interval"]).any())
+    shared = [_PAIRED] if pairing.shared.paired else []
+    return Diff(
+        before=earlier.name,
+        after=now.name,
+        metrics=metrics,
+        gates=_gates(renamed(before.gates, after.gates), after.gates),
+        verdicts=(before.verdict, after.verdict),
+        notes=(
+            *_notes(before, after),
+            *shared,
+            *dependence(before, after, pairing.shared, intervals=judged),
+        ),
+    )
+
+
+def _metrics(both: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.DataFrame:
+    """The rows of either run with their change, those that moved furthest first."""
+    judged = _paired(both.with_columns(_difference()), runs, level)
+    measured = judged.with_columns(_measures()).with_columns(_change().alias("change"))
+    rank = pl.col("change").replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
+    rows = measured.sort(
+        rank, "moved", descending=[False, True], nulls_last=[True, False], maintain_order=True
+    )
+    return rows.select(
+        *KEYS,
+        pl.col("value|b").alias("before"),
+        pl.col("value").alias("after"),
+        "difference",
+        pl.col("low").alias("lower"),
+        pl.col("high").alias("upper"),
+        "moved",
+        "change",
+        pl.col("change").is_in(_CHANGED).alias("changed"),
+        pl.col("status|b").alias("before_status"),
+        pl.col("status").alias("after_status"),
+        pl.col("n|b").alias("before_n"),
+        pl.col("n").alias("after_n"),
+    )
+
+
+def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    new, gone = pl.col("here|b").is_null(), pl.col("here").is_null()
+    differs = pl.col("verdict|b").ne_missing(pl.col("verdict"))
+    change = pl.when(new).then(pl.lit("new")).when(gone).then(pl.lit("gone"))
+    return aligned(after, before, GATE_KEYS).select(
+        *GATE_KEYS,
+        pl.coalesce("level", "level|b").alias("level"),
+        pl.col("verdict|b").alias("before"),
+        pl.col("verdict").alias("after"),
+        pl.col("observed|b").alias("before_observed"),
+        pl.col("observed").alias("after_observed"),
+        change.when(differs).then(pl.lit("verdict")).otherwise(pl.lit("same")).alias("change"),
+        (differs | new | gone).alias("changed"),
+    )
+
+
+def _difference() -> list[pl.Expr]:
+    """The difference and its interval as of independent samples."""
+
+    def distance(end: str, value: str) -> pl.Expr:
+        return (pl.col(end) - pl.col(value)).abs()
+
+    difference = pl.col("value") - pl.col("value|b")
+    down = (distance("lower", "value").pow(2) + distance("upper|b", "value|b").pow(2)).sqrt()
+    up = (distance("upper", "value").pow(2) + distance("lower|b", "value|b").pow(2)).sqrt()
+    return [
+        difference.alias("difference"),
+        (difference - down).alias("low"),
+        (difference + up).alias("high"),
+        pl.when(difference > 0).then(down).otherwise(up).alias("reach"),
+    ]
+
+
+def _paired(rows: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.DataFrame:
+    """The rows with the intervals of pairs in place of those of independent samples."""
+    if runs is None:
+        return rows
+    made = runs.differences(level)
+    reach = np.fmax(made.upper - made.difference, made.difference - made.lower)
+    paired = pl.Series(runs.paired & np.isin(made.interval_status.astype(str), ("ok", "degenerate")))
+    ends = {"low": made.lower, "high": made.upper, "reach": reach}
+    return rows.with_columns(
+        pl.when(paired).then(pl.Series(numbers).fill_nan(None)).otherwise(name).alias(name)
+        for name, numbers in ends.items()
+    )
+
+
+def _measures() -> list[pl.Expr]:
+    size = pl.max_horizontal(pl.col("value").abs(), pl.col("value|b").abs())
+    step, reach = pl.col("difference").abs(), pl.col("reach")
+    relative = pl.when(step > 0).then(step / size).otherwise(0.0)
+    by_reach = pl.when(reach > 0).then(step / reach).when(step > ROUNDING * size).then(None).otherwise(0.0)
+    return [
+        (step > ROUNDING * size).alias("differs"),
+        pl.when(reach.is_not_null()).then(by_reach).otherwise(relative).alias("moved"),
+    ]
+
+
+def _change() -> pl.Expr:
+    status = pl.col("status|b").ne_missing(pl.col("status"))
+    known = pl.col("difference").is_not_null() & pl.col("differs")
+    far = pl.col("difference").abs() > pl.col("reach")
+    return (
+        pl.when(pl.col("here|b").is_null())
+        .then(pl.lit("new"))
+        .when(pl.col("here").is_null())
+        .then(pl.lit("gone"))
+        .when(status)
+        .then(pl.lit("status"))
+        .when(known & pl.col("reach").is_null())
+        .then(pl.lit("value"))
+        .when(known & far)
+        .then(pl.lit("beyond_interval"))
+        .when(known)
+        .then(pl.lit("within_interval"))
+        .otherwise(pl.lit("same"))
+    )
+
+
+def _notes(before: Outcome, after: Outcome) -> list[str]:
+    """What the runs do not share, or share and should not: words for the top of the report."""
+    notes = [note for result in (before, after) for note in getattr(result, "notes", ())]
+    prints = [_fingerprint(result) for result in (before, after)]
+    if prints[0] != prints[1]:
+        keys = _differing(said_by(before), said_by(after))
+        notes.append("the suites differ" + (f": {', '.join(keys)}" if keys else ""))
+    notes += other_meanings(before, after)
+    elsewhere = read_elsewhere(said_by(before), said_by(after))
+    notes += [f"model '{name}' reads other columns: its {words}" for name, words in elsewhere.items()]
+    levels = [result.suite.uncertainty.level for result in (before, after) if result.suite.uncertainty]
+    if len(set(levels)) > 1:
+        notes.append(f"the intervals are of different levels: {levels[0]:g} and {levels[1]:g}")
+    made = [result.record.get("versions", {}).get("plmetrics") for result in (before, after)]
+    if None not in made and made[0] != made[1]:
+        notes.append(f"the runs were made by different versions of plmetrics: {made[0]} and {made[1]}")
+    return notes
+
+
+def _fingerprint(result: Outcome) -> str:
+    stored = result.record.get("fingerprint")
+    return fingerprint(result.suite) if stored is None else str(stored)
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    keys = [
+        key
+        for key in dict.fromkeys([*one, *other])
+        if key not in _COSMETIC and one.get(key) != other.get(key)
+    ]
+    data = [{k: v for k, v in said.get("data", {}).items() if k != "path"} for said in (one, other)]
+    return [*keys, *(["data"] if data[0] != data[1] else [])]

@@ -1,0 +1,137 @@
+"""The earlier runs that a run is compared with and counted after: which were taken, and which passed over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from plmetrics.core.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from plmetrics.core.errors import DataError
+    from plmetrics.runs.history.data import Data
+    from plmetrics.runs.history.previous_runs import Reference
+    from plmetrics.runs.reading import StoredRun
+    from plmetrics.suite.model import Suite
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class EarlierRuns:
+    """The earlier runs of one run.
+
+    `data` is what this run covers, `home` the folder of its suite's runs, None where it has none. `record` says by
+    key of the suite which run was taken and which later ones were passed over, `history` those whose gates count,
+    `warnings` what else is odd about them.
+    """
+
+    data: Data
+    home: Path | None = None
+    record: dict[str, Any] = field(default_factory=dict)
+    history: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, suite: Suite, files: Sequence[Mapping[str, Any]], home: Path | None = None) -> EarlierRuns:
+        """Those of a run over some files, as run.json lists them."""
+        from plmetrics.runs.history.data import Data
+
+        return cls(Data.of(files, suite.data.where), home)
+
+    def reference(
+        self,
+        key: str,
+        path: Path,
+        choice: str,
+        read: Callable[[StoredRun], T],
+        check: Callable[[StoredRun], None] | None = None,
+    ) -> T | None:
+        """What is read of the run that a path names: itself, or of a folder of runs the last that may serve.
+
+        Args:
+            key: of the suite, such as `compare.run`.
+            path: a run folder, or that of a suite's runs.
+            choice: which runs of a folder may serve: `accepted` or `any`.
+            read: gives what is needed of a run.
+            check: raises a DataError where a run has no such thing.
+
+        Returns:
+            None where no run of the suite itself may serve yet.
+
+        Raises:
+            DataError: the path is no run, or a folder of another suite without a run that may serve.
+        """
+        from plmetrics.runs.folder import LATEST, RECORD
+        from plmetrics.runs.history.previous_runs import reference_run
+
+        if path.name == RECORD or (path / RECORD).is_file():
+            return self._named(key, path, read, check)
+        folder = path.parent if path.name == LATEST else path
+        reference = reference_run(folder, self.data, choice, read, check)
+        self.warn(reference.warnings)
+        rejections = [{"run": run_id, "reason": reason} for run_id, reason in reference.passed_over]
+        self.record[key] = {"run": reference.run_id, "passed_over": rejections}
+        if reference.run_id is None and (self.home is None or folder.resolve() != self.home.resolve()):
+            raise self._none(folder, reference)
+        return reference.value
+
+    def warn(self, words: Sequence[str]) -> None:
+        """Add warnings, each once."""
+        self.warnings += [text for text in words if text not in self.warnings]
+
+    def added_to(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """The record of a run with what run.json says of them, and their warnings."""
+        facts = {"references": self.record, "history": self.history}
+        named = {key: value for key, value in facts.items() if value}
+        return {**record, **named, "warnings": [*record["warnings"], *self.warnings]}
+
+    def none_yet(self, key: str) -> str:
+        """Why there is no reference yet, as the end of a sentence."""
+        return passed_over_text(self.record.get(key, {}).get("passed_over", ()))
+
+    def _named(
+        self,
+        key: str,
+        path: Path,
+        read: Callable[[StoredRun], T],
+        check: Callable[[StoredRun], None] | None,
+    ) -> T:
+        """What is read of one run, whatever it covers and however it ended."""
+        from plmetrics.runs.history.data import data_of
+        from plmetrics.runs.reading import read_run
+
+        run = read_run(path)
+        if check is not None:
+            check(run)
+        self.record[key] = {"run": run.run_id, "passed_over": []}
+        if data_of(run.record).same_as(self.data):
+            self.warn([f"{key}: the run {run.run_id} is of the same data as this one"])
+        return read(run)
+
+    def _none(self, folder: Path, reference: Reference[Any]) -> DataError:
+        from plmetrics.runs.reading import RunFault, read_run
+
+        if reference.lack is not None:
+            return reference.lack
+        if not reference.passed_over:
+            read_run(folder).results()  # What is wrong with the folder is said there.
+        rejections = [{"run": run_id, "reason": reason} for run_id, reason in reference.passed_over]
+        msg = f"no run in {folder} can be the reference{passed_over_text(rejections)}"
+        return RunFault(Problem(msg, hint="name the folder of one run to compare with that one all the same"))
+
+
+def passed_over_text(passed: Sequence[Mapping[str, Any]], most: int = 3) -> str:
+    """The runs that were passed over, and why, as the end of a sentence.
+
+    >>> passed_over_text([{"run": "a", "reason": "the same data"}, {"run": "b", "reason": "its gates failed"}])
+    '; passed over: a (the same data), b (its gates failed)'
+    """
+    if not passed:
+        return ""
+    shown = ", ".join(f"{run['run']} ({run['reason']})" for run in passed[:most])
+    more = f" and {len(passed) - most} more" if len(passed) > most else ""
+    return f"; passed over: {shown}{more}"

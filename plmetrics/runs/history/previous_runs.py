@@ -1,0 +1,188 @@
+"""The runs of a suite that ended before this one: a reference among them, and those that gates count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from plmetrics.core.errors import DataError
+from plmetrics.runs.folder import RECORD, RUN_ID
+from plmetrics.runs.history.data import data_of
+from plmetrics.runs.reading import RunFault, StoredRun, ended_at, read_record, read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from plmetrics.runs.history.data import Data
+    from plmetrics.runs.reading import StoredResult
+
+T = TypeVar("T")
+_Entry: TypeAlias = "tuple[datetime, Path, StoredRun | RunFault]"
+
+ANY = "any"
+"""Any run with results may be a reference; else those whose gates failed may not."""
+
+_CLOCKS = timedelta(minutes=5)
+"""How far the clocks of machines that share a folder may be apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(Generic[T]):
+    """What was read of the run that serves as a reference, None without one; and later runs that do not, with why.
+
+    `lack` is the error of the last run that has nothing to compare with, where there is one.
+    """
+
+    value: T | None
+    run_id: str | None
+    passed_over: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    lack: DataError | None = None
+
+
+def reference_run(
+    home: Path,
+    data: Data,
+    choice: str,
+    read: Callable[[StoredRun], T],
+    check: Callable[[StoredRun], None] | None = None,
+) -> Reference[T]:
+    """The last complete run that may serve as a reference: of other data, and by default one that did not fail.
+
+    Args:
+        home: the folder of the suite's runs; it need not exist.
+        data: what this run covers.
+        choice: `accepted`, or `ANY`.
+        read: gives what is needed of a run.
+        check: raises a DataError where a run has no such thing.
+    """
+    rejections: list[tuple[str, str]] = []
+    warnings: list[str] = []
+    lack: DataError | None = None
+    for run in complete_runs(home, warnings):
+        try:
+            if check is not None:
+                check(run)
+        except DataError as error:
+            lack = lack or error
+            rejections.append((run.run_id, "it has nothing to compare with"))
+            continue
+        if data_of(run.record).same_as(data):
+            rejections.append((run.run_id, "the same data"))
+        elif choice != ANY and run.record.get("verdict") == "fail":
+            rejections.append((run.run_id, "its gates failed"))
+        else:
+            try:
+                return Reference(read(run), run.run_id, tuple(rejections), tuple(warnings))
+            except DataError as error:
+                warnings.append(_unread(error))
+                rejections.append((run.run_id, "it cannot be read"))
+    return Reference(None, None, tuple(rejections), tuple(warnings), lack)
+
+
+def distinct_results(home: Path, data: Data, most: int) -> tuple[list[StoredResult], list[str]]:
+    """The results of the last complete runs, one for all runs of the same data, and none for those of `data`.
+
+    Args:
+        home: the folder of the suite's runs; it need not exist.
+        data: what this run covers.
+        most: how many to read.
+
+    Returns:
+        At most so many results, the latest first, and in words what does not count.
+    """
+    results: list[StoredResult] = []
+    warnings: list[str] = []
+    datasets = [data]
+    runs = complete_runs(home, warnings)
+    while len(results) < most and (run := next(runs, None)) is not None:
+        files = data_of(run.record)
+        if any(files.same_as(other) for other in datasets):
+            continue
+        try:
+            results.append(results_of(run))
+        except DataError as error:
+            warnings.append(_unread(error))
+            continue
+        datasets.append(files)
+    return results, warnings
+
+
+def results_of(run: StoredRun) -> StoredResult:
+    """The results of a run whose record alone was read."""
+    return read_run(run.folder / RECORD).results()
+
+
+def complete_runs(home: Path, warnings: list[str]) -> Iterator[StoredRun]:
+    """The complete runs in a folder, the last one that ended first.
+
+    A folder counts whose name is its record's run id, so that no copy does. A run from the future does not count.
+
+    Args:
+        home: the folder of a suite's runs; it need not exist.
+        warnings: takes what does not count, as it is come by.
+    """
+    latest = datetime.now(UTC) + _CLOCKS
+    for ended, folder, run in _last_first(
+        home.resolve()
+    ):  # words about a folder are the same however it is named
+        if isinstance(run, RunFault):
+            warnings.append(_unread(run))
+        elif ended > latest:
+            warnings.append(
+                f"the run {folder.name} does not count yet: by its record it ended at {ended:%Y-%m-%d %H:%M}Z, "
+                "which is still to come; some clock is wrong"
+            )
+        elif run.record["status"] == "complete":
+            yield run
+
+
+def _last_first(home: Path) -> Iterator[_Entry]:
+    """Runs in the order of their ends, those whose record cannot be read by the time in their name.
+
+    Of a long history only what is asked for is read: no run ended after its record was written.
+    """
+    folders = [] if not home.is_dir() else [path for path in home.iterdir() if not path.name.startswith(".")]
+    bounds = [(bound, folder) for folder in folders if (bound := _bound(folder)) is not None]
+    queue: list[tuple[float, int, _Entry]] = []
+    for number, (bound, folder) in enumerate(sorted(bounds, reverse=True)):
+        while queue and -queue[0][0] >= bound:
+            yield heappop(queue)[2]
+        entry = _entry(folder)
+        if entry is not None:
+            heappush(queue, (-entry[0].timestamp(), number, entry))
+    while queue:
+        yield heappop(queue)[2]
+
+
+def _bound(folder: Path) -> float | None:
+    """The latest that a run may have ended by the clocks; None for what is no run."""
+    try:
+        modified = (folder / RECORD).stat().st_mtime
+    except OSError:
+        return None
+    return max(modified, _start(folder.name).timestamp()) + _CLOCKS.total_seconds()
+
+
+def _entry(folder: Path) -> _Entry | None:
+    """A run with the time it ended at; None where its folder does not have its name."""
+    try:
+        record = read_record(folder)
+    except RunFault as fault:
+        return (_start(folder.name), folder, fault) if RUN_ID.fullmatch(folder.name) else None
+    return (ended_at(record), folder, StoredRun(folder, record)) if record["run_id"] == folder.name else None
+
+
+def _start(run_id: str) -> datetime:
+    """When a run began by its name, long ago where that says no time."""
+    try:
+        return datetime.strptime(run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return datetime.fromtimestamp(0, UTC)
+
+
+def _unread(error: DataError) -> str:
+    return f"an earlier run does not count: {error.problems[0].message}"

@@ -1,0 +1,54 @@
+"""A record of a run whose suite could not be loaded, so that nobody takes an older run for the latest."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import PlmetricsError
+from plmetrics.runs.failure import failure_of
+from plmetrics.runs.folder import RunFolder, resolve_output
+from plmetrics.suite.sections.basics import Output
+from plmetrics.suite.yaml.document import read
+from plmetrics.suite.yaml.load import read_layers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def record_refusal(
+    file: Path,
+    error: PlmetricsError,
+    output: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Path | None:
+    """Leave a failed run folder, if the suite's name and directory can be known in spite of what is wrong.
+
+    Returns:
+        The run folder, or None: then stderr and the exit code are the only record.
+    """
+    with suppress(PlmetricsError):
+        value = _said(file, overrides) | dict(overrides or {})
+        section = value.get("output")
+        directory = section.get("directory") if isinstance(section, dict) else None
+        directory = value.get("output.directory", Output().directory if directory is None else directory)
+        name = value.get("name") or file.stem
+        if not isinstance(name, str) or not isinstance(directory, str) or "${" in directory:
+            return None
+        failure = failure_of(error)
+        run = RunFolder.start(resolve_output(file.parent, directory, name, output), name)
+        return run.fail(failure.exit_code, failure.message, failure.problems, failure.error)
+    return None
+
+
+def _said(file: Path, overrides: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the suite and its defaults say; what the suite says alone if that does not depend on bad defaults."""
+    try:
+        return read_layers(file, overrides).value
+    except PlmetricsError:
+        value = read(file).value
+        section = value.get("output")
+        if not (isinstance(section, dict) and "directory" in section and "name" in value):
+            raise
+        return value

@@ -1,0 +1,1 @@
+"""The state family scores: weight per class along the score."""

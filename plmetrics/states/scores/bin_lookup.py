@@ -1,0 +1,159 @@
+"""Finding the bin of a score by one look-up, in place of a search among the edges.
+
+A key is a whole number that never falls as the score rises: the upper bits of the score, or its place on an even
+scale. Edges of bins lie where the key changes, so that a table of keys says the bin exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plmetrics.states.scores.coarse import Array, Codes
+
+KEYS = 1 << 20
+"""So many keys, about, tell scores apart: a table of them stays in the processor's cache."""
+
+_AMBIGUOUS = np.iinfo(np.uint16).max
+_LARGEST = np.finfo(np.float64).max
+_APART = 2.0**-50
+"""How far a number computed in a few steps may be from the true one."""
+
+_LOWEST = 0.0005
+"""The share of the lowest scores that may share a key, so that a few zeros do not cost the others their bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A number from 0 to `size` - 1 for every score, never falling as the score rises.
+
+    With `scale` it is the place of a score between the lowest and the highest, else its bits above `shift`.
+    """
+
+    low: float
+    scale: float
+    shift: int
+    size: int
+
+    @classmethod
+    def of(cls, scores: Array) -> Keys:
+        """Keys for scores like these, of the kind that tells more of them apart; they must be finite."""
+        if len(scores) == 0:
+            return cls(0.0, 1.0, 0, 1)
+        even = _even(scores)
+        if scores.min() < 0:
+            return even
+        by_bits = _by_bits(scores)
+        return max(by_bits, even, key=lambda keys: np.count_nonzero(np.bincount(keys(scores))))
+
+    def __call__(self, score: Array) -> Codes:
+        """The key of each score."""
+        if self.scale:
+            with np.errstate(over="ignore"):
+                place = (score - self.low) * self.scale
+            return np.clip(place, 0, self.size - 1, out=place).astype(np.int64)
+        key: Codes = (score.view(np.int64) >> self.shift) - int(self.low)
+        return np.clip(key, 0, self.size - 1, out=key)
+
+    def highest(self, key: Codes) -> Array:
+        """The highest score of each key, by halving the floating-point numbers that may be it."""
+        low, high = self._around(key)
+        while np.any(low < high):
+            middle = (low >> 1) + (high >> 1) + (low & high & 1) + ((low ^ high) & 1)
+            holds = self(_of_rank(middle)) <= key
+            low, high = np.where(holds, middle, low), np.where(holds, high, middle - 1)
+        return _of_rank(low)
+
+    def _around(self, key: Codes) -> tuple[Codes, Codes]:
+        """Places of numbers between which the highest scores of keys lie: where no guess holds, all numbers."""
+        ends = (_rank(np.full(key.shape, end)) for end in (-_LARGEST, _LARGEST))
+        if self.scale:
+            with np.errstate(over="ignore", invalid="ignore"):
+                guess = self.low + (key + 1.0) / self.scale
+                apart = _APART * (np.abs(guess) + abs(self.low))
+                near = guess - apart, guess + apart
+        else:
+            guess = ((key + int(self.low) + 1) << self.shift).view(np.float64)
+            near = np.nextafter(guess, 0.0), guess
+        held = np.isfinite(near[0]) & np.isfinite(near[1])
+        sides = [np.where(held, side, 0.0) for side in near]
+        held &= (self(sides[0]) <= key) & (self(sides[1]) > key)
+        low, high = (np.where(held, _rank(side), end) for side, end in zip(sides, ends, strict=True))
+        return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """Bins of scores: bin i holds `edges[i - 1] < score <= edges[i]`."""
+
+    keys: Keys
+    edges: Array
+    table: NDArray[np.uint16]
+
+    @classmethod
+    def near(cls, wanted: Array, scores: Array) -> Locator:
+        """Bins whose edges are as near to the wanted ones as keys for such scores allow."""
+        keys = Keys.of(scores)
+        chosen = np.unique(keys(wanted))
+        chosen = chosen[chosen < keys.size - 1]
+        table = np.searchsorted(chosen, np.arange(keys.size)).astype(np.uint16)
+        return cls(keys, keys.highest(chosen), table)
+
+    def of_keys(self, key: Codes, out: NDArray[np.uint16] | None = None) -> NDArray[np.uint16]:
+        """The bin of each score, by its key; written to `out` if that is given."""
+        return self.table.take(key, out=out, mode="clip")
+
+
+@dataclass(frozen=True, slots=True)
+class FixedBins:
+    """Bins with given edges: the bin of a score is the number of edges below it."""
+
+    edges: Array
+    table: NDArray[np.uint16]
+
+    @classmethod
+    def at(cls, edges: Array, keys: Keys) -> FixedBins:
+        """Only scores that share a key with an edge are compared with the edges themselves."""
+        crossed = keys(edges)
+        table = np.searchsorted(crossed, np.arange(keys.size)).astype(np.uint16)
+        table[crossed] = _AMBIGUOUS
+        return cls(edges, table)
+
+    def bins(self, score: Array, key: Codes) -> NDArray[np.uint16]:
+        """The bin of each score."""
+        found = self.table.take(key)
+        open_ = np.flatnonzero(found == _AMBIGUOUS)
+        found[open_] = np.searchsorted(self.edges, score[open_])
+        return found
+
+
+def _even(scores: Array) -> Keys:
+    low, high = float(scores.min()), float(scores.max())
+    width = high - low
+    scale = (KEYS - 1) / width if 0 < width < np.inf else 1.0
+    return Keys(low, scale if np.isfinite(scale) else 1.0, 0, KEYS)
+
+
+def _by_bits(scores: Array) -> Keys:
+    lowest = np.partition(scores, place := int(_LOWEST * len(scores)))[place]
+    first, last = (int(end) for end in np.array([lowest, scores.max()]).view(np.int64))
+    shift = 0
+    while (last >> shift) - (first >> shift) >= KEYS:
+        shift += 1
+    return Keys(first >> shift, 0.0, shift, (last >> shift) - (first >> shift) + 1)
+
+
+def _rank(score: Array) -> Codes:
+    """The place of floating-point numbers among all of them, 0 at 0."""
+    bits = score.view(np.int64)
+    return np.where(bits < 0, np.int64(np.iinfo(np.int64).min) - bits, bits)
+
+
+def _of_rank(rank: Codes) -> Array:
+    bits = np.where(rank < 0, np.int64(np.iinfo(np.int64).min) - rank, rank)
+    return bits.view(np.float64)

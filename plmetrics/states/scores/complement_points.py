@@ -1,0 +1,103 @@
+"""The rests of a slice set by points: its rows in one order, of which every rest is a part.
+
+A rest holds nearly all rows, so the points of all rests would take far more room than those of the slices. What is kept
+of a row is its slice, its class, and whether its score is a new one: the points of a rest are made from these when they
+are asked for, and dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plmetrics.states.scores.class_rows import Ascending
+from plmetrics.states.scores.ranges import PIECE, SetPoints, points_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from plmetrics.states.scores.class_rows import ByCell
+    from plmetrics.states.scores.coarse import Array, Codes
+    from plmetrics.states.scores.ranges import Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some rows, ascending by score; no other stretch holds any of their scores.
+
+    `code` is the slice of each, -1 for none, `new` marks the first row of each score; `score` is None where it is not
+    to be read, `weight` where rows count once each.
+    """
+
+    code: NDArray[Any]
+    member: NDArray[np.bool_]
+    new: NDArray[np.bool_]
+    score: Array | None
+    weight: Array | None
+
+    def rest(self, number: int, *, scores: bool) -> Piece:
+        """The points of the rows that are not in a slice."""
+        held = np.flatnonzero(self.code != number)
+        key: NDArray[Any] = np.cumsum(self.new)
+        if scores:
+            assert self.score is not None
+            key = self.score
+        rows = Ascending(key[held], None if self.weight is None else self.weight[held])
+        return points_of(0, rows, self.member[held], np.array([0, len(held)]), scores=scores)
+
+
+class SetOrder:
+    """The rows of a slice set in order, as ranges of scores bring them, from low to high."""
+
+    def __init__(self, slices: int, *, scores: bool) -> None:
+        self._code = np.min_scalar_type(-max(1, slices))
+        self._scores = scores
+        self._stretches: list[Stretch] = []
+
+    def jobs(
+        self, classes: tuple[ByCell, ByCell], code: Codes
+    ) -> list[tuple[int, Callable[[], list[Stretch]]]]:
+        """What makes the stretches of one range of scores, and how many rows it holds; see `SetPoints.jobs`."""
+        rows = sum(len(part.score) for part in classes)
+        return [(rows, partial(self._stretched, classes, code))] if rows else []
+
+    def add(self, stretches: Sequence[Stretch]) -> None:
+        """Keep the stretches of a range of scores above all that came before."""
+        self._stretches += stretches
+
+    def rest(self, number: int, *, scores: bool) -> SetPoints:
+        """The points of all rows but those of a slice, as those of a set of one slice."""
+        points = SetPoints(1, scores=scores)
+        points.add([stretch.rest(number, scores=scores) for stretch in self._stretches])
+        return points
+
+    def _stretched(self, classes: tuple[ByCell, ByCell], code: Codes) -> list[Stretch]:
+        owner = np.concatenate(
+            [np.repeat(code.astype(self._code), np.diff(part.offsets)) for part in classes]
+        )
+        score = np.concatenate([part.score for part in classes])
+        weights = [part.weight for part in classes if part.weight is not None]
+        weight = np.concatenate(weights) if weights else None
+        # Stable: else the classes of rows with equal scores and weights would lie as they came, and round sums so.
+        order = np.argsort(score) if weight is None else np.argsort(score + 1j * weight, kind="stable")
+        score, weight = score[order], None if weight is None else weight[order]
+        owner, member = owner[order], order >= len(classes[0].score)
+        new = np.append(True, score[1:] != score[:-1])
+        edges = np.searchsorted(score, score[PIECE::PIECE])
+        ends = [0, *np.unique(edges[edges > 0]).tolist(), len(score)]
+        return [
+            Stretch(
+                owner[low:high].copy(),
+                member[low:high].copy(),
+                new[low:high].copy(),
+                score[low:high].copy() if self._scores else None,
+                None if weight is None else weight[low:high].copy(),
+            )
+            for low, high in pairwise(ends)
+        ]

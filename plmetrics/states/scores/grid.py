@@ -1,0 +1,353 @@
+"""Scores counted on a grid: what stands in for the sorted rows where these do not fit into memory.
+
+Edges are constants of the run. Rows are small whole numbers here: the fine bin of a score and its class, the cell, the
+block. A grid answers as sorted rows do, so that ordered metrics cannot tell which they read; only their `bound` can:
+bins that hold several distinct scores leave their order open.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from plmetrics.core.exact_sums import Parts
+from plmetrics.core.segments import Segments
+from plmetrics.states.scores.coarse import Array, Codes, coarse_number, tied_bins
+from plmetrics.states.scores.sorted import CLASSES, Binning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from plmetrics.states.scores.bin_lookup import FixedBins, Keys
+
+FINE_BINS = 20_000
+Bins = Literal["fine", "coarse"] | Binning
+_LONG_RUN = 512
+_DENSE_SHARE = 0.5
+_ROOM_IN_32_BITS = 1 << 31
+
+
+def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
+    """Number of bins of a kind in a set of so many slices, and of what is counted in each.
+
+    `edges` are those of the fine bins.
+    """
+    if isinstance(bins, Binning):
+        return bins.bins, bins.channels
+    return (len(edges) + 1 if bins == "fine" else coarse_number(slices)), 2
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Some rows of one model, in any order.
+
+    `place` is twice the fine bin of a row, plus one for a positive. `score` and its `key` are there where fixed bins
+    are to be counted.
+    """
+
+    place: NDArray[Any]
+    weight: Array | None
+    block: NDArray[Any] | None
+    score: Array | None = None
+    key: Codes | None = None
+
+    def take(self, index: NDArray[Any] | slice | None) -> Placed:
+        """Some of the rows, all of them without an index."""
+        if index is None:
+            return self
+        weight, block = _some(self.weight, index), _some(self.block, index)
+        return Placed(self.place[index], weight, block, _some(self.score, index), _some(self.key, index))
+
+
+def _some(values: NDArray[Any] | None, index: NDArray[Any] | slice) -> NDArray[Any] | None:
+    return None if values is None else values[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The slice or cell of some rows, in runs of rows that share one: `code` of each run, -1 for none."""
+
+    code: NDArray[Any]
+    starts: NDArray[Any]
+    rows: int
+
+    @classmethod
+    def of(cls, code: NDArray[Any]) -> Members:
+        """From the code of each row."""
+        change = np.flatnonzero(code[1:] != code[:-1]) + 1
+        starts = np.concatenate(([0], change)) if len(code) else change
+        return cls(code[starts], starts.astype(np.min_scalar_type(len(code))), len(code))
+
+    def named(self, names: Codes) -> Members:
+        """Other codes: those that stand in `names` at the place of these."""
+        return Members(names.take(self.code), self.starts, self.rows)
+
+    def take(self, index: NDArray[Any] | None) -> Members:
+        """Of some of the rows, all of them without an index."""
+        return self if index is None else Members.of(self.each()[index])
+
+    def each(self) -> Codes:
+        """The code of each row."""
+        return self.spread(self.code.astype(np.int64))
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The value of each row, from those of the runs."""
+        ends = np.append(self.starts[1:], self.rows)[: len(self.starts)].astype(np.int64)
+        return np.repeat(values, ends - self.starts)
+
+    def runs(self) -> Iterator[tuple[int, slice]]:
+        """The runs, each with its rows."""
+        starts = self.starts.tolist()
+        for code, (first, last) in zip(self.code.tolist(), pairwise([*starts, self.rows]), strict=False):
+            yield code, slice(first, last)
+
+
+class Tally:
+    """Counts `[slice, block, bin, channel]` of the slices, or cells, from `first` on.
+
+    Keys of rows of one slice wait until there are as many of them as counts: then they are counted by one pass over
+    both. `finish` counts what still waits. With an `exponent` what rows weigh is added so that their order does not
+    show: no value is further from 0 than about 2 to that power.
+    """
+
+    def __init__(self, first: int, counts: NDArray[Any], exponent: int | None = None) -> None:
+        self.first = first
+        self.counts = counts
+        self._parts = None if exponent is None else Parts(counts, exponent)
+        self._waiting: dict[int, list[NDArray[Any]]] = {}
+        self._size = math.prod(counts.shape[1:])
+        self._width = math.prod(counts.shape[2:])
+
+    def add(self, rows: Placed, members: Members) -> None:
+        """Count some rows: run by run where runs are long, for one slice at a time is fewer steps a row."""
+        if rows.weight is not None or members.rows < _LONG_RUN * len(members.code):
+            self._add_mixed(rows, members)
+            return
+        for code, run in members.runs():
+            if 0 <= code - self.first < len(self.counts):
+                self._add_run(rows.take(run), code - self.first)
+
+    def finish(self) -> None:
+        """Count what still waits."""
+        for member in list(self._waiting):
+            self._count_waiting(member)
+        if self._parts is not None:
+            self._parts.join()
+
+    def _add_run(self, rows: Placed, member: int) -> None:
+        """Count rows of one slice, now or later."""
+        waiting = self._waiting.setdefault(member, [])
+        waiting.append(self._keys(rows, self._place(rows, member), self._size))
+        if sum(map(len, waiting)) >= self._size:
+            self._count_waiting(member)
+
+    def _count_waiting(self, member: int) -> None:
+        add_at(self.counts[member].reshape(-1), np.concatenate(self._waiting.pop(member)), None)
+
+    def _add_mixed(self, rows: Placed, members: Members) -> None:
+        """Count rows of several slices: among the counts from the first of these to the last."""
+        code = members.code.astype(np.int64) - self.first
+        held = (code >= 0) & (code < len(self.counts))
+        if not held.any():
+            return
+        lowest, highest = int(code[held].min()), int(code[held].max())
+        number = members.spread(code)
+        if not held.all():
+            index = np.flatnonzero(members.spread(held))
+            number, rows = number[index], rows.take(index)
+        first, room = lowest * self._size, (highest + 1 - lowest) * self._size
+        key = self._keys(rows, self._place(rows, number), room)
+        key += ((number - lowest) * self._size).astype(key.dtype, copy=False)
+        self._sum(slice(first, first + room), key, rows)
+
+    def _keys(self, rows: Placed, place: NDArray[Any], room: int) -> NDArray[Any]:
+        """Where each row counts in its slice, given where it does in its block, as numbers with so much room."""
+        kind = np.int32 if room < _ROOM_IN_32_BITS else np.int64
+        if rows.block is None or self.counts.shape[1] == 1:
+            return place.astype(kind)
+        key: NDArray[Any] = np.multiply(rows.block, self._width, dtype=kind)
+        key += place.astype(kind, copy=False)
+        return key
+
+    def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
+        """Where each row counts among the bins of its block; `number` is its slice among those here, or that of all."""
+        return rows.place
+
+    def _sum(self, some: slice, key: NDArray[Any], rows: Placed) -> None:
+        """Add what the rows weigh at their keys, among some of the counts."""
+        self._add_at(some, key, rows.weight)
+
+    def _add_at(self, some: slice, key: NDArray[Any], values: Array | None) -> None:
+        """Add values, or ones, at some keys."""
+        pairs: Iterable[tuple[NDArray[Any], Array | None]] = [(self.counts, values)]
+        if values is not None and self._parts is not None:
+            pairs = self._parts.cut(values)
+        for counts, part in pairs:
+            add_at(counts.reshape(-1)[some], key, part)
+
+
+def add_at(flat: NDArray[Any], key: NDArray[Any], weight: Array | None) -> None:
+    """Add weights, or ones, at some keys: by a pass over all of `flat` where keys are many, for that is faster.
+
+    That pass is the product of a sparse matrix, a row a key, with one: unlike `bincount` it lets other threads run.
+    """
+    if len(key) < _DENSE_SHARE * len(flat):
+        np.add.at(flat, key, flat.dtype.type(1) if weight is None else weight)
+        return
+    from scipy.sparse import csc_array
+
+    furthest = int(np.max(key.view(f"u{key.itemsize}")))  # one below 0 is far above
+    if furthest >= len(flat):
+        msg = f"there are {len(flat):,} counts, but a key {furthest:,}"
+        raise IndexError(msg)
+    values = np.ones(len(key), dtype=flat.dtype) if weight is None else weight
+    counted = csc_array((values, key, [0, len(key)]), shape=(len(flat), 1)) @ np.ones(1, dtype=values.dtype)
+    np.add(flat, counted, out=flat, casting="unsafe")
+
+
+class CoarseTally(Tally):
+    """Counts on coarse bins, made of fine ones by a table for each slice."""
+
+    def __init__(
+        self, first: int, counts: NDArray[Any], coarse: NDArray[np.uint16], exponent: int | None = None
+    ) -> None:
+        super().__init__(first, counts, exponent)
+        self._places = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(len(coarse), -1)
+
+    def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:
+        if isinstance(number, int):
+            table, place = self._places[number], rows.place
+        else:
+            table, place = self._places.reshape(-1), number * self._places.shape[1] + rows.place
+        found: NDArray[Any] = table.take(place)
+        return found
+
+
+class FixedTally(Tally):
+    """Counts on bins at fixed edges, with the channels that `Binning` names."""
+
+    def __init__(
+        self,
+        first: int,
+        counts: NDArray[Any],
+        binning: Binning,
+        bins: FixedBins,
+        exponent: int | None = None,
+    ) -> None:
+        super().__init__(first, counts, exponent)
+        self._binning = binning
+        self._bins = bins
+
+    def add(self, rows: Placed, members: Members) -> None:
+        """Count some rows: there are so few bins that those of several slices lie close enough."""
+        self._add_mixed(rows, members)
+
+    def finish(self) -> None:
+        """A row is counted with its class first: what weighs in a bin are both."""
+        super().finish()
+        self.counts[..., 0] += self.counts[..., 1]
+
+    def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
+        assert rows.score is not None
+        assert rows.key is not None
+        found = self._bins.bins(rows.score, rows.key).astype(np.int32)
+        found *= self.counts.shape[-1]
+        return found
+
+    def _sum(self, some: slice, key: NDArray[Any], rows: Placed) -> None:
+        score = rows.score
+        assert score is not None
+        positive = rows.place & 1
+        keys, values = [key + positive, key + 2], [np.ones_like(score), score]
+        if self._binning.distances:
+            keys.append(key + 3)
+            values.append((score - positive) ** 2)
+        if rows.weight is not None:
+            values = [value * rows.weight for value in values]
+        self._add_at(some, np.concatenate(keys), np.concatenate(values))
+
+
+def fixed_bins(binning: Binning, keys: Keys) -> FixedBins:
+    """The bins of a `Binning` for scores with such keys."""
+    from plmetrics.states.scores.bin_lookup import FixedBins
+
+    return FixedBins.at(binning.uniform_edges(), keys)
+
+
+def rolled_up(counts: NDArray[Any], code: Codes, slices: int) -> NDArray[Any]:
+    """The counts of slices from those of cells `[cell, ...]`; `code` is the slice of each cell, -1 for none."""
+    if len(code) == slices and (code == np.arange(slices)).all():
+        return counts
+    from scipy.sparse import csr_array
+
+    cells = np.flatnonzero(code >= 0)
+    ones = np.ones(len(cells), dtype=counts.dtype)
+    member_of = csr_array((ones, (code[cells], cells)), shape=(slices, len(code)))
+    out: NDArray[Any] = member_of @ counts.reshape(len(counts), -1)
+    return out.reshape(slices, *counts.shape[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedGrid:
+    """The counts of a slice set: `fine` `[slice, bin, class]`, and by block as `parts` of a few slices give them.
+
+    `coarse` gives the coarse bin of each fine one `[slice, bin]`.
+    """
+
+    edges: Array
+    slices: int
+    fine: Array
+    parts: Callable[[Bins], Iterator[tuple[int, int, Array]]]
+    weighted: bool
+    coarse: Callable[[], NDArray[np.uint16]]
+    channels: ClassVar[tuple[str, ...]] = CLASSES
+
+    @property
+    def rows(self) -> None:
+        """Only counts are left."""
+        return None
+
+    @property
+    def binned(self) -> bool:
+        """Points are bins."""
+        return True
+
+    def point_state(self) -> dict[str, Segments]:
+        """The fine bins of each slice, each at the lowest score that it can hold."""
+        offsets = np.arange(self.slices + 1) * (len(self.edges) + 1)
+        lowest = np.append(-np.inf, np.nextafter(self.edges, np.inf))
+        return {
+            "score": Segments(np.tile(lowest, self.slices), offsets),
+            "negative": Segments(self.fine[..., 0].reshape(-1), offsets),
+            "positive": Segments(self.fine[..., 1].reshape(-1), offsets),
+        }
+
+    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
+        """A grid has no rows to resample."""
+        raise NotImplementedError
+
+    def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
+        """Weight per class on coarse bins by block."""
+        del blocks  # a grid is counted for one number of blocks
+        return self.parts("coarse")
+
+    def coarse_scores(self) -> Array:
+        """A grid holds counts alone: metrics that read scores are refused before."""
+        raise NotImplementedError
+
+    def coarse_ties(self) -> NDArray[np.bool_]:
+        """Whether all rows of a coarse bin are in one fine bin, which counts as one score `[slice, bin]`."""
+        coarse = self.coarse()
+        code, bins = np.nonzero(self.fine.any(axis=2))
+        return tied_bins(code, coarse[code, bins], (self.slices, int(coarse.max(initial=0)) + 1))
+
+    def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
+        """The channels of fixed bins by block."""
+        del blocks
+        return self.parts(binning)

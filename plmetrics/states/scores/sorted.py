@@ -1,0 +1,382 @@
+"""The family scores: weight per class along the score.
+
+The *point* state of a slice holds its distinct scores, ascending, with the weight of each class: exact. The *block*
+state counts on coarse bins by block: it is what replicates are made of. Bins at fixed edges (calibration) are exact
+in both. Rows come in sorted once per model; every slice set is a stable regrouping of that order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from plmetrics.core.segments import Segments
+from plmetrics.states.scores.class_members import Members, in_parts
+from plmetrics.states.scores.coarse import (
+    Array,
+    Codes,
+    coarse_bins,
+    coarse_edges,
+    coarse_number,
+    distinct_starts,
+    tied_bins,
+)
+from plmetrics.states.scores.limits import DENSE_LIMIT, EXACT_REPLICATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+
+_OF_A_SLICE = 160_000
+"""So many rows x replicates take as long as the coarse bins of a slice, which are as many however few its rows are."""
+
+CLASSES = ("negative", "positive")
+"""What the channels of two classes are called: weights."""
+
+BIN_CHANNELS = ("bin_weight", "bin_positive", "bin_score", "bin_distance")
+"""What the channels of fixed bins are called; see `Binning`."""
+
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Binning:
+    """A request for fixed bins: how many, and whether their edges are i/bins or quantiles of a slice's scores.
+
+    Channels are the weight, the positives' weight, and weight times score; with `distances` also weight times
+    (score - class)^2, which most metrics can do without.
+    """
+
+    bins: int
+    strategy: Literal["uniform", "quantile"] = "uniform"
+    distances: bool = False
+
+    @property
+    def channels(self) -> int:
+        """Number of sums a bin holds."""
+        return 4 if self.distances else 3
+
+    def uniform_edges(self) -> Array:
+        """Upper edges of all bins but the last; a score belongs to the first bin with score <= edge."""
+        return np.arange(1, self.bins, dtype=np.float64) / self.bins
+
+
+class SlicedScores(Protocol):
+    """Scores of a slice set, as ordered metrics read them: sorted rows, or a grid.
+
+    `rows` is the number of the model's rows, which says whether to resample them one by one, None where that cannot
+    be done; `binned` says whether a point may hold several distinct scores.
+    """
+
+    @property
+    def slices(self) -> int:
+        """Number of slices."""
+
+    @property
+    def rows(self) -> int | None:
+        """Number of the model's rows."""
+
+    @property
+    def binned(self) -> bool:
+        """Whether points are bins."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """What is counted at each point, in the order of the last axis of `block_counts`."""
+
+    def point_state(self) -> dict[str, Segments]:
+        """Scores per slice, ascending, with the weight of each class."""
+
+    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
+        """The point state under resampled blocks, a few replicates at a time."""
+
+    def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
+        """`[slice, block, coarse bin, class]`, a few slices at a time."""
+
+    def coarse_scores(self) -> Array:
+        """Mean score of each coarse bin `[slice, coarse bin]`."""
+
+    def coarse_ties(self) -> NDArray[np.bool_]:
+        """Whether all rows of a coarse bin have one score `[slice, coarse bin]`."""
+
+    def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
+        """`[slice, block, bin, channel]`, a few slices at a time."""
+
+
+class ExactPoints:
+    """What scores answer whose points are exact, and whose rows cannot be resampled one by one."""
+
+    __slots__ = ()
+    channels: ClassVar[tuple[str, ...]] = CLASSES
+
+    @property
+    def rows(self) -> None:
+        """Sorted rows are gone, or do not know their blocks."""
+        return None
+
+    @property
+    def binned(self) -> bool:
+        """Points are distinct scores."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedRows:
+    """One model's rows ascending by score. `weight` is None where every row counts once; `block` without intervals."""
+
+    score: Array
+    positive: NDArray[np.bool_]
+    weight: Array | None
+    block: NDArray[np.int32] | None
+
+    def regroup(self, codes: Codes | None, slices: int) -> SlicedRows:
+        """The rows slice by slice, each ascending by score; rows of code -1 are left out.
+
+        `codes` is None where all rows are one slice.
+        """
+        if codes is None:
+            return SlicedRows(self, np.array([0, len(self.score)]), len(self.score))
+        order, offsets = grouped(codes, slices)
+        return SlicedRows(self.take(order), offsets, len(self.score))
+
+    def take(self, index: Codes) -> OrderedRows:
+        """Some of the rows."""
+        return OrderedRows(
+            self.score[index],
+            self.positive[index],
+            None if self.weight is None else self.weight[index],
+            None if self.block is None else self.block[index],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedRows:
+    """Rows of a slice set: slice after slice, each ascending by score.
+
+    `offsets` are the slices' boundaries, `rows` counts all rows of the model, in any slice or none.
+    """
+
+    ordered: OrderedRows
+    offsets: Codes
+    rows: int
+    channels: ClassVar[tuple[str, ...]] = CLASSES
+
+    @property
+    def binned(self) -> bool:
+        """Points are distinct scores."""
+        return False
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+        return self.ordered.weight is not None
+
+    @property
+    def slices(self) -> int:
+        """Number of slices."""
+        return len(self.offsets) - 1
+
+    def code(self, first: int, last: int) -> Codes:
+        """The slice of each row of a range of slices, counted from the first of them."""
+        return np.repeat(np.arange(last - first), np.diff(self.offsets[first : last + 1]))
+
+    def starts(self) -> Codes:
+        """The first row of each distinct score of each slice."""
+        return distinct_starts(self.ordered.score, self.offsets)
+
+    def point_state(self) -> dict[str, Segments]:
+        """Distinct scores per slice with the weight of each class."""
+        starts = self.starts()
+        offsets = np.searchsorted(starts, self.offsets)
+        weight, member = self.ordered.weight, self.ordered.positive
+        if weight is None:
+            positive = _reduce(member, starts)
+            negative = np.diff(starts, append=len(member)) - positive
+        else:
+            positive = _reduce(np.where(member, weight, 0.0), starts)
+            negative = _reduce(np.where(member, 0.0, weight), starts)
+        return {
+            "score": Segments(self.ordered.score[starts], offsets),
+            "positive": Segments(positive, offsets),
+            "negative": Segments(negative, offsets),
+        }
+
+    def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
+        """The point state under resampled blocks, exactly, for a few replicates `[replicates, blocks]` at a time.
+
+        Neighbouring scores without positives are one point here: no operating point that an ordered metric reads
+        lies between them. With `scores` they are points of their own, and the scores stand beside them.
+        """
+        starts = self.starts() if scores else self._starts_between_positives()
+        offsets = np.searchsorted(starts, self.offsets)
+        point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.ordered.score))))
+        classes = {"positive": self.ordered.positive, "negative": ~self.ordered.positive}
+        members = {name: self._members(member, point, len(starts)) for name, member in classes.items()}
+        beside = {"score": Segments(self.ordered.score[starts], offsets)} if scores else {}
+        for part in in_parts(weights, len(point)):
+            whole = self.ordered.weight is None and bool((part == np.rint(part)).all())
+            drawn = {name: Segments(rows.drawn(part), offsets, whole=whole) for name, rows in members.items()}
+            yield {**beside, **drawn}
+
+    def _starts_between_positives(self) -> Codes:
+        starts = self.starts()
+        if len(starts) == 0:
+            return starts
+        bare = ~np.logical_or.reduceat(self.ordered.positive, starts)
+        joined = np.zeros(len(starts), dtype=np.bool_)
+        joined[1:] = bare[1:] & bare[:-1]
+        joined[np.isin(starts, self.offsets)] = False
+        return starts[~joined]
+
+    def _members(self, member: NDArray[np.bool_], point: Codes, points: int) -> Members:
+        """The rows of a class by point."""
+        assert self.ordered.block is not None
+        weight = None if self.ordered.weight is None else self.ordered.weight[member]
+        return Members.of(self.ordered.block[member], weight, point[member], points)
+
+    def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
+        """Weight per class on coarse bins by block: `[slice, block, bin, class]` for a few slices at a time."""
+        assert self.ordered.block is not None
+        edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
+        bin_of = coarse_bins(self.ordered.score, self.offsets, edges)
+        bins = coarse_number(self.slices)
+        step = max(1, DENSE_LIMIT // (blocks * bins * 2))
+        for first in range(0, self.slices, step):
+            last = min(first + step, self.slices)
+            part = slice(self.offsets[first], self.offsets[last])
+            key = self.code(first, last) * blocks + self.ordered.block[part]
+            key = (key * bins + bin_of[part]) * 2 + self.ordered.positive[part]
+            weight = None if self.ordered.weight is None else self.ordered.weight[part]
+            yield first, last, count(key, weight, (last - first, blocks, bins, 2))
+
+    def coarse_scores(self) -> Array:
+        """Weighted mean score of the rows in each coarse bin `[slice, bin]`; 0.5 in an empty one."""
+        edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
+        bins = coarse_number(self.slices)
+        key = self.code(0, self.slices) * bins + coarse_bins(self.ordered.score, self.offsets, edges)
+        own = np.ones(len(key)) if self.ordered.weight is None else self.ordered.weight
+        mass, sums = (count(key, each, (self.slices, bins)) for each in (own, own * self.ordered.score))
+        mean: Array = np.divide(sums, mass, out=np.full(mass.shape, 0.5), where=mass > 0)
+        return mean
+
+    def coarse_ties(self) -> NDArray[np.bool_]:
+        """Whether all rows of a coarse bin have one score `[slice, bin]`."""
+        edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
+        starts = self.starts()
+        offsets = np.searchsorted(starts, self.offsets)
+        code = np.repeat(np.arange(self.slices), np.diff(offsets))
+        bins = coarse_bins(self.ordered.score[starts], offsets, edges)
+        return tied_bins(code, bins, (self.slices, coarse_number(self.slices)))
+
+    def quantile_edges(self, bins: int) -> Array:
+        """Averaged-inverted-CDF quantiles i/bins of each slice's weighted scores: `[slice, bins - 1]`."""
+        score = self.ordered.score
+        sizes = np.diff(self.offsets)
+        weight = np.ones(len(score)) if self.ordered.weight is None else self.ordered.weight
+        running = np.cumsum(weight)
+        before = np.concatenate(([0.0], running))[self.offsets]
+        wanted = np.arange(1, bins) / bins * np.diff(before)[:, None]
+        slack = _TIE * np.maximum(np.diff(before)[:, None], wanted)
+        reached = np.searchsorted(running, before[:-1, None] + wanted - slack)
+        passed = np.searchsorted(running, before[:-1, None] + wanted + slack)
+        low, high = self.offsets[:-1, None], np.maximum(self.offsets[1:, None] - 1, self.offsets[:-1, None])
+        if len(score) == 0:
+            return np.zeros((len(sizes), bins - 1))
+        top = len(score) - 1
+        first = score[np.minimum(np.clip(reached, low, high), top)]
+        second = score[np.minimum(np.clip(passed, low, high), top)]
+        return (first + second) / 2
+
+    def bin_counts(
+        self, binning: Binning, blocks: int, edges: Array | None = None
+    ) -> Iterator[tuple[int, int, Array]]:
+        """The channels of the bins: `[slice, block, bin, channel]` for a few slices at a time.
+
+        `edges` `[slice, edge]` replace the quantiles of the slices' scores.
+        """
+        uniform = binning.uniform_edges()
+        if binning.strategy == "quantile" and edges is None:
+            edges = self.quantile_edges(binning.bins)
+        step = max(1, DENSE_LIMIT // (blocks * binning.bins * binning.channels))
+        for first in range(0, self.slices, step):
+            last = min(first + step, self.slices)
+            part = slice(self.offsets[first], self.offsets[last])
+            code, score = self.code(first, last), self.ordered.score[part]
+            if edges is None:
+                bin_of = np.searchsorted(uniform, score)
+            else:
+                bin_of = np.zeros(len(score), dtype=np.int64)
+                for column in edges[first:last].T:
+                    bin_of += score > column[code]
+            block = 0 if self.ordered.block is None or blocks == 1 else self.ordered.block[part]
+            key = (code * blocks + block) * binning.bins + bin_of
+            shape = (last - first, blocks, binning.bins)
+            own = None if self.ordered.weight is None else self.ordered.weight[part]
+            yield first, last, count_bins(binning, key, score, self.ordered.positive[part], own, shape)
+
+
+def replicates_rows(rows: int, replicates: int, slices: int) -> bool:
+    """Whether replicates of a slice set are made from its rows, not from coarse bins: these would take longer.
+
+    >>> [replicates_rows(120_000, 1000, slices) for slices in (1, 100, 1000)]
+    [False, False, True]
+    """
+    return rows * replicates <= max(EXACT_REPLICATES, slices * _OF_A_SLICE)
+
+
+def count_bins(
+    binning: Binning,
+    key: Codes,
+    score: Array,
+    positive: NDArray[np.bool_],
+    weight: Array | None,
+    shape: tuple[int, ...],
+) -> Array:
+    """The channels of fixed bins, from the place of each row: `[..., channel]`."""
+    channels = [
+        count(key, weight, shape),
+        count(key[positive], None if weight is None else weight[positive], shape),
+        count(key, score if weight is None else score * weight, shape),
+    ]
+    if binning.distances:
+        distance = (score - positive) ** 2
+        channels.append(count(key, distance if weight is None else distance * weight, shape))
+    return np.stack(channels, axis=-1)
+
+
+def grouped(codes: Codes, slices: int) -> tuple[Codes, Codes]:
+    """The order that brings rows together slice by slice, stably, and the slices' boundaries in it."""
+    small = np.uint16 if slices < (1 << 16) - 1 else np.uint32
+    order = np.argsort((codes + 1).astype(small), kind="stable")
+    sizes = np.bincount(codes + 1, minlength=slices + 1)
+    return order[sizes[0] :], np.concatenate(([0], np.cumsum(sizes[1:])))
+
+
+def balanced_edges(score: Array, positives: Array, bins: int) -> Array:
+    """Edges of up to so many bins: half of them at quantiles of all scores, half at those of the positives'."""
+    half = np.arange(1, bins // 2) / (bins // 2)
+    parts = [
+        np.sort(values)[np.minimum((half * len(values)).astype(np.int64), len(values) - 1)]
+        for values in (score, positives)
+        if len(values)
+    ]
+    return np.unique(np.concatenate(parts)) if parts else np.zeros(0)
+
+
+def _reduce(values: NDArray[Any], starts: Codes) -> Array:
+    if len(starts) == 0:
+        return np.zeros((*values.shape[:-1], 0))
+    return np.add.reduceat(values, starts, axis=-1, dtype=np.float64)
+
+
+def count(key: Codes, weight: Array | None, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Rows, or sums of weights, by integer key, as a dense array."""
+    return np.bincount(key, weights=weight, minlength=int(np.prod(shape))).reshape(shape)

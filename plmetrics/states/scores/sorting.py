@@ -1,0 +1,96 @@
+"""Whole numbers sorted slice by slice on all processors: what the rows of exact metrics are made into."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plmetrics.core.threads import each, processors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from plmetrics.states.scores.coarse import Codes
+
+    Keys = NDArray[np.uint64]
+
+WORTH_A_THREAD = 1 << 17
+"""Fewer rows are sorted sooner than a thread has begun."""
+
+_STEP = 1 << 17
+"""So many rows are put in the order of their slices while they are in the processor's cache."""
+
+_SHARES = 4
+"""Shares of rows a processor: one that is done early takes another."""
+
+
+def sort_slices(keys: Keys, offsets: Codes) -> None:
+    """Sort each slice in place; long ones are cut at their medians first, so that no processor waits for them.
+
+    >>> keys, offsets = np.array([3, 1, 2, 9, 0], dtype=np.uint64), np.array([0, 3, 5])
+    >>> sort_slices(keys, offsets)
+    >>> keys.tolist()
+    [1, 2, 3, 0, 9]
+    """
+    cuts = _cut(keys, offsets)
+
+    def sort(share: tuple[int, int]) -> None:
+        for first, last in pairwise(cuts[share[0] : share[1] + 1].tolist()):
+            keys[first:last].sort()
+
+    ends = np.linspace(0, len(keys), 1 + _workers(len(keys)) * _SHARES)
+    each(sort, list(pairwise(np.unique(np.searchsorted(cuts, ends)).tolist())))
+
+
+def _cut(keys: Keys, offsets: Codes) -> Codes:
+    """Where to begin anew when sorting: at slices, and within long ones at keys that lie where they belong."""
+    share = -(-len(keys) // _workers(len(keys)))
+    cuts = offsets
+
+    def halved(first: int) -> int:
+        """Put a key of a long stretch where it belongs: one at a time, which is several times as fast as many."""
+        last = int(cuts[np.searchsorted(cuts, first, side="right")])
+        middle = (last - first) // 2
+        keys[first:last].partition(middle)
+        return first + middle
+
+    while share < len(keys) and len(long := np.flatnonzero(np.diff(cuts) > share)):
+        cuts = np.unique(np.append(cuts, each(halved, cuts[long].tolist())))
+    return cuts
+
+
+def by_slice(keys: Keys, codes: Codes, slices: int) -> tuple[Keys, Codes]:
+    """The keys slice by slice in their order, and the slices' boundaries; -1 is the code of a key of none.
+
+    >>> keys, codes = np.array([5, 6, 7, 8], dtype=np.uint64), np.array([1, 0, -1, 1])
+    >>> [part.tolist() for part in by_slice(keys, codes, 2)]
+    [[6, 5, 8], [0, 1, 3]]
+    """
+    step = max(_STEP, 4 * slices)
+    small = np.min_scalar_type(slices)
+    firsts = range(0, len(keys), step)
+    own = np.zeros((len(firsts), slices + 1), dtype=np.int64)
+    parts = [(codes[first : first + step] + 1).astype(small) for first in firsts]
+    for place, part in enumerate(parts):
+        own[place] = np.bincount(part, minlength=slices + 1)
+    ends = np.cumsum(own.sum(axis=0))
+    begins = np.append(0, ends[:-1]) + np.cumsum(own, axis=0) - own
+    out = np.empty(len(keys), dtype=keys.dtype)
+
+    def put(place: int) -> None:
+        sizes = own[place]
+        to = np.repeat(begins[place] - (np.cumsum(sizes) - sizes), sizes)
+        to += np.arange(len(to))
+        part = keys[firsts[place] : firsts[place] + step]
+        out[to] = part[np.argsort(parts[place], kind="stable")]
+
+    each(put, range(len(firsts)))
+    none = int(ends[0])
+    return out[none:], ends - none
+
+
+def _workers(rows: int) -> int:
+    """How many processors so many rows keep busy."""
+    return max(1, min(processors(), rows // WORTH_A_THREAD))

@@ -1,0 +1,261 @@
+"""Counts most of which are 0, as they are kept: the gaps between those that are not, in as few bytes as they need.
+
+The counts of a slice lie in *slots*, block after block and place after place. A row holds a *piece* of those of one
+slice: its first and last slot with a count, how many there are, their gaps (the first is 0) and the counts. Whole
+numbers are unsigned integers of 1, 2 or 4 bytes, all of a piece of one size; others are 64-bit floats. The size follows
+from the number of bytes. A piece without gaps holds a count for every slot from its first to its last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.states.stored import CELL, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Slots = NDArray[np.int64]
+    Counts = NDArray[np.float64]
+
+FIRST, LAST, ENTRIES, GAPS, COUNTS = "@first", "@last", "@entries", "@gaps", "@counts"
+KEYS = "@keys"
+"""The column that holds the blocks that scores are counted in."""
+
+PIECES = pl.Schema(
+    {
+        CELL: pl.UInt32(),
+        FIRST: pl.UInt64(),
+        LAST: pl.UInt64(),
+        ENTRIES: pl.UInt32(),
+        GAPS: pl.Binary(),
+        COUNTS: pl.Binary(),
+    }
+)
+PIECE = 1 << 16
+"""The most counts in a piece, and about as many as are decoded at a time."""
+
+_LONG, _CLOSE = 1 << 12, 4
+"""Pieces of so many slots of which so many times fewer have a count are written in full: they are added faster."""
+
+_SIZES = (1, 2, 4)
+_MOST_WHOLE = 1 << 8 * _SIZES[-1]
+_FLOAT = 8
+
+
+def pieces(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0) -> pl.DataFrame:
+    """The rows that hold some counts.
+
+    Args:
+        slots: where counts are that are not 0, ascending.
+        counts: these.
+        width: the number of slots of a slice.
+        first: the number of the slice that begins with slot 0.
+
+    >>> held = pieces(np.array([3, 5, 14]), np.array([1, 2, 300]), width=10)
+    >>> held.select("@cell", "@first", "@last", "@entries").rows()
+    [(0, 3, 5, 2), (1, 4, 4, 1)]
+    """
+    if not len(slots):
+        return pl.DataFrame(schema=PIECES)
+    held = np.arange(int(slots[-1]) // width + 2)
+    bounds = np.searchsorted(slots, held * width)
+    parts = -(-np.diff(bounds) // PIECE)
+    cell = np.repeat(held[:-1], parts)
+    within = np.arange(len(cell)) - np.repeat(np.cumsum(parts) - parts, parts)
+    starts = bounds[cell] + within * PIECE
+    sizes = np.minimum(starts + PIECE, bounds[cell + 1]) - starts
+    ends = slots[starts], slots[starts + sizes - 1]
+    spans = ends[1] - ends[0] + 1
+    full = (spans >= _LONG) & (spans <= _CLOSE * sizes)
+    gaps = np.empty_like(slots)
+    np.subtract(slots[1:], slots[:-1], out=gaps[1:])
+    gaps[starts] = 0
+    if full.any():
+        counts = _filled(slots, counts, starts, np.where(full, spans, sizes), full)
+    held_counts = np.where(full, spans, sizes)
+    return pl.DataFrame(
+        {
+            CELL: cell + first,
+            FIRST: ends[0] - cell * width,
+            LAST: ends[1] - cell * width,
+            ENTRIES: held_counts,
+            GAPS: _cut(_narrow(gaps), starts, np.where(full, 0, sizes)),
+            COUNTS: _cut(_narrow(counts), np.cumsum(held_counts) - held_counts, held_counts),
+        },
+        schema=PIECES,
+    )
+
+
+def _filled(
+    slots: Slots, counts: NDArray[np.generic], starts: Slots, sizes: Slots, full: NDArray[np.bool_]
+) -> NDArray[np.generic]:
+    """The counts with those that are 0 in pieces that are written in full; `sizes` are those of the pieces then."""
+    out = np.zeros(int(sizes.sum()), dtype=counts.dtype)
+    lengths = np.diff(starts, append=len(slots))
+    to = np.cumsum(sizes) - sizes
+    place = np.arange(len(slots)) + np.repeat(to - starts, lengths)
+    inside = np.repeat(full, lengths)
+    place[inside] = (slots + np.repeat(to - slots[starts], lengths))[inside]
+    out[place] = counts
+    return out
+
+
+def pieces_of(counts: NDArray[np.generic], first: int = 0) -> tuple[pl.DataFrame, int | None]:
+    """The rows that hold counts of slices `[slice, ...]`, the first of which has a number; and their total."""
+    flat = counts.reshape(-1)
+    slots, held = held_in(flat)
+    return pieces(slots, held, max(flat.size // max(len(counts), 1), 1), first), whole_total(held)
+
+
+def held_in(flat: NDArray[np.generic]) -> tuple[Slots, NDArray[np.generic]]:
+    """The slots whose counts are not 0, and these."""
+    slots = np.flatnonzero(flat != 0)
+    return slots, flat[slots]
+
+
+def whole_total(counts: NDArray[np.generic]) -> int | None:
+    """What counts come to; None where not all are whole numbers of at most 4 bytes."""
+    if not len(counts):
+        return 0
+    if float(counts.min()) < 0 or float(counts.max()) >= _MOST_WHOLE or not _are_whole(counts):
+        return None
+    return int(counts.sum(dtype=np.int64 if counts.dtype.kind in "iu" else None))
+
+
+def total_of(totals: Sequence[int | None]) -> int | None:
+    """What several counts come to; None where it is not known of one."""
+    known = [total for total in totals if total is not None]
+    return sum(known) if len(known) == len(totals) else None
+
+
+def counted(part: Part, rows: pl.DataFrame, total: int | None) -> Part:
+    """The part that rows are of, with how many counts they hold, and what these come to."""
+    return replace(part, entries=int(rows[ENTRIES].sum()), total=total)
+
+
+def _narrow(values: NDArray[np.generic]) -> NDArray[np.generic]:
+    """The same numbers in as few bytes as hold them; floats where they are no whole numbers."""
+    if float(values.min()) >= 0 and _are_whole(values):
+        largest = float(values.max())
+        for size in _SIZES:
+            if largest < 1 << 8 * size:
+                return values.astype(f"<u{size}")
+    return values.astype(f"<f{_FLOAT}")
+
+
+def _are_whole(values: NDArray[np.generic]) -> bool:
+    return values.dtype.kind in "iu" or bool((values == np.rint(values)).all())
+
+
+def _cut(values: NDArray[np.generic], starts: Slots, sizes: Slots) -> list[bytes]:
+    held = memoryview(values.tobytes())
+    lows, highs = starts * values.itemsize, (starts + sizes) * values.itemsize
+    return [bytes(held[low:high]) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class PieceRows:
+    """The rows of one part or of several, column by column: `[row]`. They are read of a table once.
+
+    `sizes` are the bytes that a gap and a count of each take: `[row, 2]`.
+    """
+
+    cell: Slots
+    first: Slots
+    last: Slots
+    held: Slots
+    sizes: Slots
+    gaps: list[bytes]
+    counts: list[bytes]
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> PieceRows:
+        """Read rows, none of which is of a part of another kind."""
+        cell, first, last, held = (
+            rows[name].to_numpy().astype(np.int64) for name in (CELL, FIRST, LAST, ENTRIES)
+        )
+        gaps, counts = rows[GAPS].to_list(), rows[COUNTS].to_list()
+        lengths = [np.fromiter(map(len, one), dtype=np.int64, count=len(one)) for one in (gaps, counts)]
+        return cls(cell, first, last, held, np.column_stack(lengths) // held[:, None], gaps, counts)
+
+    def part(self, low: int, high: int) -> PieceRows:
+        """The rows from one up to another."""
+        own = slice(low, high)
+        numbers = self.cell[own], self.first[own], self.last[own], self.held[own], self.sizes[own]
+        return PieceRows(*numbers, self.gaps[own], self.counts[own])
+
+    def entries(self, width: int, slices: Slots | None = None) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
+        """The slots and counts that they hold, a few at a time; the array of slots is the same one again and again.
+
+        Args:
+            width: the number of slots of a slice.
+            slices: the number by which each slice goes now; as they are numbered if not given.
+        """
+        base = (self.cell if slices is None else slices[self.cell]) * width
+        changes = np.flatnonzero((self.sizes[1:] != self.sizes[:-1]).any(axis=1)) + 1
+        for low, high in pairwise([0, *changes.tolist(), len(base)]):
+            if low < high:
+                yield from _Run.of(self.part(low, high), base[low:high]).decoded()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Pieces whose numbers take the same number of bytes, end to end; the first and last slot of each.
+
+    `gaps` is None where each piece has a count for every slot.
+    """
+
+    first: Slots
+    last: Slots
+    ends: Slots
+    gaps: NDArray[np.generic] | None
+    counts: NDArray[np.generic]
+
+    @classmethod
+    def of(cls, rows: PieceRows, base: Slots) -> _Run:
+        gap, count = rows.sizes[0].tolist()
+        return cls(
+            rows.first + base,
+            rows.last + base,
+            np.cumsum(rows.held),
+            _joined(rows.gaps, gap) if gap else None,
+            _joined(rows.counts, count),
+        )
+
+    def decoded(self) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
+        """Some pieces at a time, so that what is made of them stays in the processor's cache."""
+        if self.gaps is None:
+            for first, last, end in zip(
+                self.first.tolist(), self.last.tolist(), self.ends.tolist(), strict=True
+            ):
+                yield np.arange(first, last + 1), self.counts[end - (last + 1 - first) : end]
+            return
+        buffer = np.empty(max(PIECE, int(np.diff(self.ends, prepend=0).max())), dtype=np.int64)
+        low = 0
+        while low < len(self.ends):
+            start = int(self.ends[low - 1]) if low else 0
+            high = max(int(np.searchsorted(self.ends, start + PIECE, side="right")), low + 1)
+            stop = int(self.ends[high - 1])
+            slots = buffer[: stop - start]
+            slots[:] = self.gaps[start:stop]
+            starts = np.append(0, self.ends[low : high - 1] - start)
+            slots[starts] = self.first[low:high] - np.append(0, self.last[low : high - 1])
+            np.cumsum(slots, out=slots)
+            yield slots, self.counts[start:stop]
+            low = high
+
+
+def _joined(values: list[bytes], size: int) -> NDArray[np.generic]:
+    """The numbers of some pieces, end to end."""
+    held: NDArray[np.generic] = np.frombuffer(
+        b"".join(values), dtype=f"<f{size}" if size == _FLOAT else f"<u{size}"
+    )
+    return held

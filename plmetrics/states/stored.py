@@ -1,0 +1,221 @@
+"""States as they are kept: one table and a head that says what its rows are, and which states add.
+
+The rows of a table belong to *parts*. Those of the part `cells` name the values of the keys of each cell, those of
+`sums` are the sums of a cell and a block, both of a group of slice sets; those of `slices` name the slices of a set.
+A row of `scores` holds counts of one slice by block and place, of one model, set and kind of bins, see `states.sparse`;
+`blocks` are the blocks that they are of. All parts of `scores` lie one after another. `units` and `queries` are lists
+of hashes. `cuts` say where the coarse bins of a slice lie.
+
+Cells and slices are numbered anew in every state and told apart by their values, so that one may have what another has
+not. Blocks are the hashes of units, or these modulo a number: the former fold into the latter. `drift_cells` and
+`drift` are cells and counts of what drift compares.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+FORMAT = 3
+"""The version of what is written."""
+
+READ = (2, 3)
+"""The versions that are read. In the first of them, moments of all cells are about the centres in the constants."""
+
+PART, CELL, BLOCK = "@part", "@cell", "@block"
+BLOCKS, PLACES, SUMS = "@blocks", "@places", "@sums"
+LISTS: dict[str, pl.DataType] = {
+    BLOCKS: pl.List(pl.UInt64),
+    PLACES: pl.List(pl.UInt32),
+    SUMS: pl.List(pl.Float64),
+}
+_NUMBERS: dict[str, Any] = {PART: pl.UInt16, CELL: pl.UInt32, BLOCK: pl.UInt64}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What some rows of a table are.
+
+    `sets` are the numbers of the slice sets they are of, `bins` says of which kind those are that scores are counted
+    on, `size` how many of them and of the numbers in each there are. `columns` are those that the rows fill, `rows`
+    how many there are. `entries` is how many counts they hold, `total` what these come to where all are whole numbers.
+    """
+
+    kind: str
+    sets: tuple[int, ...] = ()
+    model: str = ""
+    bins: str = ""
+    size: tuple[int, int] = (0, 0)
+    columns: tuple[str, ...] = ()
+    rows: int = 0
+    entries: int = 0
+    total: int | None = None
+
+    @classmethod
+    def read(cls, said: Mapping[str, Any]) -> Part:
+        """The part from its JSON."""
+        held: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
+        return cls(**held)
+
+    @property
+    def name(self) -> tuple[str, tuple[int, ...], str, str]:
+        """What it is known by in any state."""
+        return self.kind, self.sets, self.model, self.bins
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a state says of itself.
+
+    `constants` are those that states must share to add. `sets` are the columns that tell the slices of each set apart.
+    `modulus` is None where each unit is a block of its own; `hashed` says whether the part `units` holds the hashes of
+    all units; if not, `units` says how many are in each block. `typed` are the columns whose type must be the same.
+    `layout` is the same for states whose cells and slices have the same numbers. `states` are the content hashes of
+    those that it was merged from, `text_units` says whether the hashes are those of texts. `drift` says what its counts
+    for drift are about, where it has some.
+    """
+
+    name: str
+    suite: Mapping[str, Any]
+    fingerprint: str
+    versions: Mapping[str, Any]
+    schema: str
+    constants: Mapping[str, Any]
+    parts: tuple[Part, ...]
+    layout: str
+    rows: Mapping[str, Any]
+    sets: tuple[tuple[str, ...], ...]
+    files: tuple[Mapping[str, Any], ...] = ()
+    blocks: int | None = None
+    modulus: int | None = None
+    hashed: bool = False
+    units: tuple[int, ...] = ()
+    by_row: bool = False
+    text_units: bool = False
+    typed: tuple[str, ...] = ()
+    queries_schema: str = ""
+    states: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    drift: Mapping[str, Any] | None = None
+    format: int = FORMAT
+
+    def text(self) -> str:
+        """The head as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def read(cls, said: Mapping[str, Any]) -> Head:
+        """The head from its JSON."""
+        parts = tuple(Part.read(part) for part in said["parts"])
+        tuples: dict[str, Any] = {
+            key: tuple(said[key]) for key in ("files", "states", "warnings", "typed", "units")
+        }
+        tuples["sets"] = tuple(map(tuple, said["sets"]))
+        return cls(**{**said, **tuples, "parts": parts})
+
+    def numbers(self, *kinds: str) -> dict[int, Part]:
+        """The parts of some kinds, by their number in the table."""
+        return {number: part for number, part in enumerate(self.parts) if part.kind in kinds}
+
+    def number(self, kind: str, sets: Sequence[int] = (), model: str = "", bins: str = "") -> int | None:
+        """The number of a part, None where there is none."""
+        name = (kind, tuple(sets), model, bins)
+        return next((number for number, part in enumerate(self.parts) if part.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A state: its head, its table, what people call it, and the hash of its content."""
+
+    head: Head
+    table: pl.DataFrame
+    place: str = "a state"
+    content: str = ""
+
+    def of(self, number: int) -> pl.DataFrame:
+        """The rows of one part, with the columns that it fills."""
+        return self.table.filter(pl.col(PART) == number).select(self.head.parts[number].columns)
+
+    def values(self, number: int) -> pl.DataFrame:
+        """The values that the cells of a part are told apart by, in the order of their numbers."""
+        return self.of(number).sort(CELL).drop(CELL)
+
+
+@dataclass(slots=True)
+class Builder:
+    """A table that is made part by part."""
+
+    parts: list[Part] = field(default_factory=list)
+    frames: list[pl.DataFrame] = field(default_factory=list)
+
+    def add(self, part: Part, frame: pl.DataFrame) -> None:
+        """Add the rows of a part."""
+        number = pl.lit(len(self.parts)).alias(PART)
+        known = [
+            pl.col(name).cast(dtype) for name, dtype in {**_NUMBERS, **LISTS}.items() if name in frame.columns
+        ]
+        self.parts.append(replace(part, columns=tuple(frame.columns), rows=frame.height))
+        self.frames.append(frame.with_columns(known).select(number.cast(pl.UInt16), pl.all()))
+
+    def table(self) -> pl.DataFrame:
+        """All rows."""
+        return pl.concat(self.frames, how="diagonal")
+
+    def layout(self) -> str:
+        """A hash of what the numbers of parts, cells and slices mean."""
+        made = hashlib.sha256()
+        for part, frame in zip(self.parts, self.frames, strict=True):
+            made.update(repr((part.name, part.size, part.columns)).encode())
+            if part.kind in {"cells", "slices", "drift_cells"}:
+                made.update(frame_text(frame).encode())
+        return made.hexdigest()[:32]
+
+
+def frame_text(frame: pl.DataFrame) -> str:
+    """A small frame as text, such as one without rows that stands for a schema."""
+    held = io.BytesIO()
+    frame.rechunk().write_ipc(held)
+    return base64.b64encode(held.getvalue()).decode()
+
+
+def frame_of(text: str) -> pl.DataFrame:
+    """The frame of a text."""
+    return pl.read_ipc(io.BytesIO(base64.b64decode(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state: what it says of itself, its rows, and the file it was written to.
+
+    `content` is the hash of what it holds: the same rows, suite and constants give the same, but for what drift adds
+    within bins, which is rounded as it comes.
+    """
+
+    head: Head
+    table: pl.DataFrame
+    content: str
+    path: Path | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows it was made from."""
+        read: int = self.head.rows["read"]
+        return read
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is no error but probably not meant."""
+        return self.head.warnings
+
+    def __repr__(self) -> str:
+        return f"State({self.head.name!r}, rows={self.rows}, path={self.path})"

@@ -1,0 +1,42 @@
+"""Names of models and slice sets that a suite mentions, read from its plain values before it is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a suite speaks of, be it wrong in itself: names of models and slice sets, and intervals."""
+
+    models: tuple[str, ...]
+    slices: tuple[str, ...]
+    intervals: bool
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Written:
+        """Find the names in plain values."""
+        intervals = raw.get("uncertainty") not in (None, False)
+        models = _names(raw.get("models"))
+        return cls((*models, *_added(raw, models)), _names(raw.get("slices")), intervals)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, (list, tuple)):
+        return tuple(
+            "_".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item) for item in value
+        )
+    return (
+        (value,) if isinstance(value, str) else tuple(map(str, value if isinstance(value, Mapping) else ()))
+    )
+
+
+def _added(raw: Mapping[str, Any], models: tuple[str, ...]) -> tuple[str, ...]:
+    """The models that a run adds."""
+    if not (raw.get("calibrate") or raw.get("baseline")):
+        return ()
+    from plmetrics.suite.sections.calibrate import added_names
+
+    return added_names(raw, models)

@@ -1,0 +1,364 @@
+"""The sections of a suite: frozen, strict and typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.core.text import value_text
+from plmetrics.suite.tasks import CurveName  # noqa: TC001 (pydantic reads it)
+from plmetrics.table.predicted import quantile_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+Missing = Literal["error", "drop", "drop_per_model"]
+Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+ContrastScale = Literal["difference", "ratio", "relative_change"]
+BASELINE = "baseline"
+"""The built-in model that gives every row the same, on request."""
+
+BY_FOLD = "fold"
+"""What `fit_on` says of calibrators that are fitted on the other folds."""
+
+Column = Annotated[str, Field(min_length=1)]
+Level = Annotated[float, Field(gt=0, lt=1)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+MOST_ROWS = 10**12
+"""Numbers of rows, or of slices, above this are a slip of the pen."""
+
+Edge = int | float | datetime | date
+
+
+def _written(metric: Metric) -> Any:
+    """A metric as a suite writes it."""
+    return metric.definition
+
+
+NamedMetric = Annotated[
+    Metric, PlainSerializer(_written, return_type=Any), WithJsonSchema({"type": "string", "minLength": 1})
+]
+
+
+class Strict(BaseModel):
+    """Frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True)
+
+
+class Section(Strict):
+    """The section of a feature.
+
+    Attributes:
+        cosmetic: its keys that change no number, such as paths, as Pydantic's `exclude` takes them.
+    """
+
+    cosmetic: ClassVar[Mapping[str, Any]] = {}
+
+    @property
+    def reads_other_rows(self) -> bool:
+        """Whether it reads rows of the table that are not evaluated."""
+        return False
+
+    def metrics(self) -> Sequence[Metric]:
+        """Metrics that are summed for the feature in the scan of the run, in every slice, and listed nowhere."""
+        return ()
+
+
+class Long(Strict):
+    """Forecasts with a row per quantile."""
+
+    by: Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+        description="Columns that tell forecasts apart."
+    )
+    level: Column = Field(description="Column of the quantile's level.")
+    value: Column = Field(description="Column of the quantile's value.")
+    model: Column | None = Field(
+        default=None, description="Column of the model, where each is to have columns of its own."
+    )
+
+
+class Trec(Strict):
+    """Judgements and runs in TREC's formats, in place of a table of rows."""
+
+    qrels: Column = Field(description="File of judgements: QUERY ITERATION DOCUMENT RELEVANCE.")
+    run: Column | Annotated[dict[Column, Column], Field(min_length=1)] = Field(
+        description="File of a run: QUERY Q0 DOCUMENT RANK SCORE RUN; or several by the name of the model."
+    )
+    complete: bool = Field(
+        default=False, description="Count queries that were judged and have no results, as 0."
+    )
+
+
+class Data(Strict):
+    """Where the rows are. `path` is None when a frame was handed over."""
+
+    path: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="File, folder or glob, or a list of them, relative to this file. ${VAR} is replaced.",
+    )
+    trec: Trec | None = Field(
+        default=None, description="Files of a TREC evaluation, in place of path (ranking)."
+    )
+    long: Long | None = Field(
+        default=None, description="How a table with a row per quantile becomes one with a row per forecast."
+    )
+    where: Column | None = Field(default=None, description="SQL condition on the rows to evaluate.")
+    missing: Missing = Field(
+        default="error",
+        description="What a null or bad value does: an error, drop the row for every model, or per model.",
+    )
+
+    @property
+    def rows(self) -> Any:
+        """What says where the rows are, as `plmetrics.table.source.open_source` takes it."""
+        return self.path if self.trec is None else {"trec": self.trec.model_dump()}
+
+
+class Columns(Strict):
+    """Which column plays which role."""
+
+    label: Column = Field(description="Column of the label.")
+    weight: Column | None = Field(
+        default=None, description="Column of row weights; rows of weight 0 are absent."
+    )
+    query: Column | None = Field(default=None, description="Column of the query (ranking).")
+    document: Column | None = Field(
+        default=None, description="Column of the document (ranking): what a row of a query is about."
+    )
+    unit: Column | None = Field(
+        default=None, description="Column of what is resampled together; else each row, or query (ranking)."
+    )
+    treatment: Column | None = Field(default=None, description="Column of the treatment arm (uplift).")
+    fold: Column | None = Field(default=None, description="Column of the fold.")
+
+
+class ModelColumns(Strict):
+    """What one model predicted: exactly one kind of column."""
+
+    score: Column | None = Field(default=None, description="Column of a score; higher means more positive.")
+    prediction: Column | None = Field(
+        default=None, description="Column of a number, or of a class that was chosen."
+    )
+    proba: dict[str, Column] | Column | None = Field(
+        default=None,
+        description="A column of probabilities for each class, or what the names of these columns begin with.",
+    )
+    normalise: bool = Field(default=False, description="Divide the probabilities of a row by their sum.")
+    quantiles: Annotated[dict[Level, Column], Field(min_length=1)] | Column | None = Field(
+        default=None,
+        description="A column for each quantile, or what the names of these columns begin with.",
+    )
+    mean: Column | None = Field(default=None, description="Column of the predicted mean; needs `sd`.")
+    sd: Column | None = Field(default=None, description="Column of the predicted standard deviation.")
+    members: Annotated[tuple[Column, ...], Field(min_length=2)] | None = Field(
+        default=None, description="Columns of the members of an ensemble."
+    )
+
+    def columns(self) -> dict[str, str]:
+        """The column of each part of the prediction; see `plmetrics.table.predicted.Predicted`."""
+        if isinstance(self.proba, dict):
+            return {f"proba|{name}": column for name, column in self.proba.items()}
+        if isinstance(self.quantiles, dict):
+            return {quantile_part(level): self.quantiles[level] for level in sorted(self.quantiles)}
+        if self.members is not None:
+            return {f"member|{number}": column for number, column in enumerate(self.members)}
+        return {
+            part: column for part in ("score", "prediction", "mean", "sd") if (column := getattr(self, part))
+        }
+
+
+MOST_EDGES = 10_000
+"""The most edges of bins in a slice set: as many slices as a run has by default."""
+
+
+class SliceSet(Strict):
+    """One named grouping: columns (crossed), bins or the largest values of one column, tags, or predicates."""
+
+    columns: tuple[Column, ...] = Field(
+        default=(), description="Columns whose values, crossed, make the slices."
+    )
+    bins: Annotated[tuple[Edge, ...], Field(max_length=MOST_EDGES)] | None = Field(
+        default=None, description="Ascending edges: [25, 40] makes three slices."
+    )
+    quantiles: Annotated[int, Field(ge=2, le=1000)] | None = Field(
+        default=None, description="Number of bins of equal weight, whose edges are found in the data."
+    )
+    top: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None, description="So many values with the most rows; the rest is one slice, `other`."
+    )
+    where: Column | Annotated[dict[str, Column], Field(min_length=1)] | None = Field(
+        default=None,
+        description="SQL condition: one slice where it holds; or several by name, which may overlap.",
+    )
+    exclude: tuple[Any, ...] = Field(
+        default=(), description="Slices to leave out: values, texts of bins, or mappings of column to value."
+    )
+
+
+TEST_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "mcnemar": ("method", "alternative"),
+        "delong": (),
+        "paired_t": (),
+        "wilcoxon": (),
+        "diebold_mariano": ("time", "horizon"),
+        "always_valid": ("mixture",),
+        "corrected_resampled_t": ("ratio",),
+        "five_by_two_cv_f": (),
+        "friedman": ("over",),
+        "iman_davenport": ("over",),
+        "nemenyi": ("over",),
+    }
+)
+"""The tests of models, each with its parameters."""
+
+
+class ComparisonTest(Strict):
+    """A test of two models, or of all together, and its parameters."""
+
+    test: str = Field(description="Name of the test.")
+    method: Literal["exact", "chi2", "mid_p"] = Field(default="exact", description="Form of the p value.")
+    alternative: Literal["two_sided", "greater"] = Field(
+        default="two_sided", description="greater: whether the model is better than the baseline."
+    )
+    time: Column | None = Field(
+        default=None, description="Column that orders the rows; equal times are averaged."
+    )
+    horizon: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
+        default=1, description="How many steps ahead the forecasts were made."
+    )
+    mixture: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="About how large differences are expected to be."
+    )
+    ratio: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="n_test / n_train of a fold; found from the folds if not given."
+    )
+    over: Column = Field(
+        default="folds", description="Where models are ranked: folds, or the slices of a set."
+    )
+
+    @property
+    def text(self) -> str:
+        """What results call it: parameters at their default are left out."""
+        given = {key: getattr(self, key) for key in TEST_PARAMETERS[self.test]}
+        fields = type(self).model_fields
+        parts = [f"{key}={value_text(value)}" for key, value in given.items() if value != fields[key].default]
+        return f"{self.test}({', '.join(parts)})" if parts else self.test
+
+
+class Compare(Strict):
+    """What is compared: models, slices and runs, always on shared replicates where the data are the same.
+
+    `slices` and `decompose` are by slice set. A set's comparisons are `rest`, `all`, `pairs`, or the text of a slice;
+    what a decomposition names are texts of metrics, none for all that are means.
+    """
+
+    baseline: str | None = Field(default=None, description="The model that the others are compared with.")
+    pairs: Literal["all"] | None = Field(
+        default=None, description="Every pair of models instead, the later one with the earlier one."
+    )
+    scales: Annotated[tuple[ContrastScale, ...], Field(min_length=1)] = Field(
+        default=("difference",),
+        description="What a comparison is: the difference, the ratio, or the relative change (ratio - 1).",
+    )
+    slices: dict[str, Annotated[tuple[Column, ...], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="What the slices of a set are compared with: rest (all other rows), all (all rows), pairs "
+        "(each with those before it), or the text of one of them.",
+    )
+    run: Column | None = Field(
+        default=None,
+        description="An earlier run to compare with: its folder, or that of a suite's runs. ${VAR} is replaced.",
+    )
+    reference: Literal["accepted", "any"] = Field(
+        default="accepted",
+        description="Which of a folder's runs may be that run: the last whose gates did not fail, or the last of any "
+        "verdict. Never one of the same data.",
+    )
+    decompose: dict[str, tuple[Column, ...]] = Field(
+        default_factory=dict,
+        description="Slice sets over which a change of a mean is taken apart: the slices moved (within), or their "
+        "shares did (mix).",
+    )
+    correction: Correction = Field(default="holm", description="Correction of p values for many comparisons.")
+    family: Literal["metric", "suite"] = Field(
+        default="metric", description="What is corrected together: a metric in one slice set, or all."
+    )
+    p_value: Literal["t", "percentile"] = Field(default="t", description="Form of the p values.")
+    tests: tuple[ComparisonTest, ...] = Field(
+        default=(), description="Tests of models beside the bootstrap: names, or names with their parameters."
+    )
+
+    def pairs_of(self, models: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """The pairs of models that are compared, each as (model, baseline)."""
+        names = tuple(models)
+        if self.pairs is not None:
+            return tuple((later, name) for place, name in enumerate(names) for later in names[place + 1 :])
+        if self.baseline is None:
+            return ()
+        return tuple((name, self.baseline) for name in names if name != self.baseline)
+
+
+class Calibrate(Strict):
+    """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
+
+    method: Literal["platt", "isotonic", "temperature", "beta"] = Field(
+        description="platt: a logistic curve of the log odds; isotonic: any rising curve; temperature: log odds "
+        "divided by one number; beta: a curve with a bend of its own at either end."
+    )
+    fit_on: Column = Field(
+        description="SQL condition on the rows to fit on, whatever data.where says: they are left out of the "
+        "evaluation. Or fold: each fold's scores get the curve that is fitted on the other folds (columns.fold)."
+    )
+    models: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        default=None, description="The models to calibrate; all that give scores if not given."
+    )
+    smoothing: bool = Field(
+        default=False, description="Whether platt fits to Platt's targets, a little inside 0 and 1."
+    )
+
+    def named(self, model: str) -> str:
+        """The name of a model's calibrated scores."""
+        return f"{model}_{self.method}"
+
+    def sources(self, models: Mapping[str, ModelColumns]) -> tuple[str, ...]:
+        """The models that are calibrated."""
+        return self.models or tuple(name for name, model in models.items() if model.score is not None)
+
+
+class Curve(Strict):
+    """A curve and the slice sets it is drawn for, besides overall."""
+
+    curve: CurveName = Field(description="Name of the curve.")
+    slices: tuple[str, ...] = Field(default=(), description="Slice sets to draw it for, besides overall.")
+    cost_fp: Annotated[Finite, Field(ge=0)] = Field(
+        default=1.0, description="Cost of a false positive (curve cost)."
+    )
+    cost_fn: Annotated[Finite, Field(ge=0)] = Field(
+        default=1.0, description="Cost of a false negative (curve cost)."
+    )
+
+
+class Output(Strict):
+    """Where run folders go, relative to the suite's folder."""
+
+    directory: Column = Field(
+        default="runs", description="Folder for run folders, under this file's. ${VAR} is replaced."
+    )
+
+
+RESULT = "@result"
+"""What `compare.run` says where the earlier result was handed over."""
+
+REST, ALL, PAIRS = "rest", "all", "pairs"
+"""What slices may be compared with beside slices by name."""
+
+FRAME = "@frame"
+"""What `train` says where the training table was handed over as a frame."""

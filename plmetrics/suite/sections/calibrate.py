@@ -1,0 +1,107 @@
+"""The section `calibrate` of a suite, the built-in baseline, and the names of the models that both add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.names import did_you_mean
+from plmetrics.suite.problems import shown
+from plmetrics.suite.sections.basics import BASELINE, BY_FOLD, Calibrate
+from plmetrics.suite.sections.slices import check_predicate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.basics import ModelColumns
+
+_FORM = "write calibrate: {method: platt, fit_on: \"split = 'valid'\"}"
+
+
+def read_calibrations(value: Any, found: Findings) -> tuple[Calibrate, ...]:
+    """The calibrators of a suite: one mapping, or a list of them."""
+    if value is None:
+        return ()
+    listed = not isinstance(value, Mapping)
+    if listed and not isinstance(value, (list, tuple)):
+        found.add(f"calibrate must be a mapping or a list of them, not {shown(value)}", ("calibrate",), _FORM)
+        return ()
+    out: list[Calibrate] = []
+    for index, spec in enumerate(value if listed else [value]):
+        path: SuitePath = ("calibrate", index) if listed else ("calibrate",)
+        given = spec
+        if isinstance(spec, Mapping) and isinstance(spec.get("models"), str):
+            given = {**spec, "models": [spec["models"]]}
+        made = found.model(Calibrate, given, path)
+        if made is not None:
+            if made.fit_on != BY_FOLD:
+                check_predicate(made.fit_on, (*path, "fit_on"), found)
+            out.append(made)
+    return tuple(out)
+
+
+def read_baseline(value: Any, found: Findings) -> bool:
+    """Whether the built-in baseline is asked for."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    hint = f"compare: {{baseline: {value}}} compares with a model" if isinstance(value, str) else None
+    found.add(f"baseline must be true or false, not {shown(value)}", ("baseline",), hint)
+    return False
+
+
+def added_names(raw: Mapping[str, Any], models: Sequence[str]) -> tuple[str, ...]:
+    """The models that plain values speak of beside those in `models`."""
+    specs = raw.get("calibrate")
+    names: list[str] = []
+    for spec in [specs] if isinstance(specs, Mapping) else specs if isinstance(specs, (list, tuple)) else []:
+        if isinstance(spec, Mapping):
+            own = spec.get("models") or models
+            names += [f"{name}_{spec.get('method')}" for name in ([own] if isinstance(own, str) else own)]
+    return (*names, BASELINE) if raw.get("baseline") is True else tuple(names)
+
+
+def check_added(fields: Mapping[str, Any], add: Callable[..., None]) -> None:
+    """Note what does not fit together about models that are added."""
+    models: Mapping[str, ModelColumns] = fields.get("models") or {}
+    calibrations: Sequence[Calibrate] = fields.get("calibrate") or ()
+    taken = dict.fromkeys(models, "in models")
+    if fields.get("baseline"):
+        if BASELINE in taken:
+            add(
+                "baseline: true adds a model 'baseline', and there is one in models",
+                ("baseline",),
+                "rename it",
+            )
+        taken[BASELINE] = "the built-in baseline"
+    for index, spec in enumerate(calibrations):
+        path: SuitePath = ("calibrate", index) if len(calibrations) > 1 else ("calibrate",)
+        for message, step, hint in _problems(spec, models, fields):
+            add(message, (*path, *step), hint)
+        for source in spec.sources(models):
+            name = spec.named(source)
+            if name in taken:
+                msg = f"the calibrated model would be named '{name}', and that is {taken[name]} already"
+                add(msg, path, "rename that one, or leave one of them out")
+            taken[name] = "another calibrator's"
+
+
+def _problems(
+    spec: Calibrate, models: Mapping[str, ModelColumns], fields: Mapping[str, Any]
+) -> Iterator[tuple[str, SuitePath, str | None]]:
+    task, columns = fields["task"], fields.get("columns")
+    if task and task != "binary":
+        yield f"calibrate belongs to task 'binary', not to '{task}'", (), None
+        return
+    if spec.fit_on == BY_FOLD and columns is not None and columns.fold is None:
+        yield "fit_on: fold needs columns.fold", ("fit_on",), "name its column: columns: {fold: ...}"
+    if spec.smoothing and spec.method != "platt":
+        yield f"smoothing belongs to method 'platt', not to '{spec.method}'", ("smoothing",), None
+    for name in spec.models or ():
+        if models and name not in models:
+            yield f"'{name}' is not one of the models", ("models",), did_you_mean(name, models)
+        elif models and models[name].score is None:
+            yield f"model '{name}' chooses classes: only scores can be calibrated", ("models",), None
+    if models and not spec.sources(models):
+        yield "no model gives scores that could be calibrated", (), "write models: {name: {score: column}}"

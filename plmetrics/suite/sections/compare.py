@@ -1,0 +1,159 @@
+"""The section `compare` of a suite: its short forms, and what does not fit together in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.core.names import did_you_mean
+from plmetrics.suite.problems import shown
+from plmetrics.suite.sections.basics import ALL, PAIRS, REST, RESULT, Compare
+from plmetrics.suite.sections.comparison_tests import check_tests, read_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plmetrics.suite.mentions import Written
+    from plmetrics.suite.problems import Findings
+
+_PATH = ("compare",)
+_FORM = "write compare: {baseline: champion}, or {slices: {region: rest}}"
+
+
+def read_compare(value: Any, found: Findings) -> Compare | None:
+    """The section; None where there is none, or where it is wrong."""
+    if value is None:
+        return None
+    if not isinstance(value, (str, Mapping)):
+        found.add(f"compare must be the name of a model or a mapping, not {shown(value)}", _PATH, _FORM)
+        return None
+    given = {"baseline": value} if isinstance(value, str) else dict(value)
+    if isinstance(given.get("scales"), str):
+        given["scales"] = [given["scales"]]
+    if given.get("slices") is not None:
+        given["slices"] = _by_set(given["slices"], "slices", "{region: rest}", found)
+    if given.get("decompose") is not None:
+        given["decompose"] = _decompose(given["decompose"], found)
+    if given.get("tests") is not None:
+        given["tests"] = read_tests(given["tests"], found)
+    made = found.model(Compare, {key: item for key, item in given.items() if item is not None}, _PATH)
+    if made is None:
+        return None
+    each_once: dict[str, Any] = {
+        "slices": {name: tuple(dict.fromkeys(map(_word, own))) for name, own in made.slices.items()},
+        "scales": tuple(dict.fromkeys(made.scales)),
+    }
+    return made.model_copy(update={key: each_once[key] for key in each_once if key in made.model_fields_set})
+
+
+def _word(asked: str) -> str:
+    return ALL if asked == "overall" else asked
+
+
+def _by_set(value: Any, key: str, form: str, found: Findings) -> Any:
+    """Slice sets and what is asked of each, a text being a list of one."""
+    if not isinstance(value, Mapping):
+        hint = f"write {key}: {form}"
+        found.add(f"{key} must be a mapping of slice sets, not {shown(value)}", (*_PATH, key), hint)
+        return {}
+    return {name: [asked] if isinstance(asked, str) else asked for name, asked in value.items()}
+
+
+def _decompose(value: Any, found: Findings) -> Any:
+    """Slice sets with the metrics to decompose, none for all that are means."""
+    if isinstance(value, str):
+        return {value: []}
+    if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+        return {name: [] for name in value}
+    return _by_set(value, "decompose", "[region]", found)
+
+
+def with_result(given: Any) -> Any:
+    """The section as a suite has it, where `run` is a result."""
+    if not isinstance(given, Mapping) or given.get("run") is None:
+        return given
+    run = given["run"]
+    if isinstance(run, str) or hasattr(run, "__fspath__"):
+        return {**given, "run": str(run)}
+    return {**given, "run": RESULT} if hasattr(run, "metrics") else given
+
+
+def check_compare(fields: Mapping[str, Any], written: Written, add: Callable[..., None]) -> None:
+    """Note what is compared that is not there, and p values that are too coarse."""
+    compare: Compare | None = fields.get("compare")
+    if compare is None:
+        return
+    _models(compare, written.models, add)
+    if "reference" in compare.model_fields_set and not compare.run:
+        hint = "add run: FOLDER, or leave it out"
+        add("reference says which earlier run counts, and run names none", (*_PATH, "reference"), hint)
+    check_tests(fields, written.slices, add)
+    if not (compare.baseline or compare.pairs or compare.slices or compare.run):
+        hint = "name a baseline, or pairs: all, slices: {region: rest}, run: FOLDER"
+        add("compare does not say what is compared", _PATH, hint)
+    for key, named in (("slices", compare.slices), ("decompose", compare.decompose)):
+        for name in named:
+            if name not in written.slices:
+                close = did_you_mean(name, written.slices)
+                add(f"'{name}' is not one of the slice sets", (*_PATH, key, name), close)
+    for name, asked in compare.slices.items():
+        if PAIRS in asked and not set(asked) <= {PAIRS, REST, ALL}:
+            hint = "leave out what is compared with one slice"
+            add(f"pairs compares every slice of '{name}' with every other", (*_PATH, "slices", name), hint)
+    _decomposed(compare, fields, written, add)
+    _percentile(compare, fields, written.models, add)
+
+
+def _models(compare: Compare, models: tuple[str, ...], add: Callable[..., None]) -> None:
+    if compare.baseline is not None and compare.pairs is not None:
+        add(
+            "baseline and pairs both say what models are compared", (*_PATH, "pairs"), "leave one of them out"
+        )
+    elif models and compare.baseline is not None and compare.baseline not in models:
+        hint = did_you_mean(compare.baseline, models)
+        add(f"baseline '{compare.baseline}' is not one of the models", (*_PATH, "baseline"), hint)
+    elif compare.pairs is not None and len(models) == 1:
+        add(f"pairs needs two models, and there is only '{models[0]}'", (*_PATH, "pairs"))
+
+
+def _decomposed(
+    compare: Compare, fields: Mapping[str, Any], written: Written, add: Callable[..., None]
+) -> None:
+    """A decomposition needs two sides, sets that do not overlap, and metrics that the suite has."""
+    if not compare.decompose:
+        return
+    path = (*_PATH, "decompose")
+    if not compare.run and len(compare.pairs_of(written.models)) == 0:
+        hint = "name a baseline among several models, pairs: all, or run: FOLDER"
+        add("decompose needs two models or two runs", path, hint)
+    metrics = {metric.text: metric for metric in fields.get("metrics") or ()}
+    sets = fields.get("slices") or {}
+    for name, texts in compare.decompose.items():
+        spec = sets.get(name)
+        if spec is not None and isinstance(spec.where, dict):
+            add(f"the slices of '{name}' may overlap: shares of them are no parts of a whole", (*path, name))
+        for place, text in enumerate(texts):
+            if metrics and text not in metrics:
+                add(f"'{text}' is not in metrics", (*path, name, place), did_you_mean(text, list(metrics)))
+            elif metrics and isinstance(metrics[text], AcrossSlices):
+                add(f"'{text}' has no value in a slice", (*path, name, place))
+
+
+def _percentile(
+    compare: Compare, fields: Mapping[str, Any], models: tuple[str, ...], add: Callable[..., None]
+) -> None:
+    uncertainty = fields.get("uncertainty")
+    if compare.p_value != "percentile" or uncertainty is None:
+        return
+    if uncertainty.names[0] not in {"bootstrap", "percentile", "centred", "basic", "bca"}:
+        msg = f"percentile p values count replicates of the bootstrap, which {uncertainty.names[0]} does without"
+        add(msg, (*_PATH, "p_value"), "use p_value: t, or let bootstrap be the first method")
+        return
+    if compare.correction == "none":
+        return
+    rows = len(fields.get("metrics") or ()) * max(len(compare.pairs_of(models)), 1)
+    if rows > uncertainty.replicates / 40:
+        hint = "raise replicates, use p_value: t, or correction: none"
+        msg = f"percentile p values of {uncertainty.replicates} replicates are too coarse for {rows} at once"
+        add(msg, (*_PATH, "p_value"), hint)

@@ -1,0 +1,291 @@
+"""Metrics that a suite defines itself, from their mappings: aggregates of rows, formulas, metrics over slices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue import registry
+from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, read
+from plmetrics.catalogue.derived import OVER, AcrossSlices, Formula, OverSlices
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.rowsql import RowExpressionError, compile_row
+from plmetrics.suite.problems import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.problems import Findings
+
+KINDS = (*AGGREGATES, "quantile", "formula", "over")
+DEFINITION_KEYS = ("name", *KINDS, "where", "q", "direction", "slices")
+_EVERYWHERE = ("name", "direction", "slices")
+_OWN = {"formula": (), "over": (), "quantile": ("where", "q")}
+_DIRECTIONS = ("higher", "lower", "zero", "none")
+_NAME = re.compile(r"[^\W\d]\w*")
+_NO_NAME = re.compile(r"""\"[^\"]*\"|'[^']*'|\b(?:(?P<name>map|\w+(?=@\d))(?:@\d+)?)\b""")
+_CALL = re.compile(r"([^\W\d]\w*)\s*\(")
+
+
+def kind_of(spec: object) -> str | None:
+    """Which kind of custom metric a mapping defines, None if it defines none."""
+    if not isinstance(spec, Mapping):
+        return None
+    return next((kind for kind in KINDS if kind in spec), None)
+
+
+class Definitions:
+    """The custom metrics of a suite by name, each made when it is first asked for."""
+
+    def __init__(self, task: str, found: Findings, metric: Callable[[Any, SuitePath], Metric | None]) -> None:
+        self._task = task
+        self._found = found
+        self._metric = metric
+        self._specs: dict[str, tuple[Mapping[str, Any], SuitePath]] = {}
+        self._made: dict[str, Custom | None] = {}
+        self._open: list[str] = []
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._specs
+
+    def __iter__(self) -> Any:
+        return iter(self._specs)
+
+    def gather(self, entries: Any) -> None:
+        """Note the definitions among the entries of `metrics`."""
+        for index, spec in enumerate(entries):
+            if kind_of(spec) is None:
+                continue
+            name, path = _name_of(spec), ("metrics", index)
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                hint = 'write {name: approval_rate, mean: "score < 0.2"}'
+                place = (*path, "name") if "name" in spec else path
+                self._found.add("a metric that the suite defines needs a name: a word", place, hint)
+                self._say_unknown(spec, path)
+            elif name in self._specs:
+                self._found.add(f"the metric '{name}' is defined twice", (*path, "name"))
+            elif self._task and name in _taken(self._task):
+                self._found.add(
+                    f"'{name}' is a metric of the catalogue already", (*path, "name"), "give it another name"
+                )
+            else:
+                self._specs[name] = spec, path
+
+    def of(self, spec: Mapping[str, Any]) -> Custom | None:
+        """The metric that an entry defines; None if it is wrong, which has been noted."""
+        name = _name_of(spec)
+        known = isinstance(name, str) and name in self._specs
+        return self.get(name) if known and self._specs[name][0] is spec else None
+
+    def get(self, name: str) -> Custom | None:
+        """The metric of that name; None if it is wrong, which has been noted."""
+        if name in self._made:
+            return self._made[name]
+        spec, path = self._specs[name]
+        if name in self._open:
+            ring = " -> ".join([*self._open[self._open.index(name) :], name])
+            self._found.add(f"the metric '{name}' is defined by itself: {ring}", path)
+            return None
+        self._open.append(name)
+        before = len(self._found.problems)
+        made = self._define(name, spec, path)
+        self._open.pop()
+        self._made[name] = made if len(self._found.problems) == before else None
+        return self._made[name]
+
+    def _define(self, name: str, spec: Mapping[str, Any], path: SuitePath) -> Custom | None:
+        kind = self._say_unknown(spec, path)
+        direction = spec.get("direction", "none")
+        if direction not in _DIRECTIONS:
+            self._found.add(
+                f"direction must be one of {', '.join(_DIRECTIONS)}, not {shown(direction)}",
+                (*path, "direction"),
+            )
+            direction = "none"
+        facts = {"name": name, "task": self._task, "direction": direction, "path": path}
+        if kind == "formula":
+            return self._formula(facts, spec["formula"])
+        if kind == "over":
+            return self._over(facts, spec["over"])
+        return self._aggregate(kind, facts, spec)
+
+    def _say_unknown(self, spec: Mapping[str, Any], path: SuitePath) -> str:
+        """Note the keys of a definition that are none of its kind's, which is returned."""
+        kind = kind_of(spec)
+        assert kind is not None
+        known = (*_EVERYWHERE, kind, *_OWN.get(kind, ("where",)))
+        for key in spec:
+            if key not in known:
+                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+        return kind
+
+    def _aggregate(self, kind: str, facts: dict[str, Any], spec: Mapping[str, Any]) -> Custom | None:
+        path = facts["path"]
+        where = spec.get("where")
+        if where is not None:
+            self._row(where, (*path, "where"), condition=True)
+        if kind == "ratio":
+            return self._ratio(facts, spec["ratio"], where)
+        self._row(spec[kind], (*path, kind), condition=False)
+        if kind == "quantile":
+            share = spec.get("q")
+            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+                hint = 'write {name: p95, quantile: "latency", q: 0.95}'
+                self._found.add("quantile needs q, a number from 0 to 1", path, hint)
+                return None
+            return CustomQuantile(**facts, sql=str(spec[kind]), where=where, q=float(share))
+        return AGGREGATES[kind](**facts, sql=_text(spec[kind]), where=where)
+
+    def _ratio(self, facts: dict[str, Any], value: Any, where: str | None) -> Custom | None:
+        path, keys = (*facts["path"], "ratio"), ("numerator", "denominator")
+        if isinstance(value, (list, tuple)) and len(value) == len(keys):
+            value = dict(zip(keys, value, strict=True))
+        if not isinstance(value, Mapping) or set(value) != set(keys):
+            hint = 'write ratio: {numerator: "profit", denominator: "exposure"}'
+            self._found.add("ratio needs a numerator and a denominator", path, hint)
+            return None
+        for key in keys:
+            self._row(value[key], (*path, key), condition=False)
+        return CustomRatio(
+            **facts, sql=_text(value["numerator"]), divisor=_text(value["denominator"]), where=where
+        )
+
+    def _row(self, text: Any, path: SuitePath, *, condition: bool) -> None:
+        """Note what is wrong with a row expression, as far as its text says."""
+        if isinstance(text, (int, float)) and not isinstance(text, bool) and not condition:
+            return
+        if not isinstance(text, str):
+            self._found.add(f"{path[-1]} must be an SQL expression, not {shown(text)}", path)
+            return
+        try:
+            kind = read(text).kind
+        except RowExpressionError as error:
+            self._found.add(f"'{text}': {error}", path, error.hint)
+            return
+        if condition and kind not in {"condition", "unknown"}:
+            self._found.add(f"'{text}' is not a condition: it is neither true nor false", path)
+        if not condition and path[-1] != "null_share" and kind in {"text", "date"}:
+            self._found.add(f"'{text}' is a {kind}, not a number", path)
+
+    def _formula(self, facts: dict[str, Any], text: Any) -> Custom | None:
+        path = (*facts["path"], "formula")
+        if not isinstance(text, str):
+            self._found.add(
+                f"a formula is arithmetic over metrics, not {shown(text)}",
+                path,
+                'write formula: "50*fp + 2000*fn"',
+            )
+            return None
+        sql = _quoted(text, lambda name: name in self or name in _taken(self._task))
+        try:
+            row = compile_row(sql)
+        except RowExpressionError as error:
+            self._found.add(f"'{text}': {error}", path, error.hint)
+            return None
+        if row.kind not in {"number", "unknown"}:
+            self._found.add(f"'{text}' is no number: it is a {row.kind}", path)
+        if not row.columns:
+            self._found.add(f"'{text}' names no metric", path)
+        operands = [(name, self._single(name, path)) for name in row.columns]
+        if any(isinstance(metric, AcrossSlices) for _, metric in operands):
+            self._found.add("a metric over slices cannot stand in a formula", path)
+        named = tuple((name, metric) for name, metric in operands if metric is not None)
+        return Formula(**facts, expression=text, sql=sql, operands=named)
+
+    def _single(self, text: Any, path: SuitePath) -> Metric | None:
+        """A metric that has one value in a slice."""
+        metric = self._metric(text, path)
+        if metric is not None and metric.by_class:
+            msg = f"'{metric.text}' has a value for each class, and one is needed"
+            self._found.add(msg, path, "use average=macro, micro or weighted")
+        return metric
+
+    def _over(self, facts: dict[str, Any], value: Any) -> Custom | None:
+        path = (*facts["path"], "over")
+        hint = "write over: {slice_set: season, metric: points, agg: mean}"
+        if not isinstance(value, Mapping):
+            self._found.add(f"over must be a mapping, not {shown(value)}", path, hint)
+            return None
+        known = ("slice_set", "metric", "agg")
+        for key in value:
+            if key not in known:
+                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+        if not {"slice_set", "metric"} <= set(value):
+            self._found.add("over needs slice_set and metric", path, hint)
+            return None
+        agg = value.get("agg", "mean")
+        if agg not in OVER:
+            self._found.add(f"agg must be one of {', '.join(OVER)}, not {shown(agg)}", (*path, "agg"))
+        if not isinstance(value["slice_set"], str):
+            self._found.add(
+                f"slice_set must be the name of a slice set, not {shown(value['slice_set'])}",
+                (*path, "slice_set"),
+            )
+        metric = self._single(value["metric"], (*path, "metric"))
+        if isinstance(metric, AcrossSlices):
+            self._found.add("a metric over slices cannot be put over slices again", (*path, "metric"))
+        if metric is not None and agg == "worst" and metric.direction not in {"higher", "lower"}:
+            self._found.add(
+                f"'{metric.text}' has no worse side",
+                (*path, "agg"),
+                "use min or max, or give the metric a direction",
+            )
+        facts = {"direction": "none" if metric is None else metric.direction} | {
+            k: v for k, v in facts.items() if k != "direction" or v != "none"
+        }
+        return OverSlices(**facts, slice_set=str(value["slice_set"]), metric=metric, agg=str(agg))
+
+
+def _name_of(spec: Mapping[str, Any]) -> Any:
+    """The name of a custom metric; a metric over slices may go without one."""
+    over = spec.get("over")
+    if "name" in spec or not isinstance(over, Mapping):
+        return spec.get("name")
+    words = re.findall(r"\w+", str(over.get("metric")))
+    return "_".join(
+        [str(over.get("agg", "mean")), *words, "over", *re.findall(r"\w+", str(over.get("slice_set")))]
+    )
+
+
+def _taken(task: str) -> set[str]:
+    """Names and aliases of the task's metrics."""
+    return set(registry.taken(task))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else str(value)
+
+
+def _quoted(text: str, is_metric: Callable[[str], bool]) -> str:
+    """A formula with metrics that have parameters as quoted names: `recall(threshold=0.3)` is no call of SQL."""
+    out, place = [], 0
+    for match in _CALL.finditer(text):
+        if match.start() < place or not is_metric(match[1]) or text[: match.start()].count('"') % 2:
+            continue
+        end = _closing(text, match.end())
+        out += [text[place : match.start()], '"', text[match.start() : end].replace('"', '""'), '"']
+        place = end
+    return _without_sql_words("".join([*out, text[place:]]), is_metric)
+
+
+def _without_sql_words(text: str, is_metric: Callable[[str], bool]) -> str:
+    """A formula with metrics as quoted names that would be no names in SQL: `ndcg@10`, and `map`, which is a type."""
+
+    def quoted(match: re.Match[str]) -> str:
+        name = match["name"]
+        return f'"{match[0]}"' if name is not None and is_metric(name) else match[0]
+
+    return _NO_NAME.sub(quoted, text)
+
+
+def _closing(text: str, start: int) -> int:
+    """Behind the parenthesis that closes the one opened just before `start`."""
+    depth = 1
+    for index in range(start, len(text)):
+        depth += (text[index] == "(") - (text[index] == ")")
+        if depth == 0:
+            return index + 1
+    return len(text)

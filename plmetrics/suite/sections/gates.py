@@ -1,0 +1,266 @@
+"""The gates of a suite: rules on estimates and on differences, and what evidence they ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from plmetrics.catalogue import registry
+from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.metric import TOTAL
+from plmetrics.suite.problems import shown
+from plmetrics.suite.sections.basics import (
+    MOST_ROWS,
+    Column,
+    ContrastScale,
+    Correction,
+    Finite,
+    NamedMetric,
+    Strict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.basics import Compare
+
+MARGINS = ("no_worse_than", "better_than")
+"""Rules that follow the metric's direction, and may be given in percent of the other model's value."""
+
+LIMITS = ("at_least", "at_most", "ratio_at_least", *MARGINS)
+SHARE_HINT = "gate a share or a mean, or the total itself"
+_PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
+
+REST, ALL = "rest", "all"
+
+Margin = Annotated[Finite, Field(ge=0)]
+
+
+class Opponent(Strict):
+    """What a slice is held against where it is no model: other slices, or the same slice of an earlier run."""
+
+    slice: Column | None = Field(
+        default=None,
+        description="rest (all other rows), all (all rows), or the text of a slice: one that compare.slices names.",
+    )
+    run: Literal[True] | None = Field(default=None, description="The earlier run that compare.run names.")
+
+    @property
+    def contrast(self) -> str:
+        """The contrast in the table `comparisons`: slice, rest or run."""
+        if self.slice is None:
+            return "run"
+        return "rest" if self.slice == REST else "slice"
+
+    @property
+    def text(self) -> str:
+        """What it is called in a gate's rule."""
+        if self.slice is None:
+            return "the earlier run"
+        return {REST: "the rest", ALL: "all rows"}.get(self.slice, self.slice)
+
+
+class GateRule(Strict):
+    """What a gate asks for, without the metric it is about."""
+
+    name: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="Name in results and reports."
+    )
+    model: str | None = Field(default=None, description="The model; every model if not given.")
+    slices: str | tuple[str, ...] = Field(
+        default="overall", description="`overall`, a slice set, a list of them, or `all`."
+    )
+    level: Literal["fail", "warn"] = Field(default="fail", description="Whether a failure fails the run.")
+    at_least: Finite | None = Field(default=None, description="Lower limit of the value or difference.")
+    at_most: Finite | None = Field(default=None, description="Upper limit of the value or difference.")
+    against: str | Opponent | None = Field(
+        default=None,
+        description="Judge the difference from this model; or from other slices ({slice: rest}) or an earlier run "
+        "({run: true}), which compare must ask for.",
+    )
+    no_worse_than: Margin | None = Field(
+        default=None,
+        description="Largest loss against the other, in the metric's direction: in its unit, or such as 2% of the "
+        "other's value.",
+    )
+    better_than: Margin | None = Field(
+        default=None,
+        description="Gain over the other that must be surpassed, in the metric's direction: in its unit, or such as "
+        "2% of the other's value.",
+    )
+    scale: ContrastScale = Field(
+        default="difference",
+        description="What is judged with against: the difference, the ratio, or the relative change (ratio - 1).",
+    )
+    using: Literal["value", "interval"] = Field(
+        default="value", description="Judge the value, or its whole interval."
+    )
+    correction: Correction = Field(
+        default="none",
+        description="Correction for all that the gate judges, models and slices: intervals are widened "
+        "(using: interval).",
+    )
+    consecutive: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1, description="Runs in a row, this one the last, that must fail before the gate fails."
+    )
+    min_rows: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = Field(
+        default=None, description="Slices with fewer rows are not judged by the rule."
+    )
+    min_positives: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = Field(
+        default=None, description="Slices with fewer positive rows are not judged by the rule."
+    )
+    on_insufficient: Literal["skip", "warn", "fail"] = Field(
+        default="skip", description="What becomes of slices below min_rows or min_positives."
+    )
+    on_undefined: Literal["inconclusive", "fail", "skip"] = Field(
+        default="inconclusive", description="Verdict where the value is undefined."
+    )
+
+    @property
+    def rival(self) -> str | None:
+        """The model that others are held against."""
+        return self.against if isinstance(self.against, str) else None
+
+    @property
+    def opponent(self) -> Opponent | None:
+        """What is no model, and slices are held against."""
+        return self.against if isinstance(self.against, Opponent) else None
+
+
+class Gate(GateRule):
+    """A rule on an estimate (`at_least`, `at_most`) or on a difference (`against`)."""
+
+    metric: NamedMetric = Field(description="One of the suite's metrics.")
+    between: str | None = Field(
+        default=None,
+        description="A slice set: judge the largest difference between its slices, or the smallest ratio.",
+    )
+    ratio_at_least: Annotated[Finite, Field(ge=0, le=1)] | None = Field(
+        default=None, description="Lower limit of the smallest ratio between slices."
+    )
+    four_fifths: str | None = Field(
+        default=None,
+        description="A slice set: every group is selected at least four fifths as often as another.",
+    )
+
+    @property
+    def subject(self) -> Metric:
+        """What is judged: the metric, or how far it differs between slices."""
+        if self.between is None:
+            return self.metric
+        kind = "difference" if self.ratio_at_least is None else "ratio"
+        given = {"metric": self.metric, "by": self.between, "kind": kind}
+        return registry.create(self.metric.task, "disparity", given)
+
+
+def read_opponent(given: dict[str, Any], path: SuitePath, found: Findings) -> bool:
+    """Read what is no model. Whether it could be read."""
+    value = given.get("against")
+    if value is None or isinstance(value, str):
+        return True
+    path = (*path, "against")
+    form = "write against: champion, {slice: rest} or {run: true}"
+    if not isinstance(value, Mapping):
+        found.add(f"against is a model, {{slice: ...}} or {{run: true}}, not {shown(value)}", path, form)
+        return False
+    given["against"] = found.model(Opponent, value, path)
+    return given["against"] is not None
+
+
+def read_margins(given: dict[str, Any], path: SuitePath, found: Findings) -> bool:
+    """Write out margins in percent: a number on the scale of relative changes. Whether all could be read."""
+    sound = True
+    for key in MARGINS:
+        value = given.get(key)
+        if not isinstance(value, str):
+            continue
+        percent = _PERCENT.fullmatch(value)
+        if percent is None:
+            hint = "write 0.005, in the metric's unit, or 2%, of the other model's value"
+            found.add(f"{key} must be a number or a percentage, not {shown(value)}", (*path, key), hint)
+            sound = False
+        elif given.get("scale", "relative_change") != "relative_change":
+            msg = f"{key} in percent is a relative change, not on scale: {given['scale']}"
+            found.add(msg, (*path, "scale"), "leave scale out")
+            sound = False
+        else:
+            given |= {key: float(percent[1]) / 100, "scale": "relative_change"}
+    return sound
+
+
+def check_rule(gate: Gate, path: SuitePath, add: Callable[..., None]) -> None:
+    """Note what is wrong with a gate's rule."""
+    limits = [key for key in LIMITS if getattr(gate, key) is not None]
+    if not limits:
+        add("a gate needs a rule", path, "give at_least, at_most, or against with no_worse_than")
+    if len(limits) > 1:
+        add(f"a gate has one rule, not {' and '.join(limits)}", path, "write two gates")
+    for key in (key for key in MARGINS if key in limits):
+        if gate.against is None:
+            add(f"{key} needs against: the model to compare with", (*path, key))
+        if not 0 <= getattr(gate, key) < float("inf"):
+            add(f"{key} is a margin: 0 or more", (*path, key))
+        direction = "lower" if gate.between is not None else gate.metric.direction
+        if direction not in {"higher", "lower"}:
+            hint = "use at_least or at_most"
+            add(f"'{gate.metric.text}' is neither better higher nor lower", (*path, key), hint)
+    if gate.against is not None and gate.against == gate.model:
+        add("a model is not gated against itself", (*path, "against"))
+    if gate.scale != "difference" and gate.against is None:
+        add(f"scale: {gate.scale} needs against: the model to compare with", (*path, "scale"))
+
+
+def check_opponent(
+    gate: Gate, path: SuitePath, compare: Compare | None, sets: tuple[str, ...], add: Callable[..., None]
+) -> None:
+    """Note what a gate holds slices or runs against that the suite does not compare. `sets` are those it judges."""
+    other = gate.opponent
+    if other is None:
+        return
+    path = (*path, "against")
+    if (other.slice is None) == (other.run is None):
+        add("against is a model, {slice: ...} or {run: true}", path, "write against: {slice: rest}")
+        return
+    if other.run and (compare is None or compare.run is None):
+        add("against: {run: true} needs the run to compare with", path, "add compare: {run: FOLDER}")
+    if other.slice is not None and (gate.between or isinstance(gate.metric, AcrossSlices)):
+        msg = f"'{gate.metric.text}' is put together from all slices: there is no one slice to hold against others"
+        add(msg, path, "name a model, or {run: true}")
+    elif other.slice is not None and gate.metric.additive:
+        add(f"'{gate.metric.text}' {TOTAL}", (*path[:-1], "metric"), SHARE_HINT)
+    elif other.slice is not None:
+        lacking = [
+            name for name in sets if compare is None or other.slice not in compare.slices.get(name, ())
+        ]
+        for name in lacking:
+            hint = f"add compare: {{slices: {{{name}: {other.slice}}}}}"
+            if name == "overall":
+                hint = "name the slice set: slices: SET"
+            add(f"'{name}' is not compared with {other.text}", path, hint)
+    if compare is not None and gate.scale not in compare.scales:
+        hint = f"add it: compare: {{scales: [{', '.join((*compare.scales, gate.scale))}]}}"
+        add(f"{gate.scale} is not one of the scales of compare", (*path[:-1], "scale"), hint)
+
+
+def check_evidence(
+    gate: Gate, path: SuitePath, task: str, add: Callable[..., None], *, intervals: bool
+) -> None:
+    """Note what a gate asks for that the suite cannot give: intervals, positives."""
+    if gate.using == "interval" and not intervals:
+        add("using: interval needs uncertainty", (*path, "using"), "add uncertainty: {replicates: 1000}")
+    if gate.correction != "none" and gate.using != "interval":
+        msg = f"correction: {gate.correction} widens intervals, and the gate judges values"
+        add(msg, (*path, "correction"), "add using: interval, or leave correction out")
+    if gate.min_positives is not None and task and task != "binary":
+        msg = f"min_positives counts the positives of task 'binary', not of '{task}'"
+        add(msg, (*path, "min_positives"), "use min_rows")
+    asked = gate.min_rows is not None or gate.min_positives is not None
+    if "on_insufficient" in gate.model_fields_set and not asked:
+        msg = "on_insufficient says what becomes of too small slices, and no size is asked for"
+        add(msg, (*path, "on_insufficient"), "add min_rows or min_positives")

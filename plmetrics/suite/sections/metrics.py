@@ -1,0 +1,317 @@
+"""The metrics of a suite: texts and mappings as metric objects, and the slice sets that each is asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue import registry
+from plmetrics.catalogue.custom import Custom
+from plmetrics.catalogue.derived import AcrossSlices, Derived
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.parameters import ParameterError, unnamed_parameter
+from plmetrics.catalogue.thresholds import RuleError, read_rule
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, say_unnamed
+from plmetrics.suite.problems import shown
+from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.problems import Findings
+
+
+_FORMS = {"metric": ("metric", "slices", "select_on"), "name": DEFINITION_KEYS}
+"""The keys of entries that are told by one of them."""
+
+
+@dataclass(slots=True)
+class Metrics:
+    """The metrics of a suite, each once; `slices` are the sets of those that are not asked for everywhere.
+
+    `metrics` is None where one of them is wrong.
+    """
+
+    metrics: tuple[Metric, ...] | None
+    slices: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class MetricReader:
+    """Reads the metrics of one suite: its own definitions are known by name."""
+
+    def __init__(self, task: str, found: Findings) -> None:
+        self._task = task
+        self._found = found
+        self._definitions = Definitions(task, found, self.read)
+
+    def read_all(self, value: Any, *, parts: Sequence[tuple[str, ...]] = ()) -> Metrics:
+        """The metrics asked for; the task's default list for None. None, if one of them is wrong.
+
+        `parts` are those of each model's prediction: defaults that a model cannot have are left out.
+        """
+        if value is None:
+            chosen = registry.default_metrics(self._task) if self._task else ()
+            fit = [metric for metric in chosen if not any(metric.lacks(held) for held in parts)]
+            return Metrics(tuple(fit) or None)
+        if isinstance(value, (str, Metric)):
+            value = [value]
+        if not isinstance(value, (list, tuple)) or not value:
+            hint = f"metrics must be a list with at least one metric, not {shown(value)}"
+            self._found.add(hint, ("metrics",))
+            return Metrics(None)
+        self._definitions.gather(value)
+        before = len(self._found.problems)
+        out: dict[str, Metric] = {}
+        slices: dict[str, list[tuple[str, ...] | None]] = {}
+        for index, entry in self._whole(value):
+            path: SuitePath = ("metrics", index)
+            metric = self._entry(entry, path)
+            if metric is not None:
+                out.setdefault(metric.text, metric)
+                slices.setdefault(metric.text, []).append(self._slices(entry, path))
+        sound = len(self._found.problems) == before
+        return Metrics(tuple(out.values()) if sound else None, _restricted(slices))
+
+    def _whole(self, value: Any) -> Any:
+        """The entries with their numbers, without those that YAML split: these are said to lack quotes."""
+        index = 0
+        while index < len(value):
+            torn = join_torn(value[index:]) if isinstance(value[index], str) else None
+            if torn is None:
+                yield from ((index, entry) for entry in _each_rank(value[index]))
+                index += 1
+            else:
+                say_torn(torn[0], ("metrics", index), self._found)
+                index += torn[1]
+
+    def _entry(self, entry: Any, path: SuitePath) -> Metric | None:
+        if kind_of(entry) is not None:
+            return self._definitions.of(entry)
+        if not isinstance(entry, Mapping):
+            return self.read(entry, path)
+        own = {key: item for key, item in entry.items() if key not in {"slices", "select_on"}}
+        metric = self.read(own["metric"] if set(own) == {"metric"} else own, path)
+        if metric is None or "select_on" not in entry:
+            return metric
+        return self._selected(metric, entry["select_on"], (*path, "select_on"))
+
+    def _slices(self, entry: Any, path: SuitePath) -> tuple[str, ...] | None:
+        """The slice sets of an entry, None for all."""
+        given = entry.get("slices", "all") if isinstance(entry, Mapping) else "all"
+        names = [given] if isinstance(given, str) else given
+        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+            msg = f"slices must be a slice set or a list of them, not {shown(given)}"
+            self._found.add(msg, (*path, "slices"))
+            return None
+        return None if "all" in names else tuple(name for name in names if name != "overall")
+
+    def _selected(self, metric: Metric, condition: Any, path: SuitePath) -> Metric | None:
+        """The metric with its threshold chosen on other rows."""
+        rule = metric.chosen_threshold
+        if rule is None or rule.constant is not None:
+            hint = "such as max(f1), min(expected_cost(cost_fp=1, cost_fn=5)) or at(recall=0.9)"
+            self._found.add("select_on needs a threshold that is chosen from rows", path, hint)
+            return None
+        if not isinstance(condition, str):
+            self._found.add(f"select_on must be an SQL condition, not {shown(condition)}", path)
+            return None
+        from plmetrics.suite.sections.slices import check_predicate
+
+        check_predicate(condition, path, self._found)
+        return dataclasses.replace(metric, threshold=dataclasses.replace(rule, select_on=condition))  # type: ignore[call-arg]
+
+    def read(self, value: Any, path: SuitePath) -> Metric | None:
+        """One metric; None, with the problem noted, if there is no such metric."""
+        if isinstance(value, Metric):
+            stranger = next(
+                (one for one in _with_parts(value) if one.task != (self._task or value.task)), None
+            )
+            if stranger is not None:
+                msg = f"'{stranger.text}' is a metric of task '{stranger.task}', not of '{self._task or value.task}'"
+                self._found.add(msg, path)
+            elif type(value) not in registry.classes(value.task):
+                _check_class(value, path, self._found)
+            return value
+        try:
+            if isinstance(value, str):
+                if value.strip() in self._definitions:
+                    return self._definitions.get(value.strip())
+                call = parse_call(_single(value), unnamed=True)
+                return self._known(call.name, self._named(call, value), path)
+            if isinstance(value, Mapping):
+                return self._from_mapping(value, path)
+            self._found.add(f"a metric is a text such as precision(threshold=0.3), not {shown(value)}", path)
+        except (TextError, RuleError, registry.UnknownMetricError) as error:
+            self._found.add(str(error), path, error.hint)
+        except ParameterError as error:
+            self._found.add(str(error), (*path, *_parameter_place(value, error.parameter)))
+        return None
+
+    def _from_mapping(self, value: Mapping[str, Any], path: SuitePath) -> Metric | None:
+        if len(value) != 1:
+            self._say_unreadable(value, path)
+            return None
+        ((name, parameters),) = value.items()
+        if parameters is not None and not isinstance(parameters, Mapping):
+            msg = f"the parameters of '{name}' must be a mapping, not {shown(parameters)}"
+            self._found.add(msg, (*path, name))
+            return None
+        given = dict(parameters or {})
+        condition = given.pop("select_on", None)
+        threshold = given.get("threshold")
+        if isinstance(threshold, str):
+            given["threshold"] = parse_call(f"{name}(threshold={threshold})").parameters["threshold"]
+        metric = self._known(str(name), given, path)
+        if metric is None or condition is None:
+            return metric
+        return self._selected(metric, condition, (*path, name, "select_on"))
+
+    def _say_unreadable(self, value: Mapping[str, Any], path: SuitePath) -> None:
+        """Note a mapping of several keys: a definition or a `metric` with one that is not known, or several metrics."""
+        known = next((keys for key, keys in _FORMS.items() if key in value), None)
+        if known is None:
+            hint = "write {recall_at_precision: {precision: 0.9}} or recall_at_precision(precision=0.9)"
+            self._found.add("a metric as a mapping has one key, its name", path, hint)
+            return
+        for key in value:
+            if key not in known:
+                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+
+    def _known(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
+        """A metric; where the task itself is wrong, the name is looked up in all tasks."""
+        inner = self._unnamed(name)
+        if inner is not None and inner in parameters:
+            metric = self.read(parameters[inner], path)
+            if metric is None:
+                return None
+            parameters[inner] = metric
+        for key, given in parameters.items():
+            if isinstance(given, Call):
+                if key != "threshold":
+                    self._found.add(f"{name}: {key} cannot be {given}", path, "give a number or a word")
+                    return None
+                parameters[key] = self._rule(given, path)
+        return _create(self._task, name, parameters, tuple(self._definitions))
+
+    def _unnamed(self, name: str) -> str | None:
+        """The parameter of a metric that holds another metric, and has no name in texts."""
+        try:
+            return unnamed_parameter(registry.find(self._task, name))
+        except registry.UnknownMetricError:
+            return None
+
+    def _named(self, call: Call, text: str) -> dict[str, Any]:
+        """The parameters of a text, that without a name under its own; a nested metric as text."""
+        parameters: dict[str, Any] = dict(call.parameters)
+        inner = self._unnamed(call.name)
+        if call.arguments and (inner is None or inner in parameters or len(call.arguments) > 1):
+            say_unnamed(call.name, call.arguments[-1], text)
+        if inner is not None and call.arguments:
+            parameters[inner] = call.arguments[0]
+        if inner is not None and isinstance(parameters.get(inner), Call):
+            parameters[inner] = str(parameters[inner])
+        return parameters
+
+    def _rule(self, call: Call, path: SuitePath) -> ThresholdRule:
+        def metric_of(named: Call) -> Metric:
+            return _create(self._task, named.name, dict(named.parameters), ())
+
+        rule = read_rule(call, metric_of)
+        if rule.select_on is not None:
+            from plmetrics.suite.sections.slices import check_predicate
+
+            check_predicate(rule.select_on, path, self._found)
+        return rule
+
+
+def _with_parts(metric: Metric) -> Iterator[Metric]:
+    """A metric and those that it is made of."""
+    yield metric
+    if isinstance(metric, (AcrossSlices, Derived)):
+        for part in metric.parts():
+            yield from _with_parts(part)
+
+
+def _check_class(metric: Metric, path: SuitePath, found: Findings) -> None:
+    if isinstance(metric, Custom):
+        return
+    try:
+        registry.check(type(metric))
+    except ValueError as error:
+        found.add(str(error), path)
+
+
+def _parameter_place(value: Any, parameter: str | None) -> SuitePath:
+    """Where in an entry a parameter stands."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return ()
+    ((name, parameters),) = value.items()
+    within = isinstance(parameters, Mapping) and parameter in parameters
+    return (str(name), parameter) if within and parameter is not None else (str(name),)
+
+
+def _restricted(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:
+    """The sets of each metric that is not asked for everywhere; those of a metric named twice add up."""
+    out: dict[str, tuple[str, ...]] = {}
+    for text, parts in slices.items():
+        named = [part for part in parts if part is not None]
+        if len(named) == len(parts):
+            out[text] = tuple(dict.fromkeys(name for part in named for name in part))
+    return out
+
+
+def _each_rank(entry: Any) -> list[Any]:
+    """The entries that one with several ranks stands for: of `ndcg@[5, 10]`, two."""
+    if isinstance(entry, str):
+        return list(at_ranks(entry))
+    if isinstance(entry, Mapping) and isinstance(entry.get("metric"), str):
+        return [{**entry, "metric": text} for text in at_ranks(entry["metric"])]
+    return [entry]
+
+
+def _single(text: str) -> str:
+    """A text of one metric without its @.
+
+    Raises:
+        TextError: it names several.
+    """
+    texts = at_ranks(text)
+    if len(texts) > 1:
+        msg = f"{text!r} stands for {len(texts)} metrics, and one is needed"
+        raise TextError(msg, f"write {texts[0]}")
+    return texts[0]
+
+
+def is_torn(value: Any) -> bool:
+    """Whether a text is the first piece of a metric that YAML split at a comma."""
+    return isinstance(value, str) and value.count("(") > value.count(")")
+
+
+def say_torn(whole: str, path: SuitePath, found: Findings) -> None:
+    """Note a metric's text that lacks quotes."""
+    hint = f'write "{whole}", with the quotes'
+    found.add(f"YAML splits {whole} at its comma: it needs quotes inside [ ] and {{ }}", path, hint)
+
+
+def _create(task: str, name: str, parameters: dict[str, Any], customs: tuple[str, ...]) -> Metric:
+    if task:
+        try:
+            return registry.create(task, name, parameters)
+        except registry.UnknownMetricError as error:
+            if error.hint is None and customs:
+                raise registry.UnknownMetricError(str(error), did_you_mean(name, customs)) from None
+            raise
+    for known in registry.tasks():
+        try:
+            registry.find(known, name)
+        except registry.UnknownMetricError:
+            continue
+        return registry.create(known, name, parameters)
+    names = [name for known in registry.tasks() for name in registry.names(known)]
+    msg = f"unknown metric '{name}'"
+    raise registry.UnknownMetricError(msg, did_you_mean(name, names))

@@ -1,0 +1,107 @@
+"""The section `models` of a suite: the columns of each model's prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.names import number_text
+from plmetrics.suite.problems import is_label, shown
+from plmetrics.suite.sections.basics import ModelColumns
+from plmetrics.suite.tasks import PREDICTION_KINDS, PREDICTS
+
+if TYPE_CHECKING:
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.problems import Findings
+
+
+def read_models(raw: Mapping[str, Any], task: str, found: Findings) -> dict[str, ModelColumns] | None:
+    """The models of a suite; None, with the problems noted, if one of them is wrong."""
+    value = raw.get("models")
+    if isinstance(value, str):
+        value = [value]
+    if isinstance(value, (list, tuple)):
+        value = {str(column): column for column in value}
+    if not isinstance(value, Mapping) or not value:
+        hint = "write models: {name: score column}"
+        if "models" in raw:
+            found.add(f"models must be a mapping of names to columns, not {shown(value)}", ("models",), hint)
+        else:
+            found.add("'models' is missing", (), hint)
+        return None
+    out: dict[str, ModelColumns] = {}
+    for name, spec in value.items():
+        path: SuitePath = ("models", name)
+        if not is_label(name, "a model's name", path, found):
+            continue
+        given = {_only_column(task): spec} if isinstance(spec, str) else spec
+        if not isinstance(given, Mapping):
+            found.add(f"a model is a column or a mapping such as {{score: p}}, not {shown(spec)}", path)
+            continue
+        model = found.model(ModelColumns, _with_plain_keys(given), path)
+        if model is not None and _one_kind(model, task, path, found):
+            out[name] = model
+    return out if len(out) == len(value) else None
+
+
+def class_name(value: Any) -> str:
+    """A class as a text, as `plmetrics.table.classes.class_text` writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return number_text(value) if isinstance(value, (int, float)) else str(value)
+
+
+def _only_column(task: str) -> str:
+    """What a model of one column predicts."""
+    return "prediction" if task == "multiclass" else "score"
+
+
+def _with_plain_keys(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Classes as texts and levels as numbers, however YAML or Python wrote them."""
+    out = dict(given)
+    if isinstance(out.get("proba"), Mapping):
+        out["proba"] = {class_name(name): column for name, column in out["proba"].items()}
+    if isinstance(out.get("quantiles"), Mapping):
+        out["quantiles"] = {_level(level): column for level, column in out["quantiles"].items()}
+    return out
+
+
+def _level(written: Any) -> Any:
+    try:
+        return float(written)
+    except (TypeError, ValueError):
+        return written
+
+
+def _one_kind(model: ModelColumns, task: str, path: SuitePath, found: Findings) -> bool:
+    given = [kind for kind in PREDICTION_KINDS if getattr(model, kind) is not None]
+    known = PREDICTS.get(task, PREDICTION_KINDS)
+    listed = " or ".join(_form(kind) for kind in known)
+    wrong = [kind for kind in given if kind not in known]
+    if wrong:
+        others = " or ".join(f"'{other}'" for other, kinds in PREDICTS.items() if wrong[0] in kinds)
+        msg = f"a model of task '{task}' has no {wrong[0]}: it belongs to task {others}"
+        found.add(msg, (*path, wrong[0]), f"write {listed}")
+    elif len(given) != 1:
+        names = " and ".join(known) if len(known) < 3 else ", ".join(known)
+        found.add(f"a model has exactly one of {names}", path, f"write {listed}")
+    elif (model.mean is None) != (model.sd is None):
+        found.add("mean and sd stand together", path, "write {mean: column, sd: column}")
+    elif isinstance(model.proba, dict) and len(model.proba) < 2:
+        found.add("proba needs a column for each of at least two classes", (*path, "proba"))
+    elif model.normalise and model.proba is None:
+        found.add("normalise belongs to probabilities", (*path, "normalise"))
+    else:
+        return True
+    return False
+
+
+def _form(kind: str) -> str:
+    return {
+        "score": "{score: column}",
+        "prediction": "{prediction: column}",
+        "proba": "{proba: {class: column}}",
+        "quantiles": "{quantiles: {0.1: column, 0.9: column}}",
+        "mean": "{mean: column, sd: column}",
+        "members": "{members: [column, column]}",
+    }[kind]

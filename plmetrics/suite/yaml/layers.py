@@ -1,0 +1,187 @@
+"""What a suite says in the end: `--set` over the suite over the files of its defaults.
+
+Mappings are merged key by key, at every depth; anything else, lists too, is replaced whole. So is a mapping by a text,
+a number or null. Paths in a file of defaults are relative to the suite, as if they stood there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
+from plmetrics.core.names import did_you_mean, is_path
+from plmetrics.suite.problems import shown
+from plmetrics.suite.reader import suite_keys
+from plmetrics.suite.yaml.document import Document, parse, read, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from plmetrics.core.errors import Location
+    from plmetrics.core.names import SuitePath
+
+DEFAULTS = "defaults"
+
+
+@dataclass(frozen=True, slots=True)
+class Layered:
+    """Merged values, the place of each in the file it comes from, and the files of defaults as the suite names them."""
+
+    value: dict[str, Any]
+    places: dict[SuitePath, Location]
+    defaults: tuple[str, ...]
+
+
+def with_defaults(document: Document, folder: Path, given: Any = None) -> Layered:
+    """A suite over the files of its defaults, of which later ones win.
+
+    Args:
+        document: the suite as it is written.
+        folder: what the names of the files are relative to.
+        given: the files, in place of those that the suite names; they may lie anywhere.
+
+    Raises:
+        ConfigError: a file is absent, outside of the folder, not a suite's YAML, or has defaults itself.
+        EnvironmentFault: a file cannot be read.
+    """
+    value = {key: item for key, item in document.value.items() if key != DEFAULTS}
+    names = _names(document.value.get(DEFAULTS) if given is None else given)
+    merged = Document({}, {})
+    for index, name in enumerate(names):
+        path = (DEFAULTS, index) if (DEFAULTS, index) in document.places else (DEFAULTS,)
+        if given is None:
+            _check_inside(folder, name, path)
+        merged = merge(merged, _read(folder / name, path))
+    merged = merge(merged, Document(value, document.places))
+    return Layered(merged.value, merged.places, tuple(names))
+
+
+def merge(low: Document, high: Document) -> Document:
+    """One document over another: mappings key by key, anything else replaced.
+
+    >>> merge(Document({"a": {"x": 1, "y": 2}}, {}), Document({"a": {"y": 3}}, {})).value
+    {'a': {'x': 1, 'y': 3}}
+    """
+    replaced = set(_replaced(low.value, high.value, ()))
+    kept = {
+        path: place
+        for path, place in low.places.items()
+        if not any(path[:depth] in replaced for depth in range(1, len(path) + 1))
+    }
+    return Document(_merged(low.value, high.value), {**kept, **high.places})
+
+
+def _merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    out = dict(low)
+    for key, item in high.items():
+        below = low.get(key)
+        out[key] = _merged(below, item) if isinstance(below, dict) and isinstance(item, dict) else item
+    return out
+
+
+def _replaced(low: Mapping[str, Any], high: Mapping[str, Any], above: SuitePath) -> Iterator[SuitePath]:
+    """The paths at which the higher values stand instead of the lower."""
+    for key in low.keys() & high.keys():
+        if isinstance(low[key], dict) and isinstance(high[key], dict):
+            yield from _replaced(low[key], high[key], (*above, key))
+        else:
+            yield (*above, key)
+
+
+def override(
+    value: dict[str, Any], steps: tuple[str, ...], given: Any, above: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """A copy with one key, or a key below it, replaced; what a suite may write shorter is written out on the way.
+
+    Raises:
+        ConfigError: what is above the key is not a mapping, or the text is no YAML.
+
+    >>> override({"uncertainty": True}, ("uncertainty", "replicates"), "200")
+    {'uncertainty': {'replicates': 200}}
+    """
+    head, *rest = steps
+    if not rest:
+        return {**value, head: flow(given, (*above, head)) if isinstance(given, str) else given}
+    inner = _written_out(value.get(head), (*above, head))
+    if not isinstance(inner, dict):
+        known = [key for key in suite_keys() if isinstance(value.get(key), dict)]
+        hint = did_you_mean(head, known) if not above else None
+        if isinstance(inner, list):
+            hint = f"a list is replaced whole: --set '{'.'.join((*above, head))}=[...]'"
+        raise ConfigError(Problem(f"'{head}' is not a mapping", (*above, *steps), hint))
+    return {**value, head: override(inner, tuple(rest), given, (*above, head))}
+
+
+def flow(text: str, path: SuitePath) -> Any:
+    """The value of `--set`: a YAML scalar, list or mapping.
+
+    Raises:
+        ConfigError: it is no YAML.
+    """
+    if not text.lstrip().startswith(("[", "{", '"', "'")):
+        return scalar(text.strip())
+    try:
+        return parse(f"value: {text}", "--set").value["value"]
+    except ConfigError as error:
+        raise ConfigError([replace(problem, path=path, where=None) for problem in error.problems]) from error
+
+
+def _written_out(value: Any, path: tuple[str, ...]) -> Any:
+    """A shorthand as the mapping that it stands for; other values as they are."""
+    if value is None:
+        return {}
+    texts = [value] if isinstance(value, str) else value
+    columns = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+    match path:
+        case ("uncertainty",) if isinstance(value, bool):
+            value = {}
+        case ("compare",) if isinstance(value, str):
+            value = {"baseline": value}
+        case ("models",) | ("slices",) if columns:
+            value = {text: text for text in texts}
+        case ("models", _) if isinstance(value, str):
+            value = {"score": value}
+        case ("slices", _) if columns:
+            value = {"columns": texts}
+    return value
+
+
+def _names(given: Any) -> list[str]:
+    if given is None:
+        return []
+    names = given if isinstance(given, list) else [given]
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        message = f"defaults must be a file or a list of files, not {shown(given)}"
+        raise ConfigError(Problem(message, (DEFAULTS,), "write defaults: common.yaml"))
+    for name in names:
+        if not is_path(name):
+            message = f"{shown(name)} cannot be the name of a file"
+            raise ConfigError(Problem(message, (DEFAULTS,), "write defaults: common.yaml"))
+    return names
+
+
+def _check_inside(folder: Path, name: str, path: SuitePath) -> None:
+    """Refuse a file outside of the suite's folder, links followed: whoever writes a suite may not read all we may."""
+    if not (folder / name).resolve().is_relative_to(folder.resolve()):
+        hint = "put it in the suite's folder, or name it by --set defaults=FILE, which may lie anywhere"
+        raise ConfigError(
+            Problem(f"the file of defaults {shown(name)} is outside of the suite's folder", path, hint)
+        )
+
+
+def _read(file: Path, path: SuitePath) -> Document:
+    """A file of defaults; what is wrong with the file as such stands where the suite names it."""
+    if file.exists() and not file.is_dir() and not file.is_file():
+        raise ConfigError(Problem(f"{file}: this is a device or a pipe, not a file", path))
+    try:
+        document = read(file)
+    except (ConfigError, EnvironmentFault) as error:
+        problems = [replace(problem, path=() if problem.where else path) for problem in error.problems]
+        raise type(error)(problems) from error
+    if DEFAULTS in document.value:
+        hint = "name all files in the suite: defaults: [first.yaml, second.yaml]"
+        where = document.places[DEFAULTS,]
+        raise ConfigError(Problem("a file of defaults cannot have defaults itself", hint=hint, where=where))
+    return document

@@ -1,0 +1,209 @@
+"""A suite from its YAML file, the files of its defaults and `--set`, with the place of each of its values."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from plmetrics.core.errors import ConfigError, Location, PlmetricsError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.redaction import Redaction
+from plmetrics.features.registry import FEATURES, feature
+from plmetrics.suite.reader import suite_from_mapping
+from plmetrics.suite.yaml.document import read
+from plmetrics.suite.yaml.layers import DEFAULTS, Layered, override, with_defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.suite.model import Suite
+
+AnyError = TypeVar("AnyError", bound=PlmetricsError)
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_EXPANDED = (
+    ("data", "path"),
+    ("data", "trec"),
+    ("compare", "run"),
+    ("output", "directory"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSuite:
+    """A suite with the file it came from, the place of each of its keys and values, and what replaced some.
+
+    `defaults` are the files that it stands on, as it names them; `variables` those of the environment in its paths,
+    and `unexpanded` these paths as they are written.
+    """
+
+    suite: Suite
+    file: Path
+    places: Mapping[SuitePath, Location]
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    defaults: tuple[str, ...] = ()
+    variables: Redaction = field(default_factory=Redaction)
+    unexpanded: Mapping[tuple[str, str], Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths are relative to."""
+        return self.file.parent
+
+    def locate(self, error: AnyError) -> AnyError:
+        """The same error, its problems with their place in the file and without values of variables."""
+        self.variables.mask(error)
+        return located(error, self.places, self.overrides)
+
+    def record(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """What is recorded of the suite, its files and warnings, without values of variables."""
+        return {**self.variables.record(facts), "suite": self._unexpanded(facts["suite"])}
+
+    def _unexpanded(self, suite: Mapping[str, Any]) -> dict[str, Any]:
+        out = dict(suite)
+        for (section, key), value in self.unexpanded.items():
+            if key in out.get(section, {}):
+                out[section] = {**out[section], key: value}
+        return out
+
+
+def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> LoadedSuite:
+    """Read a suite and the files of its defaults.
+
+    Args:
+        path: the YAML file.
+        overrides: values for dotted keys, such as {"uncertainty.replicates": 200}, over those of the files; a
+            text is read as a YAML scalar.
+
+    Raises:
+        ConfigError: all that is wrong, each problem with file, line and column.
+        EnvironmentFault: a file cannot be read.
+    """
+    file = Path(path)
+    layers = read_layers(file, overrides)
+    variables = Redaction()
+    try:
+        written = overridden(layers.value, overrides)
+        value, used = _expand(written)
+        variables = Redaction.of(used)
+        suite = suite_from_mapping(value, name=file.stem, reads_files=True)
+    except ConfigError as error:
+        variables.mask(error)
+        problems = located(error, layers.places, overrides).problems
+        raise ConfigError(sorted(problems, key=partial(_order, str(file)))) from error
+    unexpanded = {
+        (section, key): written[section][key]
+        for section, key in _paths(value)
+        if value.get(section) != written.get(section) and value[section].get(key) != written[section].get(key)
+    }
+    return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults, variables, unexpanded)
+
+
+def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> Layered:
+    """What a suite and the files of its defaults say, `--set` left out but for the files themselves.
+
+    Raises:
+        ConfigError: a file is absent or not a suite's YAML.
+        EnvironmentFault: a file cannot be read.
+    """
+    document = read(file)
+    try:
+        given = (overrides or {}).get(DEFAULTS)
+        chosen = override({}, (DEFAULTS,), given)[DEFAULTS] if given is not None else None
+        return with_defaults(document, file.parent, chosen)
+    except PlmetricsError as error:
+        raise located(error, document.places, overrides) from error
+
+
+def overridden(value: dict[str, Any], overrides: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Values with those of `--set` over them.
+
+    Raises:
+        ConfigError: a key leads below what is not a mapping, or a text is no YAML.
+    """
+    for key, given in (overrides or {}).items():
+        if key != DEFAULTS:
+            value = override(value, tuple(key.split(".")), given)
+    return value
+
+
+def located(
+    error: AnyError, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any] | None = None
+) -> AnyError:
+    """An error whose problems have a place: that of the value, or of the nearest thing around it."""
+    problems = [
+        problem
+        if not problem.path and not isinstance(error, ConfigError)
+        else _placed(problem, places, replaced or {})
+        for problem in error.problems
+    ]
+    fresh = type(error)(problems)
+    fresh.__cause__ = error.__cause__
+    return fresh
+
+
+def _order(suite: str, problem: Problem) -> tuple[bool, str, int, int]:
+    """Those of the suite itself first, in the order of lines."""
+    where = problem.where
+    return (where.file != suite, where.file, where.line, where.column) if where else (False, "", 0, 0)
+
+
+def _placed(problem: Problem, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any]) -> Problem:
+    path = problem.path
+    dotted = ".".join(str(step) for step in path)
+    for key in replaced:
+        if dotted == key or dotted.startswith(f"{key}."):
+            return replace(problem, message=f"--set {key}: {problem.message}", path=())
+    if problem.where is not None:
+        return problem
+    while path and path not in places:
+        path = path[:-1]
+    return replace(problem, where=places.get(path))
+
+
+def _paths(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Where a suite may hold paths: the section, and the key in it."""
+    yield from _EXPANDED
+    yield from ((key, path) for key in FEATURES if key in value for path in feature(key).paths)
+
+
+def _expand(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Replace ${VAR} where it is allowed; and the variables that were used, with their values."""
+    expansion = _Expansion()
+    for section, key in _paths(value):
+        inner = value.get(section)
+        if isinstance(inner, dict) and key in inner:
+            value = {**value, section: {**inner, key: expansion.all_of(inner[key], (section, key))}}
+    if expansion.problems:
+        raise ConfigError(expansion.problems)
+    return value, expansion.used
+
+
+class _Expansion:
+    """The variables of a suite's paths, and those that are not set."""
+
+    def __init__(self) -> None:
+        self.used: dict[str, str] = {}
+        self.problems: list[Problem] = []
+
+    def all_of(self, given: Any, path: SuitePath) -> Any:
+        """The same with ${VAR} replaced in a text, or in those of a list or mapping."""
+        if isinstance(given, list):
+            return [self.all_of(item, path) for item in given]
+        if isinstance(given, dict):
+            return {name: self.all_of(item, (*path, name)) for name, item in given.items()}
+        return _VARIABLE.sub(partial(self._one, path), given) if isinstance(given, str) else given
+
+    def _one(self, path: SuitePath, match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in os.environ:
+            message = f"the environment variable {name} is not set"
+            self.problems.append(Problem(message, path, did_you_mean(name, os.environ)))
+            return ""
+        self.used[name] = os.environ[name]
+        return self.used[name]

@@ -1,0 +1,145 @@
+"""Opening files as a source: formats by ending, folders of partitions, Delta and Iceberg tables, and TREC files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.table.files import (
+    Complaints,
+    SourceFile,
+    absolute,
+    kind_of,
+    list_files,
+    shown_path,
+    sized,
+)
+from plmetrics.table.formats.hive import Partitions, find_partitions
+from plmetrics.table.formats.lakehouse import (
+    DELTA,
+    ListedFiles,
+    Listing,
+    article,
+    refuse_loose_files,
+    table_kind,
+)
+from plmetrics.table.source import Reader, Source, schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from plmetrics.table.source import Format
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """The formats of files by kind."""
+    from plmetrics.table.formats import csv, ipc, ndjson, parquet
+
+    return {parquet.KIND: parquet, csv.KIND: csv, ipc.KIND: ipc, ndjson.KIND: ndjson}
+
+
+def endings() -> dict[str, str]:
+    """By ending of a file's name the kind of its format."""
+    return {ending: kind for kind, one in formats().items() for ending in one.ENDINGS}
+
+
+def open_trec(files: Mapping[str, Any], base: Path) -> Source:
+    """Judgements and runs as a table of queries and documents."""
+    from plmetrics.table.formats.trec import read_trec, runs_of
+
+    known = {"qrels", "run", "complete"}
+    if not isinstance(files, Mapping) or not {"qrels", "run"} <= set(files) <= known:
+        message = "trec files are a mapping of qrels and run, with or without complete"
+        raise ConfigError(Problem(message, ("data", "trec"), "write {trec: {qrels: FILE, run: FILE}}"))
+    complete = bool(files.get("complete"))
+    table, unjudged, found = read_trec(files["qrels"], runs_of(files["run"]), base, complete=complete)
+    return Source(
+        table.lazy(),
+        table.schema,
+        found,
+        kind="trec",
+        rows=table.height,
+        not_retrieved="zero" if complete else "no_part",
+        unjudged=unjudged,
+    )
+
+
+def open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
+    """Files, folders or globs of one format, or a Delta or Iceberg table; `where` may leave out partitions."""
+    complaints = Complaints()
+    listing = _listing(paths, base, complaints)
+    if listing is not None:
+        complaints.settle()
+        return _opened(ListedFiles(listing), listing.files, listing.partitions, complaints)
+    known = endings()
+    named = list_files(paths, base, known, complaints)
+    refuse_loose_files(named)
+    chosen, partitions = _narrowed(named, find_partitions(named, complaints), where)
+    files = sized(chosen, known, complaints)
+    kind = kind_of(files, known, complaints)
+    if kind is None:
+        complaints.settle()
+        msg = "there are no data files"
+        raise DataError(msg)
+    format_ = formats()[kind]
+    partitions = partitions.read_by_scan() if format_.NATIVE_PARTITIONS else partitions
+    return _opened(format_, files, partitions, complaints)
+
+
+def _narrowed(
+    files: Sequence[SourceFile], partitions: Partitions, where: str | None
+) -> tuple[Sequence[SourceFile], Partitions]:
+    """The files that may hold rows of a condition; all where none does, so that the table has columns."""
+    if where is None or not partitions.schema:
+        return files, partitions
+    holds = partitions.holding(where)
+    if not holds.any():
+        return files, partitions
+    chosen = [file for file, may in zip(files, holds, strict=True) if may]
+    return chosen, replace(partitions, values=partitions.values.filter(holds))
+
+
+def _listing(paths: Sequence[str], base: Path, complaints: Complaints) -> Listing | None:
+    """The files of a Delta or Iceberg table, if that is what is named."""
+    for path in paths:
+        place = absolute(path, base)
+        kind = table_kind(place)
+        if kind is None:
+            continue
+        if len(paths) > 1:
+            message = f"{shown_path(place)} is {article(kind)} table, which stands alone, not in a list"
+            raise ConfigError(Problem(message, path=("data", "path"), hint="name one table"))
+        listing = _list_table(kind, place, complaints)
+        if not listing.files and not complaints:
+            msg = f"{shown_path(place)}: {article(kind)} table without rows"
+            raise DataError(msg)
+        return listing
+    return None
+
+
+def _list_table(kind: str, place: Path, complaints: Complaints) -> Listing:
+    """The data files of a Delta or Iceberg table."""
+    if kind == DELTA:
+        from plmetrics.table.formats import delta
+
+        return delta.list_table(place, complaints)
+    from plmetrics.table.formats import iceberg
+
+    return iceberg.list_table(place, complaints)
+
+
+def _opened(
+    format_: Format, files: Sequence[SourceFile], partitions: Partitions, complaints: Complaints
+) -> Source:
+    inspected, stored = format_.inspect(files, complaints)
+    complaints.settle()
+    reader = Reader(format_, tuple(inspected), stored, partitions)
+    frame = reader.rows()
+    counts = [file.rows for file in inspected if file.rows is not None]
+    rows = sum(counts) if len(counts) == len(inspected) else None
+    return Source(frame, schema_of(frame), reader.files, kind=format_.KIND, rows=rows, reader=reader)

@@ -1,0 +1,72 @@
+"""What keeps the code easy to find one's way in: sizes, names, and how little a plain run loads."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import plmetrics
+
+PACKAGE = Path(plmetrics.__file__).parent
+MODULES = [path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"]
+
+MOST_MODULES_OF_A_FOLDER = 18
+MOST_LINES = 400
+MOST_OF_A_NAME = 3
+MOST_LOADED = {"recall": 130, "recall with intervals in slices": 170}
+"""By run how many modules of the package it may load."""
+
+VAGUE = re.compile(
+    r"(said|kept|held|found|made|known|beside|looks?|revived|carried|additions?|adding|counted|encoded|ranked"
+    r"|alike|tested|doubts|frugal|rests?)$"
+)
+
+RUNS = {
+    "recall": "",
+    "recall with intervals in slices": ", uncertainty={'replicates': 20}, slices={'g': 'g'}",
+}
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_folders_fit_on_one_screen() -> None:
+    sizes = Counter(shown(path.parent) for path in MODULES)
+    assert not {folder: size for folder, size in sizes.items() if size > MOST_MODULES_OF_A_FOLDER}
+
+
+def test_modules_are_one_concept_long() -> None:
+    lines = {shown(path): len(path.read_text().splitlines()) for path in MODULES}
+    assert not {name: length for name, length in lines.items() if length > MOST_LINES}
+
+
+def test_names_of_modules_tell_them_apart() -> None:
+    names = Counter(path.stem for path in MODULES)
+    assert not {name: number for name, number in names.items() if number > MOST_OF_A_NAME}
+    assert not [shown(path) for path in MODULES if VAGUE.search(path.stem)]
+
+
+def loaded(options: str) -> list[str]:
+    """The modules of the package that an evaluation loads, in a process of its own."""
+    script = f"""
+import sys
+import polars as pl, plmetrics as plm
+frame = pl.DataFrame({{"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.3], "g": ["a", "b", "a", "b"]}})
+plm.evaluate(frame, label="y", models="p", metrics=["recall"]{options})
+print(*sorted(name for name in sys.modules if name.startswith("plmetrics")))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_a_run_loads_what_it_asks_for() -> None:
+    for name, options in RUNS.items():
+        modules = loaded(options)
+        assert len(modules) <= MOST_LOADED[name], (name, len(modules))
+        features = {module.split(".")[2] for module in modules if module.startswith("plmetrics.features.")}
+        assert features <= {"registry", "protocol"}
+        assert not [module for module in modules if re.search("histor|earlier|runs.reading", module)]

@@ -1,0 +1,122 @@
+"""How ordered metrics are brought in order: by what they read, how many rows there are, and what memory allows."""
+
+import re
+
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.core.errors import ConfigError
+from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.memory.budget import order_plan
+from plmetrics.suite.arguments import suite_from_arguments
+from plmetrics.table.opening import open_source
+
+ROWS = 20_000_000
+FRAME = pl.DataFrame(
+    {"y": [0, 1], "a": [0.1, 0.2], "b": [0.3, 0.4], "w": [1.0, 2.0], "g": ["x", "y"], "u": [1, 2]}
+)
+INTERVALS = {"unit": "u", "uncertainty": {"replicates": 1000}}
+
+
+def plan(rows=ROWS, memory=4_000_000_000, **options):
+    given = {"label": "y", "models": {"a": "a", "b": "b"}, "metrics": ["roc_auc", "ks"], "slices": {"g": "g"}}
+    suite = suite_from_arguments(**(given | options | {"memory": int(memory)}))
+    return order_plan(bind(suite, open_source(FRAME)), rows, 1)
+
+
+@pytest.mark.parametrize(
+    ("way", "options"),
+    [
+        ("points", {}),
+        ("points", INTERVALS),
+        ("points", {"metrics": ["pr_auc", "precision_at_k(k=10)", "ece"]}),
+        ("points", {"exact": True}),
+        ("grid", {"exact": False}),
+        ("rows", {"rows": 10_000}),
+        ("points", {"weight": "w"}),
+        ("points", {"weight": "w", "curves": ["roc"], "memory": 8e9, **INTERVALS}),
+        ("rows", {"metrics": ["ece(strategy=quantile)", "roc_auc"]}),
+        ("rows", {"metrics": ["corp_miscalibration"]}),
+        ("rows", {"metrics": ["roc_auc"]}),
+        ("points", {"compare": {"slices": {"g": "rest"}}}),
+        ("points", {"metrics": ["roc_auc"], **INTERVALS}),
+        ("points", {"curves": ["roc"]}),
+    ],
+)
+def test_the_way_follows_from_what_is_read(way, options):
+    assert plan(**options).way == way
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"metrics": ["ece(strategy=quantile)"]},
+        {"metrics": ["calibration_slope"]},
+        {"task": "regression", "metrics": ["spearman"]},
+        {"task": "regression", "metrics": ["median_absolute_error"]},
+    ],
+    ids=lambda asked: asked["metrics"][0],
+)
+def test_what_a_grid_cannot_serve_is_refused_before_a_row_is_read(asked, monkeypatch):
+    def read(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("plmetrics.engine.prepare.preparation.prepare", read)
+    frame = pl.DataFrame({"y": [0, 1], "p": [0.1, 0.4]})
+    with pytest.raises(plm.ConfigError, match=r"needs the sorted rows, which exact: false"):
+        plm.evaluate(frame, label="y", models="p", exact=False, **asked)
+
+
+def test_less_memory_means_fewer_models_at_a_time_and_then_more_ranges():
+    plans = [plan(memory=memory, exact=True) for memory in (4e9, 1.6e9, 0.5e9, 0.3e9)]
+    assert [each.models for each in plans] == [2, 1, 1, 1]
+    assert [each.passes for each in plans] == [each.ranges * 2 // each.models for each in plans]
+    ranges = [each.ranges for each in plans]
+    assert ranges[:2] == [1, 1]
+    assert 1 < ranges[2] < ranges[3]
+    for each, memory in zip(plans, (4e9, 1.6e9, 0.5e9, 0.3e9), strict=True):
+        assert each.bytes <= memory / 2
+
+
+def test_weights_take_more_room():
+    plans = [plan(memory=1e9, exact=True, weight=weight, slices=None) for weight in (None, "w")]
+    assert [each.way for each in plans] == ["points", "points"]
+    assert plans[1].ranges > plans[0].ranges
+
+
+def test_without_exact_it_counts_instead_of_reading_ranges():
+    assert plan(memory=0.5e9).way == "grid"
+    assert plan(memory=1.6e9).way == "points"
+
+
+def test_models_that_drop_rows_of_their_own_are_read_alone():
+    assert plan(missing="drop_per_model").models == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"metrics": ["corp_miscalibration"]},
+        {"memory": 50_000_000},
+        {"curves": ["roc"], "memory": 300_000_000},
+        {"compare": {"slices": {"g": "rest"}}, "memory": 400_000_000},
+    ],
+)
+def test_what_cannot_be_sorted_in_ranges_is_refused(options):
+    with pytest.raises(ConfigError, match="exact: true needs about") as told:
+        plan(**({"memory": 500_000_000, "exact": True} | options))
+    assert "leave exact out" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"weight": "w"}, {"compare": {"slices": {"g": "rest"}}}, {"weight": "w", "curves": ["roc"]}],
+    ids=["plain", "weights", "rests", "weights and scores"],
+)
+def test_the_memory_that_is_asked_for_is_enough(options):
+    with pytest.raises(ConfigError, match="raise memory to") as told:
+        plan(memory=50_000_000, exact=True, **options)
+    number, unit = re.search(r"raise memory to ([0-9.]+)(MB|GB)", str(told.value)).groups()
+    enough = float(number) * {"MB": 1e6, "GB": 1e9}[unit]
+    assert plan(memory=enough, exact=True, **options).way in {"points", "rows"}

@@ -1,0 +1,61 @@
+"""Units counted batch by batch: the same units, blocks and digests as a grouping finds, in any number of scans."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.prepare import preparation as stage
+from plmetrics.engine.prepare import units as unit_counts
+from plmetrics.suite.arguments import suite_from_arguments
+from plmetrics.table.opening import open_source
+
+
+def table(units, rows=30_000):
+    draw = np.random.default_rng(units)
+    return pl.DataFrame(
+        {"y": draw.integers(0, 2, rows), "p": draw.random(rows), "u": draw.integers(0, units, rows)}
+    )
+
+
+def asked(**options):
+    given = {"label": "y", "models": "p", "metrics": ["accuracy"], "unit": "u"}
+    return given | {"uncertainty": {"replicates": 20, "blocks": 50}} | options
+
+
+def blocks(frame, monkeypatch, *, by_batch, most=None):
+    monkeypatch.setattr(unit_counts, "counts_by_batch", lambda request: by_batch)
+    if most is not None:
+        monkeypatch.setattr(unit_counts, "OWN_BLOCK_LIMIT", most)
+        monkeypatch.setattr(unit_counts, "working_memory", lambda request: 0)
+    return stage.prepare(bind(suite_from_arguments(**asked()), open_source(frame))).blocks
+
+
+@pytest.mark.parametrize(("units", "most"), [(300, None), (9_000, None), (9_000, 2_000), (9_000, 200)])
+@pytest.mark.parametrize("nulls", [False, True])
+def test_blocks_are_those_of_a_grouping(monkeypatch, units, most, nulls):
+    frame = table(units)
+    if nulls:
+        frame = frame.with_columns(u=pl.when(pl.col("u") % 7 > 0).then("u"))
+    wanted = blocks(frame, monkeypatch, by_batch=False)
+    monkeypatch.setattr(unit_counts, "_BATCH_ROWS", 1_000)
+    found = blocks(frame, monkeypatch, by_batch=True, most=most)
+    assert found.modulus == wanted.modulus == (None if units == 300 else 50)
+    for name in ("keys", "units", "digests"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
+    assert found.units.sum() == frame["u"].drop_nulls().n_unique()
+
+
+def test_too_many_units_are_counted_in_ranges_of_their_hashes():
+    values = np.random.default_rng(1).integers(0, 2**64, 40_000, dtype=np.uint64)
+    found, last = unit_counts.distinct(np.split(values, 8), most=6_000)
+    assert 0 < len(found) <= 12_000
+    np.testing.assert_array_equal(found, np.unique(values[values <= last]))
+
+
+@pytest.mark.parametrize("memory", [10_000, 10**10])
+def test_results_do_not_depend_on_the_memory_that_units_are_counted_in(memory):
+    wanted = plm.evaluate(table(9_000), **asked())
+    found = plm.evaluate(table(9_000), **asked(memory=memory))
+    assert found.metrics.equals(wanted.metrics)

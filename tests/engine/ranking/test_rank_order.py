@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
+from plmetrics.states.queries import QueryValue
+
+FIRST = QueryValue("first", lambda ranked: ranked.reciprocal(1.0, 10**6), "average")
+
+
+@pytest.mark.parametrize(
+    "values", [["b", "b", "a"], ["b", "a", "b", "c", "a"], [3, 1, 3, 2], [None, 1, None]]
+)
+def test_codes_tell_queries_apart(values: list[object]) -> None:
+    codes, first = codes_of(pl.Series("q", values).fill_null(0) if None in values else pl.Series("q", values))
+    assert [values[row] for row in first[codes]] == values
+    assert [values.index(values[row]) for row in first] == first.tolist()
+    assert sorted(set(codes.tolist())) == list(range(len(set(values))))
+
+
+@pytest.mark.parametrize("step", [2.0**-52, 2.0**-40, 0.25])
+@pytest.mark.parametrize("start", [1.0, -2.0, 0.0])
+def test_scores_that_differ_in_their_last_bits_are_no_ties(step: float, start: float) -> None:
+    random = np.random.default_rng(4)
+    queries, size = 50, 20
+    rank = np.argsort(random.random((queries, size)), axis=1)
+    score = start - rank * step * max(abs(start), 1.0)
+    label = (rank == random.integers(0, size, (queries, 1))).astype(float)
+    shuffled = random.permutation(queries * size)
+    codes = np.repeat(np.arange(queries), size)[shuffled]
+    rows = QueryRows(codes, queries, pl.Series(label.ravel()[shuffled]))
+    found = rows.values(pl.Series(score.ravel()[shuffled]), [FIRST])["first"]
+    np.testing.assert_allclose(found, 1 / ((rank * label).sum(axis=1) + 1), rtol=1e-12)
+
+
+def test_the_two_zeros_are_a_tie() -> None:
+    rows = QueryRows(np.array([0, 0]), 1, pl.Series([0.0, 1.0]), pl.Series([2, 1]))
+    for ties, expected in (("average", 0.75), ("document", 0.5), ("worst", 0.5)):
+        value = QueryValue("first", FIRST.build, ties)
+        assert rows.values(pl.Series([-0.0, 0.0]), [value])["first"].tolist() == [expected]
+
+
+@pytest.mark.parametrize("labels", [[0.0, 3.0, 1.0, 2.0], [0.5, 0.25, 1e300, 0.75], [-1.0, 4.0, -3.0, 0.0]])
+def test_labels_are_put_in_descending_order(labels: list[float]) -> None:
+    judged = QueryRows(np.array([1, 0, 1, 0]), 2, pl.Series(labels)).judged
+    assert judged.offsets.tolist() == [0, 2, 4]
+    assert judged.best.tolist() == [*sorted(labels[1::2], reverse=True), *sorted(labels[::2], reverse=True)]

@@ -1,0 +1,94 @@
+"""Sums of states add: those of two tables are the sums of both together, in any order and grouping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from plmetrics.engine.stored.alignment import Alike, Cube
+from plmetrics.engine.stored.totals import Totals, totals_of
+from plmetrics.states.moments import CENTRE, Moment
+from plmetrics.states.stored import BLOCK, CELL, Head, Part, Saved
+
+quick = settings(phases=(Phase.explicit, Phase.generate), max_examples=40)
+CELLS, KEYS, NAMES = 5, np.array([3, 4, 9, 11, 20, 21, 40], dtype=np.uint64), ["n", "weight", "m|tp"]
+PARTS = (Part("cells", (0,)), Part("sums", (0,), columns=(CELL, BLOCK, *NAMES)))
+HEAD = Head("t", {}, "", {}, "", {}, PARTS, "", {}, ((),))
+CUBE = Cube((0,), (CELL, BLOCK, *NAMES), 0, CELLS, 40)
+
+
+def rows(size: int, seed: int) -> pl.DataFrame:
+    """Rows with integer masses, so that any order of summation gives the same bits."""
+    rng = np.random.default_rng(seed)
+    keys = {CELL: rng.integers(0, CELLS, size).astype(np.uint32), BLOCK: rng.choice(KEYS, size)}
+    return pl.DataFrame(keys | {name: rng.integers(-4, 9, size).astype(float) for name in NAMES})
+
+
+def state(table: pl.DataFrame) -> pl.DataFrame:
+    """The sums of a table, as a state holds them."""
+    return table.group_by(CELL, BLOCK, maintain_order=True).agg(pl.col(NAMES).sum())
+
+
+def added(*states: pl.DataFrame, numbers: Any = None) -> pl.DataFrame:
+    """States added one after another; `numbers` are the new numbers of each one's cells."""
+    (totals,) = totals_of([CUBE], KEYS, None, 1 << 20)
+    assert isinstance(totals, Totals)
+    for number, one in enumerate(states):
+        known = np.arange(CELLS) if numbers is None else numbers[number]
+        totals.add(Alike(Saved(HEAD, one), numbers={0: known}), one)
+    return totals.rows({})
+
+
+def ordered(table: pl.DataFrame) -> pl.DataFrame:
+    return state(table).sort(CELL, BLOCK)
+
+
+tables = st.builds(rows, st.integers(0, 40), st.integers(0, 2**20))
+
+
+@quick
+@given(tables, tables, tables)
+def test_adding_is_concatenation_in_any_order_and_grouping(a: Any, b: Any, c: Any) -> None:
+    one, two, three = state(a), state(b), state(c)
+    assert added(one, two).equals(ordered(pl.concat([a, b])))
+    assert added(one, two).equals(added(two, one))
+    assert added(added(one, two), three).equals(added(one, added(two, three)))
+    assert added(one, state(rows(0, 0))).equals(added(one))
+
+
+@quick
+@given(tables, tables, st.permutations(range(CELLS)))
+def test_cells_add_by_their_new_numbers(a: Any, b: Any, order: list[int]) -> None:
+    new = np.array(order)
+    moved = b.with_columns(pl.Series(CELL, new[b[CELL].to_numpy()].astype(np.uint32)))
+    assert added(state(a), state(b), numbers=[np.arange(CELLS), new]).equals(ordered(pl.concat([a, moved])))
+
+
+def test_moments_of_states_add_about_one_centre() -> None:
+    """Halves whose centres differ: what lies around the mean keeps its digits, far from 0."""
+    moments = {"x": Moment(("x",), "w"), "xx": Moment(("x", "x"), "w", ("x", "x"))}
+    names = ["w", "x", "xx", f"{CENTRE}x"]
+    cube = Cube((0,), (CELL, BLOCK, *names), 0, CELLS, 40, moments)
+    table = rows(300, 3).select(CELL, BLOCK, w=1.0, value=pl.col("n") * 1e3)
+    near, centre = pl.col("value") - pl.col("value").first(), pl.col("value").first() + 1e12
+    sums = [pl.col("w").sum(), near.sum().alias("x"), (near**2).sum().alias("xx"), centre.alias(names[-1])]
+    (totals,) = totals_of([cube], KEYS, None, 1 << 20)
+    assert isinstance(totals, Totals)
+    for half in (table[::2], table[1::2]):
+        totals.add(
+            Alike(Saved(HEAD, half), numbers={0: np.arange(CELLS)}), half.group_by(CELL, BLOCK).agg(sums)
+        )
+    found = totals.rows({}).select(pl.col("xx") - pl.col("x") ** 2 / pl.col("w"))["xx"]
+    wanted = (
+        table.group_by(CELL, BLOCK).agg(xx=pl.col("value").var(ddof=0) * pl.len()).sort(CELL, BLOCK)["xx"]
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-3)
+
+
+def test_sums_without_room_are_not_held() -> None:
+    assert totals_of([CUBE], KEYS, None, 100) == [None]
+    assert totals_of([CUBE], None, None, 1 << 20) == [None]

@@ -1,0 +1,180 @@
+"""Folds as slice sets: which sets a run adds, which rows count, and what is refused once the data are seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+from plmetrics.engine.request import OVERALL
+from plmetrics.features.cross_validation.fold_slices import with_folds
+from plmetrics.suite.arguments import suite_from_arguments
+
+FRAME = pl.DataFrame(
+    {
+        "y": [0, 1] * 12,
+        "p": [0.2, 0.9, 0.6, 0.4] * 6,
+        "fold": [1, 2, 3] * 8,
+        "inner": [None, 1, 2, None] * 6,
+        "split": ["train", "valid"] * 12,
+        "size": [10.0, 20.0, 20.0, 10.0] * 6,
+        "region": ["a", "b", "b"] * 8,
+        "tags": [["x"], ["x", "z"]] * 12,
+    }
+)
+
+
+def evaluated(section: Any = None, frame: pl.DataFrame = FRAME, **arguments: Any) -> plm.Result:
+    given = {"label": "y", "models": "p", "metrics": ["accuracy"], "fold": "fold", **arguments}
+    return plm.evaluate(frame, cross_validation=section, **given)
+
+
+def sets_of(section: Any, fold: str | None = "fold") -> dict[str, list[str]]:
+    suite = suite_from_arguments(
+        label="y", models="p", metrics=["accuracy"], fold=fold, cross_validation=section
+    )
+    sets, _ = with_folds(suite, [OVERALL], FRAME.schema)
+    return {part.name: [key.label for key in part.keys] for part in sets}
+
+
+@pytest.mark.parametrize(
+    ("section", "fold", "expected"),
+    [
+        (None, None, {"overall": []}),
+        (None, "fold", {"overall": [], "folds|overall": ["fold"]}),
+        ({"split": "split"}, None, {"overall": [], "pooled|overall": ["split"]}),
+        (
+            {"split": "split", "train_size": "size", "inner": "inner"},
+            "fold",
+            {
+                "overall": [],
+                "folds|overall": ["split", "size", "fold", "inner"],
+                "pooled|overall": ["split", "size"],
+            },
+        ),
+    ],
+)
+def test_sets_that_a_run_adds(section: Any, fold: str | None, expected: dict[str, list[str]]) -> None:
+    assert sets_of(section, fold) == expected
+
+
+@pytest.mark.parametrize("exact", [None, False])
+@pytest.mark.parametrize("uncertainty", [None, {"replicates": 10}])
+def test_metrics_are_of_rows_that_are_held_out(exact: bool | None, uncertainty: Any) -> None:
+    section = {"split": "split", "inner": "inner"}
+    more: dict[str, Any] = {
+        "metrics": ["roc_auc", "accuracy"],
+        "slices": ["region"],
+        "exact": exact,
+        "curves": ["roc"],
+        "fold": "fold",
+    }
+    result = evaluated(section, uncertainty=uncertainty, **more)
+    held = FRAME.filter(pl.col("split") != "train", pl.col("inner").is_null())
+    alone = plm.evaluate(held, label="y", models="p", **{**more, "fold": None})
+    same = ["slice_set", "slice", "metric", "value", "n", "status"]
+    assert result.metrics.select(same).equals(alone.metrics.select(same))
+    assert result.curves.select("x", "y").equals(alone.curves.select("x", "y"))
+
+
+def test_many_slice_columns_keep_to_rows_that_are_held_out() -> None:
+    random = np.random.default_rng(0)
+    wide = {f"c{number}": random.permutation(np.arange(500)) for number in range(8)}
+    frame = pl.DataFrame(
+        {"y": [0, 1] * 250, "p": random.random(500), "split": ["train", "valid"] * 250, **wide}
+    )
+    result = plm.evaluate(
+        frame,
+        label="y",
+        models="p",
+        metrics=["accuracy"],
+        slices={"all_of_them": list(wide), "one": "c0"},
+        cross_validation={"split": "split"},
+    )
+    counted = result.metrics.group_by("slice_set", maintain_order=True).agg(pl.col("n").sum(), pl.len())
+    assert counted.rows() == [("overall", 250, 1), ("all_of_them", 250, 250), ("one", 250, 250)]
+
+
+def test_slices_are_those_of_rows_that_are_held_out_with_or_without_a_label() -> None:
+    frame = pl.DataFrame(
+        {
+            "y": [0, 1, None, None, 1],
+            "p": [0.2, 0.7, 0.6, 0.4, 0.9],
+            "split": ["train", "valid", "valid", "train", "valid"],
+            "c": ["trained", "seen", "unlabelled", "neither", "seen"],
+        }
+    )
+    result = plm.evaluate(
+        frame,
+        label="y",
+        models="p",
+        metrics=["accuracy"],
+        slices=["c"],
+        cross_validation={"split": "split"},
+        missing="drop",
+    )
+    rows = result.metrics.filter(pl.col("slice_set") == "c").select("slice", "n", "value", "status").rows()
+    assert rows == [("c=seen", 2, 1.0, "ok"), ("c=unlabelled", 0, None, "no_rows")]
+
+
+@pytest.mark.parametrize(
+    ("section", "slices", "error", "words"),
+    [
+        ({"split": "region"}, None, plm.DataError, "must say train, valid or test"),
+        ({"split": "tags"}, None, plm.DataError, "has no slices"),
+        ({"split": "spilt"}, None, plm.DataError, "did you mean 'split'"),
+        ({"train_size": "region"}, None, plm.DataError, "must hold numbers"),
+        ({"slices": "tags"}, ["tags"], plm.ConfigError, "is of tags"),
+        ({"slices": "fold"}, ["fold"], plm.ConfigError, "tells folds apart already"),
+        ({"repeated": {"m": ["p", "region"]}}, None, plm.DataError, "must hold numbers"),
+        ({"repeated": {"m": ["p", "absent"]}}, None, plm.DataError, "is not in the data"),
+    ],
+)
+def test_what_the_data_refuse(section: Any, slices: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        evaluated(section, slices=slices)
+
+
+def test_null_among_repeated_predictions() -> None:
+    frame = FRAME.with_columns(q=pl.when(pl.int_range(pl.len()) != 3).then("p"))
+    section = {"repeated": {"m": ["p", "q"]}}
+    with pytest.raises(plm.DataError, match=r"column 'q' \(cross_validation\): 1 of 24 values is null"):
+        evaluated(section, frame)
+    dropped = evaluated(section, frame, missing="drop").cross_validation.filter(model="m")
+    assert dropped["n"].unique().to_list() == [23]
+
+
+def test_intervals_must_know_what_rows_are_about() -> None:
+    section = {"inner": "inner"}
+    (warning,) = evaluated(section, uncertainty={"replicates": 10}).record["warnings"]
+    assert "rows occur more than once (cross_validation.inner)" in warning
+    assert not evaluated(section, uncertainty={"replicates": 10}, unit="region").record["warnings"]
+    assert not evaluated(section).record["warnings"]
+
+
+def test_a_column_without_a_fold() -> None:
+    result = evaluated(frame=FRAME.with_columns(fold=pl.lit(None, dtype=pl.Int64)))
+    assert result.record["warnings"] == ["column 'fold' (fold) is null in every row: there are no folds"]
+    assert result.folds.is_empty()
+    assert result.metrics["n"].item() == FRAME.height
+
+
+def test_folds_of_queries() -> None:
+    random = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"y": random.integers(0, 3, 120), "q": np.arange(120) // 10, "p": random.random(120)}
+    )
+    arguments: dict[str, Any] = {"task": "ranking", "query": "q", "metrics": ["ndcg"]}
+    by_query = frame.with_columns(fold=pl.col("q") % 3)
+    result = evaluated({}, by_query, **arguments)
+    for fold in range(3):
+        own = by_query.filter(fold=fold)
+        alone = plm.evaluate(own, label="y", models="p", **arguments).metrics["value"].item()
+        assert result.folds.filter(fold=str(fold))["value"].item() == pytest.approx(alone)
+    mixed = frame.with_columns(fold=pl.int_range(pl.len()) % 3)
+    with pytest.raises(plm.DataError, match="varies within"):
+        evaluated({}, mixed, **arguments)
+    assert evaluated(None, mixed, **arguments).folds.is_empty()

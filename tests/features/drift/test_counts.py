@@ -1,0 +1,476 @@
+"""Drift: every measure against SciPy or plain loops over its definition, and the corner cases."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from architecture.watching import watched
+from scipy import stats
+from scipy.spatial.distance import jensenshannon
+
+import plmetrics as plm
+from plmetrics.core.results import DRIFT_SCHEMA
+from plmetrics.features.drift import counts as engine_drift
+
+FLOOR = 1e-4
+ALL = [
+    "psi",
+    "ks_2samp",
+    "chi2_2samp",
+    "wasserstein",
+    "jensen_shannon",
+    "mean",
+    "variance",
+    "quantile(q=0.9)",
+]
+
+
+def window(seed: int, size: int = 400, shift: float = 0.0) -> pl.DataFrame:
+    random = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "y": random.integers(0, 2, size),
+            "p": random.random(size),
+            "age": [None if value > 1.8 else value for value in random.normal(shift, 1, size)],
+            "visits": random.poisson(1 + shift, size),
+            "region": random.choice(["north", "south", "west"], size),
+            "city": [
+                ["a", "b", "c", None][i]
+                for i in random.choice(4, size, p=[0.5, 0.3 - shift / 5, 0.1 + shift / 5, 0.1])
+            ],
+            "w": random.integers(0, 4, size),
+        }
+    )
+
+
+REFERENCE, CURRENT = window(1, 500), window(2, shift=0.2)
+
+
+def look(
+    current: Any = CURRENT, reference: Any = REFERENCE, *, arguments: Any = None, **spec: Any
+) -> plm.Result:
+    given = {"label": "y", "models": {"m": "p"}, "metrics": ["accuracy"], **(arguments or {})}
+    section = spec if reference is None else {"reference": reference, **spec}
+    return plm.evaluate(current, drift=section, **given)
+
+
+def found(*args: Any, **spec: Any) -> pl.DataFrame:
+    table = look(*args, **spec).drift
+    assert table.schema == DRIFT_SCHEMA
+    numbers = table.select(pl.col(pl.Float64))
+    assert not any(column.is_nan().any() for column in numbers)
+    assert table.filter((pl.col("status") == "ok") != pl.col("value").is_not_null()).is_empty()
+    assert table.filter((pl.col("p_status") == "ok") != pl.col("p_value").is_not_null()).is_empty()
+    return table
+
+
+def row(table: pl.DataFrame, column: str, measure: str, slice_: str = "all") -> dict[str, Any]:
+    return table.filter(column=column, measure=measure, slice=slice_).row(0, named=True)
+
+
+def values(frame: pl.DataFrame, column: str) -> list[Any]:
+    return frame[column].drop_nulls().to_list()
+
+
+def naive_edges(reference: list[float], bins: int = 10) -> list[float]:
+    return sorted(
+        set(np.quantile(reference, np.arange(1, bins) / bins, method="averaged_inverted_cdf").tolist())
+    )
+
+
+def binned(sample: list[Any], edges: list[float] | None) -> Counter[Any]:
+    """Rows by bin, categories and nulls by themselves."""
+    if edges is None:
+        return Counter(sample)
+    return Counter("null" if x is None else sum(edge <= x for edge in edges) for x in sample)
+
+
+def both(reference: list[Any], current: list[Any], edges: list[float] | None) -> tuple[list[int], list[int]]:
+    before, now = binned(reference, edges), binned(current, edges)
+    known = list({**before, **now})
+    return [before[key] for key in known], [now[key] for key in known]
+
+
+def naive_psi(before: list[int], now: list[int], floor: float = FLOOR) -> float:
+    total = 0.0
+    for one, two in zip(before, now, strict=True):
+        r, c = max(one / sum(before), floor), max(two / sum(now), floor)
+        total += (c - r) * math.log(c / r)
+    return total
+
+
+@pytest.mark.parametrize("slice_", ["all", "region=north", "region=west"])
+def test_a_number_is_as_scipy_says(slice_: str) -> None:
+    table = found(columns=["age"], measures=ALL, slices="region", arguments={"slices": ["region"]})
+    sides = [REFERENCE, CURRENT]
+    if slice_ != "all":
+        sides = [side.filter(region=slice_.partition("=")[2]) for side in sides]
+    before, now = (values(side, "age") for side in sides)
+    said = {measure: row(table, "age", measure, slice_) for measure in [*ALL, "null_share"]}
+    ks = stats.ks_2samp(before, now, method="asymp")
+    assert said["ks_2samp"]["value"] == pytest.approx(ks.statistic, abs=1e-12)
+    assert said["ks_2samp"]["p_value"] == pytest.approx(ks.pvalue)
+    distance = stats.wasserstein_distance(before, now)
+    assert said["wasserstein"]["value"] == pytest.approx(distance)
+    assert said["wasserstein"]["per_sd"] == pytest.approx(distance / np.std(before))
+    welch = stats.ttest_ind(now, before, equal_var=False)
+    assert said["mean"]["value"] == pytest.approx(np.mean(now) - np.mean(before))
+    assert said["mean"]["statistic"] == pytest.approx(welch.statistic)
+    assert said["mean"]["p_value"] == pytest.approx(welch.pvalue)
+    assert (said["variance"]["reference"], said["variance"]["current"]) == pytest.approx(
+        (np.var(before), np.var(now))
+    )
+    ends = [np.quantile(side, 0.9, method="averaged_inverted_cdf") for side in (before, now)]
+    assert [said["quantile(q=0.9)"][key] for key in ("reference", "current")] == pytest.approx(ends)
+    edges = naive_edges(values(REFERENCE, "age"))
+    counts = both(*(side["age"].to_list() for side in sides), edges)
+    check_bins(said, counts)
+    shares = [side["age"].null_count() / side.height for side in sides]
+    assert said["null_share"]["value"] == pytest.approx(shares[1] - shares[0])
+    assert (said["psi"]["n_reference"], said["psi"]["n_current"]) == tuple(side.height for side in sides)
+
+
+def check_bins(said: dict[str, dict[str, Any]], counts: tuple[list[int], list[int]]) -> None:
+    assert said["psi"]["value"] == pytest.approx(naive_psi(*counts))
+    assert said["jensen_shannon"]["value"] == pytest.approx(jensenshannon(*counts, base=2))
+    chi2 = stats.chi2_contingency(counts, correction=False)
+    assert said["chi2_2samp"]["value"] == pytest.approx(chi2.statistic)
+    assert said["chi2_2samp"]["p_value"] == pytest.approx(chi2.pvalue)
+
+
+@pytest.mark.parametrize("slice_", ["all", "region=south"])
+def test_categories_are_their_own_bins(slice_: str) -> None:
+    current = CURRENT.with_columns(city=pl.when(pl.col("city") == "c").then(pl.lit("new")).otherwise("city"))
+    table = found(current, columns=["city"], slices="region", arguments={"slices": ["region"]})
+    sides = [REFERENCE, current]
+    if slice_ != "all":
+        sides = [side.filter(region=slice_.partition("=")[2]) for side in sides]
+    measures = ["psi", "chi2_2samp", "jensen_shannon", "null_share"]
+    assert table.filter(column="city", slice=slice_)["measure"].to_list() == measures
+    said = {measure: row(table, "city", measure, slice_) for measure in measures}
+    check_bins(said, both(*(side["city"].to_list() for side in sides), None))
+
+
+def test_few_values_have_a_bin_each_and_new_ones_are_seen() -> None:
+    before, now = pl.DataFrame({"k": [5] * 40}), pl.DataFrame({"k": [7] * 30})
+    sides = [side.with_columns(y=pl.int_range(pl.len()) % 2, p=0.5) for side in (before, now)]
+    table = found(sides[1], sides[0], columns=["k"])
+    assert row(table, "k", "psi")["value"] == pytest.approx(naive_psi([40, 0], [0, 30]))
+    same = found(sides[0], sides[0], columns=["k"])
+    assert row(same, "k", "psi")["value"] == 0
+    assert row(same, "k", "ks_2samp")["p_value"] == 1
+    assert row(same, "k", "mean")["p_value"] == 1
+    assert row(same, "k", "wasserstein")["per_sd"] is None
+    constant = row(table, "k", "mean")
+    assert (constant["value"], constant["p_value"], constant["p_status"]) == (2, None, "undefined")
+
+
+@pytest.mark.parametrize("values_", [[0.1, 0.2, 0.3], [3.0, 0.1, 7e10]])
+def test_constants_have_no_variance_at_all(values_: list[float]) -> None:
+    frame = pl.DataFrame({"k": values_ * 7, "g": ["a", "b", "c"] * 7, "y": 1, "p": 0.5})
+    table = found(frame, frame, columns=["k"], slices="g", measures=["variance"], arguments={"slices": ["g"]})
+    assert table.filter(column="k", measure="variance", slice_set="g")["current"].to_list() == [0.0, 0.0, 0.0]
+
+
+def test_weight_2_is_the_row_twice() -> None:
+    arguments = {"weight": "w", "slices": ["region"]}
+    spec = {"columns": ["age", "visits", "city"], "slices": "region", "measures": ALL}
+    table = found(arguments=arguments, **spec)
+    repeated = [
+        side.select(pl.all().repeat_by("w").explode(empty_as_null=False)) for side in (CURRENT, REFERENCE)
+    ]
+    plain = found(*repeated, arguments={"slices": ["region"]}, **spec)
+    for key in ("value", "reference", "current"):
+        one, two = table[key], plain[key]
+        assert one.is_null().to_list() == two.is_null().to_list()
+        assert one.drop_nulls().to_numpy() == pytest.approx(two.drop_nulls().to_numpy(), abs=1e-12)
+    assert set(table["p_status"]) == {"no_test", "weighted"}
+    assert set(plain.filter(pl.col("measure") == "ks_2samp", pl.col("status") == "ok")["p_status"]) == {"ok"}
+    assert table["n_current"].max() == CURRENT.filter(pl.col("w") > 0).height
+
+
+def test_every_model_and_the_label_are_compared() -> None:
+    models = {"one": "p", "two": "age"}
+    table = found(
+        *(side.fill_null(2.0) for side in (CURRENT, REFERENCE)), columns=["w"], arguments={"models": models}
+    )
+    subjects = table.select("subject", "model", "column").unique(maintain_order=True).rows()
+    assert subjects == [
+        ("score", "one", "p"),
+        ("score", "two", "age"),
+        ("label", None, "y"),
+        ("column", None, "w"),
+    ]
+    counts = both(*(side["y"].to_list() for side in (REFERENCE, CURRENT)), None)
+    assert row(table, "y", "psi")["value"] == pytest.approx(naive_psi(*counts))
+
+
+def test_scores_and_label_may_be_left_out() -> None:
+    table = found(reference=REFERENCE.select("age"), columns=["age"], scores=False, label=False)
+    assert set(table["column"]) == {"age"}
+    multiclass = {"task": "multiclass", "models": {"m": {"prediction": "city"}}, "label": "region"}
+    cities = [side.with_columns(city=pl.col("region")) for side in (CURRENT, REFERENCE)]
+    table = found(cities[0], cities[1].drop("region"), label=False, arguments=multiclass)
+    counts = both(*(side["city"].to_list() for side in (cities[1], cities[0])), None)
+    assert row(table, "city", "psi")["value"] == pytest.approx(naive_psi(*counts))
+
+
+def test_a_class_that_is_gone_is_drift_not_a_mistake() -> None:
+    arguments = {"task": "multiclass", "label": "region", "models": {"m": {"prediction": "region"}}}
+    now = CURRENT.filter(pl.col("region") != "west")
+    table = found(now, arguments=arguments)
+    counts = both(*(side["region"].to_list() for side in (REFERENCE, now)), None)
+    said = table.filter(column="region", measure="psi")["value"].to_list()
+    assert said == pytest.approx([naive_psi(*counts)] * 2)
+    with pytest.raises(plm.DataError, match="in the reference: column 'region'"):
+        look(now, REFERENCE.with_columns(region=pl.lit(None, dtype=pl.String)), arguments=arguments)
+
+
+def test_reference_rows_of_the_same_table() -> None:
+    together = pl.concat([REFERENCE.with_columns(month=8), CURRENT.with_columns(month=9)])
+    apart = found(columns=["age"])
+    assert found(together, None, where="month < 9", columns=["age"]).equals(apart)
+    only = {"where": "month = 9"}
+    assert found(together, None, where="month < 9", columns=["age"], arguments=only).equals(apart)
+    assert found(CURRENT, together, where="month < 9", columns=["age"]).equals(apart)
+
+
+def test_data_where_holds_for_a_reference_table() -> None:
+    arguments = {"where": "region <> 'west'"}
+    sides = [side.filter(pl.col("region") != "west") for side in (CURRENT, REFERENCE)]
+    assert found(columns=["age"], arguments=arguments).equals(found(*sides, columns=["age"]))
+
+
+def test_bad_values_of_the_reference_are_dropped_or_refused() -> None:
+    bad = REFERENCE.with_columns(p=pl.when(pl.int_range(pl.len()) < 20).then(None).otherwise("p"))
+    for missing in ("drop", "drop_per_model"):
+        dropped = found(reference=bad, columns=["age"], arguments={"missing": missing})
+        assert row(dropped, "p", "null_share")["reference"] == pytest.approx(20 / 500)
+        nulls = (pl.col("column") == "p") & (pl.col("measure") == "null_share")
+        for column, reference in (("p", bad.drop_nulls("p")), ("age", REFERENCE), ("y", REFERENCE)):
+            rows = dropped.filter(pl.col("column") == column, ~nulls)
+            clean = found(reference=reference, columns=["age"]).filter(pl.col("column") == column, ~nulls)
+            assert rows.drop("p_adjusted").equals(clean.drop("p_adjusted"))
+    with pytest.raises(
+        plm.DataError, match=r"in the reference: column 'p' .*20 of 500 values are null"
+    ) as caught:
+        look(reference=bad)
+    assert caught.value.problems[0].path == ("drift", "reference")
+    with pytest.raises(plm.DataError, match=r"20 of 500 values are null"):
+        look(reference=bad.drop("y"), label=False)
+    models = {"m": "p", "k": "w"}
+    apart = found(reference=bad, arguments={"missing": "drop_per_model", "models": models})
+    assert row(apart, "p", "psi")["n_reference"] == 480
+    assert row(apart, "w", "psi")["n_reference"] == 500
+
+
+def test_times_booleans_and_other_types_of_the_same_kind() -> None:
+    days = [dt.date(2026, 1, 1) + dt.timedelta(days=i % 40) for i in range(80)]
+    before = pl.DataFrame(
+        {"at": days, "on": [True, False, None, True] * 20, "n": pl.Series(range(80), dtype=pl.Int16)}
+    )
+    now = pl.DataFrame(
+        {"at": [day + dt.timedelta(days=10) for day in days], "on": [True] * 80, "n": np.arange(80.0)}
+    )
+    now = now.with_columns(pl.col("at").cast(pl.Datetime("ms")))
+    sides = [side.with_columns(y=pl.int_range(pl.len()) % 2, p=0.5) for side in (now, before)]
+    table = found(*sides, columns=["at", "on", "n"])
+    moved = row(table, "at", "wasserstein")
+    assert moved["value"] == pytest.approx(10)
+    assert moved["note"] == "in days"
+    assert row(table, "on", "psi")["value"] == pytest.approx(naive_psi([40, 20, 20], [80, 0, 0]))
+    assert row(table, "n", "psi")["value"] == 0
+
+
+def test_a_column_that_becomes_null() -> None:
+    table = found(CURRENT.with_columns(age=pl.lit(None)), columns=["age"])
+    share = row(table, "age", "null_share")
+    assert share["current"] == 1
+    assert share["value"] == pytest.approx(1 - REFERENCE["age"].null_count() / REFERENCE.height)
+    assert row(table, "age", "psi")["value"] > 1
+    assert row(table, "age", "ks_2samp")["status"] == "only_nulls_in_current"
+    infinite = found(CURRENT.with_columns(age=pl.lit(math.inf)), columns=["age"])
+    assert row(infinite, "age", "null_share")["current"] == 1
+
+
+def test_slices_that_are_absent_from_a_window() -> None:
+    current = CURRENT.with_columns(
+        region=pl.when(pl.col("region") == "west").then(pl.lit("east")).otherwise("region")
+    )
+    table = found(current, columns=["age"], slices="region", arguments={"slices": ["region"]})
+    said = dict(table.filter(column="age", measure="psi").select("slice", "status").iter_rows())
+    assert said["region=east"] == "no_rows_in_reference"
+    assert said["region=west"] == "no_rows_in_current"
+    assert said["region=north"] == "ok"
+
+
+def test_tiny_windows() -> None:
+    one = pl.DataFrame({"y": [1], "p": [0.25], "k": [3.0]})
+    table = found(one, one, columns=["k"], measures=ALL)
+    said = dict(table.filter(column="k").select("measure", "status").iter_rows())
+    assert said["psi"] == said["ks_2samp"] == said["variance"] == "too_few_rows" or said["variance"] == "ok"
+    assert said["mean"] == said["null_share"] == "ok"
+    assert row(table, "k", "mean")["p_status"] == "undefined"
+    least = found(arguments={"min_rows": 450}, columns=["age"])
+    assert set(least["status"]) == {"too_few_rows"}
+
+
+@pytest.mark.parametrize("correction", ["holm", "none"])
+def test_p_values_are_corrected_by_measure_and_slice_set(correction: str) -> None:
+    spec = {"columns": ["age", "visits"], "slices": "region", "correction": correction}
+    table = found(arguments={"slices": ["region"]}, **spec)
+    own = table.filter(measure="ks_2samp", slice_set="region")
+    ascending = own.sort("p_value")
+    p = ascending["p_value"].to_list()
+    assert set(own["family"]) == {"ks_2samp / region"}
+    assert set(own["family_size"]) == {len(p)} == {9}
+    expected = []
+    for place, value in enumerate(p):
+        step = min(1.0, value * (len(p) - place))
+        expected.append(max(step, *expected) if expected else step)
+    assert ascending["p_adjusted"].to_list() == pytest.approx(expected if correction == "holm" else p)
+
+
+def test_p_values_say_what_they_take_for_granted() -> None:
+    table = found(columns=["age"], arguments={"unit": "visits", "fold": "w"})
+    assert (
+        row(table, "age", "ks_2samp")["note"]
+        == "the p value takes rows for independent, which those of a unit are not"
+    )
+    assert row(table, "age", "psi")["note"] is None
+    assert set(table["slice_set"]) == {"overall"}
+
+
+def test_measures_that_a_column_cannot_have_are_listed_where_they_are_named() -> None:
+    table = found(columns=["city"], measures=["ks_2samp", "wasserstein(scale=sd)"])
+    assert set(table.filter(pl.col("column") == "city", pl.col("measure") != "null_share")["status"]) == {
+        "no_numbers"
+    }
+    assert "ks_2samp" not in found(columns=["city"]).filter(column="city")["measure"]
+    scaled = row(table, "p", "wasserstein(scale=sd)")
+    before, now = (side["p"].to_numpy() for side in (REFERENCE, CURRENT))
+    assert scaled["value"] == pytest.approx(stats.wasserstein_distance(before, now) / before.std())
+
+
+def test_pandas_and_arrow_tables_can_be_the_reference() -> None:
+    expected = found(columns=["age"])
+    assert found(reference=REFERENCE.to_arrow(), columns=["age"]).equals(expected)
+    assert found(reference=REFERENCE.lazy(), columns=["age"]).equals(expected)
+
+
+def test_too_many_texts_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_drift, "MOST_CATEGORIES", 5)
+    sides = [side.with_columns(id=pl.int_range(pl.len()).cast(pl.String)) for side in (CURRENT, REFERENCE)]
+    table = found(*sides, columns=["id"])
+    assert row(table, "id", "psi")["status"] == "too_many_values"
+    assert row(table, "id", "null_share")["value"] == 0
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_bins_in_place_of_values_stay_within_their_bound(
+    monkeypatch: pytest.MonkeyPatch, weight: str | None
+) -> None:
+    arguments = {"slices": ["region"], "weight": weight}
+    spec = {"columns": ["age"], "slices": "region", "measures": ALL}
+    exact = found(arguments=arguments, **spec)
+    monkeypatch.setattr(engine_drift, "FINE_BINS", 64)
+    binned_ = found(arguments={**arguments, "exact": False}, **spec)
+    for key in ("mean", "variance", "null_share"):
+        one, two = (table.filter(measure=key, column="age")["value"].to_numpy() for table in (exact, binned_))
+        assert one == pytest.approx(two, abs=1e-12)
+    for key in ("ks_2samp", "wasserstein"):
+        one, two = (table.filter(measure=key, column="age") for table in (exact, binned_))
+        assert one["bound"].null_count() == one.height
+        assert two["bound"].min() > 0  # type: ignore[operator]
+        assert ((one["value"] - two["value"]).abs() <= two["bound"] + 1e-12).all()
+    one, two = (table.filter(measure="psi", column="age")["value"].to_numpy() for table in (exact, binned_))
+    assert one == pytest.approx(two, abs=0.1)
+    assert (one != two).any()
+
+
+SETS = {"old": {"column": "visits", "quantiles": 2}, "big": {"column": "region", "top": 1}}
+
+
+def test_slices_that_are_found_in_the_data() -> None:
+    table = found(columns=["age"], slices="all", arguments={"slices": SETS})
+    edge = np.quantile(CURRENT["visits"], 0.5, method="averaged_inverted_cdf")
+    few = table.filter(column="age", slice_set="old", measure="mean").sort("current")
+    assert {f"visits=(-inf, {edge:g})", f"visits=[{edge:g}, inf)"} == set(few["slice"])
+    counts = [
+        [(side["visits"] >= edge).sum(), (side["visits"] < edge).sum()] for side in (REFERENCE, CURRENT)
+    ]
+    assert [sorted(few[key]) for key in ("n_reference", "n_current")] == [sorted(pair) for pair in counts]
+    top = CURRENT["region"].value_counts().sort("count", "region", descending=[True, False])["region"][0]
+    own = row(table, "age", "null_share", f"region={top}")
+    assert own["n_reference"] == REFERENCE.filter(region=top).height
+    assert (
+        row(table, "age", "null_share", "region=other")["n_reference"]
+        == REFERENCE.filter(pl.col("region") != top).height
+    )
+
+
+def test_rankings_are_compared_row_by_row() -> None:
+    sides = [side.with_columns(q=pl.int_range(pl.len()) // 10) for side in (CURRENT, REFERENCE)]
+    sides = [side.with_columns(region=pl.col("region").first().over("q")) for side in sides]
+    arguments = {"task": "ranking", "query": "q", "metrics": ["ndcg"], "slices": {"big": SETS["big"]}}
+    table = found(*sides, columns=["age"], slices="all", arguments=arguments)
+    assert row(table, "age", "psi")["n_current"] == CURRENT.height
+    assert row(table, "y", "mean")["current"] == pytest.approx(CURRENT["y"].mean())
+    assert {"region=other"} < set(table["slice"])
+
+
+@pytest.mark.parametrize("exact", [None, False])
+def test_plans_stream(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exact: bool | None) -> None:
+    monkeypatch.setattr(engine_drift, "FINE_BINS", 64)
+    files = [tmp_path / "rows.parquet", tmp_path / "reference.parquet"]
+    for frame, file in zip((CURRENT, REFERENCE), files, strict=True):
+        frame.write_parquet(file)
+    slices = {"region": "region", "old": {"where": "age > 1"}}
+    arguments = {"weight": "w", "exact": exact, "slices": slices}
+    with watched() as made:
+        look(*files, arguments=arguments, columns=["age", "city"], slices="all")
+    counted = [each for each in made if each.where.startswith("drift.")]
+    assert len(counted) == (2 if exact is None else 3)
+    assert not [each for each in counted if each.stuck]
+
+
+COLUMN, TABLE, WHERE = ("drift", "columns", 0), ("drift", "reference"), ("drift", "where")
+AGE, REGION = {"columns": ["age"]}, {"slices": "region"}
+
+
+@pytest.mark.parametrize(
+    ("current", "reference", "spec", "words", "path"),
+    [
+        (CURRENT, REFERENCE.drop("age"), AGE, "column 'age' is not in the reference", COLUMN),
+        (CURRENT, REFERENCE, {"columns": ["aeg"]}, "did you mean 'age'", COLUMN),
+        (CURRENT, REFERENCE.cast({"age": pl.String}), AGE, "of type Float64, but of type String", COLUMN),
+        (CURRENT.with_columns(age=pl.concat_list("age")), REFERENCE, AGE, "neither an order nor", COLUMN),
+        (CURRENT, REFERENCE.drop("p"), {}, "in the reference: column 'p'", TABLE),
+        (CURRENT, REFERENCE.drop("y"), {}, "in the reference: column 'y'", TABLE),
+        (CURRENT, REFERENCE.drop("region"), REGION, "in the reference: column 'region'", TABLE),
+        (CURRENT, REFERENCE.cast({"p": pl.String}), {}, "in the reference: .*must hold numbers", TABLE),
+        (CURRENT, REFERENCE.head(0), {}, "the reference has no rows", TABLE),
+        (CURRENT, REFERENCE, {"where": "age > 100"}, "the reference has no rows", TABLE),
+        (CURRENT, None, {"where": "p < 2"}, "nothing is left to compare", WHERE),
+        (CURRENT, None, {"where": "agee > 1"}, "column 'agee'", WHERE),
+        (
+            CURRENT,
+            REFERENCE.with_columns(region=3),
+            REGION,
+            "'region' is of type String",
+            ("drift", "slices"),
+        ),
+        (CURRENT, "absent.parquet", {}, "absent.parquet", TABLE),
+    ],
+)
+def test_what_does_not_fit_is_said(current: Any, reference: Any, spec: Any, words: str, path: Any) -> None:
+    with pytest.raises(plm.DataError, match=words) as caught:
+        look(current, reference, arguments={"slices": ["region"]}, **spec)
+    assert [problem.path for problem in caught.value.problems] == [path]

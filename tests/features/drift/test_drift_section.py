@@ -1,0 +1,150 @@
+"""The section `drift`: its short forms, and what is refused, with the place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from plmetrics.features.drift.drift_measures import _MEASURES, DEFAULTS, measure_of
+from plmetrics.features.drift.drift_section import Drift, DriftGate
+from plmetrics.suite.model import canonical
+from plmetrics.suite.schema import json_schema
+
+REFERENCE = "drift: {reference: r.parquet, "
+SLICES = "slices: {region: region, age: {column: age, bins: [30]}}\n"
+
+
+def test_one_column_needs_no_list(load: Any) -> None:
+    spec = load(SLICES + REFERENCE + "columns: age, measures: psi, slices: region}\n").suite.sections["drift"]
+    assert (spec.columns, spec.measures, spec.slices) == (("age",), ("psi",), ("region",))
+    assert (spec.scores, spec.label, spec.bins, spec.floor, spec.correction) == (True, True, 10, 1e-4, "holm")
+
+
+def test_none_by_default(load: Any) -> None:
+    assert "drift" not in load("").suite.sections
+    assert "drift" not in load("drift: null\n").suite.sections
+
+
+def test_measures_share_bins_and_floor_and_are_kept_once(load: Any) -> None:
+    text = REFERENCE + "bins: 20, measures: [psi, 'psi(bins=20)', {quantile: {q: 0.95}}, null_share]}\n"
+    spec = load(text).suite.sections["drift"]
+    assert [measure.text for measure in spec.asked()] == ["psi(bins=20)", "quantile(q=0.95)"]
+    plain = load("drift: {where: age > 3}\n").suite.sections["drift"]
+    assert [measure.name for measure in plain.asked()] == list(DEFAULTS)
+
+
+def test_a_gate_means_the_same_measure(load: Any) -> None:
+    text = REFERENCE + "bins: 20, measures: [psi], gates: [{measure: psi, at_most: 0.1}]}\n"
+    spec = load(text).suite.sections["drift"]
+    assert spec.judged(spec.gates[0]).text == "psi(bins=20)"
+
+
+def test_all_slice_sets_in_the_order_of_the_suite(load: Any) -> None:
+    spec = load(SLICES + REFERENCE + "slices: all}\n").suite.sections["drift"]
+    assert spec.sets(("region", "age")) == ("region", "age")
+    spec = load(SLICES + REFERENCE + "slices: [age, region]}\n").suite.sections["drift"]
+    assert spec.sets(("region", "age")) == ("region", "age")
+
+
+def test_where_the_reference_lies_is_no_part_of_the_meaning(load: Any) -> None:
+    sources = [
+        "reference: r.csv",
+        "reference: [u.csv, v.csv]",
+        "state: x.state",
+        "state: [a, b]",
+        "run: runs/x",
+        "run: runs/x, reference: any",
+    ]
+    first, *others = (canonical(load(f"drift: {{{source}, columns: [age]}}\n").suite) for source in sources)
+    assert all(other == first for other in others)
+    assert first != canonical(load(REFERENCE + "columns: size}\n").suite)
+
+
+@pytest.mark.parametrize(
+    ("section", "choice"),
+    [("run: r", "accepted"), ("run: r, reference: any", "any"), ("reference: any", None)],
+)
+def test_which_runs_may_be_the_reference(load: Any, section: str, choice: str | None) -> None:
+    """Without a run it is a file that may have any name."""
+    spec = load(f"drift: {{{section}}}\n").suite.sections["drift"]
+    assert spec.is_counted == (choice is not None)
+    assert choice is None or spec.choice == choice
+
+
+@pytest.mark.parametrize("key", ["reference", "state", "run"])
+def test_environment_variables_are_replaced(load: Any, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("MONTH", "august")
+    assert getattr(load(f"drift: {{{key}: '${{MONTH}}.x'}}\n").suite.sections["drift"], key) == "august.x"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("drift: r.parquet\n", "drift must be a mapping, not 'r.parquet'"),
+        ("drift: {columns: age}\n", "drift needs a reference to compare with"),
+        ("drift: {run: runs/x, where: age > 3}\n", "run and where both say what the reference is"),
+        ("drift: {run: runs/x, reference: r.csv}\n", "run and reference both say what the reference is"),
+        ("drift: {where: 'age + 3'}\n", "'age + 3' is not a condition"),
+        (
+            "drift: {state: x.state, where: age > 3}\n",
+            "where picks rows of the reference, and a state has none",
+        ),
+        ("drift: {state: x.state, run: runs/x}\n", "run and state both say what the reference is"),
+        ("drift: {state: x.state, reference: r.csv}\n", "state and reference both say what the reference is"),
+        ("drift: {state: []}\n", "state must be"),
+        (
+            "drift: {run: runs/x}\nreproducible: true\n",
+            "reproducible does not serve drift from a state or a run",
+        ),
+        (REFERENCE + "colums: [age]}\n", "did you mean 'columns'"),
+        (REFERENCE + "scores: false, label: false}\n", "drift compares nothing"),
+        (REFERENCE + "measures: [pis]}\n", "did you mean 'psi'"),
+        (REFERENCE + "measures: []}\n", "measures must be a list that is not empty"),
+        (REFERENCE + "measures: ['psi(bin=3)']}\n", "measure 'psi' has no parameter 'bin'"),
+        (REFERENCE + "measures: ['psi(bins=1)']}\n", "bins of psi must be 2 to 1000"),
+        (REFERENCE + "measures: [quantile(q=2)]}\n", "q of quantile must be greater than 0 and less than 1"),
+        (REFERENCE + "measures: [wasserstein(scale=mad)]}\n", "scale of wasserstein must be unit or sd"),
+        (REFERENCE + "measures: [psi(bins=3, floor=0.1)]}\n", "it needs quotes"),
+        (REFERENCE + "measures: ['psi(']}\n", "psi("),
+        (REFERENCE + "bins: 1}\n", "bins must be at least 2"),
+        (REFERENCE + "floor: 0}\n", "floor must be greater than 0"),
+        (REFERENCE + "slices: region}\n", "'region' is not one of the slice sets"),
+        (REFERENCE + "correction: hommel}\n", "correction must be"),
+        (REFERENCE + "gates: [{measure: psi}]}\n", "a gate needs a rule"),
+        (REFERENCE + "gates: [{measure: psi, at_most: 1, at_least: 0}]}\n", "a gate has one rule"),
+        (REFERENCE + "gates: [{at_most: 1}]}\n", "'measure' is missing"),
+        (REFERENCE + "gates: [{measure: variance, at_most: 1}]}\n", "is not in drift's measures"),
+        (REFERENCE + "gates: [{measure: pis, at_most: 1}]}\n", "did you mean 'psi'"),
+        (REFERENCE + "gates: [{measure: psi, p_at_least: 0.1}]}\n", "'psi' is no test"),
+        (REFERENCE + "gates: [{measure: psi, at_most: 1, column: age}]}\n", "column 'age' is not compared"),
+        (REFERENCE + "gates: [{measure: psi, at_most: 1, slices: r}]}\n", "not one of drift's slice sets"),
+        (
+            REFERENCE + "gates: [{measure: psi, at_most: 1, model: zz}]}\n",
+            "model 'zz' is not one of the models",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(refuse: Any, text: str, words: str) -> None:
+    problems = refuse(text)
+    assert any(words in str(problem) or words in f"{problem.message} {problem.hint}" for problem in problems)
+    assert {problem.where.line for problem in problems} == {4}
+    assert {problem.path[0] for problem in problems} == {"drift"}
+
+
+@pytest.mark.parametrize("name", _MEASURES)
+def test_texts_of_measures_read_back(name: str) -> None:
+    measure = measure_of(name)
+    assert measure.text == name
+    assert measure_of(measure.text) == measure
+
+
+@pytest.mark.parametrize("model", [Drift, DriftGate])
+def test_every_key_is_described_with_its_default(model: Any) -> None:
+    part = json_schema()["$defs"][model.__name__]
+    assert set(part["properties"]) == set(model.model_fields)
+    assert part["additionalProperties"] is False
+    for name, field in model.model_fields.items():
+        assert part["properties"][name]["description"] == field.description
+        if isinstance(field.default, (bool, int, float, str)):
+            assert part["properties"][name]["default"] == field.default

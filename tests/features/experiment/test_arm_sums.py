@@ -1,0 +1,75 @@
+"""The plans of a readout stream: nothing holds all rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import plmetrics as plm
+from plmetrics.engine.explain.explanation import fallbacks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLE = pl.DataFrame(
+    {
+        "arm": ["A", "B"] * 20,
+        "y": [float(i % 7) for i in range(40)],
+        "c": [i % 3 for i in range(40)],
+        "user": [i // 4 * 2 + i % 2 for i in range(40)],
+    }
+)
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_nothing_falls_back(plans_run: list[pl.LazyFrame], unit: str | None) -> None:
+    plm.readout(TABLE, "y", arm="arm", control="A", by=["c"], unit=unit)
+    assert len(plans_run) == (6 if unit is None else 4)
+    assert not [fallback for plan in plans_run for fallback in fallbacks(plan)]
+
+
+def outcomes(rows: int = 3_000) -> pl.DataFrame:
+    rng = np.random.default_rng(4)
+    spent = np.exp(rng.normal(size=rows) * 2)
+    return pl.DataFrame(
+        {
+            "arm": rng.choice(["A", "B", "C"], rows),
+            "spent": np.where(np.arange(rows) % 50 == 0, np.nan, spent),
+            "bought": rng.integers(0, 2, rows),
+            "same": np.full(rows, 0.1),
+            "region": rng.choice(np.array(["north", "south", None]), rows).tolist(),
+            "user": rng.integers(0, 400, rows),
+        }
+    )
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_a_reproducible_readout_is_the_same_in_any_order_and_files(unit: str | None, tmp_path: Path) -> None:
+    rows = outcomes()
+    shuffled = [rows.sample(fraction=1.0, shuffle=True, seed=seed) for seed in range(3)]
+    for number, part in enumerate(shuffled[0].iter_slices(500)):
+        part.write_parquet(tmp_path / f"{number}.parquet")
+    asked: dict[str, Any] = {"outcome": ["spent", "bought", "same"], "arm": "arm", "control": "A"}
+    asked |= {"by": ["region"], "unit": unit, "missing": "drop"}
+    layouts = [rows, *shuffled, str(tmp_path / "*.parquet")]
+    found = {plm.readout(layout, **asked, reproducible=True).write_ndjson() for layout in layouts}
+    assert len(found) == 1
+    plain = [plm.readout(layout, **asked) for layout in layouts]
+    assert len({table.write_ndjson() for table in plain}) > 1
+    exact = plm.readout(rows, **asked, reproducible=True)
+    assert_frame_equal(exact, plain[0], rel_tol=1e-11, abs_tol=1e-15)
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_variances_far_from_zero_keep_their_digits(unit: str | None) -> None:
+    rows = outcomes().with_columns(spent=pl.col("same") * 1e7 + pl.col("bought") * 1e-3)
+    found = plm.readout(rows, "spent", arm="arm", control="A", unit=unit, reproducible=True)
+    near = plm.readout(
+        rows.with_columns(spent=pl.col("bought") * 1e-3 + 1e-3), "spent", arm="arm", control="A", unit=unit
+    )
+    errors = [table.filter(outcome="spent")["std_error"].to_list() for table in (found, near)]
+    assert errors[0] == pytest.approx(errors[1], rel=1e-5)

@@ -1,0 +1,254 @@
+"""Readouts of experiments against scipy and statsmodels, slice by slice, and loops over units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy import stats
+from statsmodels.stats.proportion import proportions_ztest
+
+import plmetrics as plm
+from plmetrics.features.experiment.readout_table import READOUT
+
+RNG = np.random.default_rng(8)
+ROWS = 900
+TABLE = pl.DataFrame(
+    {
+        "variant": RNG.choice(["A", "B", "C"], ROWS),
+        "country": pl.Series(RNG.choice(["de", "fr", ""], ROWS)).replace("", None),
+        "device": RNG.choice(["web", "app"], ROWS),
+        "bought": RNG.random(ROWS) < 0.3,
+        "spent": RNG.gamma(2.0, 3.0, ROWS).round(1) + 1e6,
+    }
+)
+CLUSTERS = pl.DataFrame({"user": RNG.integers(0, 60, ROWS)}).with_columns(
+    pl.when(pl.col("user") % 2 == 0).then(pl.lit("A")).otherwise(pl.lit("B")).alias("variant"),
+    (pl.col("user") * 0.05 + pl.Series(RNG.normal(0, 1, ROWS))).alias("spent"),
+)
+
+
+def readout(data: Any = TABLE, outcome: Any = "spent", **options: Any) -> pl.DataFrame:
+    asked: dict[str, Any] = {"arm": "variant", "control": "A"} | options
+    return plm.readout(data, outcome, **asked)
+
+
+@pytest.fixture(scope="module")
+def found() -> pl.DataFrame:
+    return readout(outcome=["spent", "bought"], by=["country", ["country", "device"]])
+
+
+def arms_of(row: dict[str, Any]) -> tuple[Any, Any]:
+    rows = TABLE
+    for part in row["slice"].split(", ") if row["slice"] != "all" else []:
+        column, _, value = part.partition("=")
+        rows = rows.filter(pl.col(column).eq_missing(pl.lit(None if value == "null" else value)))
+    return tuple(
+        rows.filter(variant=arm)[row["outcome"]].cast(pl.Float64).to_numpy() for arm in (row["arm"], "A")
+    )
+
+
+def test_every_arm_outcome_and_slice_has_a_row(found: pl.DataFrame) -> None:
+    assert found.schema == READOUT
+    sets = found["slice_set"].value_counts().rows()
+    assert dict(sets) == {"overall": 5, "country": 12, "country_device": 24}
+    assert found["slice"].to_list()[:5:2] == ["all", "country=de", "country=fr"]
+    assert found["status"].eq("ok").all()
+
+
+def test_means_and_intervals_are_those_of_scipy(found: pl.DataFrame) -> None:
+    for row in found.filter(outcome="spent").rows(named=True):
+        a, b = arms_of(row)
+        theirs = stats.ttest_ind(a, b, equal_var=False)
+        ends = theirs.confidence_interval()
+        assert (row["n"], row["n_control"], row["units"]) == (len(a), len(b), len(a))
+        assert row["mean"] == pytest.approx(a.mean())
+        assert row["p_value"] == pytest.approx(theirs.pvalue, rel=1e-6)
+        assert (row["lower"], row["upper"]) == pytest.approx((ends.low, ends.high), abs=1e-6)
+        assert row["cohen_d"] == pytest.approx(plm.tests.cohen_d(a, b).estimate, rel=1e-6)
+        assert row["lift"] == pytest.approx(a.mean() / b.mean() - 1, abs=1e-12)
+
+
+def test_shares_are_those_of_statsmodels(found: pl.DataFrame) -> None:
+    for row in found.filter(outcome="bought").rows(named=True):
+        a, b = arms_of(row)
+        theirs = proportions_ztest([a.sum(), b.sum()], [len(a), len(b)])[1]
+        ours = plm.tests.two_proportion_z(a, b)
+        assert row["test"] == "two_proportion_z"
+        assert row["p_value"] == pytest.approx(theirs)
+        assert (row["lower"], row["upper"]) == pytest.approx((ours.lower, ours.upper))
+        assert row["required_n"] == plm.tests.required_n_proportions(a.mean(), b.mean())
+
+
+def test_ranks_are_those_of_scipy(found: pl.DataFrame) -> None:
+    for row in found.filter(pl.col("outcome").is_not_null()).rows(named=True):
+        a, b = arms_of(row)
+        theirs = stats.mannwhitneyu(a, b, method="asymptotic")
+        assert row["mann_whitney_p"] == pytest.approx(theirs.pvalue)
+        assert row["superiority"] == pytest.approx(theirs.statistic / len(a) / len(b))
+
+
+def test_corrections_count_outcomes_arms_and_slices_of_a_set(found: pl.DataFrame) -> None:
+    for name, tests in (("overall", 4), ("country", 12), ("country_device", 24)):
+        rows = found.filter(family=name)
+        p = sorted(rows["p_value"].to_list())
+        assert rows["family_size"].to_list() == [tests] * tests
+        assert rows["p_adjusted"].min() == pytest.approx(min(1, tests * p[0]))
+    bonferroni = readout(correction="bonferroni").filter(family="overall")
+    assert bonferroni["p_adjusted"].to_list() == [min(1, 2 * p) for p in bonferroni["p_value"]]
+
+
+def test_rows_of_a_unit_count_together() -> None:
+    row = readout(CLUSTERS, unit="user").row(0, named=True)
+    means, variances, units = [], [], []
+    for arm in ("B", "A"):
+        held = CLUSTERS.filter(variant=arm).group_by("user").agg(pl.col("spent").sum(), pl.len()).sort("user")
+        total, size = held["spent"].to_numpy(), held["len"].to_numpy()
+        mean = total.sum() / size.sum()
+        rest = total - mean * size
+        means.append(mean)
+        units.append(len(size))
+        variances.append(len(size) / (len(size) - 1) * (rest**2).sum() / size.sum() ** 2)
+    assert row["test"] == "clustered_t"
+    assert [row["mean"], row["mean_control"]] == pytest.approx(means)
+    assert [row["units"], row["units_control"]] == units
+    assert row["std_error"] == pytest.approx(np.sqrt(sum(variances)))
+    assert row["mann_whitney_p"] is None
+    naive = readout(CLUSTERS).row(0, named=True)
+    assert row["std_error"] > 1.5 * naive["std_error"]
+
+
+def test_units_of_one_row_give_welch() -> None:
+    rows = TABLE.with_row_index("user")
+    clustered, plain = (readout(data, **extra) for data, extra in ((rows, {"unit": "user"}), (TABLE, {})))
+    columns = ["difference", "lower", "upper", "p_value", "required_n", "lift", "lift_lower"]
+    assert_frame_equal(clustered.select(columns), plain.select(columns), rel_tol=1e-6, abs_tol=1e-6)
+
+
+def test_units_in_two_arms_are_noted() -> None:
+    mixed = CLUSTERS.with_columns(
+        pl.when(pl.col("user") < 3)
+        .then(pl.Series(RNG.choice(["A", "B"], ROWS)))
+        .otherwise("variant")
+        .alias("variant")
+    )
+    assert readout(mixed, unit="user")["note"][0] == "3 units are in more than one arm"
+
+
+def test_sample_ratio_mismatch_is_said() -> None:
+    sizes = TABLE["variant"].value_counts().sort("variant")["count"].to_list()
+    row = readout().row(-1, named=True)
+    assert (row["test"], row["status"]) == ("sample_ratio", "ok")
+    assert row["p_value"] == pytest.approx(stats.chisquare(sizes).pvalue)
+    wrong = readout(shares={"A": 2, "B": 1, "C": 1}).row(-1, named=True)
+    expected = np.array([0.5, 0.25, 0.25]) * ROWS
+    assert wrong["p_value"] == pytest.approx(stats.chisquare(sizes, expected).pvalue)
+    assert wrong["status"] == "sample_ratio_mismatch"
+    assert "do not trust" in wrong["note"]
+
+
+def test_an_empty_arm_of_a_slice_has_a_status() -> None:
+    rows = TABLE.filter(pl.col("variant").ne("B") | pl.col("country").ne_missing(pl.lit("de")))
+    lone = pl.DataFrame({"variant": ["B"], "country": ["de"], "spent": [3.0]})
+    for data, status, n in (
+        (rows, "no_rows", 0),
+        (pl.concat([rows, lone], how="diagonal"), "too_few_units", 1),
+    ):
+        row = readout(data, by=["country"]).filter(slice="country=de", arm="B").row(0, named=True)
+        assert (row["status"], row["n"]) == (status, n)
+        empty = {"difference", "lower", "p_value", "lift", "cohen_d", "required_n", "power", "p_adjusted"}
+        assert all(row[column] is None for column in empty)
+
+
+def test_missing_values_are_refused_or_left_out() -> None:
+    rows = TABLE.with_columns(
+        pl.when(pl.col("device") == "web").then("spent").alias("spent"),
+        pl.when(pl.col("bought")).then("variant").alias("variant"),
+    )
+    with pytest.raises(plm.DataError, match=r"'variant' \(arm\): \d+ of 900 values are null"):
+        readout(rows)
+    found = readout(rows, outcome=["spent", "bought"], missing="drop")
+    left = rows.filter(pl.col("variant").is_not_null())
+    kept = left.filter(pl.col("spent").is_not_null(), variant="B").height
+    assert found.filter(outcome="spent", arm="B")["n"].item() == kept
+    assert found.filter(outcome="bought", arm="B")["n"].item() == left.filter(variant="B").height
+
+
+def test_constant_outcomes_are_defined() -> None:
+    row = readout(TABLE.with_columns(spent=pl.lit(4.5))).row(0, named=True)
+    assert (row["difference"], row["lower"], row["upper"], row["p_value"]) == (0, 0, 0, 1)
+    assert row["required_n"] is None
+    assert row["mann_whitney_p"] == 1
+
+
+def test_always_valid_p_takes_an_effect_of_either_sign() -> None:
+    """Effects are taken to be normal around 0: a drop that is looked for is as large as a rise."""
+    rise, drop = (readout(mde=mde).row(0, named=True) for mde in (1.5, -1.5))
+    assert rise["always_valid_p"] is not None
+    assert drop["always_valid_p"] == rise["always_valid_p"]
+    assert readout(mixture=1.5).row(0, named=True)["always_valid_p"] == rise["always_valid_p"]
+
+
+def test_mde_says_what_units_are_counted_for() -> None:
+    row = readout(mde=1.5).row(0, named=True)
+    a, b = arms_of({"slice": "all", "outcome": "spent", "arm": "B"})
+    pooled = np.sqrt(((len(a) - 1) * a.var(ddof=1) + (len(b) - 1) * b.var(ddof=1)) / (len(a) + len(b) - 2))
+    assert row["effect"] == 1.5
+    assert row["required_n"] == plm.tests.required_n_means(1.5, pooled)
+    assert readout(outcome="bought", mde=2.0)["power"][0] is None
+
+
+def test_looks_at_any_time_are_more_careful() -> None:
+    shifted = TABLE.with_columns(pl.col("spent") + pl.when(pl.col("variant") == "B").then(2.0).otherwise(0.0))
+    rows = readout(shifted).filter(arm="B").row(0, named=True)
+    assert rows["p_value"] < rows["always_valid_p"] < 0.05
+    known = readout(shifted, mixture=1.0).filter(arm="B").row(0, named=True)
+    theirs = plm.tests.always_valid([known["difference"]], [known["std_error"]], mixture=1.0)
+    assert known["always_valid_p"] == pytest.approx(theirs.p_value)
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.String])
+def test_frames_files_and_types_of_arms(tmp_path: Any, dtype: Any) -> None:
+    TABLE.write_parquet(tmp_path / "a.parquet")
+    whole = readout()
+    for data in (TABLE.lazy(), tmp_path / "a.parquet", TABLE.cast({"variant": dtype})):
+        assert_frame_equal(readout(data), whole)
+    numbered = TABLE.with_columns(pl.col("variant").replace_strict({"A": 0.0, "B": 1.0, "C": 2.0}))
+    assert readout(numbered, control=0)["arm"].to_list() == ["1", "2", None]
+    flags = TABLE.with_columns(pl.col("variant") == "B")
+    assert readout(flags, control=False)["arm"].to_list() == ["true", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"control": "AA"}, "control 'AA' is none of the arms in column 'variant'"),
+        ({"outcome": "device"}, r"'device' \(outcome\) is of type String"),
+        ({"outcome": "spend"}, "did you mean 'spent'"),
+        ({"outcome": []}, "outcome is empty"),
+        ({"outcome": ["spent", "spent"]}, "names a column twice"),
+        ({"arm": "variants"}, "did you mean 'variant'"),
+        ({"by": ["countri"]}, "did you mean 'country'"),
+        ({"unit": "spent"}, "is no key"),
+        ({"level": 95}, "level must lie between 0 and 1"),
+        ({"mde": 0}, "mde must be a number other than 0"),
+        ({"mde": {"spend": 1}}, "did you mean 'spent'"),
+        ({"shares": {"A": 1}}, "shares must name every arm: A, B, C"),
+        ({"shares": {"A": 0, "B": 1, "C": 1}}, "shares must be numbers above 0"),
+        ({"correction": "holms"}, "did you mean 'holm'"),
+        ({"data": TABLE.clear()}, "the table has no rows"),
+        ({"data": TABLE.filter(variant="A")}, "holds 1 of the 2 to 100 arms"),
+    ],
+)
+def test_what_is_wrong_is_said(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(plm.PlmetricsError, match=words):
+        readout(**options)
+
+
+def test_many_slices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plmetrics.features.experiment.arm_sums.MOST_SLICES", 3)
+    with pytest.raises(plm.ConfigError, match="there are 4 slices, more than 3"):
+        readout(by=["country"])

@@ -1,0 +1,272 @@
+"""What a search for slices finds in its columns and rows: codes, groupings, and independence of order and files."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import plmetrics as plm
+from plmetrics.core.errors import ConfigError, DataError
+from plmetrics.features.slice_search.search_plan import grouped, possible
+from plmetrics.features.slice_search.slice_selection import searched_slices
+from plmetrics.suite.arguments import suite_from_arguments
+from plmetrics.table.opening import open_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC: dict[str, Any] = {"columns": ["region", "device"], "metric": "log_loss", "min_rows": 50}
+
+
+def table(rows: int = 3000, seed: int = 0) -> pl.DataFrame:
+    """A model that is worse where region is north and device is null."""
+    rng = np.random.default_rng(seed)
+    score = rng.uniform(0.05, 0.95, rows)
+    region, device = rng.choice(["north", "south", "west"], rows), rng.choice(["phone", "desk", "-"], rows)
+    truth = np.where((region == "north") & (device == "-"), 1 - score, score)
+    return pl.DataFrame(
+        {
+            "y": (rng.uniform(size=rows) < truth).astype(np.int8),
+            "p": score,
+            "id": np.arange(rows),
+            "region": region,
+            "device": pl.Series(device).replace("-", None),
+            "age": rng.integers(18, 90, rows),
+            "flag": rng.integers(0, 2, rows) == 1,
+            "w": rng.choice([1.0, 2.0], rows),
+        }
+    )
+
+
+def search(
+    data: Any, spec: dict[str, Any] | None = None, **arguments: Any
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    given = {"label": "y", "models": "p", "find_slices": SPEC | (spec or {})} | arguments
+    found, said = searched_slices(suite_from_arguments(**given), open_source(data))
+    return found, said
+
+
+def codes(values: Any, **spec: Any) -> list[str]:
+    """How the values of a column stand in results."""
+    column = pl.Series("x", values)
+    frame = pl.DataFrame(
+        {"y": [0, 1] * (len(column) // 2), "p": [0.25, 0.75] * (len(column) // 2), "x": column}
+    )
+    said: list[str] = search(frame, {"columns": ["x"], **spec})[1]["values"]["x"]
+    return said
+
+
+def test_the_planted_slice_is_found_with_null_as_a_value() -> None:
+    found, said = search(table())
+    first = found.row(0, named=True)
+    assert first["slice"] == "region=north, device=null"
+    assert first["slice_values"] == [
+        {"column": "region", "value": "north"},
+        {"column": "device", "value": None},
+    ]
+    assert first["confirmed"]
+    assert first["depth"] == 2
+    assert first["difference"] == pytest.approx(first["value"] - first["rest"])
+    assert said["possible"] == said["tested"] == 3 + 3 + 9
+    parents = found.filter(pl.col("depth") == 1, "confirmed")
+    assert set(parents["slice"]) == {"region=north", "device=null"}
+    assert set(parents["note"]) == {"not worse without region=north, device=null"}
+
+
+@pytest.mark.parametrize(
+    ("values", "spec", "texts"),
+    [
+        (["b", "a", None, "a"], {}, ["a", "b", "null"]),
+        (["c", "c", "c", "a", "b", "a"], {"top": 2}, ["a", "c", "other"]),
+        ([True, False, True, None], {}, ["false", "true", "null"]),
+        ([1, 2, 3, 4, 5, 6, 7, 8], {"bins": 2}, ["(-inf, 4.5)", "[4.5, inf)"]),
+        ([1, 2, 1, 2], {}, ["1", "2"]),
+        ([1.5, float("nan"), 1.5, None], {}, ["1.5", "nan", "null"]),
+        ([-0.0, 0.0, 1.0, 1.0], {}, ["0", "1"]),
+        ([0] * 94 + [1, 2, 3, 4, 5, 6], {"bins": 2}, ["(-inf, 1)", "[1, inf)"]),
+        (
+            [date(2024, 1, day) for day in range(1, 9)],
+            {"bins": 2},
+            ["(-inf, 2024-01-05)", "[2024-01-05, inf)"],
+        ),
+        ([date(2024, 1, 1), date(2024, 1, 2)] * 2, {}, ["2024-01-01", "2024-01-02"]),
+        (
+            [datetime(2024, 1, 1, hour) for hour in range(8)],
+            {"bins": 2},
+            ["(-inf, 2024-01-01T03:30:00)", "[2024-01-01T03:30:00, inf)"],
+        ),
+        ([None] * 4, {}, ["null"]),
+        (pl.Series(["x", "z", "x", "z"], dtype=pl.Categorical), {}, ["x", "z"]),
+    ],
+)
+def test_codes_of_values(values: Any, spec: dict[str, Any], texts: list[str]) -> None:
+    assert codes(values, **spec) == texts
+
+
+def test_edges_have_no_more_decimals_than_they_need() -> None:
+    values = 1e6 + np.random.default_rng(0).uniform(0, 1e-3, 400)
+    texts = codes(values, bins=4)
+    assert len(set(texts)) == 4
+    assert all(len(text) < 36 for text in texts)
+    edges = [float(text[1:].partition(",")[0]) for text in texts[1:]]
+    assert np.diff(np.searchsorted(np.sort(values), [0, *edges, 2e6])) == pytest.approx(100, abs=1)
+
+
+def test_a_search_that_can_look_at_nothing_says_so() -> None:
+    spec = SPEC | {"min_rows": 200}
+    result = plm.evaluate(table(100), label="y", models="p", metrics=["log_loss"], find_slices=spec)
+    assert any("find_slices tested no slice" in text for text in result.record["warnings"])
+    assert result.found_slices.is_empty()
+
+
+def test_a_value_called_other_beside_the_rest_is_refused() -> None:
+    with pytest.raises(DataError, match="has a value 'other'"):
+        codes(["other", "other", "a", "b"], top=1)
+
+
+def test_few_values_keep_one_called_other() -> None:
+    assert codes(["other", "a"] * 2) == ["a", "other"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [(["regio"], "did you mean 'region'"), (["device", "tags"], "which has no slices to search")],
+)
+def test_columns_are_checked_before_anything_is_read(columns: list[str], words: str) -> None:
+    frame = table(100).with_columns(tags=pl.concat_list("region"))
+    with pytest.raises(DataError, match=words):
+        plm.evaluate(frame, label="y", models="p", metrics=["f1"], find_slices=SPEC | {"columns": columns})
+
+
+def test_too_many_slices_are_refused_with_what_to_lower() -> None:
+    with pytest.raises(ConfigError) as caught:
+        search(table(200), {"columns": ["region", "device", "age"], "depth": 3}, max_slices=50)
+    said = str(caught.value)
+    assert "up to 79 slices, more than max_slices = 50" in said
+    assert "lower depth, top or bins, name fewer columns ('age' has the most values, 4)" in said
+
+
+def test_a_constant_column_is_no_slice() -> None:
+    found, said = search(table().with_columns(one=pl.lit("x")), {"columns": ["one", "region"], "depth": 1})
+    assert said["possible"] == 4
+    assert said["tested"] == 3
+    assert "one=x" not in found["slice"].to_list()
+
+
+def test_a_crossing_that_is_its_parent_is_not_told_twice() -> None:
+    frame = table().with_columns(land=pl.when(region="north").then(pl.lit("N")).otherwise(pl.lit("-")))
+    found, _ = search(frame, {"columns": ["region", "land"]})
+    assert set(found["slice"]) == {"region=north", "land=N"}
+
+
+def test_values_do_not_depend_on_the_order_of_rows_or_on_files(tmp_path: Path) -> None:
+    frame = table()
+    once, said = search(frame, unit="id")
+    again, also = search(frame.sample(fraction=1.0, shuffle=True, seed=3), unit="id")
+    for part, rows in enumerate(frame.iter_slices(700)):
+        rows.write_parquet(tmp_path / f"{part}.parquet")
+    files, _ = search(str(tmp_path / "*.parquet"), unit="id")
+    assert said == also
+    assert_frame_equal(once, again, rel_tol=1e-9)
+    assert_frame_equal(once, files, rel_tol=1e-9)
+
+
+def test_the_seed_divides_the_units() -> None:
+    one, two, other = (search(table(), {"seed": seed}, unit="id")[0] for seed in (1, 1, 2))
+    assert_frame_equal(one, two, rel_tol=1e-9)
+    assert one["searched"].to_list() != other["searched"].to_list()
+
+
+def test_the_share_is_that_of_the_searched_units() -> None:
+    found, _ = search(table(6000), {"share": 0.8}, unit="id")
+    rows = table(6000).filter(pl.col("region") == "north", pl.col("device").is_null()).height
+    assert found["n"][0] == pytest.approx(0.2 * rows, rel=0.2)
+
+
+def test_rows_of_weight_zero_are_absent() -> None:
+    frame = table()
+    more = pl.concat([frame, frame.with_columns(id=pl.col("id") + 5000, w=pl.lit(0.0), y=1 - pl.col("y"))])
+    with_them, _ = search(more, weight="w", unit="id")
+    without, _ = search(frame, weight="w", unit="id")
+    assert_frame_equal(with_them, without, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
+def test_bad_rows_are_left_out_as_elsewhere(missing: str) -> None:
+    frame = table()
+    holes = frame.with_columns(p=pl.when(pl.col("id") % 7 > 0).then("p"))
+    found, _ = search(holes, unit="id", missing=missing)
+    expected, _ = search(frame.filter(pl.col("id") % 7 > 0), unit="id")
+    assert_frame_equal(found, expected, rel_tol=1e-9)
+
+
+def test_a_bad_row_is_an_error_that_names_it() -> None:
+    frame = table().with_columns(p=pl.when(pl.col("id") != 17).then("p").otherwise(1.5))
+    with pytest.raises(DataError, match="outside"):
+        search(frame)
+
+
+def test_one_model_of_two_sees_what_it_would_alone() -> None:
+    frame = table().with_columns(q=pl.col("p") * 0.5 + 0.25)
+    both, _ = search(frame, {"correction": "none"}, models={"a": "p", "b": "q"}, unit="id")
+    only, _ = search(frame, {"correction": "none", "model": "b"}, models={"a": "p", "b": "q"}, unit="id")
+    assert set(both["model"]) == {"a", "b"}
+    own = both.filter(model="b").drop("family_size")
+    assert_frame_equal(own, only.drop("family_size"), rel_tol=1e-9)
+
+
+def test_several_scans_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = {"columns": ["region", "device", "age", "flag"], "depth": 3}
+    once, _ = search(table(), spec, unit="id")
+    monkeypatch.setattr("plmetrics.features.slice_search.search_plan.GROUPS_A_PASS", 1)
+    monkeypatch.setattr("plmetrics.features.slice_search.search_plan.BATCH_ROWS", 500)
+    again, _ = search(table(), spec, unit="id")
+    assert_frame_equal(once, again, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "accuracy"])
+def test_classes(metric: str) -> None:
+    rng = np.random.default_rng(1)
+    frame = table().with_columns(z=pl.Series(rng.choice(["u", "v"], 3000)), q=1 - pl.col("p"))
+    frame = frame.with_columns(z=pl.when(y=1).then(pl.lit("u")).otherwise(pl.lit("v")))
+    models = {"m": {"proba": {"u": "p", "v": "q"}}}
+    found, _ = search(frame, {"metric": metric}, task="multiclass", label="z", models=models)
+    assert found["slice"][0] == "region=north, device=null"
+
+
+def test_a_run_shows_what_was_found(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "scores.parquet")
+    suite = "data: {path: scores.parquet}\ncolumns: {label: y}\nmodels: {m: p}\nmetrics: [log_loss]\n"
+    suite += "find_slices: {columns: [region, device], metric: log_loss, min_rows: 50}\n"
+    (tmp_path / "found.yaml").write_text(suite)
+    result = plm.run(tmp_path / "found.yaml")
+    assert result.folder is not None
+    assert pl.read_parquet(result.folder / "found_slices.parquet").equals(result.found_slices)
+    assert result.record["find_slices"]["confirmed"] == result.found_slices["confirmed"].sum() == 3
+
+
+@pytest.mark.parametrize(("sizes", "depth", "number"), [([3], 4, 3), ([2, 3, 4], 3, 2 + 3 + 4 + 26 + 24)])
+def test_possible(sizes: list[int], depth: int, number: int) -> None:
+    assert possible(sizes, depth) == number
+
+
+@given(
+    sizes=st.lists(st.integers(1, 30), min_size=1, max_size=7),
+    depth=st.integers(1, 4),
+    limit=st.integers(1, 5000),
+)
+def test_each_crossing_lies_within_a_grouping(sizes: list[int], depth: int, limit: int) -> None:
+    made = grouped(sizes, depth, limit)
+    deep = min(depth, len(sizes))
+    for members in combinations(range(len(sizes)), deep):
+        assert any(set(members) <= set(known) for known in made)
+    for known in made:
+        assert len(known) <= deep or np.prod([sizes[number] for number in known]) <= limit

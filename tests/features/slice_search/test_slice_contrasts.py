@@ -1,0 +1,59 @@
+"""Contrasts of a search at the edges: nothing varies, nothing is left, too few blocks, no more than rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plmetrics.catalogue.registry import create
+from plmetrics.features.slice_search.slice_contrasts import Array, Contrast, Sums, contrast
+from plmetrics.features.slice_search.slice_selection import without
+from plmetrics.states.sums import Atom
+
+BLOCKS = 8
+
+
+def sums(counts: Array | float, losses: Array | float) -> Sums:
+    """Sums of absolute errors by block, of one slice."""
+    n, loss = (np.zeros((1, BLOCKS)) + part for part in (counts, losses))
+    (atom,) = create("regression", "mae", {}).atoms().values()
+    assert isinstance(atom, Atom)
+    return {"n": n, "weight": n, f"m|{atom.key}": loss}
+
+
+def compared(part: Sums, rest: Sums) -> Contrast:
+    return contrast(create("regression", "mae", {}), "m", "", part, rest)
+
+
+@pytest.mark.parametrize(("loss", "p"), [(2.0, 2.0**-BLOCKS), (1.0, 1.0), (0.5, 1.0), (1.0 + 1e-15, 1.0)])
+def test_where_nothing_varies_blocks_vote(loss: float, p: float) -> None:
+    found = compared(sums(10, 10 * loss), sums(30, 30.0))
+    assert found.p[0] == p
+    assert found.status[0] == "ok"
+    assert np.isnan(found.half_width(0.95)[0])
+
+
+def test_one_block_is_no_test() -> None:
+    one = np.eye(1, BLOCKS)[0]
+    found = compared(sums(10 * one, 20 * one), sums(30, np.arange(1.0 * BLOCKS)))
+    assert found.status[0] == "too_few_units"
+    assert np.isnan(found.p[0])
+    assert found.worse[0] == pytest.approx(2 - np.arange(1.0 * BLOCKS).sum() / (30 * BLOCKS))
+
+
+def test_where_nothing_is_left_there_is_no_difference() -> None:
+    whole = sums(10, np.linspace(0.1, 0.7, BLOCKS))
+    found = compared(whole, without(whole, whole, "n"))
+    assert found.status[0] == "no_rows"
+    assert np.isnan(found.worse[0])
+    assert np.isnan(found.p[0])
+
+
+def test_shares_and_rows() -> None:
+    found = compared(sums(10, np.arange(1.0 * BLOCKS)), sums(30, np.arange(1.0 * BLOCKS)))
+    assert (found.rows[0], found.share[0]) == (10 * BLOCKS, 0.25)
+
+
+def test_huge_and_tiny_values_do_not_warn() -> None:
+    found = compared(sums(10, np.full(BLOCKS, 1e308)), sums(30, np.full(BLOCKS, 1e-308)))
+    assert found.status[0] in {"ok", "overflow", "undefined_replicates"}

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
+
+import plmetrics as plm
+from plmetrics.inference.comparisons.tests.delong import delong_tests, placements
+
+
+def naive_covariance(label: np.ndarray, scores: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """DeLong's definition, pair by pair."""
+    ups, downs = [], []
+    for score in scores:
+        inside, outside = score[label], score[~label]
+        kernel = [[float(x > y) + 0.5 * float(x == y) for y in outside] for x in inside]
+        ups.append(np.mean(kernel, axis=1))
+        downs.append(np.mean(kernel, axis=0))
+    return (
+        np.mean(ups, axis=1),
+        np.cov(ups) / label.sum() + np.cov(downs) / (~label).sum(),
+    )
+
+
+def table(seed: int, rows: int, models: int, ties: bool) -> tuple[np.ndarray, list[np.ndarray]]:
+    random = np.random.default_rng(seed)
+    label = random.random(rows) < 0.4
+    label[:4] = [True, True, False, False]
+    scores = [label + random.normal(size=rows) * (1 + 0.3 * model) for model in range(models)]
+    return label, [score.round(1) for score in scores] if ties else scores
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("rows", [4, 9, 60])
+def test_areas_and_covariance_are_those_of_the_definition(rows: int, ties: bool) -> None:
+    label, scores = table(rows, rows, 3, ties)
+    areas, covariance = naive_covariance(label, scores)
+    found = plm.tests.delong_covariance(label, dict(zip("abc", scores, strict=True)))
+    np.testing.assert_allclose(found.areas, areas, rtol=1e-12)
+    np.testing.assert_allclose(found.covariance, covariance, rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(found.areas, [roc_auc_score(label, score) for score in scores])
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("as_column", [list, pl.Series])
+def test_the_test_of_two_models(ties: bool, as_column: type) -> None:
+    label, scores = table(3, 80, 2, ties)
+    areas, covariance = naive_covariance(label, scores)
+    error = np.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    z = (areas[0] - areas[1]) / error
+    found = plm.tests.delong(as_column(label.astype(int)), *map(as_column, scores), level=0.9)
+    assert found.estimate == pytest.approx(areas[0] - areas[1])
+    assert found.statistic == pytest.approx(z)
+    assert found.p_value == pytest.approx(2 * norm.sf(abs(z)))
+    half = norm.ppf(0.95) * error
+    assert (found.lower, found.upper) == pytest.approx(
+        (areas[0] - areas[1] - half, areas[0] - areas[1] + half)
+    )
+    assert (found.n, found.status) == (80, "ok")
+
+
+def test_the_positive_label_may_be_named() -> None:
+    label, scores = table(5, 40, 2, False)
+    words = np.where(label, "yes", "no")
+    assert plm.tests.delong(words, *scores, positive="yes") == plm.tests.delong(label, *scores)
+
+
+@pytest.mark.parametrize(
+    ("label", "model", "baseline", "status"),
+    [
+        ([], [], [], "no_rows"),
+        ([0, 0, 0], [1, 2, 3], [3, 2, 1], "no_positives"),
+        ([1, 1, 1], [1, 2, 3], [3, 2, 1], "no_negatives"),
+        ([1, 0, 0], [1, 2, 3], [3, 2, 1], "too_few_units"),
+        ([1, 1, 0, 0], [3, 4, 1, 2], [1, 2, 3, 4], "zero_variance"),
+        ([1, 1, 0, 0], [3, 4, 1, 2], [3, 4, 1, 2], "ok"),
+        ([1, 1, 0, 0], [3, 4, 1, 2], [9, 7, 2, 2], "ok"),
+    ],
+)
+def test_what_cannot_be_tested_has_a_status(label: list, model: list, baseline: list, status: str) -> None:
+    found = plm.tests.delong(label, model, baseline)
+    assert found.status == status
+    assert (found.p_value is not None) == (status == "ok")
+    if status == "ok":
+        assert (found.estimate, found.lower, found.upper, found.p_value) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_slices_are_tested_as_if_each_were_alone() -> None:
+    label, (one, other) = table(8, 300, 2, True)
+    code = np.random.default_rng(8).integers(0, 6, 300)
+    label[code == 3] = True
+    first, second = (placements(score, label, code) for score in (one, other))
+    found = delong_tests(first, second, label, code, 7)
+    for index in range(7):
+        rows = code == index
+        alone = plm.tests.delong(label[rows], one[rows], other[rows])
+        assert alone.status == found.status[index]
+        assert int(found.n[index]) == alone.n
+        if alone.p_value is not None:
+            assert found.p_value[index] == pytest.approx(alone.p_value)
+            assert found.lower[index] == pytest.approx(alone.lower)
+
+
+def test_a_score_that_is_no_number_is_named() -> None:
+    with pytest.raises(plm.ConfigError, match="baseline must be finite: 1 values are null, NaN or infinite"):
+        plm.tests.delong([1, 0], [0.1, 0.2], pl.Series([0.3, None]))
+    with pytest.raises(plm.ConfigError, match="two rows of either class"):
+        plm.tests.delong_covariance([1, 0], {"a": [0.1, 0.2]})
+
+
+@pytest.mark.slow
+def test_models_that_are_equally_good_are_called_different_as_often_as_the_level_says() -> None:
+    tables = 4000 if os.environ.get("PLMETRICS_SLOW") else 400
+    random = np.random.default_rng(20)
+    rows = 200
+    code = np.repeat(np.arange(tables), rows)
+    label = random.random(tables * rows) < 0.3
+    shared = label + random.normal(size=tables * rows)
+    one, other = (shared + random.normal(size=tables * rows) for _ in range(2))
+    first, second = (placements(score, label, code) for score in (one, other))
+    found = delong_tests(first, second, label, code, tables)
+    share = float((found.p_value < 0.05).mean())
+    assert abs(share - 0.05) < 4 * np.sqrt(0.05 * 0.95 / tables)

@@ -1,0 +1,112 @@
+"""Two samples: p values and statistics against SciPy, many slices at once, and the corner cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from plmetrics.core.segments import Segments
+from plmetrics.inference.comparisons.tests.two_samples import (
+    Moments,
+    bin_edges,
+    by_bin,
+    chi2_homogeneity,
+    jensen_shannon,
+    ks_distance,
+    ks_p_value,
+    moments,
+    psi,
+    quantile,
+    wasserstein,
+    welch,
+)
+
+
+def cut(*parts: list[float]) -> Segments:
+    return Segments(
+        np.concatenate([np.asarray(part, dtype=float) for part in parts]), np.cumsum([0, *map(len, parts)])
+    )
+
+
+@pytest.mark.parametrize("rows", [(2, 2), (7, 300), (1500, 4000), (30_000, 30_000), (400_000, 90_000)])
+@pytest.mark.parametrize("root", [0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 4.0])
+def test_ks_p_values(rows: tuple[int, int], root: float) -> None:
+    effective = round(rows[0] * rows[1] / sum(rows))
+    distance = min(root / effective**0.5, 1.0)
+    found = ks_p_value(np.array([distance]), *(np.array([float(count)]) for count in rows))
+    expected = float(stats.kstwo.sf(distance, effective))
+    assert found[0] == pytest.approx(expected, rel=1e-6 if root <= 1 or effective < 20_000 else 1e-3)
+
+
+def test_an_empty_slice_disturbs_no_other() -> None:
+    values = cut([1.0, 2.0, 5.0], [], [3.0, 4.0])
+    before, now = cut([2.0, 0.0, 1.0], [], [1.0, 1.0]), cut([0.0, 3.0, 1.0], [], [1.0, 1.0])
+    one, two = [1, 1, 5], [2, 2, 2, 5]
+    assert ks_distance(before, now)[[0, 2]] == pytest.approx([stats.ks_2samp(one, two).statistic, 0.0])
+    assert wasserstein(values, before, now) == pytest.approx([stats.wasserstein_distance(one, two), 0, 0])
+    assert quantile(values, before, 0.5)[[0, 2]] == pytest.approx([1, 3.5])
+    assert np.isnan(quantile(values, before, 0.5)[1])
+    found = moments(values, before)
+    assert found.mean[[0, 2]] == pytest.approx([np.mean(one), 3.5])
+    assert found.variance[[0, 2]] == pytest.approx([np.var(one), 0.25])
+    assert np.isnan([found.mean[1], found.variance[1]]).all()
+
+
+def test_moments_about_edges_are_those_of_the_values() -> None:
+    random = np.random.default_rng(0)
+    values, edges = np.sort(random.normal(1e6, 1, 500)), np.arange(1e6 - 5, 1e6 + 5, 0.5)
+    place = np.searchsorted(edges, values, side="right") - 1
+    weight, above = np.bincount(place, minlength=len(edges)), values - edges[place]
+    offset, square = (np.bincount(place, above**power, minlength=len(edges)) for power in (1, 2))
+    ends = np.array([0, len(edges)])
+    parts = (Segments(part.astype(float), ends) for part in (edges, weight, offset, square))
+    found = moments(*parts)
+    assert found.mean[0] == pytest.approx(values.mean(), rel=1e-14)
+    assert found.variance[0] == pytest.approx(values.var(), rel=1e-9)
+
+
+def test_bins_that_no_row_is_in_do_not_count() -> None:
+    before, now = cut([10, 0, 20, 0], [4, 0]), cut([15, 0, 5, 3], [9, 0])
+    table = [[10, 20, 0], [15, 5, 3]]
+    expected = stats.chi2_contingency(table, correction=False)
+    found = chi2_homogeneity(before, now)
+    assert found.statistic == pytest.approx([expected.statistic, 0])
+    assert found.p_value == pytest.approx([expected.pvalue, 1])
+    assert found.few.tolist() == [True, False]
+    assert jensen_shannon(cut([1, 0]), cut([0, 5])) == pytest.approx([1])
+    assert psi(cut([1, 0, 0]), cut([1, 0, 0]), 1e-4) == pytest.approx([0])
+
+
+@pytest.mark.parametrize(
+    ("values", "weight", "bins", "edges"),
+    [
+        (range(1, 101), [1] * 100, 4, [25.5, 50.5, 75.5]),
+        (range(1, 12), [0, *[1] * 10], 2, [6.5]),
+        ([0, 1, 2, 3, 4], [96, 1, 1, 1, 1], 2, [0]),
+        ([], [], 10, []),
+        ([3], [5], 10, [3, np.nextafter(3, 4)]),
+        ([3, 4], [5, 0], 10, [3, np.nextafter(3, 4)]),
+    ],
+)
+def test_edges(values: list[float], weight: list[float], bins: int, edges: list[float]) -> None:
+    found = bin_edges(np.array(values, dtype=float), np.array(weight, dtype=float), bins)
+    assert found.tolist() == edges
+
+
+def test_values_below_and_above_all_edges_have_bins() -> None:
+    counted = by_bin(
+        np.array([-9.0, 1.0, 2.0, 99.0]), cut([1, 1, 1, 1]), np.array([1.0, 2.0]), np.array([7.0])
+    )
+    assert counted.values.tolist() == [1, 1, 2, 7]
+
+
+def test_welch_where_it_is_not_defined() -> None:
+    before = Moments(np.array([1.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 2.0, 0.0]))
+    now = Moments(np.array([1.0, 2.0, 2.0, 2.0]), np.array([0.0, 0.0, 1.0, 1.0]))
+    found = welch(before, now, np.array([5.0, 5.0, 1.0, 5.0]), np.array([5.0, 5.0, 5.0, 5.0]))
+    expected = stats.ttest_ind_from_stats(2, (5 / 4) ** 0.5, 5, 1, 0, 5, equal_var=False)
+    assert found.p_value[0] == 1
+    assert np.isnan(found.p_value[1:3]).all()
+    assert found.constant.tolist() == [False, True, False, False]
+    assert (found.statistic[3], found.p_value[3]) == pytest.approx((expected.statistic, expected.pvalue))

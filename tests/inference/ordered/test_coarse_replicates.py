@@ -1,0 +1,70 @@
+"""Replicates from coarse bins of metrics that look for their threshold, on scores that many rows share.
+
+The references are tables drawn anew: the slices of one table, and a large table for the true values.
+"""
+
+import os
+
+import numpy as np
+import polars as pl
+import pytest
+
+import plmetrics as plm
+
+FULL = os.environ.get("PLMETRICS_SLOW") == "1"
+TABLES, ROWS, LARGE, REPLICATES = (600, 2000, 3_000_000, 300) if FULL else (80, 1500, 300_000, 100)
+METRICS = [
+    "precision_at_recall(recall=0.2)",
+    "precision_at_recall(recall=0.7)",
+    "fpr_at_recall(recall=0.8)",
+    "recall_at_precision(precision=0.4)",
+    "recall_at_precision(precision=0.6)",
+    "recall_at_fpr(fpr=0.1)",
+    "precision_at_volume(volume=0.1)",
+    "precision_at_volume(volume=0.4)",
+    "precision_at_k(k=0.1)",
+    "recall_at_k(k=0.2)",
+    "lift_at_k(k=0.1)",
+]
+
+
+def draw(rng, rows, kind):
+    """Labels and scores: continuous, of so many decimals, or 70 % of them equal."""
+    label = rng.random(rows) < 0.2
+    score = 1 / (1 + np.exp(1 - 1.3 * label - rng.normal(size=rows)))
+    if kind == "ties":
+        return label, np.where(rng.random(rows) < np.where(label, 0.55, 0.74), 0.35, score)
+    return label, score if kind == "continuous" else score.round(int(kind))
+
+
+def evaluated(rng, rows, kind, **more):
+    label, score = draw(rng, rows, kind)
+    number = np.arange(rows) // ROWS
+    asked = {"label": "y", "models": "p", "metrics": METRICS, "exact": True, "memory": "4GB"}
+    return plm.evaluate(pl.DataFrame({"y": label, "p": score, "table": number}), **asked, **more).metrics
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["ties", "continuous", "1", "2", "3"] if FULL else ["ties"])
+def test_intervals_at_operating_points_cover(monkeypatch, kind):
+    monkeypatch.setattr("plmetrics.states.scores.sorted.EXACT_REPLICATES", 0)
+    monkeypatch.setattr("plmetrics.states.scores.sorted._OF_A_SLICE", 0)
+    rng = np.random.default_rng(5)
+    true = dict(evaluated(rng, LARGE, kind).select("metric", "value").iter_rows())
+    asked = {"replicates": REPLICATES, "blocks": 300}
+    found = evaluated(rng, TABLES * ROWS, kind, slices=["table"], uncertainty=asked).filter(slice_set="table")
+    covers = pl.col("true").is_between(pl.col("lower") - 1e-9, pl.col("upper") + 1e-9)
+    by_metric = (
+        found.with_columns(pl.col("metric").replace_strict(true).alias("true"))
+        .group_by("metric", maintain_order=True)
+        .agg(
+            covers.mean().alias("coverage"),
+            (pl.col("std_error").pow(2).mean().sqrt() / pl.col("value").std()).alias("width"),
+        )
+    )
+    noise = 2.5 * np.sqrt(0.05 * 0.95 / TABLES)
+    outside = by_metric.filter(~pl.col("coverage").is_between(0.92 - noise, 0.97 + noise))
+    assert outside.is_empty(), by_metric
+    assert by_metric["coverage"].mean() == pytest.approx(0.945, abs=0.025)
+    if kind in {"ties", "continuous"}:  # thresholds that are tenths jump: so do standard errors
+        assert by_metric.filter(~pl.col("width").is_between(0.75, 1.3)).is_empty(), by_metric

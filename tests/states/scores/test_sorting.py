@@ -1,0 +1,42 @@
+"""Sorting in threads and in parts: what plain NumPy finds, whatever the parts are."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from plmetrics.states.scores import sorting
+from plmetrics.states.scores.sorting import by_slice, sort_slices
+
+
+@pytest.fixture(autouse=True, params=[1 << 17, 5])
+def little(request, monkeypatch):
+    """Tables are small: parts of a few rows, on more processors than there are, cut where large ones are cut."""
+    monkeypatch.setattr(sorting, "WORTH_A_THREAD", request.param)
+    monkeypatch.setattr(sorting, "_STEP", request.param)
+    monkeypatch.setattr(sorting, "processors", lambda: 5)
+
+
+@settings(phases=(Phase.explicit, Phase.generate), max_examples=60)
+@given(
+    st.integers(0, 200),
+    st.sampled_from([2, 40, 1 << 63]),
+    st.sampled_from([1, 2, 7, 300]),
+    st.sampled_from([0.0, 0.9]),
+    st.integers(0, 2**20),
+)
+def test_keys_are_sorted_within_their_slices(rows, values, slices, share, seed):
+    rng = np.random.default_rng(seed)
+    keys = rng.integers(0, values, rows, dtype=np.uint64)
+    codes = np.where(rng.random(rows) < share, 0, rng.integers(-1, slices, rows))
+    held, offsets = by_slice(keys, codes, slices)
+    parts = [keys[codes == code] for code in range(slices)]
+    assert held.tolist() == np.concatenate(parts).tolist()
+    assert np.diff(offsets).tolist() == [len(part) for part in parts]
+    sort_slices(held, offsets)
+    for part, (first, last) in zip(parts, pairwise(offsets), strict=True):
+        assert held[first:last].tolist() == sorted(part.tolist())
