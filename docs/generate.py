@@ -1,4 +1,4 @@
-"""Writes the generated parts of the pages: python -m docs.generate.
+"""Writes the generated parts of the pages: python -m docs.generate; with --check it names pages that are out of date.
 
 A part stands between `<!-- generated: KIND NAMES -->` and `<!-- end -->`. Its kind is one of `GENERATORS`; the names
 are its arguments.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,9 +116,13 @@ GENERATORS: dict[str, Callable[..., str]] = {
 
 
 def main() -> None:
-    """Write the generated parts of all pages."""
-    for page in pages():
-        page.write_text(updated(page.read_text("utf-8")), "utf-8")
+    """Write the generated parts of all pages, or exit with the names of those that are out of date."""
+    texts = {page: page.read_text("utf-8") for page in pages()}
+    late = {page: text for page, old in texts.items() if (text := updated(old)) != old}
+    if late and "--check" in sys.argv[1:]:
+        sys.exit("\n".join(["out of date; run python -m tasks pages:", *map(str, late)]))
+    for page, text in late.items():
+        page.write_text(text, "utf-8")
 
 
 def _metrics() -> list[type[Metric]]:

@@ -164,3 +164,7 @@ class Collected:
         if problems:
             kind = DataError if any(isinstance(error, DataError) for error in self._errors) else ConfigError
             raise kind(list(problems))
+
+
+for _public in (PlmetricsError, ConfigError, DataError, EnvironmentFault, PlmetricsWarning):
+    _public.__module__ = "plmetrics"  # What tracebacks call them is what callers import.

@@ -25,6 +25,8 @@ from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.table.opening import open_source
 
+pytestmark = pytest.mark.slow
+
 TABLES = ("metrics", "comparisons", "gates", "curves", "folds", "cross_validation", "decomposition")
 TABLES += ("drift", "leakage", "found_slices")
 ROWS = 1_200

@@ -145,6 +145,7 @@ def customers(rows: int, units: int, seed: int = 1) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["customer", None])
 @pytest.mark.parametrize(("rows", "units"), [(3000, 900), (9000, 6000)])
 def test_few_units_and_many_add(folder: Path, rows: int, units: int, unit: str | None) -> None:
@@ -210,6 +211,7 @@ ADDED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "units", "changes"), ADDED.values(), ids=ADDED)
 def test_arrays_and_plain_sums_add_alike(
     folder: Path, monkeypatch: pytest.MonkeyPatch, rows: int, units: int, changes: dict[str, Any]

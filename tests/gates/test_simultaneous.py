@@ -40,6 +40,7 @@ def verdicts(frame: pl.DataFrame, limit: float) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @given(
     values=st.lists(st.floats(-0.1, 0.1), min_size=1, max_size=25),
     correction=st.sampled_from(sorted(CORRECTIONS)),

@@ -102,6 +102,7 @@ def test_offsets_cost_no_digits() -> None:
     assert values(evaluated(far)) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [None, "u"])
 def test_standard_errors_are_those_of_fresh_samples(unit: str | None) -> None:
     def drawn(seed: int) -> pl.DataFrame:

@@ -373,6 +373,7 @@ def test_confusion_is_a_curve_of_all_pairs() -> None:
         )
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_fresh_samples() -> None:
     metrics = [
         "accuracy",

@@ -80,6 +80,7 @@ def value_of(table, metric, **where):
     return table.filter(pl.col("metric") == metric, **where)["value"].item()
 
 
+@pytest.mark.slow
 @many_rows
 @few
 @given(table=samples, random=st.randoms(use_true_random=False))
@@ -307,6 +308,7 @@ def test_drop_per_model_equals_each_model_alone_on_its_rows(table, seed):
         assert_same(found.filter(listed, model=model), wanted, VALUES)
 
 
+@pytest.mark.slow
 @settings(quick, max_examples=2)
 @given(table=samples)
 def test_all_sources_give_the_same(tmp_path_factory, table):
@@ -342,6 +344,7 @@ def test_equal_models_differ_by_exactly_nothing(table):
     assert (ok["p_value"] == 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False])
 @settings(quick, max_examples=8)
 @given(table=samples, names=st.sets(st.sampled_from(sorted({*KNOBS} - {"coarse"})), min_size=1))

@@ -264,6 +264,7 @@ def test_standard_errors_of_effects_are_those_of_the_textbook() -> None:
         assert errors[metric] == pytest.approx(psi.std() / math.sqrt(len(psi)), rel=0.06), metric
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", ["exact", "coarse"])
 def test_standard_errors_of_areas_are_those_of_fresh_samples(
     blocks: str, monkeypatch: pytest.MonkeyPatch

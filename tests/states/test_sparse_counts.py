@@ -45,6 +45,7 @@ def test_counts_come_back(slices: int, width: int, share: float, most: int, whol
     assert part.entries == rows[sparse.ENTRIES].sum() >= (counts != 0).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 255, 256, 65_536])
 def test_numbers_take_as_few_bytes_as_they_need(step: int) -> None:
     """Far slots take gaps of more bytes; slots close to each other take none."""

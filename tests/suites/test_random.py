@@ -43,6 +43,7 @@ def plmetrics(*words: str) -> tuple[int, str, str]:
     return int(stopped.value.code or 0), out.getvalue(), errors.getvalue()
 
 
+@pytest.mark.slow
 @given(made=suites())
 def test_validate_explain_and_run_agree(made: tuple[dict[str, Any], pl.DataFrame], folder: Path) -> None:
     suite, table = made
@@ -61,6 +62,7 @@ def test_validate_explain_and_run_agree(made: tuple[dict[str, Any], pl.DataFrame
     keeps_its_promises(suite, json.loads(out), folder)
 
 
+@pytest.mark.slow
 @settings(max_examples=max(4, settings.default.max_examples // 3))
 @given(made=with_sections())
 def test_every_section_keeps_its_promises(made: tuple[dict[str, Any], pl.DataFrame], folder: Path) -> None:

@@ -216,6 +216,7 @@ def test_states_of_days_at_other_levels_add(
     assert_right(plm.merge(tmp_path / "pair.state", states[0]).metrics, pl.concat(days), weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [None, 0], ids=["columns", "grouped"])
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("blocks", [20, None])
