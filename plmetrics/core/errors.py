@@ -93,7 +93,7 @@ class DataError(PlmetricsError):
     >>> plm.evaluate(frame, label="y", models="p")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    plmetrics.core.errors.DataError: columns.label: column 'y' (label): 1 of 2 values is neither 0 nor 1; ...
+    plmetrics.DataError: columns.label: column 'y' (label): 1 of 2 values is neither 0 nor 1; ...
     """
 
     exit_code = 4
@@ -138,7 +138,7 @@ class Collected:
     >>> collected.settle()
     Traceback (most recent call last):
         ...
-    plmetrics.core.errors.DataError: column 'y' is absent
+    plmetrics.DataError: column 'y' is absent
     column 'p' is absent
     """
 
