@@ -77,7 +77,7 @@ class ConfigError(PlmetricsError, ValueError):
     >>> plm.metric("roc_acu")
     Traceback (most recent call last):
         ...
-    plmetrics.core.errors.ConfigError: unknown metric 'roc_acu' for task 'binary'
+    plmetrics.ConfigError: unknown metric 'roc_acu' for task 'binary'
         did you mean 'roc_auc'?
     """
 
