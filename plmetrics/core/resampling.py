@@ -11,6 +11,9 @@ from plmetrics.core.exact_sums import product
 
 Array = NDArray[np.float64]
 
+WHOLE_IN_SINGLE = 1 << 24
+"""Whole numbers below it are exact in single precision."""
+
 
 def resample(weights: NDArray[Any], counts: NDArray[Any]) -> Array:
     """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
@@ -28,7 +31,3 @@ def exact_in_single(counts: NDArray[Any]) -> bool:
     if not largest < WHOLE_IN_SINGLE or np.min(counts, initial=0.0) < 0:
         return False
     return bool((counts == np.rint(counts)).all())
-
-
-WHOLE_IN_SINGLE = 1 << 24
-"""Whole numbers below it are exact in single precision."""

@@ -17,6 +17,7 @@ from plmetrics.engine.memory.budget import sorts_in_memory
 from plmetrics.engine.prepare.constants import Based, Calibrated, Chosen
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
+from plmetrics.engine.streaming import collected_frames
 from plmetrics.table.roles import (
     UNIT,
     WEIGHT,
@@ -52,7 +53,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
     reproducible = request.suite.reproducible
     centred = _centred_values(request)
     plans = constant_plans(request, table, centres=not reproducible and constants is None)
-    found = dict(zip(plans, pl.collect_all(list(plans.values())), strict=True)) if plans else {}
+    found = collected_frames(plans) if plans else {}
     rows = replace(_accounting(request, found.get("rows")), fitted=calibrated.left_out)
     sliced = found_slices(request, found)
     if request.suite.slices:
