@@ -77,12 +77,14 @@ SHAPES = {
 def measured(suite: Path, small: Path) -> dict[str, Any]:
     """Run a suite in this process, after a small one: what was told before, and the peak above the start."""
     import plmetrics as plm
-    from plmetrics.api.inspection import explain
+    from plmetrics.api.inspection import bound_suite
+    from plmetrics.features.explain.explanation import explain
 
     plm.run(small)
     before = _resident("VmRSS")
     Path("/proc/self/clear_refs").write_text(_CLEAR_PEAK)
-    told = explain(suite)
+    with bound_suite(suite) as request:
+        told = explain(request)
     looked = _resident("VmHWM") - before
     Path("/proc/self/clear_refs").write_text(_CLEAR_PEAK)
     result = plm.run(suite)

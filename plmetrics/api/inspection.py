@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,12 @@ from plmetrics.api.suite_files import located, masked
 from plmetrics.api.warnings import warned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
 
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.engine.explain.explanation import Explanation
+    from plmetrics.engine.request import Request
     from plmetrics.runs.history.diff import Diff
     from plmetrics.runs.reading import StoredResult
     from plmetrics.suite.model import Suite
@@ -71,16 +72,14 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validate
     return Validated(request.suite, request.schema, (*uneven, *sample_warnings(request), *runs.warnings))
 
 
-def explain(
+@contextmanager
+def bound_suite(
     path: str | Path,
     set: Mapping[str, Any] | None = None,  # noqa: A002
-    *,
-    data: bool = True,
     progress: Progress | None = None,
-) -> Explanation:
-    """What a run of a suite would do, without doing it; `data` says whether its first stage may look at the data."""
+) -> Iterator[Request]:
+    """A suite bound to its table; errors of what looks at it within have their place in the suite's file."""
     from plmetrics.engine.binding.bind import bind
-    from plmetrics.engine.explain.explanation import explain as explain_request
     from plmetrics.engine.faults import reading
     from plmetrics.suite.yaml.load import load_suite
     from plmetrics.table.opening import open_source
@@ -89,8 +88,7 @@ def explain(
     with masked(loaded), located(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         with Stopwatch(progress).stage("prepare"), reading(source):
-            tables = feature_tables(loaded.suite, base=loaded.folder)
-            return explain_request(bind(loaded.suite, source, tables), data=data)
+            yield bind(loaded.suite, source, feature_tables(loaded.suite, base=loaded.folder))
 
 
 def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:

@@ -35,11 +35,15 @@ def explain(
     The first stage of a run is done, as it finds the slices and units; nothing is evaluated or written.
     """
     with guarded(debug=debug):
-        from plmetrics.api import inspection
-        from plmetrics.report.explain import explain_json, explain_text
+        from plmetrics.api.inspection import bound_suite
+        from plmetrics.features.explain import explanation
+        from plmetrics.features.explain.explain_report import explain_json, explain_text
 
-        with Progress(sys.stderr) as progress:
-            found = inspection.explain(suite, overrides(settings), data=not no_data, progress=progress)
+        with (
+            Progress(sys.stderr) as progress,
+            bound_suite(suite, overrides(settings), progress) as request,
+        ):
+            found = explanation.explain(request, data=not no_data)
         if form is Format.json:
             write_result(explain_json(found))
         else:

@@ -33,6 +33,7 @@ ANYWHERE = ("plmetrics.features.registry", "plmetrics.features.protocol")
 """What knows features by their keys alone, and imports them when asked."""
 
 COMMANDS = {
+    "plmetrics.cli.explain": "explain",
     "plmetrics.cli.init": "advice",
     "plmetrics.cli.readout": "experiment",
     "plmetrics.cli.split": "splits",

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from suites.sections import with_sections
 
 import plmetrics as plm
-from plmetrics.api.inspection import explain
+from plmetrics.api.inspection import bound_suite
 from plmetrics.core.errors import DataError
+from plmetrics.features.explain.explanation import explain
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 STAGES = {
@@ -57,7 +58,9 @@ def agrees(suite: Path, made: list[Collection]) -> None:
     """Whether `explain` tells what was seen; a ranking's queries are made while it is prepared."""
     told: Counter[str] = Counter()
     more = set()
-    for part in explain(suite).passes:
+    with bound_suite(suite) as request:
+        passes = explain(request).passes
+    for part in passes:
         stage = "prepare" if part.stage == "rank" else part.stage
         told[stage] += part.scans
         more |= {stage} if part.at_least else set()

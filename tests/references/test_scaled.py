@@ -9,8 +9,8 @@ import pytest
 import plmetrics as plm
 from plmetrics.engine.aggregate.aggregation import sum_plans
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.explain.explanation import fallbacks
 from plmetrics.engine.prepare.preparation import prepare
+from plmetrics.engine.streaming import fallbacks
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 

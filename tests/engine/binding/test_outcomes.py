@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.api.inspection import explain
+from plmetrics.api.inspection import bound_suite
+from plmetrics.features.explain.explanation import explain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,8 @@ def suite(tmp_path: Path) -> Path:
 
 
 def test_explain_names_the_columns_that_are_read(suite: Path) -> None:
-    assert explain(suite).source.columns == ("y", "t", "p", "q", "e")
+    with bound_suite(suite) as request:
+        assert explain(request).source.columns == ("y", "t", "p", "q", "e")
 
 
 def test_a_run_writes_effects_and_curves(suite: Path) -> None:

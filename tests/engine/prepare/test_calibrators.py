@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 import plmetrics as plm
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.explain.explanation import explain
+from plmetrics.features.explain.explanation import explain
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 

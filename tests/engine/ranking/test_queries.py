@@ -281,9 +281,11 @@ def test_a_suite_on_trec_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_explain_says_what_is_sorted() -> None:
-    from plmetrics.api.inspection import explain
+    from plmetrics.api.inspection import bound_suite
+    from plmetrics.features.explain.explanation import explain
 
-    found = explain(ROOT / "configs" / "ranking.yaml")
+    with bound_suite(ROOT / "configs" / "ranking.yaml") as request:
+        found = explain(request)
     assert (found.rows, found.units) == (1010, 101)
     assert found.source.columns == ("group", "label", "score")
     assert [(part.stage, part.does) for part in found.passes][1] == ("rank", "1 sort in memory, 1 a model")
@@ -292,7 +294,7 @@ def test_explain_says_what_is_sorted() -> None:
 def test_the_rows_of_a_ranking_are_read_in_one_streaming_plan(
     frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from plmetrics.engine.explain.explanation import fallbacks
+    from plmetrics.engine.streaming import fallbacks
 
     stuck: list[str] = []
     collect_all = pl.collect_all

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
-from plmetrics.engine.explain.explanation import fallbacks
+from plmetrics.engine.streaming import fallbacks
 
 if TYPE_CHECKING:
     from pathlib import Path

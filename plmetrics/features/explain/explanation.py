@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.aggregation import needs_rows
-from plmetrics.engine.explain.cautions import advice
-from plmetrics.engine.explain.memory import Sizes, foreseen, row_width
-from plmetrics.engine.explain.passes import passes
-from plmetrics.engine.explain.states import StateSize, state_size
 from plmetrics.engine.memory.budget import memory_budget
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.engine.step import Step
-from plmetrics.engine.streaming import fallbacks
+from plmetrics.features.explain.cautions import advice
+from plmetrics.features.explain.memory import Sizes, foreseen, row_width
+from plmetrics.features.explain.passes import passes
+from plmetrics.features.explain.states import StateSize, state_size
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.units import OWN_BLOCK_LIMIT
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.table.slices import Cube
 
-__all__ = ["CubeSize", "Explanation", "Input", "SetSize", "StateSize", "Step", "explain", "fallbacks"]
+__all__ = ["CubeSize", "Explanation", "Input", "SetSize", "StateSize", "Step", "explain"]
 
 
 @dataclass(frozen=True, slots=True)

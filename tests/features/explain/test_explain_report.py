@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from plmetrics.engine.explain.explanation import CubeSize, Explanation, Input, SetSize, StateSize, Step
-from plmetrics.report.explain import explain_json, explain_text
+from plmetrics.features.explain.explain_report import explain_json, explain_text
+from plmetrics.features.explain.explanation import CubeSize, Explanation, Input, SetSize, StateSize, Step
 
 FOUND = Explanation(
     name="nightly",

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from plmetrics.core.threads import processors
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.aggregate.paired_rows import reads_paired_rows
-from plmetrics.engine.explain.passes import sums_made
 from plmetrics.engine.memory.budget import counting_room, sort_bytes
 from plmetrics.engine.order.encoding import BATCH_ROWS
 from plmetrics.engine.prepare.slices import most_rows
 from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
+from plmetrics.features.explain.passes import sums_made
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
 from plmetrics.states.scores.limits import DENSE_LIMIT, EXACT_REPLICATES

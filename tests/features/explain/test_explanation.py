@@ -13,9 +13,9 @@ import pytest
 import plmetrics as plm
 from plmetrics.engine.aggregate.aggregation import aggregate
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.explain.explanation import Explanation, explain, fallbacks
-from plmetrics.engine.explain.memory import Foreseen, Sizes, foreseen
 from plmetrics.engine.prepare.preparation import prepare
+from plmetrics.features.explain.explanation import Explanation, explain
+from plmetrics.features.explain.memory import Foreseen, Sizes, foreseen
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 
@@ -219,11 +219,3 @@ def test_advice_on_many_replicates() -> None:
     found = explained(frame, slices={"many": "many"}, uncertainty={"replicates": 100_000}, unit="u")
     (said,) = found.advice
     assert said.startswith("2,406 estimates x 100,000 replicates")
-
-
-@pytest.mark.parametrize(
-    ("expression", "stuck"),
-    [(pl.col("x").sum(), False), (pl.col("x").median(), True)],
-)
-def test_fallbacks(expression: pl.Expr, stuck: bool) -> None:
-    assert bool(fallbacks(pl.LazyFrame({"x": [1.0]}).select(expression))) == stuck

@@ -10,14 +10,14 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.explain.explanation import explain
+from plmetrics.features.explain.explanation import explain
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from plmetrics.engine.explain.explanation import StateSize
+    from plmetrics.features.explain.explanation import StateSize
 
 ASKED: dict[str, Any] = {
     "label": "y",

@@ -27,7 +27,7 @@ from plmetrics.report.terminal import NARROWEST
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.engine.explain.explanation import Explanation, Step
+    from plmetrics.features.explain.explanation import Explanation, Step
 
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _UNKNOWN = "?"

@@ -1,0 +1,1 @@
+"""Explain: what a run would read, group and hold, without an aggregation."""
