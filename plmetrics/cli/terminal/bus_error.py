@@ -56,14 +56,19 @@ def _console() -> int:
 
 
 def _cut_files() -> Iterator[str]:
-    """The files that are shorter by now than what is mapped of them."""
+    """The files that are shorter by now than what is mapped of them; libraries end in such room anyway."""
     lengths: dict[str, int] = {}
+    libraries = set()
     for line in _MAPS.read_text(errors="surrogateescape").splitlines():
-        span, _, offset, _, inode, *path = line.split(maxsplit=5)
+        span, access, offset, _, inode, *path = line.split(maxsplit=5)
         if path and inode != "0":
             start, end = (int(address, 16) for address in span.split("-"))
             lengths[path[0]] = max(lengths.get(path[0], 0), int(offset, 16) + end - start)
+            if "x" in access:
+                libraries.add(path[0])
     for name, length in lengths.items():
+        if name in libraries:
+            continue
         try:
             size = Path(name).stat().st_size
         except OSError:  # its name is gone, its content is not

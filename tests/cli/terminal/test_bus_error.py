@@ -9,6 +9,7 @@ import pytest
 
 SCRIPT = """
 import mmap, os, sys
+import numpy  # its libraries are mapped beyond their ends
 from plmetrics.cli.terminal.bus_error import explain_bus_errors
 
 explain_bus_errors()
