@@ -11,6 +11,7 @@ from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.suite_files import located, masked, without_variables
 from plmetrics.api.warnings import warned
 from plmetrics.core.errors import PlmetricsError
+from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -180,6 +181,5 @@ def _further_files(result: Result) -> dict[str, bytes]:
     """The files of a run folder beside its tables, by name."""
     if result.drift_state is None:
         return {}
-    from plmetrics.runs.stored_state import drift_files
-
-    return drift_files(result.drift_state)
+    written = (feature.files(result.drift_state) for feature in features_of(result.suite))
+    return {name: content for files in written for name, content in files.items()}

@@ -11,7 +11,6 @@ from plmetrics.api.context import Beside
 from plmetrics.api.gates import gate_history
 from plmetrics.api.pipeline import estimated, inferred
 from plmetrics.api.result import Result
-from plmetrics.api.states import differences, suite_of
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.tests import rows_of_tests, tested
 from plmetrics.api.warnings import warned
@@ -19,8 +18,8 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES
 from plmetrics.core.threads import each
 from plmetrics.features.registry import features_of
-from plmetrics.runs.states import StateFault, as_written, state_files
-from plmetrics.runs.stored_state import file_places, stored_state
+from plmetrics.features.stored.state_files import StateFault, as_written, state_files
+from plmetrics.features.stored.stored_state import differences, file_places, stored_state, suite_of
 from plmetrics.states.stored import State
 from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import unchanged
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.api.stopwatch import Progress
-    from plmetrics.engine.stored.alignment import Stored
-    from plmetrics.engine.stored.restoration import Revived
+    from plmetrics.features.stored.alignment import Stored
+    from plmetrics.features.stored.restoration import Revived
     from plmetrics.states.stored import Head, Saved
     from plmetrics.suite.model import Suite
 
@@ -64,10 +63,10 @@ def merge(
         EnvironmentFault: something cannot be written.
     """
     from plmetrics.engine.memory.budget import merging_room
-    from plmetrics.engine.stored.capture import resamples_totals
-    from plmetrics.engine.stored.compatibility import check_alike, check_apart, check_whole
-    from plmetrics.engine.stored.merging import merged
-    from plmetrics.runs.states import write_state
+    from plmetrics.features.stored.compatibility import check_alike, check_apart, check_whole
+    from plmetrics.features.stored.merging import merged
+    from plmetrics.features.stored.state_files import write_state
+    from plmetrics.features.stored.support import resamples_totals
 
     watch = Stopwatch(progress)
     given = list(_each(states))
@@ -125,7 +124,7 @@ def _published(
 
 
 def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwatch, beside: Beside) -> Result:
-    from plmetrics.engine.stored.restoration import revived
+    from plmetrics.features.stored.restoration import revived
     from plmetrics.gates.verdicts import verdict
     from plmetrics.inference.analysis import corrected
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.request import Request
-    from plmetrics.engine.stored.grids import Grids
+    from plmetrics.states.scores.run_grids import Grids
     from plmetrics.table.roles import PredictionTable
     from plmetrics.table.slices import Cube, Slices
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
-    from plmetrics.engine.stored.alignment import Alike, Stored
+    from plmetrics.features.stored.alignment import Alike, Stored
     from plmetrics.inference.subject import Analysis
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
@@ -218,6 +218,10 @@ class Feature(ABC):
             What the head of the state says of them.
         """
         return None
+
+    def files(self, state: State) -> Mapping[str, bytes]:  # noqa: ARG002
+        """The files of a run folder that hold its counts of the rows, by name."""
+        return {}
 
     def report(self, summary: Summary, width: int) -> list[Text]:  # noqa: ARG002
         """Its part of the report; none where there is nothing to say."""

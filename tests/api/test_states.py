@@ -19,10 +19,10 @@ import plmetrics as plm
 from plmetrics.catalogue.metric import Facts
 from plmetrics.core import threads
 from plmetrics.engine.memory import budget
-from plmetrics.engine.stored import score_counts as counts
-from plmetrics.engine.stored import totals as sums
+from plmetrics.features.stored import score_counts as counts
+from plmetrics.features.stored import totals as sums
+from plmetrics.features.stored.state_files import read_head, write_state
 from plmetrics.runs.fingerprint import fingerprint
-from plmetrics.runs.states import read_head, write_state
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.dump import written
 
@@ -44,7 +44,7 @@ def suite_file(folder: Path, suite: dict[str, Any]) -> Path:
 
 def carried(suite: dict[str, Any]) -> bool:
     """Whether a state carries all of a suite."""
-    from plmetrics.engine.stored.support import countable
+    from plmetrics.features.stored.support import countable
 
     try:
         asked = suite_from_mapping(suite)

@@ -34,12 +34,14 @@ ANYWHERE = ("plmetrics.features.registry", "plmetrics.features.protocol")
 
 COMMANDS = {
     "plmetrics.cli.explain": "explain",
+    "plmetrics.api.merging": "stored",
+    "plmetrics.api.states": "stored",
     "plmetrics.cli.init": "advice",
     "plmetrics.cli.readout": "experiment",
     "plmetrics.cli.split": "splits",
     "plmetrics.cli.suggest": "advice",
 }
-"""The commands of features by module: each imports its feature when it runs."""
+"""The commands and functions of features by module: each imports its feature when it runs."""
 
 
 def layer_of(module: str) -> str:

@@ -114,7 +114,7 @@ def test_a_state_that_goes_while_it_is_merged_is_told(
     invoke: Invoke, suite: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None]
 ) -> None:
     """A job that cleans up, or writes a day anew, while another merges."""
-    from plmetrics.engine.stored import summation as additions
+    from plmetrics.features.stored import summation as additions
 
     days = states(invoke, suite)
     read = additions.add_all
@@ -123,7 +123,7 @@ def test_a_state_that_goes_while_it_is_merged_is_told(
         change(Path(days[1]))
         read(*arguments)
 
-    monkeypatch.setattr("plmetrics.engine.stored.merging.add_all", gone)
+    monkeypatch.setattr("plmetrics.features.stored.merging.add_all", gone)
     outcome = invoke("merge", *days, "--states", "both.state")
     assert outcome.code == 4
     assert "day-2.state changed while it was merged" in outcome.err

@@ -164,7 +164,7 @@ def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
 def _locators(prepared: Prepared, room: int) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
-        return {model: grid.locator() for model, grid in prepared.grids.models.items()}
+        return {model: grid.locator() for model, grid in prepared.grids.items()}
     slices = sum(len(part) for part in prepared.slices) * len(prepared.request.models)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
     step = max(1, prepared.rows.read // SAMPLE_ROWS)

@@ -318,7 +318,7 @@ class Passes:
             assert left is not None
             return coarse_of_fine(left[:, 0], 1)
         if self._prepared.grids is not None:
-            grid = self._prepared.grids.models[model]
+            grid = self._prepared.grids[model]
             return grid.coarse(self._prepared.number_of(slices), slices)[first:last]
         fine = self._rolled(model, index, "fine")
         assert fine is not None
@@ -330,7 +330,7 @@ class Passes:
             return shape(part.bins, self._encoder.locators[part.model].edges, 1)
         if part.bins == "coarse" and part.group.index is not None and self._prepared.grids is not None:
             number = self._prepared.number_of(self._prepared.slices[part.group.index])
-            return self._prepared.grids.models[part.model].coarse_bins(number), 2
+            return self._prepared.grids[part.model].coarse_bins(number), 2
         return shape(part.bins, self._encoder.locators[part.model].edges, self._members(part.group))
 
     def _size(self, part: Part) -> tuple[int, ...]:

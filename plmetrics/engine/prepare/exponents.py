@@ -19,8 +19,8 @@ from plmetrics.engine.aggregate.totals import AGGREGATES_PER_NODE, summed_in, to
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.engine.prepare.pinning import Constants
     from plmetrics.engine.prepared import Prepared
-    from plmetrics.engine.stored.constants import Constants
     from plmetrics.states.sums import Total
     from plmetrics.suite.model import Suite
 

@@ -30,8 +30,8 @@ from plmetrics.table.units import OWN_BLOCK_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.engine.prepare.pinning import Constants
     from plmetrics.engine.request import Request
-    from plmetrics.engine.stored.constants import Constants
     from plmetrics.states.sums import RowValue
     from plmetrics.table.roles import PredictionTable
 
@@ -93,7 +93,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
 
 
 def _pinned(request: Request, constants: Constants) -> Request:
-    from plmetrics.engine.stored.constants import pinned
+    from plmetrics.engine.prepare.pinning import pinned
 
     return pinned(request, constants)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.engine.prepare.pinning import Constants, pinned
 from plmetrics.engine.prepare.slices import found_slices, key_codes
-from plmetrics.engine.stored.constants import Constants, pinned
 from plmetrics.features.drift.constant_grid import upper_edge
 from plmetrics.features.drift.counts import ColumnCounts, DriftCounts
 from plmetrics.features.drift.slice_counts import KEY, PLACE, WIDTH, sliced_counts

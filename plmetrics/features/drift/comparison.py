@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.engine.stored.merging import by_layout
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.counts import drift_counts
 from plmetrics.features.drift.drift_gates import drift_gates
@@ -12,8 +11,9 @@ from plmetrics.features.drift.drift_table import drift_table
 from plmetrics.features.drift.stored_counts import check_reference, descriptions_of, reference_of, run_state
 from plmetrics.features.drift.window_counts import window_summary
 from plmetrics.features.protocol import Outputs
-from plmetrics.runs.states import as_written
-from plmetrics.runs.stored_state import file_places
+from plmetrics.features.stored.merging import by_layout
+from plmetrics.features.stored.state_files import as_written
+from plmetrics.features.stored.stored_state import file_places
 
 if TYPE_CHECKING:
     from plmetrics.features.drift.counts import DriftCounts

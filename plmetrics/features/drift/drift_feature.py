@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
-    from plmetrics.engine.stored.alignment import Alike, Stored
     from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.features.stored.alignment import Alike, Stored
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
-    from plmetrics.states.stored import Builder
+    from plmetrics.states.stored import Builder, State
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.basics import Section
@@ -129,6 +129,12 @@ class DriftFeature(Feature):
 
         summary = sum_of_states(alike)
         return None if summary is None else write(builder, summary)
+
+    def files(self, state: State) -> Mapping[str, bytes]:
+        """The state that later runs may take as their reference."""
+        from plmetrics.features.stored.state_files import DRIFT_STATE, state_bytes
+
+        return {DRIFT_STATE: state_bytes(state.head, state.table)[0]}
 
     def report(self, summary: Summary, width: int) -> list[Text]:
         """A line a column, and the slices that moved most."""

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import DataError, Problem, errors_at
-from plmetrics.engine.stored.compatibility import check_once
 from plmetrics.features.drift.against_counts import on_slices_of
 from plmetrics.features.drift.description import Description
 from plmetrics.features.drift.drift_section import section_of
 from plmetrics.features.drift.stored_counts import check_reference, descriptions_of
 from plmetrics.features.drift.windows import current_window
-from plmetrics.runs.states import DRIFT_STATE, as_written, state_files
-from plmetrics.runs.stored_state import file_places, stored_state
+from plmetrics.features.stored.compatibility import check_once
+from plmetrics.features.stored.state_files import DRIFT_STATE, as_written, state_files
+from plmetrics.features.stored.stored_state import file_places, stored_state
 from plmetrics.states.stored import State
 from plmetrics.suite.sections.basics import FRAME
 from plmetrics.table.opening import open_source
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
-    from plmetrics.engine.stored.alignment import Stored
+    from plmetrics.features.stored.alignment import Stored
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredRun
     from plmetrics.suite.model import Suite

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.stored.capture import Captured
 from plmetrics.engine.streaming import frames_of
 from plmetrics.features.drift.description import Description, check_one_meaning, check_serves
 from plmetrics.features.drift.window_counts import (
@@ -25,8 +24,9 @@ from plmetrics.features.drift.window_counts import (
     selection,
     sum_of_summaries,
 )
-from plmetrics.runs.states import state_bytes
-from plmetrics.runs.stored_state import head_of
+from plmetrics.features.stored.capture import Captured
+from plmetrics.features.stored.state_files import state_bytes
+from plmetrics.features.stored.stored_state import head_of
 from plmetrics.states.stored import CELL, PART, Builder, Part, State, frame_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
-    from plmetrics.engine.stored.alignment import Alike, Stored
+    from plmetrics.features.stored.alignment import Alike, Stored
 
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
 

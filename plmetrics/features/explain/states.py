@@ -14,8 +14,7 @@ import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.order.on_grid import wanted_bins
-from plmetrics.engine.stored.capture import resamples_totals
-from plmetrics.engine.stored.support import not_carried
+from plmetrics.features.stored.support import not_carried, resamples_totals
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
 from plmetrics.states.scores.sorted import Binning

@@ -22,7 +22,7 @@ from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.features.drift import window_counts as drift_summary
 from plmetrics.features.drift.constant_grid import lower_edge, upper_edge
 from plmetrics.features.drift.references import ReferenceCounts
-from plmetrics.runs.stored_state import stored_state
+from plmetrics.features.stored.stored_state import stored_state
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.table.opening import open_source
 

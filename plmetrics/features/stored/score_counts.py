@@ -13,15 +13,15 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.order.in_memory import block_numbers
-from plmetrics.states.sparse_counts import PIECES, counted, held_in, pieces, total_of, whole_total
+from plmetrics.features.stored.sparse_counts import PIECES, counted, held_in, pieces, total_of, whole_total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.stored.alignment import Alike
-    from plmetrics.states.sparse_counts import PieceRows
+    from plmetrics.features.stored.alignment import Alike
+    from plmetrics.features.stored.sparse_counts import PieceRows
     from plmetrics.states.stored import Part
 
     Slots = NDArray[np.int64]

@@ -9,14 +9,15 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.engine.stored.alignment import tables
+from plmetrics.engine.streaming import frames_of
 from plmetrics.features.registry import features_in
+from plmetrics.features.stored.alignment import tables
 from plmetrics.states.stored import BLOCKS, PART, frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from plmetrics.engine.stored.alignment import Stored
+    from plmetrics.features.stored.alignment import Stored
     from plmetrics.states.stored import Head
 
 _SAME = "write them with the constants of one: plmetrics state SUITE --constants "
@@ -204,7 +205,7 @@ def _queries_apart(states: Sequence[Stored]) -> None:
         number = state.head.number("queries")
         rows = tables([state]).filter(pl.col(PART) == number).select(pl.col(BLOCKS).explode())
         lists.append(rows)
-    found = [frame.to_series().to_numpy() for frame in pl.collect_all(lists)]
+    found = [frame.to_series().to_numpy() for frame in frames_of(lists)]
     every, counts = np.unique(np.concatenate(found), return_counts=True)
     twice = every[counts > 1]
     if not len(twice):

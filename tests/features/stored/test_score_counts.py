@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from plmetrics.engine.stored import score_counts as counts
-from plmetrics.engine.stored.score_counts import Counting, Dense, Fractions, Sparse, Wanted, countings, wanted
-from plmetrics.states.sparse_counts import PieceRows
+from plmetrics.features.stored import score_counts as counts
+from plmetrics.features.stored.score_counts import (
+    Counting,
+    Dense,
+    Fractions,
+    Sparse,
+    Wanted,
+    countings,
+    wanted,
+)
+from plmetrics.features.stored.sparse_counts import PieceRows
 from plmetrics.states.stored import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plmetrics.engine.stored.score_counts import Held
+    from plmetrics.features.stored.score_counts import Held
 
 SLICES, WIDTH = 7, 50
 

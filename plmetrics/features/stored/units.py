@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.engine.streaming import collected_frame
 from plmetrics.states.stored import BLOCKS, PART, Part
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.stored.alignment import Alike
+    from plmetrics.features.stored.alignment import Alike
     from plmetrics.states.stored import Builder
 
 
@@ -86,4 +87,4 @@ def _hashes(alike: Sequence[Alike]) -> pl.Series:
         if own and number is not None:
             rows = group.rows_of(own).filter(pl.col(PART) == number)
             frames.append(rows.select(pl.col(BLOCKS).explode()))
-    return pl.concat(frames).unique().sort(BLOCKS).collect()[BLOCKS]
+    return collected_frame(pl.concat(frames).unique().sort(BLOCKS))[BLOCKS]

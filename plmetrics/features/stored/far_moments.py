@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from plmetrics.engine.stored.alignment import Alike, Cube
+    from plmetrics.features.stored.alignment import Alike, Cube
 
 
 def centre_columns(cube: Cube, group: Alike) -> list[str]:

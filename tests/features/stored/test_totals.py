@@ -9,8 +9,8 @@ import polars as pl
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from plmetrics.engine.stored.alignment import Alike, Cube
-from plmetrics.engine.stored.totals import Totals, totals_of
+from plmetrics.features.stored.alignment import Alike, Cube
+from plmetrics.features.stored.totals import Totals, totals_of
 from plmetrics.states.moments import CENTRE, Moment
 from plmetrics.states.stored import BLOCK, CELL, Head, Part, Saved
 

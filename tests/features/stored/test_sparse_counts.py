@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plmetrics.states import sparse_counts as sparse
-from plmetrics.states.sparse_counts import PieceRows, counted, pieces, pieces_of
+from plmetrics.features.stored import sparse_counts as sparse
+from plmetrics.features.stored.sparse_counts import PieceRows, counted, pieces, pieces_of
 from plmetrics.states.stored import CELL, Part
 
 

@@ -1,17 +1,15 @@
-"""The grids that scores are counted on, as constants: edges of the fine bins, and where coarse bins cut them."""
+"""Grids of scores as constants of a run: edges of the fine bins, and where coarse bins cut them."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from plmetrics.states.scores.bin_lookup import Keys, Locator
 from plmetrics.states.scores.coarse import bins_of_places, coarse_number, coarse_of_fine
-from plmetrics.states.stored import PLACES, SUMS, Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,8 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.states.scores.coarse import Array, Codes
-    from plmetrics.states.stored import Builder, Saved
     from plmetrics.table.slices import Slices
+
+    Grids = Mapping[str, "ModelGrid"]
+    """The grids of a run by model."""
 
 _PLAIN = 2
 """A number of slices for which coarse bins are not finer."""
@@ -93,59 +93,6 @@ def cuts_of(fine: Array, slices: int) -> Codes:
     steps = np.arange(1, coarse_number(slices))
     rows = [np.searchsorted(row, steps) for row in coarse]
     return np.array(rows, dtype=np.int64).reshape(len(coarse), len(steps))
-
-
-@dataclass(frozen=True, slots=True)
-class Grids:
-    """The grids of all models."""
-
-    models: Mapping[str, ModelGrid]
-
-    def digest(self) -> dict[str, Any]:
-        """What tells grids apart, and the keys of scores: JSON-able."""
-        made = hashlib.sha256()
-        for grid in self.models.values():
-            made.update(grid.edges.tobytes() + grid.usual.tobytes())
-            for number, cuts in sorted(grid.cuts.items()):
-                made.update(f"{number} {cuts.values.rows()}".encode() + cuts.places.tobytes())
-        keys = {
-            model: [grid.keys.low, grid.keys.scale, grid.keys.shift, grid.keys.size]
-            for model, grid in self.models.items()
-        }
-        return {"keys": keys, "hash": made.hexdigest()[:32]}
-
-    def write(self, builder: Builder) -> None:
-        """Add the parts that hold the grids."""
-        for model, grid in self.models.items():
-            edges = pl.DataFrame({SUMS: [grid.edges]}, schema={SUMS: pl.List(pl.Float64)})
-            builder.add(Part("edges", model=model), edges)
-            usual = pl.DataFrame({PLACES: [grid.usual]}, schema={PLACES: pl.List(pl.UInt32)})
-            builder.add(Part("usual", model=model), usual)
-            for number, cuts in grid.cuts.items():
-                places = pl.Series(PLACES, cuts.places.astype(np.uint32)).cast(pl.List(pl.UInt32))
-                builder.add(Part("cuts", (number,), model), cuts.values.with_columns(places))
-
-    @classmethod
-    def read(cls, saved: Saved) -> Grids | None:
-        """The grids that a state holds; None where it counts no scores."""
-        said = saved.head.constants["grid"]
-        if said is None:
-            return None
-        return cls({model: _model_grid(saved, model, Keys(*keys)) for model, keys in said["keys"].items()})
-
-
-def _model_grid(saved: Saved, model: str, keys: Keys) -> ModelGrid:
-    parts = {part.name: number for number, part in enumerate(saved.head.parts) if part.model == model}
-    edges = saved.of(parts["edges", (), model, ""])[SUMS][0].to_numpy()
-    usual = saved.of(parts["usual", (), model, ""])[PLACES][0].to_numpy().astype(np.int64)
-    cuts = {}
-    for (kind, sets, _, _), number in parts.items():
-        if kind == "cuts":
-            frame = saved.of(number)
-            lists = frame[PLACES]
-            places = lists.explode().to_numpy().astype(np.int64).reshape(len(lists), -1)
-            cuts[sets[0]] = Cuts(frame.drop(PLACES), places)
-    return ModelGrid(keys, edges, cuts, usual)
 
 
 def usual_cuts(fine: Array) -> Codes:

@@ -1,4 +1,4 @@
-"""The constants of a run as plain values: states add only where these agree, and a run may take those of another."""
+"""The constants of a run as plain values, which another run may take."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.catalogue.metric import Facts
-from plmetrics.states.moments import Moment
 from plmetrics.table.slice_keys import bin_index, only_bin, top_index
 from plmetrics.table.slices import plain_values
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.engine.request import Request
-    from plmetrics.engine.stored.grids import Grids
+    from plmetrics.states.scores.run_grids import Grids
     from plmetrics.table.slice_keys import SliceKey
 
 
@@ -46,14 +45,6 @@ class Constants:
         return cls(
             said["centres"], thresholds, tuple(said["classes"]), said["keys"], grids, said["exponents"]
         )
-
-
-def moments_said(constants: Mapping[str, Any]) -> dict[str, Moment]:
-    """The columns of moments, from what a state says of its constants."""
-    return {
-        name: Moment(tuple(said["centres"]), said["mass"], tuple(said["alone"]))
-        for name, said in constants.get("moments", {}).items()
-    }
 
 
 def said_of_key(key: SliceKey) -> dict[str, Any]:

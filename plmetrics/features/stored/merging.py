@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.engine.stored.alignment import Alike, Stored, tables
-from plmetrics.engine.stored.summation import add_all
-from plmetrics.engine.stored.units import blocks_of
+from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_in
+from plmetrics.features.stored.alignment import Alike, Stored, tables
+from plmetrics.features.stored.summation import add_all
+from plmetrics.features.stored.units import blocks_of
 from plmetrics.states.stored import CELL, PART, Builder, Part, Saved
 from plmetrics.table.slices import order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from plmetrics.engine.stored.units import MergedBlocks
+    from plmetrics.features.stored.units import MergedBlocks
     from plmetrics.states.stored import Head
 
 _NEW = "@new"
@@ -30,7 +31,7 @@ def read(state: Stored, *kinds: str) -> Saved:
     numbers = state.head.numbers(*kinds)
     names = dict.fromkeys([PART, *(name for part in numbers.values() for name in part.columns)])
     rows = tables([state]).filter(pl.col(PART).is_in(list(numbers))).select(list(names))
-    return Saved(state.head, rows.collect(), state.place)
+    return Saved(state.head, collected_frame(rows), state.place)
 
 
 def merged(states: Sequence[Stored], *, totals: bool, room: int) -> Saved:

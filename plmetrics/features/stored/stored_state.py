@@ -5,13 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plmetrics.core.redaction import masked
+from plmetrics.features.stored.alignment import Stored
+from plmetrics.features.stored.state_files import read_head
+from plmetrics.runs.fingerprint import fingerprint
+from plmetrics.runs.record import versions
 from plmetrics.states.stored import State
+from plmetrics.suite.model import canonical
+from plmetrics.suite.reader import suite_from_mapping
+from plmetrics.suite.yaml.dump import written
+from plmetrics.table.digests import digest_of
+from plmetrics.table.faults import stamps_of
+from plmetrics.table.files import shown_path
+from plmetrics.table.stamps import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.engine.stored.alignment import Stored
-    from plmetrics.engine.stored.capture import Captured
+    from plmetrics.features.stored.capture import Captured
     from plmetrics.states.stored import Head
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -19,14 +30,6 @@ if TYPE_CHECKING:
 
 def head_of(suite: Suite, source: Source, captured: Captured, warnings: tuple[str, ...]) -> Head:
     """The head of a state of some files: what it holds, of which files, and what was noted."""
-    from plmetrics.core.redaction import masked
-    from plmetrics.runs.fingerprint import fingerprint
-    from plmetrics.runs.record import versions
-    from plmetrics.suite.yaml.dump import written
-    from plmetrics.table.digests import digest_of
-    from plmetrics.table.faults import stamps_of
-    from plmetrics.table.stamps import unchanged
-
     with unchanged(stamps_of(source)):
         files = tuple(
             {
@@ -48,19 +51,8 @@ def head_of(suite: Suite, source: Source, captured: Captured, warnings: tuple[st
     )
 
 
-def drift_files(state: State) -> dict[str, bytes]:
-    """The file of a run folder that holds what drift counted, by its name."""
-    from plmetrics.runs.states import DRIFT_STATE, state_bytes
-
-    return {DRIFT_STATE: state_bytes(state.head, state.table)[0]}
-
-
 def stored_state(given: State | str | Path) -> Stored:
     """A state as it is merged: checked, its table not read."""
-    from plmetrics.engine.stored.alignment import Stored
-    from plmetrics.runs.states import read_head
-    from plmetrics.table.files import shown_path
-
     if isinstance(given, State):
         place = f"the state '{given.head.name}'" if given.path is None else shown_path(given.path)
         return Stored(given.head, given.table, place, given.content)
@@ -72,3 +64,30 @@ def stored_state(given: State | str | Path) -> Stored:
 def file_places(states: Sequence[Stored]) -> list[str]:
     """The places of those states that lie in files."""
     return [state.place for state in states if isinstance(state.table, Path)]
+
+
+def suite_of(head: Head) -> Suite:
+    """The suite that a state is of.
+
+    Raises:
+        ConfigError: it names what this version does not know.
+    """
+    suite: Suite = suite_from_mapping(head.suite)
+    return suite
+
+
+def differences(one: Suite, other: Suite) -> list[str]:
+    """What two suites say differently, as dotted keys."""
+    first, second = canonical(one), canonical(other)
+    found = []
+    for key in dict.fromkeys([*first, *second]):
+        mine, its = first.get(key), second.get(key)
+        if isinstance(mine, dict) and isinstance(its, dict):
+            found += [
+                f"{key}.{inner}"
+                for inner in dict.fromkeys([*mine, *its])
+                if mine.get(inner) != its.get(inner)
+            ]
+        elif mine != its:
+            found.append(key)
+    return found

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
-from plmetrics.runs.states import _CONTENT, _HEAD, StateFault, _mark, read_head
+from plmetrics.features.stored.state_files import _CONTENT, _HEAD, StateFault, _mark, read_head
 from tests.runs.test_reading import changed, mutants
 
 THOROUGH = os.environ.get("PLMETRICS_SLOW") == "1"
@@ -72,9 +72,9 @@ def test_rows_that_memory_has_no_room_for_are_not_read(
 ) -> None:
     state = write(tmp_path / "a.state", made.head.text(), made.table)
     size = 8 * made.table.height * made.table.width
-    monkeypatch.setattr("plmetrics.runs.states.machine_budget", lambda: size)
+    monkeypatch.setattr("plmetrics.features.stored.state_files.machine_budget", lambda: size)
     assert read_head(state)[0] == made.head
-    monkeypatch.setattr("plmetrics.runs.states.machine_budget", lambda: size - 1)
+    monkeypatch.setattr("plmetrics.features.stored.state_files.machine_budget", lambda: size - 1)
     with pytest.raises(StateFault, match="GB of memory"):
         read_head(state)
 

@@ -38,6 +38,11 @@ def countable(suite: Suite) -> Suite:
     return suite.model_copy(update={"exact": False})
 
 
+def resamples_totals(suite: Suite) -> bool:
+    """Whether replicates need to know how many different units there are: those of totals do."""
+    return any(metric.additive for metric in suite.needed("overall", *suite.slices))
+
+
 def _problems(suite: Suite) -> Iterator[Problem]:
     if suite.exact is True:
         msg = "exact: true needs the rows, which a state does not hold: it counts scores on a grid"

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.threads import ahead, each
-from plmetrics.engine.stored.capture import blocks_in, write_blocks
-from plmetrics.engine.stored.far_moments import centre_columns
-from plmetrics.engine.stored.score_counts import countings, wanted
-from plmetrics.engine.stored.totals import cube, grouped, totals_of
-from plmetrics.states.sparse_counts import KEYS, PIECES, PieceRows
+from plmetrics.features.stored.capture import blocks_in, write_blocks
+from plmetrics.features.stored.far_moments import centre_columns
+from plmetrics.features.stored.score_counts import countings, wanted
+from plmetrics.features.stored.sparse_counts import KEYS, PIECES, PieceRows
+from plmetrics.features.stored.totals import cube, grouped, totals_of
 from plmetrics.states.stored import Part
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.stored.alignment import Alike, Stored
-    from plmetrics.engine.stored.score_counts import Counting, Wanted
-    from plmetrics.engine.stored.totals import Totals
-    from plmetrics.engine.stored.units import MergedBlocks
+    from plmetrics.features.stored.alignment import Alike, Stored
+    from plmetrics.features.stored.score_counts import Counting, Wanted
+    from plmetrics.features.stored.totals import Totals
+    from plmetrics.features.stored.units import MergedBlocks
     from plmetrics.states.stored import Builder, Head
 
 

@@ -13,15 +13,18 @@ from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
 from plmetrics.engine.order.on_grid import Passes, wanted_bins
+from plmetrics.engine.prepare.pinning import Constants, pinned, said_of_key
 from plmetrics.engine.prepare.preparation import every_key
 from plmetrics.engine.prepared import units_of_rows
 from plmetrics.engine.request import unit_column
-from plmetrics.engine.stored.constants import Constants, pinned, said_of_key
-from plmetrics.engine.stored.grids import Cuts, Grids, ModelGrid, cuts_of, usual_cuts
+from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_of
+from plmetrics.features.stored.grids import grids_digest, write_grids
+from plmetrics.features.stored.sparse_counts import KEYS, counted, pieces_of, total_of
+from plmetrics.features.stored.support import resamples_totals
 from plmetrics.states.moments import CENTRE
+from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
 from plmetrics.states.scores.sorted import Binning
-from plmetrics.states.sparse_counts import KEYS, counted, pieces_of, total_of
 from plmetrics.states.stored import (
     BLOCK,
     BLOCKS,
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins, SlicedGrid
-    from plmetrics.suite.model import Suite
+    from plmetrics.states.scores.run_grids import Grids
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Cube
 
@@ -85,7 +88,7 @@ def capture(
     grids = prepared.grids
     if needs_rows(prepared):
         grids = _scores(builder, prepared, aggregated)
-        grids.write(builder)
+        write_grids(builder, grids)
     units = _units(builder, prepared, aggregated)
     if prepared.request.suite.task == "ranking":
         queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
@@ -176,7 +179,7 @@ def _cells(prepared: Prepared, frame: pl.DataFrame, keys: list[str]) -> pl.DataF
     own = frame.select(keys)
     request = prepared.request
     if request.suite.data.missing != "error" and not request.counts_every_row:
-        every = every_key(request, prepared.table).select(keys).unique().collect()
+        every = collected_frame(every_key(request, prepared.table).select(keys).unique())
         own = pl.concat([own, every], how="vertical_relaxed")
     return own.unique().sort(keys, nulls_last=True)
 
@@ -242,9 +245,9 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Gri
         held = {
             number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
         }
-        known = prepared.grids.models[model] if prepared.grids is not None else None
+        known = prepared.grids[model] if prepared.grids is not None else None
         grids[model] = known or ModelGrid(locator.keys, locator.edges, held, usual)
-    return Grids(grids)
+    return grids
 
 
 def _together(parts: Sequence[Cuts]) -> Cuts:
@@ -295,15 +298,10 @@ def _units(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> tupl
         counts[keys.astype(np.int64)] = aggregated.units
         return tuple(counts.tolist())
     if modulus is not None:
-        found = prepared.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()).collect()
+        found = collected_frame(prepared.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()))
         keys = found[UNIT].to_numpy()
     builder.add(Part("units"), pl.DataFrame({BLOCKS: [keys]}, schema={BLOCKS: pl.List(pl.UInt64)}))
     return None
-
-
-def resamples_totals(suite: Suite) -> bool:
-    """Whether replicates need to know how many different units there are: those of totals do."""
-    return any(metric.additive for metric in suite.needed("overall", *suite.slices))
 
 
 def query_hashes(bound: Request) -> Any:
@@ -311,7 +309,7 @@ def query_hashes(bound: Request) -> Any:
     name = bound.suite.columns.query
     assert name is not None
     hashed = unit_hash(pl.col(name), bound.schema[name]).drop_nulls().unique().sort()
-    return bound.raw.select(hashed.alias(UNIT)).collect()[UNIT].to_numpy()
+    return collected_frame(bound.raw.select(hashed.alias(UNIT)))[UNIT].to_numpy()
 
 
 def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | None) -> dict[str, Any]:
@@ -328,7 +326,7 @@ def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | 
         "classes": list(request.roles.classes),
         "keys": {column: said_of_key(key) for column, key in waiting.items()},
         "exponents": dict(prepared.exponents),
-        "grid": None if grids is None else grids.digest(),
+        "grid": None if grids is None else grids_digest(grids),
     }
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.order.in_memory import block_numbers
-from plmetrics.engine.stored.alignment import Cube
-from plmetrics.engine.stored.constants import moments_said
-from plmetrics.engine.stored.far_moments import beside, centre_columns, is_far
-from plmetrics.states.moments import CENTRE, Centres, about_one, moved
+from plmetrics.engine.streaming import frames_of
+from plmetrics.features.stored.alignment import Cube
+from plmetrics.features.stored.far_moments import beside, centre_columns, is_far
+from plmetrics.states.moments import CENTRE, Centres, Moment, about_one, moved
 from plmetrics.states.stored import BLOCK, CELL, PART
 
 if TYPE_CHECKING:
@@ -24,13 +24,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.stored.alignment import Alike
-    from plmetrics.engine.stored.units import MergedBlocks
+    from plmetrics.features.stored.alignment import Alike
+    from plmetrics.features.stored.units import MergedBlocks
 
 _NEW = "@new"
 _MEAN = "@mean|"
 _SPARE = 4
 _FEW = 1 << 16
+
+
+def moments_said(constants: Mapping[str, Any]) -> dict[str, Moment]:
+    """The columns of moments, from what a state says of its constants."""
+    return {
+        name: Moment(tuple(said["centres"]), said["mass"], tuple(said["alone"]))
+        for name, said in constants.get("moments", {}).items()
+    }
 
 
 def cube(sets: tuple[int, ...], place: int, cells: int, alike: Sequence[Alike]) -> Cube:
@@ -165,13 +173,13 @@ def grouped(cubes: Sequence[Cube], alike: Sequence[Alike], blocks: MergedBlocks)
                 rows = rows.filter(~is_far(one.names))
             frames.append(rows.select(one.names))
         rows = pl.concat(frames) if len(frames) > 1 else frames[0]
-        far.append(pl.collect_all(apart))
+        far.append(frames_of(apart))
         centres = [name for name in one.sums if name.startswith(CENTRE)]
         rows = _about_one(rows, one, centres)
         sums = [pl.exclude([*one.keys, *centres]).sum(), *(pl.col(name).first() for name in centres)]
         plans.append(rows.group_by(one.keys).agg(sums).sort(one.keys).select(one.names))
     constants = alike[0].head.constants if alike else {}
-    return [beside(near, apart, constants) for near, apart in zip(pl.collect_all(plans), far, strict=True)]
+    return [beside(near, apart, constants) for near, apart in zip(frames_of(plans), far, strict=True)]
 
 
 def _about_one(rows: pl.LazyFrame, cube: Cube, centres: Sequence[str]) -> pl.LazyFrame:

@@ -14,14 +14,14 @@ from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.binding.reference_slices import check_references
 from plmetrics.engine.memory.budget import counting_room
+from plmetrics.engine.prepare.pinning import Constants, pinned
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared
 from plmetrics.engine.ranking.queries import rebound
-from plmetrics.engine.stored.capture import bins_text, blocks_in
-from plmetrics.engine.stored.constants import Constants, pinned
-from plmetrics.engine.stored.grids import Grids
+from plmetrics.features.stored.capture import bins_text, blocks_in
+from plmetrics.features.stored.grids import read_grids
+from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.scores.grid import SlicedGrid, shape
-from plmetrics.states.sparse_counts import PIECES, PieceRows
 from plmetrics.states.stored import BLOCK, BLOCKS, CELL, frame_of
 from plmetrics.table.roles import prediction_table
 from plmetrics.table.slices import plan_cubes
@@ -62,7 +62,7 @@ def revived(suite: Suite, saved: Saved) -> Revived:
         ConfigError: there are more slices than `max_slices`, as there may be in states that were merged.
     """
     head = saved.head
-    constants = Constants.read(head.constants, Grids.read(saved))
+    constants = Constants.read(head.constants, read_grids(saved))
     request = empty_request(suite, head, constants)
     found = _found(request, saved)
     check_references(request.suite, found.slices)
@@ -157,7 +157,7 @@ def _scores(prepared: Prepared, sums: Aggregated, saved: Saved) -> Scores:
 
 def _of_model(prepared: Prepared, sums: Aggregated, saved: Saved, model: str) -> Callable[[int], SlicedGrid]:
     assert prepared.grids is not None
-    grid = prepared.grids.models[model]
+    grid = prepared.grids[model]
     weighted = prepared.request.suite.columns.weight is not None
     firsts, counted = [], dict.fromkeys(range(len(prepared.request.sets)), 0)
     for slices in prepared.slices:
@@ -211,7 +211,7 @@ class _Held:
 
     def _shape(self, bins: Bins) -> tuple[int, int]:
         assert self.prepared.grids is not None
-        grid = self.prepared.grids.models[self.model]
+        grid = self.prepared.grids[self.model]
         if bins == "coarse":
             return grid.coarse_bins(self.number), 2
         return shape(bins, grid.edges, 1)

@@ -1,0 +1,96 @@
+"""The state of some rows: what a run counts of them, without its estimates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import Problem
+from plmetrics.engine.aggregate.aggregation import aggregated, summed
+from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.faults import check_rows, reading
+from plmetrics.engine.memory.budget import budget_of
+from plmetrics.engine.memory.settings import memory_settings
+from plmetrics.engine.prepare.pinning import Constants
+from plmetrics.engine.prepare.preparation import prepare
+from plmetrics.features.stored.capture import capture
+from plmetrics.features.stored.compatibility import NotAdding, check_whole
+from plmetrics.features.stored.grids import read_grids
+from plmetrics.features.stored.merging import read
+from plmetrics.features.stored.state_files import as_written, state_bytes, write_state
+from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
+from plmetrics.features.stored.support import check_units, countable
+from plmetrics.runs.fingerprint import fingerprint
+from plmetrics.states.stored import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    import polars as pl
+
+    from plmetrics.features.stored.alignment import Stored
+    from plmetrics.states.stored import Head
+    from plmetrics.suite.model import Suite
+    from plmetrics.table.source import Source
+
+    Stage = Callable[[str], AbstractContextManager[None]]
+
+
+def state_of_rows(
+    suite: Suite, source: Source, earlier: Stored | None, stage: Stage
+) -> tuple[Head, pl.DataFrame]:
+    """The head and the table of a state.
+
+    Args:
+        suite: what is to be evaluated from it.
+        source: the rows.
+        earlier: a state whose constants are taken.
+        stage: is entered with the name of each stage.
+
+    Raises:
+        ConfigError: the suite asks for what needs the rows, or is another than that of the constants.
+        DataError: the data is not what the suite says.
+    """
+    with memory_settings(budget_of(suite)):
+        return _made(suite, source, earlier, stage)
+
+
+def _made(suite: Suite, source: Source, earlier: Stored | None, stage: Stage) -> tuple[Head, pl.DataFrame]:
+    counted = countable(suite)
+    check_units(counted, source)
+    taken = None if earlier is None else _constants(counted, earlier)
+    with stage("prepare"), reading(source):
+        bound = bind(counted, source)
+        countable(bound.suite.model_copy(update={"exact": None}))
+        uneven = check_rows(counted.data.missing, source)
+        prepared = prepare(bound, taken)
+    with stage("aggregate"), reading(source):
+        frames, _ = summed(prepared)
+        sums = aggregated(prepared, frames, None)
+    with stage("count"), reading(source):
+        captured = capture(bound, prepared, frames, sums)
+    return head_of(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
+
+
+def _constants(suite: Suite, stored: Stored) -> Constants:
+    """The constants of another state of the same suite.
+
+    Raises:
+        ConfigError: it is of another suite.
+    """
+    check_whole([stored])
+    if stored.head.fingerprint != fingerprint(suite):
+        differing = ", ".join(differences(suite, suite_of(stored.head)))
+        msg = f"the constants of {stored.place} are those of another suite: they differ in {differing}"
+        raise NotAdding(Problem(msg, hint="take constants from a state of this suite"))
+    with as_written(file_places([stored])):
+        return Constants.read(stored.head.constants, read_grids(read(stored, "edges", "usual", "cuts")))
+
+
+def written_state(head: Head, table: pl.DataFrame, output: Path | None) -> State:
+    """The state, in a file where one is named."""
+    if output is None:
+        return State(head, table, state_bytes(head, table)[1])
+    path, content = write_state(output, head, table)
+    return State(head, table, content, path)
