@@ -29,19 +29,25 @@ _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 def write_atomic(path: Path, content: bytes) -> None:
     """Write a file under a temporary name of its own in the same folder, sync it, and rename it into place."""
+    with replacement(path) as temporary, temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_directory(path.parent)
+
+
+@contextmanager
+def replacement(path: Path) -> Iterator[Path]:
+    """A new file in the same folder, which takes the place of `path` when it is complete, and is removed else."""
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    created = temporary.open("xb")  # Never a file, or a link, that is there already.
+    temporary.open("xb").close()  # Never a file, or a link, that is there already.
     try:
-        with created as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        yield temporary
         os.replace(temporary, path)  # noqa: PTH105
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
 
 
 def remove_temporary(folder: Path) -> None:

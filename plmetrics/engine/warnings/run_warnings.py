@@ -123,11 +123,12 @@ def run_facts(prepared: Prepared, aggregated: Aggregated) -> TableFacts:
     if not isfinite(sums[f"{prefix}weight"]):
         return TableFacts(task=suite.task, **figures)
     if suite.task == "binary":
-        counts = np.array([sums[f"{prefix}positives"], sums[f"{prefix}negatives"]])
-        figures |= class_sizes(counts, counts) | {"prevalence": float(counts[0] / counts.sum())}
+        masses = np.array([sums[f"{prefix}positives"], sums[f"{prefix}negatives"]])
+        figures |= _class_sizes(masses, figures["rows"])
+        figures["prevalence"] = float(masses[0] / masses.sum())
         figures |= _scores(prepared, aggregated.rows)
     elif suite.task == "multiclass":
-        figures |= _classes(model, sums)
+        figures |= _classes(model, sums, figures["rows"])
     elif suite.task == "regression":
         figures |= _label(model, prefix, sums, centres.of(0, 1))
     return TableFacts(task=suite.task, **figures)
@@ -205,12 +206,17 @@ def _ends(scores: pl.Series) -> tuple[float | None, float | None]:
     return low, high  # type: ignore[return-value]
 
 
-def _classes(model: str, sums: Mapping[str, float]) -> dict[str, Any]:
+def _classes(model: str, sums: Mapping[str, float], rows: int) -> dict[str, Any]:
     """Sizes of the classes, where a metric counted them."""
-    found: NDArray[np.float64] = np.array(
-        [held for name, held in sums.items() if name.startswith(f"{model}|actual|")]
+    masses: NDArray[np.float64] = np.array(
+        [mass for name, mass in sums.items() if name.startswith(f"{model}|actual|")]
     )
-    return class_sizes(found, found) if found.size and found.sum() else {}
+    return _class_sizes(masses, rows) if masses.size and masses.sum() else {}
+
+
+def _class_sizes(masses: NDArray[np.float64], rows: int) -> dict[str, float | None]:
+    """Sizes of classes from the weight of each: the rows are about as many as a row of mean weight gives."""
+    return class_sizes(np.ceil(masses * (rows / masses.sum())), masses)
 
 
 def _label(

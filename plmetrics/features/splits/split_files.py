@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import write_rows
+from plmetrics.runs.files import replacement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,13 +66,5 @@ def _write_table(source: Source, rows: pl.LazyFrame, output: Path) -> None:
         OSError: the system refuses to write.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb"):
-            pass
-        with reading(source):
-            write_rows(rows, temporary, output.suffix.lower())
-        os.replace(temporary, output)  # noqa: PTH105
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    with replacement(output) as temporary, reading(source):
+        write_rows(rows, temporary, output.suffix.lower())
