@@ -1,4 +1,6 @@
-"""Writes the generated parts of the pages: python -m docs.generate; with --check it names pages that are out of date.
+"""Writes the generated parts of the pages, and the types of keyword arguments: python -m docs.generate.
+
+With --check it names the files that are out of date.
 
 A part stands between `<!-- generated: KIND NAMES -->` and `<!-- end -->`. Its kind is one of `GENERATORS`; the names
 are its arguments.
@@ -16,6 +18,7 @@ import polars as pl
 import typer
 import yaml
 
+from docs import keywords
 from plmetrics.catalogue import registry
 from plmetrics.cli.app import app
 from plmetrics.core.results import TABLES
@@ -116,13 +119,15 @@ GENERATORS: dict[str, Callable[..., str]] = {
 
 
 def main() -> None:
-    """Write the generated parts of all pages, or exit with the names of those that are out of date."""
-    texts = {page: page.read_text("utf-8") for page in pages()}
-    late = {page: text for page, old in texts.items() if (text := updated(old)) != old}
+    """Write what is generated, or exit with the names of the files that are out of date."""
+    texts = {page: updated(page.read_text("utf-8")) for page in pages()} | {
+        keywords.FILE: keywords.module_text()
+    }
+    late = {file: text for file, text in texts.items() if file.read_text("utf-8") != text}
     if late and "--check" in sys.argv[1:]:
         sys.exit("\n".join(["out of date; run python -m tasks pages:", *map(str, late)]))
-    for page, text in late.items():
-        page.write_text(text, "utf-8")
+    for file, text in late.items():
+        file.write_text(text, "utf-8")
 
 
 def _metrics() -> list[type[Metric]]:

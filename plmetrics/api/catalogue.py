@@ -8,9 +8,10 @@ import polars as pl
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.suite.tasks import Task
 
 
-def metric(text: str, task: str = "binary") -> Metric:
+def metric(text: str, task: Task = "binary") -> Metric:
     """A metric from its text.
 
     Args:
@@ -32,7 +33,7 @@ def metric(text: str, task: str = "binary") -> Metric:
     return metric_from_text(task, text)
 
 
-def metrics(task: str | None = None) -> pl.DataFrame:
+def metrics(task: Task | None = None) -> pl.DataFrame:
     """The metrics that exist, a row each, with their facts.
 
     >>> import plmetrics as plm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.api.context import Beside
 from plmetrics.api.pipeline import evaluate_suite
@@ -18,39 +18,58 @@ if TYPE_CHECKING:
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
+    from plmetrics.suite.keywords import (
+        Arguments,
+        Calibrate,
+        Compare,
+        CrossValidation,
+        Curves,
+        Drift,
+        FindSlices,
+        Gate,
+        Leakage,
+        Metrics,
+        Missing,
+        Models,
+        Slices,
+        Table,
+        Task,
+        TrecTable,
+        Uncertainty,
+    )
 
 
 @warned
 def evaluate(
-    data: object,
+    data: Table | TrecTable,
     *,
-    task: str = "binary",
+    task: Task = "binary",
     label: str | None = None,
-    models: Any = None,
-    calibrate: Any = None,
+    models: Models | None = None,
+    calibrate: Calibrate | Sequence[Calibrate] | None = None,
     baseline: bool = False,
     weight: str | None = None,
     query: str | None = None,
     document: str | None = None,
     unit: str | None = None,
     treatment: str | None = None,
-    positive: Any = None,
-    classes: Sequence[Any] | None = None,
+    positive: str | float | bool | None = None,
+    classes: Sequence[str | int | bool] | None = None,
     fold: str | None = None,
     where: str | None = None,
-    missing: str = "error",
-    metrics: Sequence[Any] | None = None,
-    slices: Any = None,
+    missing: Missing = "error",
+    metrics: Metrics | None = None,
+    slices: Slices | None = None,
     min_rows: int = 0,
     max_slices: int = 10_000,
-    uncertainty: Any = None,
-    compare: Any = None,
-    gates: Sequence[Any] = (),
-    leakage: Any = None,
-    cross_validation: Any = None,
-    drift: Any = None,
-    find_slices: Any = None,
-    curves: Sequence[Any] = (),
+    uncertainty: Uncertainty | bool | None = None,
+    compare: Compare | str | None = None,
+    gates: Sequence[Gate] = (),
+    leakage: Leakage | None = None,
+    cross_validation: CrossValidation | None = None,
+    drift: Drift | None = None,
+    find_slices: FindSlices | None = None,
+    curves: Curves = (),
     exact: bool | None = None,
     reproducible: bool = False,
     memory: int | str | None = None,
@@ -119,9 +138,40 @@ def evaluate(
     from plmetrics.suite.arguments import suite_from_arguments
     from plmetrics.table.opening import open_source
 
-    arguments = dict(locals())
-    for local in ("data", "suite_from_arguments", "open_source"):
-        arguments.pop(local)
+    arguments: Arguments = {
+        "task": task,
+        "label": label,
+        "models": models,
+        "calibrate": calibrate,
+        "baseline": baseline,
+        "weight": weight,
+        "query": query,
+        "document": document,
+        "unit": unit,
+        "treatment": treatment,
+        "positive": positive,
+        "classes": classes,
+        "fold": fold,
+        "where": where,
+        "missing": missing,
+        "metrics": metrics,
+        "slices": slices,
+        "min_rows": min_rows,
+        "max_slices": max_slices,
+        "uncertainty": uncertainty,
+        "compare": compare,
+        "gates": gates,
+        "leakage": leakage,
+        "cross_validation": cross_validation,
+        "drift": drift,
+        "find_slices": find_slices,
+        "curves": curves,
+        "exact": exact,
+        "reproducible": reproducible,
+        "memory": memory,
+        "seed": seed,
+        "name": name,
+    }
     suite = suite_from_arguments(data, **arguments)
     source = open_source(data, where=suite.reads_where)
     return evaluate_suite(suite, source, beside=Beside.of(suite, source, arguments))
@@ -131,7 +181,7 @@ def evaluate(
 def run(
     path: str | Path,
     output: str | Path | None = None,
-    set: Mapping[str, Any] | None = None,  # noqa: A002
+    set: Mapping[str, object] | None = None,  # noqa: A002
     progress: Progress | None = None,
 ) -> Result:
     """Evaluate a YAML suite and write the run folder.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
 from plmetrics.api.result import Result
@@ -35,7 +35,7 @@ class Validated:
 
 
 @warned
-def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validated:  # noqa: A002
+def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Validated:  # noqa: A002
     """Check a suite against its data on zero rows: names, columns and types, without a scan.
 
     A sample of the rows says which of its metrics may mislead; what is wrong with rows is for a run to find,
@@ -75,7 +75,7 @@ def validate(path: str | Path, set: Mapping[str, Any] | None = None) -> Validate
 @contextmanager
 def bound_suite(
     path: str | Path,
-    set: Mapping[str, Any] | None = None,  # noqa: A002
+    set: Mapping[str, object] | None = None,  # noqa: A002
     progress: Progress | None = None,
 ) -> Iterator[Request]:
     """A suite bound to its table; errors of what looks at it within have their place in the suite's file."""

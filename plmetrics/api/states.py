@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.suite_files import as_recorded, located, masked
@@ -14,20 +14,22 @@ from plmetrics.features.stored.stored_state import stored_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Unpack
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.states.stored import State
+    from plmetrics.suite.keywords import Arguments, Table
 
 
 @warned
 def state(
-    data: object,
+    data: Table,
     output: str | Path | None = None,
     *,
-    set: Mapping[str, Any] | None = None,  # noqa: A002
+    set: Mapping[str, object] | None = None,  # noqa: A002
     constants: State | str | Path | None = None,
     progress: Progress | None = None,
-    **arguments: Any,
+    **arguments: Unpack[Arguments],
 ) -> State:
     """Make the state of some rows: sums and counts from which `merge` makes the results of all rows together.
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite.reader import suite_from_mapping
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from plmetrics.core.errors import Problem
+    from plmetrics.suite.keywords import Arguments
+    from plmetrics.suite.model import Suite
 
 _ROLES = ("label", "weight", "query", "document", "unit", "treatment", "fold")
 _DATA = ("where", "missing", "path")
@@ -27,7 +35,7 @@ _SUITE = (
 )
 
 
-def suite_from_arguments(data: object = None, *, seed: int = 0, **arguments: Any) -> Any:
+def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) -> Suite:
     """A checked suite from the keyword arguments of `plmetrics.evaluate`.
 
     `seed` is that of `uncertainty` unless this names one. TREC files as `data` say which columns and models there are.
@@ -35,42 +43,35 @@ def suite_from_arguments(data: object = None, *, seed: int = 0, **arguments: Any
     Raises:
         ConfigError: all problems at once; their paths are names of arguments.
     """
-    raw: dict[str, Any] = {
-        "columns": _given(arguments, _ROLES),
-        "data": _given(arguments, _DATA),
-        **_given(arguments, (*_SUITE, "exact", "reproducible", "memory", "name")),
+    given: dict[str, object] = {key: value for key, value in arguments.items() if value is not None}
+    raw: dict[str, object] = {
+        "columns": _chosen(given, _ROLES),
+        "data": _chosen(given, _DATA),
+        **_chosen(given, (*_SUITE, "exact", "reproducible", "memory", "name")),
     }
     if isinstance(data, Mapping) and "trec" in data:
         from plmetrics.suite.trec import trec_defaults
 
         raw |= {key: value for key, value in trec_defaults({**raw, "data": data}).items() if key != "data"}
-    for key in FEATURES:
-        if arguments.get(key) is not None:
-            raw[key] = feature(key).argument(arguments[key])
-    if arguments.get("compare") is not None:
+    raw |= {key: feature(key).argument(given[key]) for key in FEATURES if key in given}
+    if "compare" in given:
         from plmetrics.suite.sections.compare import with_result
 
-        raw["compare"] = with_result(arguments["compare"])
-    uncertainty = arguments.get("uncertainty")
-    if uncertainty is True:
-        raw["uncertainty"] = {"seed": seed}
-    elif isinstance(uncertainty, Mapping):
-        raw["uncertainty"] = {"seed": seed, **uncertainty}
-    elif uncertainty is not None:
-        raw["uncertainty"] = uncertainty
+        raw["compare"] = with_result(given["compare"])
+    uncertainty = {} if given.get("uncertainty") is True else given.get("uncertainty")
+    if isinstance(uncertainty, Mapping):
+        uncertainty = {"seed": arguments.get("seed", 0), **uncertainty}
     try:
-        return suite_from_mapping(raw)
+        return suite_from_mapping(raw | {"uncertainty": uncertainty})
     except ConfigError as error:
         raise ConfigError([_as_argument(problem) for problem in error.problems]) from error
 
 
-def _given(arguments: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: arguments[name] for name in names if arguments.get(name) is not None}
+def _chosen(given: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
+    return {name: given[name] for name in names if name in given}
 
 
-def _as_argument(problem: Any) -> Any:
-    from dataclasses import replace
-
+def _as_argument(problem: Problem) -> Problem:
     path = problem.path
     return replace(
         problem, path=path[1:] if path[:1] in {("columns",), ("data",)} and len(path) > 1 else path

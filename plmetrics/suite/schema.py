@@ -87,6 +87,8 @@ def _metrics() -> Schema:
 def _metric_elsewhere(text: Schema) -> Schema:
     """A metric in some slice sets only, or with a threshold from other rows."""
     return {
+        "title": "MetricInSlices",
+        "description": "A metric in some slice sets only, or with a threshold from other rows.",
         "type": "object",
         "required": ["metric"],
         "additionalProperties": False,
@@ -102,11 +104,15 @@ def _definition() -> Schema:
     """A metric that the suite defines."""
     sql = _text("SQL expression of columns and of score, label, weight and prediction.")
     ratio = {
+        "title": "Ratio",
+        "description": "Two sums over rows.",
         "type": "object",
         "required": ["numerator", "denominator"],
         "properties": {"numerator": sql, "denominator": sql},
     }
     over = {
+        "title": "OverSlices",
+        "description": "A metric put together over the slices of a set.",
         "type": "object",
         "required": ["slice_set", "metric"],
         "properties": {
@@ -121,6 +127,8 @@ def _definition() -> Schema:
         "over": over,
     }
     return {
+        "title": "MetricDefinition",
+        "description": "A metric that the suite defines.",
         "type": "object",
         "additionalProperties": False,
         "anyOf": [{"required": [kind]} for kind in KINDS],

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.catalogue import registry
 from plmetrics.core.errors import ConfigError, DataError, Problem
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from plmetrics.features.advice.column_roles import Roles
     from plmetrics.features.advice.metric_choice import Advice
+    from plmetrics.suite import keywords
 
     Costs = tuple[float | None, float | None]
 
@@ -75,7 +76,7 @@ def starter(data: str, folder: Path, label: str | None = None, scores: Sequence[
 
 
 def suggest(
-    data: Any,
+    data: keywords.Table,
     label: str | None = None,
     scores: str | Sequence[str] = (),
     cost_fp: float | None = None,
@@ -133,7 +134,7 @@ class _Look:
 
     @classmethod
     def at(
-        cls, data: Any, folder: Path, guess: Callable[..., Roles], label: str | None, scores: Sequence[str]
+        cls, data: object, folder: Path, guess: Callable[..., Roles], label: str | None, scores: Sequence[str]
     ) -> _Look:
         """Read a sample of rows for the roles, and all rows for the facts of their columns."""
         source = open_source(data)
@@ -156,7 +157,7 @@ class _Look:
         return cls(Table(*_place(data, folder), roles, facts), rows)
 
 
-def _place(data: Any, folder: Path) -> tuple[str, str]:
+def _place(data: object, folder: Path) -> tuple[str, str]:
     """The path of data as a suite in a folder gives it, and a name that may be one of a folder."""
     if not isinstance(data, (str, Path)):
         return _NO_PATH, "evaluation"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
 from plmetrics.core.names import did_you_mean
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.features.experiment.arm_sums import ExperimentSums
+    from plmetrics.suite.keywords import Table
 
 _CORRECTIONS = ("holm", "bonferroni", "benjamini_hochberg", "none")
 
 
 def readout(
-    data: Any,
+    data: Table,
     outcome: str | Sequence[str],
     arm: str,
-    control: Any,
+    control: object,
     by: Sequence[str | Sequence[str]] = (),
     unit: str | None = None,
     level: float = 0.95,

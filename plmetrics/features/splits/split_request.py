@@ -70,7 +70,7 @@ class SplitRequest:
 
 
 def split_request(
-    data: Any,
+    data: object,
     added: tuple[str, ...],
     key: Columns = (),
     label: Columns = (),

@@ -11,7 +11,7 @@ on machines; rows with one key stay together. Without it, the key is the number 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import polars.selectors as cs
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.features.splits.split_request import Columns, Frame
+    from plmetrics.suite.keywords import Table
 
 __all__ = [
     "grouped",
@@ -43,7 +44,7 @@ _INNER_SEED = 0x5A0F
 
 
 def k_fold(
-    data: Any, folds: int = 5, *, key: Columns = (), seed: int = 0, exact: bool = True, name: str = "fold"
+    data: Table, folds: int = 5, *, key: Columns = (), seed: int = 0, exact: bool = True, name: str = "fold"
 ) -> Frame:
     """Deal rows to folds at random, in equal numbers.
 
@@ -77,7 +78,7 @@ def k_fold(
 
 
 def stratified(
-    data: Any,
+    data: Table,
     folds: int = 5,
     *,
     label: Columns,
@@ -119,7 +120,7 @@ def stratified(
 
 
 def grouped(
-    data: Any, folds: int = 5, *, group: Columns, seed: int = 0, mixed: bool = False, name: str = "fold"
+    data: Table, folds: int = 5, *, group: Columns, seed: int = 0, mixed: bool = False, name: str = "fold"
 ) -> Frame:
     """Deal whole groups to folds, of about equal numbers of rows.
 
@@ -152,7 +153,7 @@ def grouped(
 
 
 def stratified_grouped(
-    data: Any,
+    data: Table,
     folds: int = 5,
     *,
     label: Columns,
@@ -193,7 +194,7 @@ def stratified_grouped(
         return request.finished(request.dealt(request.rows, number_of(folds, "folds"), name), name)
 
 
-def leave_one_group_out(data: Any, *, group: Columns, name: str = "fold") -> Frame:
+def leave_one_group_out(data: Table, *, group: Columns, name: str = "fold") -> Frame:
     """Make each group a fold, numbered in the order of the groups' values.
 
     Args:
@@ -220,7 +221,7 @@ def leave_one_group_out(data: Any, *, group: Columns, name: str = "fold") -> Fra
 
 
 def repeated(
-    data: Any,
+    data: Table,
     folds: int = 5,
     repeats: int = 10,
     *,
@@ -276,7 +277,7 @@ def repeated(
 
 
 def nested(
-    data: Any,
+    data: Table,
     outer: int = 5,
     inner: int = 5,
     *,
@@ -332,7 +333,7 @@ def nested(
 
 
 def holdout(
-    data: Any,
+    data: Table,
     share: float | Mapping[str, float] = 0.2,
     *,
     label: Columns = (),

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from plmetrics.features.splits.split_request import Frame
     from plmetrics.features.splits.time_windows import Span
+    from plmetrics.suite.keywords import Table
 
 
 def time_ordered(
-    data: Any,
+    data: Table,
     splits: int = 5,
     *,
     time: str,

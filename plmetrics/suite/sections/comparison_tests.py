@@ -168,6 +168,8 @@ def tests_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
             name,
             text,
             {
+                "title": "ComparisonTest",
+                "description": "A test of models by name, with its parameters.",
                 "type": "object",
                 "minProperties": 1,
                 "maxProperties": 1,

@@ -1,0 +1,372 @@
+"""Types of the keyword arguments of `plmetrics.evaluate`: for type checkers and editors, loaded by no run.
+
+Written by `python -m docs.generate` from the schema of suites.
+"""
+# ruff: noqa: TC001, TC002, TC003
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from os import PathLike
+from typing import Literal, Never, Protocol, Required, TypeAlias, TypedDict
+
+import polars as pl
+
+from plmetrics.catalogue.metric import Metric
+from plmetrics.states.stored import State
+
+# fmt: off
+
+class TableInMemory(Protocol):
+    """A DataFrame or LazyFrame, a pandas DataFrame, or a pyarrow Table."""
+    @property
+    def columns(self) -> object:
+        """The columns, or their names."""
+
+Table: TypeAlias = TableInMemory | PathLike[str] | str | Sequence[PathLike[str] | str]
+"""A table in memory, a path, or a list of paths."""
+
+class TrecFiles(TypedDict, total=False):
+    """Judgements and runs in TREC's formats; several runs by the name of their model."""
+    qrels: Required[PathLike[str] | str]
+    run: Required[PathLike[str] | str | Mapping[str, PathLike[str] | str]]
+    complete: bool
+
+class TrecTable(TypedDict):
+    """A ranking whose rows come from TREC's files."""
+    trec: TrecFiles
+
+MetricParameters: TypeAlias = Mapping[str, Mapping[str, object] | None]
+MetricText: TypeAlias = Metric | str | MetricParameters
+"""A metric: an object, its text, or its name with parameters."""
+
+class RunResult(Protocol):
+    """The result of a run, as `plmetrics.evaluate` gives it."""
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """The table of values."""
+
+RunFolder: TypeAlias = RunResult | PathLike[str] | str
+"""A run: its result, its folder, or the folder of the runs of a suite."""
+
+class ModelColumns(TypedDict, total=False):
+    """What one model predicted: exactly one kind of column."""
+    score: str | None
+    prediction: str | None
+    proba: Mapping[str, str] | Mapping[int, str] | str | None
+    normalise: bool
+    quantiles: Mapping[float, str] | Mapping[str, str] | str | None
+    mean: str | None
+    sd: str | None
+    members: Sequence[str] | None
+
+class Calibrate(TypedDict, total=False):
+    """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
+    method: Required[Literal["platt", "isotonic", "temperature", "beta"]]
+    fit_on: Required[str]
+    models: Sequence[str] | str | None
+    smoothing: bool
+
+class MetricInSlices(TypedDict, total=False):
+    """A metric in some slice sets only, or with a threshold from other rows."""
+    metric: Required[str]
+    slices: str | Sequence[str]
+    select_on: str
+
+class Ratio(TypedDict, total=False):
+    """Two sums over rows."""
+    numerator: Required[str]
+    denominator: Required[str]
+
+class OverSlices(TypedDict, total=False):
+    """A metric put together over the slices of a set."""
+    slice_set: Required[str]
+    metric: Required[str]
+    agg: Literal["mean", "sum", "min", "max", "worst"]
+
+class MetricDefinition(TypedDict, total=False):
+    """A metric that the suite defines."""
+    name: str
+    mean: str | float
+    sum: str | float
+    ratio: Ratio | Sequence[str]
+    std: str | float
+    null_share: str | float
+    quantile: str | float
+    formula: str
+    over: OverSlices
+    where: str
+    q: float
+    direction: Literal["higher", "lower", "zero", "none"]
+    slices: str | Sequence[str]
+
+class SliceSet(TypedDict, total=False):
+    """One named grouping: columns (crossed), bins or the largest values of one column, tags, or predicates."""
+    columns: Sequence[str]
+    bins: Sequence[float | str | date] | None
+    quantiles: int | None
+    top: int | None
+    where: str | Mapping[str, str] | None
+    exclude: Sequence[object]
+    column: str
+
+class Uncertainty(TypedDict, total=False):
+    """How intervals are made. Its absence means: no intervals."""
+    method: Literal["auto", "bootstrap", "analytic", "jackknife"]
+    methods: (
+        Sequence[Literal["auto", "bootstrap", "analytic", "jackknife", "wilson", "clopper_pearson", "normal",
+        "delong_logit", "delong", "hanley_mcneil", "hanley_mcneil_score", "logit", "chi2", "t", "delta", "percentile",
+        "centred", "basic", "bca"]] | None
+    )
+    replicates: int
+    level: float
+    interval: Literal["auto", "percentile", "t", "centred", "basic", "normal", "bca"]
+    seed: int
+    blocks: int
+    keep: bool | None
+
+class Mcnemar(TypedDict, total=False):
+    """Parameters of mcnemar."""
+    method: Literal["exact", "chi2", "mid_p"]
+    alternative: Literal["two_sided", "greater"]
+
+class DieboldMariano(TypedDict, total=False):
+    """Parameters of diebold_mariano."""
+    time: str | None
+    horizon: int
+
+class AlwaysValid(TypedDict, total=False):
+    """Parameters of always_valid."""
+    mixture: float | None
+
+class CorrectedResampledT(TypedDict, total=False):
+    """Parameters of corrected_resampled_t."""
+    ratio: float | None
+
+class Friedman(TypedDict, total=False):
+    """Parameters of friedman."""
+    over: str
+
+class ImanDavenport(TypedDict, total=False):
+    """Parameters of iman_davenport."""
+    over: str
+
+class Nemenyi(TypedDict, total=False):
+    """Parameters of nemenyi."""
+    over: str
+
+class ComparisonTest(TypedDict, total=False):
+    """A test of models by name, with its parameters."""
+    mcnemar: Mcnemar | None
+    delong: Mapping[str, Never] | None
+    paired_t: Mapping[str, Never] | None
+    wilcoxon: Mapping[str, Never] | None
+    diebold_mariano: DieboldMariano | None
+    always_valid: AlwaysValid | None
+    corrected_resampled_t: CorrectedResampledT | None
+    five_by_two_cv_f: Mapping[str, Never] | None
+    friedman: Friedman | None
+    iman_davenport: ImanDavenport | None
+    nemenyi: Nemenyi | None
+
+class Compare(TypedDict, total=False):
+    """What is compared: models, slices and runs, always on shared replicates where the data are the same."""
+    baseline: str | None
+    pairs: Literal["all"] | None
+    scales: (
+        Literal["difference", "ratio", "relative_change"] | Sequence[Literal["difference", "ratio", "relative_change"]]
+    )
+    slices: Mapping[str, str | Sequence[str]]
+    run: RunFolder | None
+    reference: Literal["accepted", "any"]
+    decompose: str | Sequence[str] | Mapping[str, Sequence[str]]
+    correction: Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+    family: Literal["metric", "suite"]
+    p_value: Literal["t", "percentile"]
+    tests: str | ComparisonTest | Sequence[str | ComparisonTest]
+
+class Opponent(TypedDict, total=False):
+    """What a slice is held against where it is no model: other slices, or the same slice of an earlier run."""
+    slice: str | None
+    run: Literal[True] | None
+
+class Gate(TypedDict, total=False):
+    """A rule on an estimate (`at_least`, `at_most`) or on a difference (`against`)."""
+    name: str | None
+    model: str | None
+    slices: str | Sequence[str]
+    level: Literal["fail", "warn"]
+    at_least: float | None
+    at_most: float | None
+    against: str | Opponent | None
+    no_worse_than: float | str | None
+    better_than: float | str | None
+    scale: Literal["difference", "ratio", "relative_change"]
+    using: Literal["value", "interval"]
+    correction: Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+    consecutive: int
+    min_rows: int | None
+    min_positives: int | None
+    on_insufficient: Literal["skip", "warn", "fail"]
+    on_undefined: Literal["inconclusive", "fail", "skip"]
+    metric: MetricText
+    between: str | None
+    ratio_at_least: float | None
+    four_fifths: str | None
+
+class Curve(TypedDict, total=False):
+    """A curve and the slice sets it is drawn for, besides overall."""
+    curve: (
+        Required[Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "reliability",
+        "residual_histogram", "residual_qq", "label_histogram", "conditional_label", "conditional_prediction",
+        "conditional_recall", "qini", "uplift", "guelman", "effect_calibration"]]
+    )
+    slices: Sequence[str]
+    cost_fp: float
+    cost_fn: float
+
+class LeakageLimits(TypedDict, total=False):
+    """How much leakage is borne: so many rows, or below 1 a share of them."""
+    keys: float
+    time: float
+    folds: float
+    duplicates: float
+
+class Leakage(TypedDict, total=False):
+    """Checks that the rows to evaluate were not known in training. What goes beyond its limit is a failed gate."""
+    train: Table | None
+    keys: Sequence[str] | str | None
+    train_keys: Sequence[str] | str | None
+    time: str | None
+    train_time: str | None
+    duplicates: bool | Sequence[str] | str
+    attributes: bool | Sequence[str] | str
+    perfect: float
+    limit: LeakageLimits
+    level: Literal["fail", "warn"]
+
+class DriftGate(TypedDict, total=False):
+    """A limit on one measure of drift, wherever it was taken: exactly one of at_most, at_least and p_at_least."""
+    name: str | None
+    measure: Required[str]
+    subject: Literal["score", "label", "column"] | None
+    column: str | None
+    model: str | None
+    slices: str | Sequence[str]
+    level: Literal["fail", "warn"]
+    at_most: float | None
+    at_least: float | None
+    p_at_least: float | None
+    on_undefined: Literal["inconclusive", "fail", "skip"]
+
+class Drift(TypedDict, total=False):
+    """Whether scores, labels and attributes are as they were in a reference window."""
+    reference: Table | None
+    where: str | None
+    state: State | PathLike[str] | str | Sequence[PathLike[str] | str] | None
+    run: RunFolder | None
+    scores: bool
+    label: bool
+    columns: str | Sequence[str]
+    measures: Sequence[str | MetricParameters] | str | None
+    bins: int
+    floor: float
+    slices: str | Sequence[str]
+    correction: Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+    gates: Sequence[DriftGate]
+
+class HighBias(TypedDict, total=False):
+    """When a model is too simple: even its training rows miss the level, and other rows are not much worse."""
+    level: Required[float]
+    gap: float
+
+class HighVariance(TypedDict, total=False):
+    """When a model has learnt its training rows by heart: other rows are much worse."""
+    gap: float
+
+class StillImproving(TypedDict, total=False):
+    """When more training rows would help: the last of three sizes is better than the first by more than that."""
+    delta: float
+
+class Diagnosis(TypedDict, total=False):
+    """Limits of the plain rules that read training and learning curves."""
+    high_bias: HighBias | None
+    high_variance: HighVariance
+    still_improving: StillImproving
+
+class CrossValidation(TypedDict, total=False):
+    """Estimates fold by fold, next to the pooled ones; the column of the fold itself is `columns.fold`."""
+    repeat: str | None
+    inner: str | None
+    configuration: str | None
+    split: str | None
+    train_size: str | None
+    parameter: str | None
+    slices: str | Sequence[str]
+    metric: MetricText | None
+    diagnosis: Diagnosis
+    repeated: Mapping[str, Sequence[str]]
+    truth: str | None
+
+class FindSlices(TypedDict, total=False):
+    """A search for slices that are worse than the rest: found on one part of the units, confirmed on the other."""
+    columns: Required[Sequence[str] | str]
+    metric: Required[MetricText]
+    model: Sequence[str] | str | None
+    depth: int
+    bins: int
+    top: int
+    min_rows: int
+    level: float
+    correction: Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
+    share: float
+    seed: int
+    largest: int
+    blocks: int
+
+Missing: TypeAlias = Literal["error", "drop", "drop_per_model"]
+Task: TypeAlias = Literal["binary", "multiclass", "regression", "quantile", "ranking", "uplift"]
+Models: TypeAlias = Mapping[str, str | ModelColumns] | Sequence[str] | str
+Metrics: TypeAlias = Metric | Sequence[MetricText | MetricInSlices | MetricDefinition]
+Slices: TypeAlias = Mapping[str, str | Sequence[str] | SliceSet] | Sequence[str | Sequence[str]] | str
+Curves: TypeAlias = (
+    Sequence[Curve | Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost",
+    "reliability", "residual_histogram", "residual_qq", "label_histogram", "conditional_label",
+    "conditional_prediction", "conditional_recall", "qini", "uplift", "guelman", "effect_calibration"]]
+)
+
+class Arguments(TypedDict, total=False):
+    """The keyword arguments of `plmetrics.evaluate`."""
+    label: str | None
+    weight: str | None
+    query: str | None
+    document: str | None
+    unit: str | None
+    treatment: str | None
+    fold: str | None
+    where: str | None
+    missing: Missing
+    name: str | None
+    task: Task
+    positive: str | float | bool | None
+    classes: Sequence[str | int | bool] | None
+    models: Models | None
+    calibrate: Calibrate | Sequence[Calibrate] | None
+    baseline: bool
+    metrics: Metrics | None
+    slices: Slices | None
+    min_rows: int
+    max_slices: int
+    uncertainty: Uncertainty | bool | None
+    compare: Compare | str | None
+    gates: Sequence[Gate]
+    curves: Curves | None
+    exact: bool | None
+    reproducible: bool
+    memory: int | str | None
+    leakage: Leakage | None
+    drift: Drift | None
+    cross_validation: CrossValidation | None
+    find_slices: FindSlices | None
+    seed: int
