@@ -3,235 +3,87 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ColumnType: TypeAlias = pl.DataType | type[pl.DataType]
-
 SLICE_VALUES = pl.List(pl.Struct({"column": pl.String, "value": pl.String}))
 
 
-def _schema(**columns: ColumnType) -> pl.Schema:
-    return pl.Schema({name.rstrip("_"): dtype for name, dtype in columns.items()})
+_NUMBERS = (
+    "value lower upper std_error weight threshold bound difference p_value p_adjusted observed x y share "
+    "limit pooled mean sd minimum maximum per_sd reference current statistic rest searched mean_control "
+    "always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power"
+)
+"""Columns of floats, in whatever table."""
+
+_COUNTS = (
+    "n blocks undefined_replicates family_size rows folds undefined_folds n_reference n_current depth "
+    "n_control units units_control required_n"
+)
+"""Columns of whole numbers; the others hold texts."""
+
+_TYPES: Mapping[str, pl.DataType] = {
+    **dict.fromkeys(_NUMBERS.split(), pl.Float64()),
+    **dict.fromkeys(_COUNTS.split(), pl.Int64()),
+    "slice_values": SLICE_VALUES,
+    "confirmed": pl.Boolean(),
+}
+
+
+def table_schema(columns: str) -> pl.Schema:
+    """The schema of a table with these columns: a name has one type in all tables."""
+    return pl.Schema({name: _TYPES.get(name, pl.String()) for name in columns.split()})
 
 
 NEARER, FARTHER = "nearer to 0", "farther from 0"
 """Words in the note of a comparison of a metric that is best at 0."""
 
-METRICS_SCHEMA = _schema(
-    model=pl.String,
-    slice_set=pl.String,
-    slice=pl.String,
-    slice_values=SLICE_VALUES,
-    metric=pl.String,
-    class_=pl.String,
-    value=pl.Float64,
-    lower=pl.Float64,
-    upper=pl.Float64,
-    std_error=pl.Float64,
-    method=pl.String,
-    interval_status=pl.String,
-    n=pl.Int64,
-    weight=pl.Float64,
-    blocks=pl.Int64,
-    undefined_replicates=pl.Int64,
-    threshold=pl.Float64,
-    bound=pl.Float64,
-    status=pl.String,
-    note=pl.String,
+METRICS_SCHEMA = table_schema(
+    "model slice_set slice slice_values metric class value lower upper std_error method interval_status n "
+    "weight blocks undefined_replicates threshold bound status note"
 )
 
-COMPARISONS_SCHEMA = _schema(
-    contrast=pl.String,
-    scale=pl.String,
-    slice_set=pl.String,
-    slice=pl.String,
-    slice_values=SLICE_VALUES,
-    metric=pl.String,
-    class_=pl.String,
-    model=pl.String,
-    baseline=pl.String,
-    difference=pl.Float64,
-    lower=pl.Float64,
-    upper=pl.Float64,
-    std_error=pl.Float64,
-    method=pl.String,
-    p_value=pl.Float64,
-    p_adjusted=pl.Float64,
-    family=pl.String,
-    family_size=pl.Int64,
-    test=pl.String,
-    n=pl.Int64,
-    interval_status=pl.String,
-    status=pl.String,
-    note=pl.String,
+COMPARISONS_SCHEMA = table_schema(
+    "contrast scale slice_set slice slice_values metric class model baseline difference lower upper "
+    "std_error method p_value p_adjusted family family_size test n interval_status status note"
 )
 
-GATES_SCHEMA = _schema(
-    gate=pl.String,
-    level=pl.String,
-    metric=pl.String,
-    model=pl.String,
-    slice_set=pl.String,
-    slice=pl.String,
-    observed=pl.Float64,
-    lower=pl.Float64,
-    upper=pl.Float64,
-    rule=pl.String,
-    verdict=pl.String,
-    status=pl.String,
-    note=pl.String,
+GATES_SCHEMA = table_schema(
+    "gate level metric model slice_set slice observed lower upper rule verdict status note"
 )
 
-CURVES_SCHEMA = _schema(
-    model=pl.String,
-    slice_set=pl.String,
-    slice=pl.String,
-    curve=pl.String,
-    class_=pl.String,
-    x=pl.Float64,
-    y=pl.Float64,
-    lower=pl.Float64,
-    upper=pl.Float64,
-    threshold=pl.Float64,
-    n=pl.Int64,
+CURVES_SCHEMA = table_schema("model slice_set slice curve class x y lower upper threshold n")
+
+LEAKAGE_SCHEMA = table_schema("check columns rows share observed limit measure level verdict example note")
+
+FOLDS_SCHEMA = table_schema(
+    "model slice_set slice slice_values metric class configuration split x repeat fold inner value n "
+    "weight status note"
 )
 
-LEAKAGE_SCHEMA = _schema(
-    check=pl.String,
-    columns=pl.String,
-    rows=pl.Int64,
-    share=pl.Float64,
-    observed=pl.Float64,
-    limit=pl.Float64,
-    measure=pl.String,
-    level=pl.String,
-    verdict=pl.String,
-    example=pl.String,
-    note=pl.String,
+CROSS_VALIDATION_SCHEMA = table_schema(
+    "model slice_set slice slice_values metric class kind configuration split x value lower upper "
+    "std_error method interval_status folds undefined_folds pooled mean sd sd_status minimum maximum n "
+    "verdict status note"
 )
 
-FOLDS_SCHEMA = _schema(
-    model=pl.String,
-    slice_set=pl.String,
-    slice=pl.String,
-    slice_values=SLICE_VALUES,
-    metric=pl.String,
-    class_=pl.String,
-    configuration=pl.String,
-    split=pl.String,
-    x=pl.Float64,
-    repeat=pl.String,
-    fold=pl.String,
-    inner=pl.String,
-    value=pl.Float64,
-    n=pl.Int64,
-    weight=pl.Float64,
-    status=pl.String,
-    note=pl.String,
+DRIFT_SCHEMA = table_schema(
+    "subject model column slice_set slice slice_values measure value per_sd reference current statistic "
+    "p_value p_adjusted family family_size p_status n_reference n_current bound status note"
 )
 
-CROSS_VALIDATION_SCHEMA = _schema(
-    model=pl.String,
-    slice_set=pl.String,
-    slice=pl.String,
-    slice_values=SLICE_VALUES,
-    metric=pl.String,
-    class_=pl.String,
-    kind=pl.String,
-    configuration=pl.String,
-    split=pl.String,
-    x=pl.Float64,
-    value=pl.Float64,
-    lower=pl.Float64,
-    upper=pl.Float64,
-    std_error=pl.Float64,
-    method=pl.String,
-    interval_status=pl.String,
-    folds=pl.Int64,
-    undefined_folds=pl.Int64,
-    pooled=pl.Float64,
-    mean=pl.Float64,
-    sd=pl.Float64,
-    sd_status=pl.String,
-    minimum=pl.Float64,
-    maximum=pl.Float64,
-    n=pl.Int64,
-    verdict=pl.String,
-    status=pl.String,
-    note=pl.String,
+DECOMPOSITION_SCHEMA = table_schema(
+    "contrast model baseline metric class slice_set slice slice_values part value lower upper std_error "
+    "method interval_status status note"
 )
 
-DRIFT_SCHEMA = _schema(
-    subject=pl.String,
-    model=pl.String,
-    column=pl.String,
-    slice_set=pl.String,
-    slice=pl.String,
-    slice_values=SLICE_VALUES,
-    measure=pl.String,
-    value=pl.Float64,
-    per_sd=pl.Float64,
-    reference=pl.Float64,
-    current=pl.Float64,
-    statistic=pl.Float64,
-    p_value=pl.Float64,
-    p_adjusted=pl.Float64,
-    family=pl.String,
-    family_size=pl.Int64,
-    p_status=pl.String,
-    n_reference=pl.Int64,
-    n_current=pl.Int64,
-    bound=pl.Float64,
-    status=pl.String,
-    note=pl.String,
-)
-
-DECOMPOSITION_SCHEMA = _schema(
-    contrast=pl.String,
-    model=pl.String,
-    baseline=pl.String,
-    metric=pl.String,
-    class_=pl.String,
-    slice_set=pl.String,
-    slice=pl.String,
-    slice_values=SLICE_VALUES,
-    part=pl.String,
-    value=pl.Float64,
-    lower=pl.Float64,
-    upper=pl.Float64,
-    std_error=pl.Float64,
-    method=pl.String,
-    interval_status=pl.String,
-    status=pl.String,
-    note=pl.String,
-)
-
-FOUND_SLICES_SCHEMA = _schema(
-    model=pl.String,
-    metric=pl.String,
-    slice=pl.String,
-    slice_values=SLICE_VALUES,
-    depth=pl.Int64,
-    value=pl.Float64,
-    rest=pl.Float64,
-    difference=pl.Float64,
-    lower=pl.Float64,
-    upper=pl.Float64,
-    std_error=pl.Float64,
-    p_value=pl.Float64,
-    p_adjusted=pl.Float64,
-    family_size=pl.Int64,
-    searched=pl.Float64,
-    n=pl.Int64,
-    share=pl.Float64,
-    confirmed=pl.Boolean,
-    status=pl.String,
-    note=pl.String,
+FOUND_SLICES_SCHEMA = table_schema(
+    "model metric slice slice_values depth value rest difference lower upper std_error p_value p_adjusted "
+    "family_size searched n share confirmed status note"
 )
 
 TABLES = {

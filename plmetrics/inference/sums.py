@@ -29,7 +29,11 @@ _FACTORS = np.uint64(1 << 20)
 _WRAP = 1 << 64
 
 COUNTS = ("n", "weight", "positives", "negatives")
-_UNREAD = ("bad", "rows")
+
+
+def _unread(name: str) -> bool:
+    """Whether no metric reads a column: one of the checks of rows, or of a feature."""
+    return name in {"bad", "rows"} or name.startswith("@")
 
 
 class ModelSums:
@@ -99,7 +103,7 @@ class ModelSums:
         """Resample now, while all processors are free for one product."""
         with self._lock:
             if not self._resampled and self._weights is not None:
-                names = [name for name in self._blocks if "|differs|" not in name and name not in _UNREAD]
+                names = [name for name in self._blocks if "|differs|" not in name and not _unread(name)]
                 with np.errstate(over="ignore", invalid="ignore"):
                     self._resampled = _drawn(self._weights, {name: self._blocks[name] for name in names})
 

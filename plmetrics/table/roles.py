@@ -151,6 +151,11 @@ def _all(conditions: Sequence[pl.Expr]) -> pl.Expr:
     return pl.all_horizontal(conditions).fill_null(value=False)
 
 
+def sound_rows(roles: RoleColumns) -> pl.Expr:
+    """Whether a row passes the checks that all models share, and where they share their rows those of each."""
+    return _all(_sound_shared(roles)) if roles.missing == "drop_per_model" else pl.col(VALID)
+
+
 def _sound_shared(roles: RoleColumns) -> list[pl.Expr]:
     """What holds for a sound row of any model: the complement of the checks, in as few comparisons as it takes."""
     label = pl.col(LABEL)

@@ -63,6 +63,8 @@ def totals(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
         from plmetrics.engine.aggregate.paired_rows import pair_sums
 
         out += pair_sums(prepared, metrics)
+    for section in request.suite.sections.values():
+        out += section.totals(prepared.table, every=every)
     if apart or every:
         out.append(Total("rows", pl.len().cast(pl.Int64)))
     if request.suite.data.missing == "error":

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA
-from plmetrics.features.cross_validation.repeated_models import BIAS, LOSS, NOISE
+from plmetrics.features.cross_validation.repeated_totals import BIAS, LOSS, NOISE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

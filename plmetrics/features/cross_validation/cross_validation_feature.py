@@ -8,14 +8,12 @@ from plmetrics.features.cross_validation.cross_validation_section import CrossVa
 from plmetrics.features.protocol import Feature, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
     from rich.text import Text
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.engine.request import Request
-    from plmetrics.engine.step import Step
     from plmetrics.features.protocol import ReadMetric, Run
     from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
@@ -90,19 +88,13 @@ class CrossValidationFeature(Feature):
         folds = folds_of(suite)
         return folds is not None and folds.split is not None
 
-    def steps(self, request: Request, rows: int | None) -> Iterator[Step]:
-        """The scan of repeated predictions, where there are some."""
-        from plmetrics.features.cross_validation.repeated_models import repeated_steps
-
-        return repeated_steps(request, rows)
-
     def run(self, run: Run) -> Outputs:
         """Summarise the estimates of folds, and take the errors of repeated predictions apart."""
         from plmetrics.features.cross_validation.fold_tables import cross_validated
         from plmetrics.features.cross_validation.repeated_models import repeated_sums
 
         assert run.analysis is not None
-        folds, summaries = cross_validated(run.analysis, run.ordered, repeated_sums(run.prepared))
+        folds, summaries = cross_validated(run.analysis, run.ordered, repeated_sums(run.analysis))
         return Outputs({"folds": folds, self.key: summaries})
 
     def report(self, summary: Summary, width: int) -> list[Text]:

@@ -13,11 +13,13 @@ from plmetrics.suite.problems import shown
 from plmetrics.suite.sections.basics import Column, Finite, NamedMetric, Section, Strict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.states.sums import Total
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
+    from plmetrics.table.roles import PredictionTable
 
 _PATH = ("cross_validation",)
 _FORM = (
@@ -120,6 +122,12 @@ class CrossValidation(Section):
             "inner": self.inner,
         }
         return {axis: column for axis in AXES if (column := given[axis]) is not None}
+
+    def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:
+        """The squared errors of repeated predictions, where there are some."""
+        from plmetrics.features.cross_validation.repeated_totals import repeated_totals
+
+        return repeated_totals(self.repeated, self.truth, table, every=every) if self.repeated else ()
 
 
 def section_of(suite: Suite) -> CrossValidation | None:

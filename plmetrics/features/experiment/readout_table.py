@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.core.results import table_schema
 from plmetrics.core.special import chdtrc
 from plmetrics.inference.comparisons.correction import adjust
 from plmetrics.inference.comparisons.tests.arm_sums import (
@@ -34,41 +35,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-READOUT = pl.Schema(
-    {
-        "outcome": pl.String,
-        "slice_set": pl.String,
-        "slice": pl.String,
-        "arm": pl.String,
-        "control": pl.String,
-        "n": pl.Int64,
-        "n_control": pl.Int64,
-        "units": pl.Int64,
-        "units_control": pl.Int64,
-        "mean": pl.Float64,
-        "mean_control": pl.Float64,
-        "difference": pl.Float64,
-        "lower": pl.Float64,
-        "upper": pl.Float64,
-        "std_error": pl.Float64,
-        "test": pl.String,
-        "p_value": pl.Float64,
-        "p_adjusted": pl.Float64,
-        "family": pl.String,
-        "family_size": pl.Int64,
-        "always_valid_p": pl.Float64,
-        "mann_whitney_p": pl.Float64,
-        "superiority": pl.Float64,
-        "lift": pl.Float64,
-        "lift_lower": pl.Float64,
-        "lift_upper": pl.Float64,
-        "cohen_d": pl.Float64,
-        "effect": pl.Float64,
-        "required_n": pl.Int64,
-        "power": pl.Float64,
-        "status": pl.String,
-        "note": pl.String,
-    }
+READOUT = table_schema(
+    "outcome slice_set slice arm control n n_control units units_control mean mean_control difference "
+    "lower upper std_error test p_value p_adjusted family family_size always_valid_p mann_whitney_p "
+    "superiority lift lift_lower lift_upper cohen_d effect required_n power status note"
 )
 MISMATCH = 0.001
 _FEW_UNITS = 30

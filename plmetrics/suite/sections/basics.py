@@ -17,6 +17,8 @@ from plmetrics.table.predicted import quantile_part
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from plmetrics.states.sums import Total
+    from plmetrics.table.roles import PredictionTable
 
 Missing = Literal["error", "drop", "drop_per_model"]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
@@ -68,6 +70,15 @@ class Section(Strict):
 
     def metrics(self) -> Sequence[Metric]:
         """Metrics that are summed for the feature in the scan of the run, in every slice, and listed nowhere."""
+        return ()
+
+    def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:  # noqa: ARG002
+        """Sums that the scan of the run makes for the feature, once for all models: their names begin with `@`.
+
+        Args:
+            table: the rows that are summed.
+            every: whether rows are among them that fail checks.
+        """
         return ()
 
 
