@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.api.result import Result
+    from plmetrics.core.results import RecordedFile
     from plmetrics.engine.request import Request
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredResult
@@ -34,10 +35,10 @@ class Beside:
     """
 
     tables: Mapping[str, Source] = field(default_factory=dict)
-    counts: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, object] = field(default_factory=dict)
     earlier: Result | StoredResult | None = None
     history: pl.DataFrame | None = None
-    files: Sequence[Mapping[str, Any]] = ()
+    files: Sequence[RecordedFile] = ()
     runs: EarlierRuns | None = None
 
     @classmethod
@@ -45,7 +46,7 @@ class Beside:
         cls,
         suite: Suite,
         source: Source,
-        arguments: Mapping[str, Any] | None = None,
+        arguments: Mapping[str, object] | None = None,
         base: Path | None = None,
         home: Path | None = None,
     ) -> Beside:
@@ -81,7 +82,7 @@ class Beside:
         )
 
 
-def data_files(source: Source) -> list[dict[str, Any]]:
+def data_files(source: Source) -> list[RecordedFile]:
     """The data files as run.json lists them, each with a digest of its size and both its ends."""
     if not source.files:
         return []
@@ -94,7 +95,7 @@ def data_files(source: Source) -> list[dict[str, Any]]:
 
 
 def feature_tables(
-    suite: Suite, arguments: Mapping[str, Any] | None = None, base: Path | None = None
+    suite: Suite, arguments: Mapping[str, object] | None = None, base: Path | None = None
 ) -> dict[str, Source]:
     """The tables that features read beside the rows, by key.
 
@@ -115,8 +116,8 @@ def feature_tables(
 
 
 def feature_counts(
-    suite: Suite, runs: EarlierRuns, arguments: Mapping[str, Any] | None = None, base: Path | None = None
-) -> dict[str, Any]:
+    suite: Suite, runs: EarlierRuns, arguments: Mapping[str, object] | None = None, base: Path | None = None
+) -> dict[str, object]:
     """The counts that features read in place of tables, by key; as `feature_tables`.
 
     `runs` chooses among the runs of a folder, and notes which were taken.
@@ -128,7 +129,7 @@ def feature_counts(
     return {key: counts for key, counts in opened.items() if counts is not None}
 
 
-def check_feature_counts(bound: Request, counts: Mapping[str, Any]) -> None:
+def check_feature_counts(bound: Request, counts: Mapping[str, object]) -> None:
     """Check that counts hold what the suite needs of them.
 
     Raises:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def earlier_run(
-    suite: Suite, runs: EarlierRuns, compare: Any = None, base: Path | None = None
+    suite: Suite, runs: EarlierRuns, compare: object = None, base: Path | None = None
 ) -> Result | StoredResult | None:
     """The run that `compare.run` names; None without one, and before the first run of the suite itself.
 
@@ -41,8 +42,8 @@ def earlier_run(
     from plmetrics.suite.sections.basics import RESULT
 
     if suite.compare.run == RESULT:
-        result: Result | StoredResult = compare["run"]
-        return result
+        assert isinstance(compare, Mapping)
+        return cast("Result | StoredResult", compare["run"])
     path = Path(suite.compare.run) if base is None else base / suite.compare.run
     with errors_at("compare", "run"):
         return runs.reference("compare.run", path, suite.compare.reference, results_of)

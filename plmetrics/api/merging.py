@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.api.context import Beside
 from plmetrics.api.gates import gate_history
@@ -15,7 +15,7 @@ from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.tests import rows_of_tests, tested
 from plmetrics.api.warnings import warned
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES
+from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES, RecordedFile
 from plmetrics.core.threads import each
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.state_files import StateFault, as_written, state_files
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.api.stopwatch import Progress
+    from plmetrics.core.results import RecordedRows, RunRecord
     from plmetrics.features.stored.alignment import Stored
     from plmetrics.features.stored.restoration import Revived
     from plmetrics.states.stored import Head, Saved
@@ -133,39 +134,47 @@ def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwat
     alike = partial(run.aggregated.arithmetic, exact=suite.reproducible)
     with watch.stage("intervals"), alike(), as_written(file_places(stored)):
         analysis, ordered, curves = estimated(run.prepared, run.aggregated, run.scores)
-        made, analysis = inferred(analysis, ordered, beside)
+        made, kept, analysis = inferred(analysis, ordered, beside)
     with watch.stage("tests"), alike():
         compared = tested(made["comparisons"], analysis, rows_of_tests(run.prepared), made["metrics"], None)
         made["comparisons"] = corrected(analysis, compared).select(list(COMPARISONS_SCHEMA))
     empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in made}
     return Result(
         **{**empty, **made, "curves": curves},
+        others={},
         verdict=verdict(made["gates"]),
         suite=run.prepared.request.suite,
+        kept=kept,
+        folder=None,
+        drift_state=None,
         record=_record(run, whole.head, stored, watch),
     )
 
 
-def _record(run: Revived, head: Head, stored: Sequence[Stored], watch: Stopwatch) -> dict[str, Any]:
+def _record(run: Revived, head: Head, stored: Sequence[Stored], watch: Stopwatch) -> RunRecord:
     from plmetrics.engine.warnings.run_warnings import suite_warnings
 
     prepared, sums = run.prepared, run.aggregated
     suite = prepared.request.suite
-    pairs = head.rows["pairs_read"]
+    rows: RecordedRows = {
+        "read": prepared.rows.read,
+        "zero_weight": prepared.rows.zero_weight,
+        "used": sums.used,
+        "dropped": dict(prepared.rows.dropped),
+    }
+    if head.rows["pairs_read"] is not None:
+        rows["pairs_read"] = head.rows["pairs_read"]
     return {
         "constants": prepared.constants(int(sums.units.sum())),
-        "files": [{key: file[key] for key in ("path", "bytes", "rows", "digest")} for file in head.files],
+        "files": [
+            RecordedFile(path=file["path"], bytes=file["bytes"], rows=file["rows"], digest=file["digest"])
+            for file in head.files
+        ],
         "states": [
             {"path": state.place, "content": state.content, "rows": state.head.rows["read"]}
             for state in stored
         ],
-        "rows": {
-            "read": prepared.rows.read,
-            "zero_weight": prepared.rows.zero_weight,
-            "used": sums.used,
-            "dropped": dict(prepared.rows.dropped),
-            **({} if pairs is None else {"pairs_read": pairs}),
-        },
+        "rows": rows,
         "timings": dict(watch.seconds),
         "warnings": list(
             dict.fromkeys(

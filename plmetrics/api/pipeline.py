@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.api.stopwatch import Progress
+    from plmetrics.core.results import RecordedRows, RunRecord
     from plmetrics.engine.aggregate.aggregation import Aggregated
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.engine.prepared import Prepared
     from plmetrics.features.protocol import Outputs
-    from plmetrics.inference.across_runs.retained import Keeper
+    from plmetrics.inference.across_runs.retained import Keeper, Kept
+    from plmetrics.inference.analysis import OrderedByPlace
+    from plmetrics.inference.ordered.stage import ScoresOfModels
     from plmetrics.inference.subject import Analysis
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -72,7 +75,7 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: 
         check_feature_counts(bound, beside.counts)
         uneven = check_rows(suite.data.missing, bound.source, *beside.tables.values())
         prepared = prepare(bound)
-        request, asked, suite = prepared.request, suite.models, prepared.request.suite
+        asked, suite = suite.models, prepared.request.suite
     with watch.stage("aggregate"), reading(source):
         aggregated = aggregate(prepared, digested=suite.keeps_replicates)
     run = Run(source, bound, prepared, aggregated, beside.counts)
@@ -85,18 +88,18 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: 
         outputs += _of_features("order", run, watch, beside)
     with watch.stage("intervals"), reading(source), alike():
         rows = rows_of_tests(prepared)
-        made, analysis = inferred(analysis, ordered, beside, _units(aggregated), rows)
+        made, kept, analysis = inferred(analysis, ordered, beside, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
     with watch.stage("tests"), alike():
         made["comparisons"] = tested(made["comparisons"], analysis, rows, made["metrics"], folds)
         made["comparisons"] = corrected(analysis, made["comparisons"]).select(list(COMPARISONS_SCHEMA))
     outputs += _of_features("tests", run, watch, beside)
-    record = _record(request, prepared, aggregated, watch)
+    record = _record(prepared, aggregated, watch)
     record["files"] = list(beside.files) or data_files(source)
     record["warnings"] += uneven
     record = _recorded(record, outputs, beside)
     suite = suite.model_copy(update={"models": asked})
-    result = _result(suite, made | {"curves": curves}, outputs, record)
+    result = _result(suite, made | {"curves": curves}, kept, outputs, record)
     if suite.compare is not None:
         from plmetrics.api.earlier_run import compare_warnings
 
@@ -104,25 +107,34 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: 
     return result
 
 
-def _recorded(record: dict[str, Any], outputs: Sequence[Outputs], beside: Beside) -> dict[str, Any]:
+def _recorded(record: RunRecord, outputs: Sequence[Outputs], beside: Beside) -> RunRecord:
     """The record with what features and earlier runs add."""
     record["warnings"] += [warning for output in outputs for warning in output.warnings]
     record = record if beside.runs is None else beside.runs.added_to(record)
-    for output in outputs:
-        record |= output.record
-    return record
+    of_features = {key: entry for output in outputs for key, entry in output.record.items()}
+    return cast("RunRecord", {**record, **of_features})
 
 
-def _result(suite: Suite, made: dict[str, Any], outputs: Sequence[Outputs], record: dict[str, Any]) -> Result:
+def _result(
+    suite: Suite,
+    tables: dict[str, pl.DataFrame],
+    kept: Kept | None,
+    outputs: Sequence[Outputs],
+    record: RunRecord,
+) -> Result:
     """The tables of a run with those of its features, and what all gates say together."""
-    gates = pl.concat([made["gates"], *(output.gates for output in outputs if output.gates is not None)])
-    others: dict[str, pl.DataFrame] = {}
-    for output in outputs:
-        made |= {name: table for name, table in output.tables.items() if name in TABLES}
-        others |= {name: table for name, table in output.tables.items() if name not in TABLES}
-    state = next((output.state for output in outputs if output.state is not None), None)
-    made |= {"gates": gates, "others": others, "drift_state": state}
-    return Result(**made, verdict=_verdict(gates), suite=suite, record=record)
+    gates = pl.concat([tables["gates"], *(output.gates for output in outputs if output.gates is not None)])
+    added = {name: table for output in outputs for name, table in output.tables.items()}
+    return Result(
+        **(tables | {name: table for name, table in added.items() if name in TABLES} | {"gates": gates}),
+        others={name: table for name, table in added.items() if name not in TABLES},
+        verdict=_verdict(gates),
+        suite=suite,
+        kept=kept,
+        record=record,
+        folder=None,
+        drift_state=next((output.state for output in outputs if output.state is not None), None),
+    )
 
 
 def _of_features(after: str, run: Run, watch: Stopwatch, beside: Beside) -> Iterator[Outputs]:
@@ -155,8 +167,8 @@ def _verdict(gates: pl.DataFrame) -> str:
 
 
 def estimated(
-    prepared: Prepared, aggregated: Aggregated, counted: Iterator[Any] | None = None
-) -> tuple[Analysis, Any, pl.DataFrame]:
+    prepared: Prepared, aggregated: Aggregated, counted: ScoresOfModels | None = None
+) -> tuple[Analysis, OrderedByPlace, pl.DataFrame]:
     """What is to be estimated from which states, the ordered metrics, and the curves.
 
     `counted` are the models' scores where a state holds them; else they are read.
@@ -189,8 +201,8 @@ def estimated(
 
 
 def _of_rows(
-    analysis: Analysis, prepared: Prepared, aggregated: Aggregated, counted: Iterator[Any] | None
-) -> tuple[Any, pl.DataFrame]:
+    analysis: Analysis, prepared: Prepared, aggregated: Aggregated, counted: ScoresOfModels | None
+) -> tuple[OrderedByPlace, pl.DataFrame]:
     """The metrics and curves of the order of rows."""
     from plmetrics.engine.order.by_ranges import models_to_order
     from plmetrics.engine.order.in_memory import models_by_row
@@ -209,12 +221,12 @@ def _of_rows(
 
 def inferred(
     analysis: Analysis,
-    ordered: Any,
+    ordered: OrderedByPlace,
     beside: Beside,
     units: pl.DataFrame | None = None,
     rows: PairedRows | None = None,
-) -> tuple[dict[str, Any], Analysis]:
-    """The tables that follow from the estimates, comparisons not yet corrected; and what they are about.
+) -> tuple[dict[str, pl.DataFrame], Kept | None, Analysis]:
+    """The tables that follow from the estimates, comparisons not yet corrected; replicates; what they are about.
 
     With `units`, the digests of these by block, replicates are kept beside the tables. `rows` are
     those that tests rank.
@@ -235,14 +247,13 @@ def inferred(
 
         asked = metrics.filter(listed)
         comparisons, decomposition = across_runs(analysis, comparisons, asked, kept, beside.earlier)
-    made: dict[str, Any] = {
-        "kept": kept,
+    made = {
         "metrics": metrics.filter(listed),
         "comparisons": comparisons.filter(listed),
         "gates": judged(analysis, metrics, comparisons, beside.history),
         "decomposition": decomposition,
     }
-    return made, analysis
+    return made, kept, analysis
 
 
 def _keeper(analysis: Analysis) -> Keeper:
@@ -251,19 +262,23 @@ def _keeper(analysis: Analysis) -> Keeper:
     return Keeper(analysis)
 
 
-def _record(request: Any, prepared: Any, aggregated: Any, watch: Stopwatch) -> dict[str, Any]:
+def _record(prepared: Prepared, aggregated: Aggregated, watch: Stopwatch) -> RunRecord:
     from plmetrics.engine.warnings.run_warnings import run_warnings
 
+    request = prepared.request
+    rows: RecordedRows = {
+        "read": prepared.rows.read,
+        "zero_weight": prepared.rows.zero_weight,
+        "used": aggregated.used,
+        "dropped": dict(prepared.rows.dropped),
+    }
+    if request.suite.calibrate:
+        rows["fitted"] = prepared.rows.fitted
+    if request.pairs_read is not None:
+        rows["pairs_read"] = request.pairs_read
     return {
         "constants": prepared.constants(int(aggregated.units.sum())),
-        "rows": {
-            "read": prepared.rows.read,
-            "zero_weight": prepared.rows.zero_weight,
-            "used": aggregated.used,
-            "dropped": dict(prepared.rows.dropped),
-            **({"fitted": prepared.rows.fitted} if request.suite.calibrate else {}),
-            **({} if request.pairs_read is None else {"pairs_read": request.pairs_read}),
-        },
+        "rows": rows,
         "timings": dict(watch.seconds),
         "warnings": [*prepared.warnings, *run_warnings(prepared, aggregated)],
     }

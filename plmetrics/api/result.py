@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from plmetrics.core.results import ResultTables
+from plmetrics.core.results import ResultTables, RunRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ class Result(ResultTables):
     verdict: str
     suite: Suite
     kept: Kept | None = field(default=None, repr=False)
-    record: dict[str, Any] = field(default_factory=dict)
+    record: RunRecord = field(default_factory=RunRecord)
     folder: Path | None = None
     drift_state: State | None = field(default=None, repr=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from plmetrics.core.errors import DataError, EnvironmentFault, PlmetricsError
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from plmetrics.api.result import Result
+    from plmetrics.core.results import RecordedFile
     from plmetrics.states.stored import Head
     from plmetrics.suite.yaml.load import LoadedSuite
 
@@ -41,7 +42,7 @@ def masked(loaded: LoadedSuite) -> Iterator[None]:
 
 
 @contextmanager
-def located(loaded: Any) -> Iterator[None]:
+def located(loaded: LoadedSuite) -> Iterator[None]:
     """Give problems their place in the suite's file; what is wrong with data files stands at `data.path`."""
     try:
         yield
@@ -54,5 +55,11 @@ def located(loaded: Any) -> Iterator[None]:
 
 def as_recorded(loaded: LoadedSuite, head: Head) -> Head:
     """The head of a state without values of variables."""
-    facts = loaded.record({"suite": head.suite, "files": head.files, "warnings": head.warnings})
+    facts = loaded.record(
+        {
+            "suite": head.suite,
+            "files": cast("tuple[RecordedFile, ...]", head.files),
+            "warnings": list(head.warnings),
+        }
+    )
     return replace(head, suite=facts["suite"], files=tuple(facts["files"]), warnings=tuple(facts["warnings"]))

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from plmetrics.core.segments import Values
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -91,7 +93,7 @@ def ordered_sum(value: pl.Expr, exponent: int) -> pl.Expr:
     return high + (middle + low)
 
 
-def exact_total(ordinary: Array, fixed: Whole, left: Whole, exponent: int, rows: NDArray[Any]) -> Array:
+def exact_total(ordinary: Array, fixed: Whole, left: Whole, exponent: int, rows: Values) -> Array:
     """Totals from ordinary sums, those of whole numbers and of what is left of values, and numbers of values.
 
     Where the first two contradict each other, the ordinary sum is the total: it overflowed, or a value was further
@@ -201,7 +203,7 @@ def are_exact() -> bool:
     return _products.get()
 
 
-def product(weights: NDArray[Any], states: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
+def product(weights: Values, states: Values, out: Values | None = None) -> Values:
     """Matrix product of whole numbers and sums, `[r, k] x [..., k, m]`. There is room for it in `out`.
 
     A library may add the terms of a product in an order that depends on the number of threads. Where that must not
@@ -209,7 +211,7 @@ def product(weights: NDArray[Any], states: NDArray[Any], out: NDArray[Any] | Non
     counts only in sums that are very small beside the largest state.
     """
     if not are_exact():
-        found: NDArray[Any] = np.matmul(weights, states, out=out)
+        found: Values = np.matmul(weights, states, out=out)
         return found
     weights, states = weights.astype(np.float64, copy=False), states.astype(np.float64, copy=False)
     most = np.abs(states).max(axis=-2, keepdims=True, initial=0.0)
@@ -233,7 +235,7 @@ def product(weights: NDArray[Any], states: NDArray[Any], out: NDArray[Any] | Non
     return total
 
 
-def _rounded(values: Array, exponent: NDArray[Any]) -> Array:
+def _rounded(values: Array, exponent: Values) -> Array:
     """Values as multiples of 2^(exponent - 53), ties to even."""
     near = np.ldexp(1.5, exponent - 1)
     rounded: Array = (values + near) - near

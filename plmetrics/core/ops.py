@@ -10,19 +10,18 @@ or over the rows of a group.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.pieces import Pieces
-from plmetrics.core.segments import Along, Segments
+from plmetrics.core.segments import Along, Operand, Segments
 
 Array = NDArray[np.float64]
 
 
-def where(condition: Any, then: Any, otherwise: Any) -> Any:
+def where(condition: Operand, then: Operand, otherwise: Operand) -> Operand:
     """`then` where the condition holds, else `otherwise`."""
     if isinstance(condition, pl.Expr):
         return pl.when(condition).then(then).otherwise(otherwise)
@@ -42,7 +41,7 @@ def each_row(value: pl.Expr) -> pl.Expr:
     return pl.when(pl.first().is_null()).then(value).otherwise(value)
 
 
-def ratio(numerator: Any, denominator: Any, otherwise: float = float("nan")) -> Any:
+def ratio(numerator: Operand, denominator: Operand, otherwise: float = float("nan")) -> Operand:
     """Numerator / denominator, and `otherwise` where the denominator is 0.
 
     >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
@@ -58,7 +57,7 @@ def ratio(numerator: Any, denominator: Any, otherwise: float = float("nan")) -> 
     return where(zero, otherwise, numerator / safe)
 
 
-def sqrt(x: Any) -> Any:
+def sqrt(x: Operand) -> Operand:
     """Square root; NaN below 0 without a warning."""
     if isinstance(x, pl.Expr):
         return x.sqrt()
@@ -66,7 +65,7 @@ def sqrt(x: Any) -> Any:
         return np.sqrt(x)
 
 
-def log(x: Any) -> Any:
+def log(x: Operand) -> Operand:
     """Natural logarithm; -inf at 0 and NaN below without a warning."""
     if isinstance(x, pl.Expr):
         return x.log()
@@ -74,12 +73,12 @@ def log(x: Any) -> Any:
         return np.log(x)
 
 
-def log1p(x: Any) -> Any:
+def log1p(x: Operand) -> Operand:
     """Natural logarithm of 1 + x, precise near 0."""
     return x.log1p() if isinstance(x, pl.Expr) else np.log1p(x)
 
 
-def folded_normal_mean(mean: Any, deviation: Any) -> Any:
+def folded_normal_mean(mean: Operand, deviation: Operand) -> Operand:
     """Mean of abs(X) for a normal X; abs(mean) where the deviation is 0. Arrays only.
 
     >>> folded_normal_mean(np.array([0.0, 2.0]), np.array([1.0, 0.0])).round(4)
@@ -93,31 +92,31 @@ def folded_normal_mean(mean: Any, deviation: Any) -> Any:
     return where(deviation == 0, absolute(mean), folded)
 
 
-def floor(x: Any) -> Any:
+def floor(x: Operand) -> Operand:
     """Largest whole number that is not above."""
     return x.floor() if isinstance(x, pl.Expr) else np.floor(x)
 
 
-def absolute(x: Any) -> Any:
+def absolute(x: Operand) -> Operand:
     """Absolute value."""
     return x.abs() if isinstance(x, pl.Expr) else abs(x)
 
 
-def smaller(a: Any, b: Any) -> Any:
+def smaller(a: Operand, b: Operand) -> Operand:
     """The smaller of two, element by element."""
     if isinstance(a, pl.Expr) or isinstance(b, pl.Expr):
         return pl.min_horizontal(a, b)
     return np.minimum(a, b)
 
 
-def larger(a: Any, b: Any) -> Any:
+def larger(a: Operand, b: Operand) -> Operand:
     """The larger of two, element by element."""
     if isinstance(a, pl.Expr) or isinstance(b, pl.Expr):
         return pl.max_horizontal(a, b)
     return np.maximum(a, b)
 
 
-def cumulative(x: Any, *, descending: bool = False) -> Any:
+def cumulative(x: Operand, *, descending: bool = False) -> Operand:
     """Running total along the points, each point included; `descending` starts at the last point.
 
     >>> cumulative(np.array([1.0, 2.0, 3.0]), descending=True)
@@ -132,7 +131,7 @@ def cumulative(x: Any, *, descending: bool = False) -> Any:
     return np.cumsum(x, axis=-1)
 
 
-def running_largest(x: Any, *, descending: bool = False) -> Any:
+def running_largest(x: Operand, *, descending: bool = False) -> Operand:
     """Largest value up to each point, it included; `descending` starts at the last point. Arrays and segments.
 
     >>> running_largest(np.array([1.0, 3.0, 2.0]))
@@ -145,7 +144,7 @@ def running_largest(x: Any, *, descending: bool = False) -> Any:
     return np.maximum.accumulate(x, axis=-1)
 
 
-def above(x: Any, top: float) -> Any:
+def above(x: Operand, top: float) -> Operand:
     """The value at the next higher point; `top` at the highest. Arrays and segments.
 
     >>> above(np.array([1.0, 3.0, 2.0]), 0.0)
@@ -156,7 +155,7 @@ def above(x: Any, top: float) -> Any:
     return np.concatenate([x[..., 1:], np.full_like(x[..., :1], top)], axis=-1)
 
 
-def isotonic(part: Any, whole: Any) -> Any:
+def isotonic(part: Operand, whole: Operand) -> Operand:
     """The shares part / whole along the points, pooled where they would fall: the nearest that never fall.
 
     Points without a whole have a share of 0 and take no part. Arrays and segments.
@@ -176,7 +175,7 @@ def isotonic(part: Any, whole: Any) -> Any:
     return _pooled(part, whole, np.broadcast_to(_numbered(whole.shape[:-1]), whole.shape))
 
 
-def _numbered(shape: tuple[int, ...]) -> Any:
+def _numbered(shape: tuple[int, ...]) -> Operand:
     """A number for each of the leading positions, with an axis for the points."""
     return np.arange(math.prod(shape), dtype=np.int64).reshape(*shape, 1)
 
@@ -196,21 +195,21 @@ def _pooled(part: Array, whole: Array, row: NDArray[np.int64]) -> Array:
     return out
 
 
-def total(x: Any) -> Any:
+def total(x: Operand) -> Operand:
     """Sum along the points."""
     if isinstance(x, pl.Expr):
         return x.sum()
     return x.total() if isinstance(x, Along) else np.sum(x, axis=-1)
 
 
-def largest(x: Any) -> Any:
+def largest(x: Operand) -> Operand:
     """Largest value along the points; -inf where there is none, null in an expression."""
     if isinstance(x, pl.Expr):
         return x.max()
     return x.largest() if isinstance(x, Along) else np.max(x, axis=-1, initial=-np.inf)
 
 
-def spread(totals: Any, points: Any) -> Any:
+def spread(totals: Operand, points: Operand) -> Operand:
     """Bring one value per slice to each of its points, so that the two can be combined."""
     if isinstance(points, pl.Expr):
         return totals

@@ -6,11 +6,11 @@ processor's cache, and no intermediate result is ever as long as the slice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from plmetrics.core.segments import Along, Values
+from plmetrics.core.segments import Along, Operand, Values
 from plmetrics.core.threads import each
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Memo = dict[int, Values]
     Make = Callable[[int, Memo], Values]
+
+T = TypeVar("T")
 
 _ALONE = 4
 """Up to so many pieces, threads cost more than they bring."""
@@ -35,7 +37,7 @@ class Pieces(Along):
     array([25.])
     """
 
-    __slots__ = ("_counts", "_found", "_make", "_peak", "count", "one")
+    __slots__ = ("_counts", "_make", "_peak", "_piece_sums", "_totals", "count", "one")
 
     def __init__(
         self,
@@ -51,7 +53,8 @@ class Pieces(Along):
         self._make = make
         self._peak = peak
         self._counts = counts
-        self._found: dict[Any, Any] = {}
+        self._totals: dict[bool, Pieces] = {}
+        self._piece_sums: Values | None = None
 
     @classmethod
     def of(cls, parts: Sequence[Values], *, counts: bool = False) -> Pieces:
@@ -69,13 +72,13 @@ class Pieces(Along):
             memo[id(self)] = self._make(number, memo)
         return memo[id(self)]
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Operand, **keywords: Operand) -> Operand:
         """An element-wise operator, when its result is asked for."""
         if method != "__call__" or keywords:
             return NotImplemented
         return self.mapped(ufunc, *inputs)
 
-    def mapped(self, function: Callable[..., Values], *inputs: Any) -> Pieces:
+    def mapped(self, function: Callable[..., Values], *inputs: Operand) -> Pieces:
         """An element-wise function of values of this cut, and of values that all points share."""
         held = [part.one if isinstance(part, Pieces) and part.one is not None else part for part in inputs]
         if not any(isinstance(part, Pieces) for part in held):
@@ -104,12 +107,11 @@ class Pieces(Along):
 
     def cumulative(self, *, descending: bool = False) -> Pieces:
         """Running total."""
-        if ("cumulative", descending) not in self._found:
+        if descending not in self._totals:
             peak = (0 if descending else self.count - 1) if self._counts else None
             made = self._running(np.add, self._sums(), 0.0, peak, descending=descending)
-            self._found["cumulative", descending] = made
-        running: Pieces = self._found["cumulative", descending]
-        return running
+            self._totals[descending] = made
+        return self._totals[descending]
 
     def running_largest(self, *, descending: bool = False) -> Pieces:
         """Largest value so far."""
@@ -124,7 +126,7 @@ class Pieces(Along):
 
         return Pieces(self.count, make)
 
-    def spread(self, totals: Any) -> Pieces:
+    def spread(self, totals: Operand) -> Pieces:
         """The one value, which all points share."""
         one = np.asarray(totals).reshape(-1)
 
@@ -133,7 +135,7 @@ class Pieces(Along):
 
         return Pieces(self.count, make, one=one)
 
-    def where(self, then: Any, otherwise: Any) -> Pieces:
+    def where(self, then: Operand, otherwise: Operand) -> Pieces:
         """`then` where the values are true, else `otherwise`."""
         return self.mapped(np.where, self, then, otherwise)
 
@@ -164,19 +166,18 @@ class Pieces(Along):
 
     def _sums(self) -> Values:
         """The sum of each piece."""
-        if "sums" not in self._found:
-            self._found["sums"] = self._summary(np.sum)
-        sums: Values = self._found["sums"]
-        return sums
+        if self._piece_sums is None:
+            self._piece_sums = self._summary(np.sum)
+        return self._piece_sums
 
-    def _summary(self, function: Callable[[Values], Any]) -> Values:
+    def _summary(self, function: Callable[[Values], Operand]) -> Values:
         """A number for each piece."""
         return np.array(self._each(function), dtype=np.float64)
 
-    def _each(self, function: Callable[[Values], Any]) -> list[Any]:
+    def _each(self, function: Callable[[Values], T]) -> list[T]:
         """What a function finds in each piece."""
 
-        def found(number: int) -> Any:
+        def found(number: int) -> T:
             return function(self.piece(number, {}))
 
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

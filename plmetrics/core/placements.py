@@ -7,11 +7,11 @@ how precise the area is, and how two scores' placements vary together how precis
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from plmetrics.core import ops
+from plmetrics.core.segments import Operand  # noqa: TC001 (dataclass field)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,12 +21,12 @@ class Placed:
     A part is NaN where its class has fewer than 2 rows.
     """
 
-    area: Any
-    positive_variance: Any
-    negative_variance: Any
+    area: Operand
+    positive_variance: Operand
+    negative_variance: Operand
 
 
-def placed(positive: Any, negative: Any) -> Placed:
+def placed(positive: Operand, negative: Operand) -> Placed:
     """The area and its variance from the rows of each class at the distinct scores, ascending.
 
     A part is the variance of the class's placements, with its size less 1, divided by its size. Arrays of any leading
@@ -48,7 +48,7 @@ def placed(positive: Any, negative: Any) -> Placed:
     return Placed(area, positive_variance, negative_variance)
 
 
-def _mean(placement: Any, rows: Any, size: Any) -> tuple[Any, Any]:
+def _mean(placement: Operand, rows: Operand, size: Operand) -> tuple[Operand, Operand]:
     """The mean of placements, and its variance."""
     held = ops.where(rows > 0, placement, 0.0)
     mean = ops.ratio(ops.total(rows * held), size)

@@ -6,12 +6,14 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import PlmetricsError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from plmetrics.core.results import RecordedFile, RunRecord
 
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
 _SIGNATURE = re.compile(r"([?&][\w.-]+=)[^&\s'\"]+")
@@ -69,9 +71,9 @@ class Redaction:
                 if isinstance(one, OSError) and getattr(one, name) is not None:
                     setattr(one, name, self.text(str(getattr(one, name))))
 
-    def record(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+    def record(self, facts: RunRecord) -> RunRecord:
         """What is recorded of a run: files keep an identity, as other values of a variable are other files."""
-        files = [
+        files: list[RecordedFile] = [
             {**file, "path": self.text(str(file["path"]), identity=True)} for file in facts.get("files", ())
         ]
         return {

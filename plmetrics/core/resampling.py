@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
+
+if TYPE_CHECKING:
+    from plmetrics.core.segments import Values
 
 Array = NDArray[np.float64]
 
@@ -15,13 +18,13 @@ WHOLE_IN_SINGLE = 1 << 24
 """Whole numbers below it are exact in single precision."""
 
 
-def resample(weights: NDArray[Any], counts: NDArray[Any]) -> Array:
+def resample(weights: Values, counts: Values) -> Array:
     """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
     drawn: Array = product(weights, counts.reshape(*counts.shape[:2], -1))
     return drawn.reshape(counts.shape[0], len(weights), *counts.shape[2:])
 
 
-def exact_in_single(counts: NDArray[Any]) -> bool:
+def exact_in_single(counts: Values) -> bool:
     """Whether any sum of as many blocks `[slice, block, ...]` as there are is exact in single precision.
 
     >>> exact_in_single(np.array([[1.0, 2.0]])), exact_in_single(np.array([[0.5]])), exact_in_single(np.array([[1e9]]))

@@ -1,14 +1,14 @@
-"""The result tables: their columns, in order. DESIGN: the same frames in Python and in the run folder."""
+"""The result tables, their columns in order, and the record of a run: the same in Python and in the run folder."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 SLICE_VALUES = pl.List(pl.Struct({"column": pl.String, "value": pl.String}))
 
@@ -140,3 +140,42 @@ class ResultTables:
     def tables(self) -> dict[str, pl.DataFrame]:
         """All tables by name."""
         return {name: getattr(self, name) for name in TABLES} | dict(self.others)
+
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""A value of JSON, with tuples for lists where nothing is changed."""
+
+
+class RecordedFile(TypedDict):
+    """A data file; `digest` is that of its size and both its ends."""
+
+    path: str
+    bytes: int | None
+    rows: int | None
+    digest: str | None
+
+
+class RecordedRows(TypedDict, total=False):
+    """Numbers of rows; `used` and `dropped` are by model."""
+
+    read: int
+    zero_weight: int
+    used: Mapping[str, int]
+    dropped: Mapping[str, int]
+    fitted: int
+    pairs_read: int
+
+
+class RunRecord(TypedDict, total=False):
+    """What a run says of itself. Features add entries of their own, a run folder id, status, exit code and times."""
+
+    suite: Mapping[str, Json]
+    constants: Mapping[str, Json]
+    files: Sequence[RecordedFile]
+    states: Sequence[Mapping[str, Json]]
+    rows: RecordedRows
+    timings: Mapping[str, float]
+    warnings: list[str]
+    defaults: Sequence[str]
+    references: Mapping[str, Json]
+    history: Sequence[str]

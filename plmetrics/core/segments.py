@@ -10,6 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Values: TypeAlias = NDArray[Any]
+"""An array of any type of number."""
+
+Operand: TypeAlias = Any
+"""What a formula is written for once: a number, an array, values along points, or an expression."""
 
 _WORTH_KEEPING = 1 << 20
 _WORTH_ONE_GO = 4
@@ -29,23 +33,23 @@ class Along(np.lib.mixins.NDArrayOperatorsMixin, ABC):
         """Largest value of each slice."""
 
     @abstractmethod
-    def cumulative(self, *, descending: bool = False) -> Any:
+    def cumulative(self, *, descending: bool = False) -> Operand:
         """Running total within each slice."""
 
     @abstractmethod
-    def running_largest(self, *, descending: bool = False) -> Any:
+    def running_largest(self, *, descending: bool = False) -> Operand:
         """Largest value so far within each slice."""
 
     @abstractmethod
-    def above(self, top: float) -> Any:
+    def above(self, top: float) -> Operand:
         """The value at the next point of the slice, `top` at its last."""
 
     @abstractmethod
-    def spread(self, totals: Any) -> Any:
+    def spread(self, totals: Operand) -> Operand:
         """One value per slice, for each of its points."""
 
     @abstractmethod
-    def where(self, then: Any, otherwise: Any) -> Any:
+    def where(self, then: Operand, otherwise: Operand) -> Operand:
         """`then` where the values are true, else `otherwise`."""
 
 
@@ -70,7 +74,7 @@ class Segments(Along):
         self.whole = whole
         self._running: dict[bool, Segments] = {}
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Operand, **keywords: Operand) -> Operand:
         """Apply an element-wise operator to the flat values."""
         if method != "__call__":
             return NotImplemented
@@ -131,11 +135,11 @@ class Segments(Along):
         moved[..., self.offsets[1:][self.sizes > 0] - 1] = top
         return Segments(moved, self.offsets)
 
-    def spread(self, totals: Any) -> Segments:
+    def spread(self, totals: Operand) -> Segments:
         """One value per segment, repeated for each of its points."""
         return Segments(np.repeat(totals, self.sizes, axis=-1), self.offsets)
 
-    def where(self, then: Any, otherwise: Any) -> Segments:
+    def where(self, then: Operand, otherwise: Operand) -> Segments:
         """`then` where the values are true, else `otherwise`."""
         flat = [part.values if isinstance(part, Segments) else part for part in (then, otherwise)]
         return Segments(np.where(self.values, *flat), self.offsets)

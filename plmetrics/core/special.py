@@ -2,87 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plmetrics.core.segments import Operand
 
 
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: Operand, b: Operand, x: Operand) -> Operand:
     """The regularised incomplete beta function."""
     import scipy.special
 
     return scipy.special.betainc(a, b, x)
 
 
-def betaincinv(a: Any, b: Any, y: Any) -> Any:
+def betaincinv(a: Operand, b: Operand, y: Operand) -> Operand:
     """Where the regularised incomplete beta function is y."""
     import scipy.special
 
     return scipy.special.betaincinv(a, b, y)
 
 
-def betaln(a: Any, b: Any) -> Any:
+def betaln(a: Operand, b: Operand) -> Operand:
     """Logarithm of the beta function."""
     import scipy.special
 
     return scipy.special.betaln(a, b)
 
 
-def chdtrc(degrees: Any, x: Any) -> Any:
+def chdtrc(degrees: Operand, x: Operand) -> Operand:
     """Chance that a chi-squared variable is above x."""
     import scipy.special
 
     return scipy.special.chdtrc(degrees, x)
 
 
-def chdtri(degrees: Any, chance: Any) -> Any:
+def chdtri(degrees: Operand, chance: Operand) -> Operand:
     """Above what a chi-squared variable is with some chance."""
     import scipy.special
 
     return scipy.special.chdtri(degrees, chance)
 
 
-def expit(x: Any) -> Any:
+def expit(x: Operand) -> Operand:
     """1 / (1 + exp(-x))."""
     import scipy.special
 
     return scipy.special.expit(x)
 
 
-def fdtrc(numerator: Any, denominator: Any, x: Any) -> Any:
+def fdtrc(numerator: Operand, denominator: Operand, x: Operand) -> Operand:
     """Chance that an F variable is above x."""
     import scipy.special
 
     return scipy.special.fdtrc(numerator, denominator, x)
 
 
-def gammaln(x: Any) -> Any:
+def gammaln(x: Operand) -> Operand:
     """Logarithm of the gamma function."""
     import scipy.special
 
     return scipy.special.gammaln(x)
 
 
-def logit(p: Any) -> Any:
+def logit(p: Operand) -> Operand:
     """ln(p / (1 - p))."""
     import scipy.special
 
     return scipy.special.logit(p)
 
 
-def nctdtr(degrees: Any, centre: Any, x: Any) -> Any:
+def nctdtr(degrees: Operand, centre: Operand, x: Operand) -> Operand:
     """Chance that a noncentral t variable is at most x."""
     import scipy.special
 
     return scipy.special.nctdtr(degrees, centre, x)
 
 
-def ndtr(x: Any) -> Any:
+def ndtr(x: Operand) -> Operand:
     """Chance that a normal variable is at most x."""
     import scipy.special
 
     return scipy.special.ndtr(x)
 
 
-def ndtri(p: Any) -> Any:
+def ndtri(p: Operand) -> Operand:
     """The quantile of a normal variable.
 
     >>> round(float(ndtri(0.975)), 6)
@@ -93,14 +96,14 @@ def ndtri(p: Any) -> Any:
     return scipy.special.ndtri(p)
 
 
-def stdtr(degrees: Any, x: Any) -> Any:
+def stdtr(degrees: Operand, x: Operand) -> Operand:
     """Chance that a t variable is at most x."""
     import scipy.special
 
     return scipy.special.stdtr(degrees, x)
 
 
-def stdtrit(degrees: Any, p: Any) -> Any:
+def stdtrit(degrees: Operand, p: Operand) -> Operand:
     """The quantile of a t variable."""
     import scipy.special
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from contextvars import copy_context
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -68,26 +71,26 @@ class _OneThreadAProduct:
     def __init__(self) -> None:
         self._changing = Lock()
         self._within = 0
-        self._limited: Any = None
+        self._limits = ExitStack()
 
     def __enter__(self) -> None:
         with self._changing:
             self._within += 1
             if self._within == 1:
-                self._limited = _libraries().limit(limits=1, user_api="blas")
+                self._limits.enter_context(_libraries().limit(limits=1, user_api="blas"))
 
     def __exit__(self, *_: object) -> None:
         with self._changing:
             self._within -= 1
             if self._within == 0:
-                self._limited.restore_original_limits()
+                self._limits.close()
 
 
 _one_thread_a_product = _OneThreadAProduct()
 
 
 @cache
-def _libraries() -> Any:
+def _libraries() -> ThreadpoolController:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from plmetrics.core.results import Json
     from plmetrics.engine.request import Request
     from plmetrics.states.scores.run_grids import Grids
     from plmetrics.table.roles import PredictionTable
@@ -71,7 +72,7 @@ class Prepared:
     thresholds: Mapping[str, Mapping[str, float]]
     exact: bool
     warnings: tuple[str, ...] = ()
-    added: Mapping[str, Any] = field(default_factory=dict)
+    added: Mapping[str, Json] = field(default_factory=dict)
     exponents: Mapping[str, int] = field(default_factory=dict)
     inexact: frozenset[str] = frozenset()
     grids: Grids | None = None
@@ -96,7 +97,7 @@ class Prepared:
         apart = self.request.suite.data.missing == "drop_per_model"
         return {model: f"{model}|" if apart else "" for model in self.request.models}
 
-    def constants(self, units: int) -> dict[str, Any]:
+    def constants(self, units: int) -> dict[str, Json]:
         """What the run found in its data and computed with, for run.json: states add only where these agree."""
         blocks = None
         if self.blocks is not None:

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
+    from plmetrics.core.results import Json
     from plmetrics.engine.aggregate.aggregation import Aggregated
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
     from plmetrics.features.stored.alignment import Alike, Stored
+    from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Slices, SliceSet
     from plmetrics.table.source import Source
 
-    ReadMetric = Callable[[Any, SuitePath], Metric | None]
+    ReadMetric = Callable[[object, SuitePath], Metric | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,9 @@ class Run:
     bound: Request
     prepared: Prepared
     aggregated: Aggregated
-    counts: Mapping[str, Any]
+    counts: Mapping[str, object]
     analysis: Analysis | None = None
-    ordered: Any = None
+    ordered: OrderedByPlace = field(default_factory=dict)
 
     @property
     def request(self) -> Request:
@@ -66,7 +68,7 @@ class Run:
         from plmetrics.inference.analysis import tables
 
         assert self.analysis is not None
-        alone: dict[str, Any] = {
+        alone: dict[str, object] = {
             "metrics": metrics,
             "metric_slices": {},
             "gates": (),
@@ -88,7 +90,7 @@ class Outputs:
     tables: Mapping[str, pl.DataFrame]
     gates: pl.DataFrame | None = None
     warnings: Sequence[str] = ()
-    record: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, Json] = field(default_factory=dict)
     state: State | None = None
 
 
@@ -116,7 +118,7 @@ class Feature(ABC):
     merge_warning: ClassVar[str | None] = None
 
     @abstractmethod
-    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> Section | None:
+    def read(self, value: object, problems: Findings, read_metric: ReadMetric) -> Section | None:
         """The section from plain values, short forms written out; None where it is wrong."""
 
     def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:  # noqa: B027
@@ -130,15 +132,15 @@ class Feature(ABC):
         """Where a suite asks for it."""
         return (self.key,)
 
-    def argument(self, value: Any) -> Any:
+    def argument(self, value: object) -> object:
         """The section as plain values, from the argument of `plmetrics.evaluate`."""
         return value
 
-    def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:  # noqa: ARG002
+    def table(self, suite: Suite, argument: object, base: Path | None) -> Source | None:  # noqa: ARG002
         """The table that it reads beside the rows; relative paths start from `base`."""
         return None
 
-    def counts(self, suite: Suite, argument: Any, base: Path | None, runs: EarlierRuns) -> Any:  # noqa: ARG002
+    def counts(self, suite: Suite, argument: object, base: Path | None, runs: EarlierRuns) -> object:  # noqa: ARG002
         """Counts of earlier rows that it reads in place of a table; `runs` chooses among the runs of a folder."""
         return None
 
@@ -160,7 +162,7 @@ class Feature(ABC):
             DataError: columns of its table are absent or of a wrong type.
         """
 
-    def check_counts(self, bound: Request, counts: Any) -> None:  # noqa: B027
+    def check_counts(self, bound: Request, counts: object) -> None:  # noqa: B027
         """Check that counts hold what the suite needs of them.
 
         Raises:
@@ -196,7 +198,7 @@ class Feature(ABC):
     def run(self, run: Run) -> Outputs:
         """Its tables, gates and warnings."""
 
-    def capture(self, request: Request, builder: Builder) -> Mapping[str, Any] | None:  # noqa: ARG002
+    def capture(self, request: Request, builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
         """Add its counts of the rows to a stored state.
 
         Returns:
@@ -211,7 +213,7 @@ class Feature(ABC):
             ConfigError: they have another meaning in the second.
         """
 
-    def merge(self, alike: Sequence[Alike], builder: Builder) -> Mapping[str, Any] | None:  # noqa: ARG002
+    def merge(self, alike: Sequence[Alike], builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
         """Add its counts in stored states to the state that they are merged into.
 
         Returns:

@@ -19,7 +19,7 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_path
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from plmetrics.core.results import RunRecord
     from plmetrics.runs.outcome import Loaded, Outcome
 
 RECORD = "run.json"
@@ -96,7 +97,7 @@ class RunFolder:
         """Where the run stands once it has ended."""
         return self._home / self.run_id
 
-    def publish(self, result: Outcome, files: Mapping[str, bytes] | None = None) -> dict[str, Any]:
+    def publish(self, result: Outcome, files: Mapping[str, bytes] | None = None) -> RunRecord:
         """Write the tables and the final record, and bring the folder into sight.
 
         Args:
@@ -120,7 +121,7 @@ class RunFolder:
             outcome = {"status": "complete", "exit_code": verdict_exit_code(result.verdict), "tables": tables}
             self._write_record(build(result.suite, result.verdict, result.record) | outcome)
             self._end()
-        return self.record
+        return cast("RunRecord", self.record)
 
     def fail(self, exit_code: int, message: str, problems: Sequence[Problem] = (), error: str = "") -> Path:
         """Remove the tables, write the failed record alone, and bring the folder into sight.

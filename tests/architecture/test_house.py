@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -18,6 +19,16 @@ MOST_LINES = 400
 MOST_OF_A_NAME = 3
 MOST_LOADED = {"recall": 130, "recall with intervals in slices": 170}
 """By run how many modules of the package it may load."""
+
+TYPED = ("core/*.py", "core/rowsql/*.py", "api/*.py", "engine/prepared.py", "engine/prepare/constants.py")
+"""Modules whose types say what is handed over."""
+
+ANYTHING = {
+    "Values": "the type of an array's numbers",
+    "Operand": "what formulas read",
+    "Node": "trees of sqlglot",
+}
+"""Names of types that may be anything, and why: formulas are written once, and sqlglot's classes differ."""
 
 VAGUE = re.compile(
     r"(said|kept|held|found|made|known|beside|looks?|revived|carried|additions?|adding|counted|encoded|ranked"
@@ -70,3 +81,20 @@ def test_a_run_loads_what_it_asks_for() -> None:
         features = {module.split(".")[2] for module in modules if module.startswith("plmetrics.features.")}
         assert features <= {"registry", "protocol"}
         assert not [module for module in modules if re.search("histor|earlier|runs.reading", module)]
+
+
+def test_what_is_handed_over_has_a_type() -> None:
+    untyped = {}
+    for path in (path for pattern in TYPED for path in sorted(PACKAGE.glob(pattern))):
+        tree = ast.parse(path.read_text())
+        named = {
+            node.target.id: node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        }
+        excused = {id(part) for name, node in named.items() if name in ANYTHING for part in ast.walk(node)}
+        names = [
+            node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in {"Any", "locals"}
+        ]
+        untyped[shown(path)] = [node.lineno for node in names if id(node) not in excused]
+    assert not {name: lines for name, lines in untyped.items() if lines}

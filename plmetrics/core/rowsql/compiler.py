@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -25,12 +25,13 @@ from plmetrics.core.rowsql.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlglot.dialects.dialect import Dialect
 
     from plmetrics.core.rowsql.dtypes import Kind
+    from plmetrics.core.segments import Values
 
 MAX_DEPTH = 20
 MAX_SIZE = 10_000
@@ -81,7 +82,7 @@ class RowExpression:
         """Its value as Float64: of a condition 1 where it holds and 0 where not. Other types are refused."""
         return self.expr.pipe_with_dtype(as_measure)
 
-    def on_arrays(self, columns: Mapping[str, Any]) -> NDArray[np.float64]:
+    def on_arrays(self, columns: Mapping[str, Values]) -> NDArray[np.float64]:
         """Its values on arrays of any shapes that broadcast; NaN is null, in and out.
 
         >>> row_expression("a / b", None, None).on_arrays({"a": np.array([[1.0], [3.0]]), "b": np.array([2.0, 0.0])})
@@ -144,7 +145,7 @@ def parse(text: str) -> Node:
     return trees[0]
 
 
-def _tokens(dialect: Dialect, text: str) -> list[Any]:
+def _tokens(dialect: Dialect, text: str) -> list[Node]:
     from sqlglot.errors import TokenError
 
     try:
@@ -154,7 +155,7 @@ def _tokens(dialect: Dialect, text: str) -> list[Any]:
         raise RowExpressionError(msg, hint="quote texts with ' and column names with \"") from None
 
 
-def _check_tokens(tokens: list[Any]) -> None:
+def _check_tokens(tokens: Sequence[Node]) -> None:
     """Refuse what no expression needs before it is parsed, and what would take the parser too deep."""
     depth = run = opened = 0
     for token in tokens:
@@ -181,7 +182,7 @@ def _too_deep(place: int | None) -> RowExpressionError:
     return RowExpressionError(f"the expression is nested deeper than {MAX_DEPTH} levels", place)
 
 
-def _unreadable(text: str, errors: list[dict[str, Any]]) -> RowExpressionError:
+def _unreadable(text: str, errors: Sequence[Mapping[str, Node]]) -> RowExpressionError:
     """What the parser did not understand, and where."""
     first = errors[0] if errors else {}
     word = str(first.get("highlight") or "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -110,10 +110,10 @@ def case(build: Builder, node: Node) -> Part:
     default = node.args.get("default")
     otherwise = build(default) if default is not None else Part(pl.lit(None), "null")
     kind = common_kind([*results, otherwise], node)
-    chain: Any = pl
-    for test_expr, result in zip(tests, results, strict=True):
-        chain = chain.when(test_expr).then(result.expr)
-    return derived(kind, chain.otherwise(otherwise.expr), otherwise, *sources)
+    chosen = otherwise.expr
+    for test_expr, result in reversed(list(zip(tests, results, strict=True))):
+        chosen = pl.when(test_expr).then(result.expr).otherwise(chosen)
+    return derived(kind, chosen, otherwise, *sources)
 
 
 def length(build: Builder, node: Node) -> Part:
@@ -142,11 +142,10 @@ def trim(build: Builder, node: Node) -> Part:
     """TRIM, LTRIM and RTRIM of blanks, or of given characters."""
     part = build(node.this)
     value = text(part, node.this).str
-    characters = " "
-    if node.args.get("expression") is not None:
-        characters = build(node.expression).literal
-        if not isinstance(characters, str):
-            refuse(node, "TRIM takes its characters in single quotes")
+    given = node.args.get("expression")
+    characters = " " if given is None else build(given).literal
+    if not isinstance(characters, str):
+        refuse(node, "TRIM takes its characters in single quotes")
     strip = {"LEADING": value.strip_chars_start, "TRAILING": value.strip_chars_end}
     trimmed = strip.get(str(node.args.get("position")).upper(), value.strip_chars)(characters)
     return derived("text", trimmed, part)
@@ -164,7 +163,7 @@ def _named_field(build: Builder, node: Node) -> Part:
     return _field(node.key.upper(), build, node, node.this)
 
 
-def _field(field: str, build: Builder, node: Node, source: Any) -> Part:
+def _field(field: str, build: Builder, node: Node, source: Node) -> Part:
     part = build(source)
     if part.kind not in {"date", "unknown"}:
         refuse(node, f"{field} needs a date", "write CAST(x AS DATE)")

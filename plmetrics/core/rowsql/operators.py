@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -174,8 +175,9 @@ def _of_columns(
 
 def _fitted(part: Part, other: Part) -> pl.Expr:
     """A constant in the type of the column it is compared with."""
-    if other.kind == "unknown" and follows_column(part):
-        return other.expr.pipe_with_dtype(partial(constant_like, value=part.literal))
+    value = part.literal
+    if other.kind == "unknown" and follows_column(part) and isinstance(value, (str, bool, date)):
+        return other.expr.pipe_with_dtype(partial(constant_like, value=value))
     return part.expr
 
 

@@ -42,7 +42,7 @@ class Part:
     kind: Kind
     size: int = 1
     depth: int = 1
-    literal: Any = None
+    literal: str | float | date | None = None
     bits: int = COLUMN_BITS
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.core.results import Json
     from plmetrics.engine.request import Request
 
 
@@ -16,7 +17,7 @@ class Calibrated:
     """A request with calibrated models, what was fitted by model, words of caution, and the rows that are left out."""
 
     request: Request
-    constants: Mapping[str, Any]
+    constants: Mapping[str, Json]
     warnings: tuple[str, ...] = ()
     left_out: int = 0
 

@@ -8,6 +8,7 @@ from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.counts import drift_counts
 from plmetrics.features.drift.drift_gates import drift_gates
 from plmetrics.features.drift.drift_table import drift_table
+from plmetrics.features.drift.references import ReferenceCounts
 from plmetrics.features.drift.stored_counts import check_reference, descriptions_of, reference_of, run_state
 from plmetrics.features.drift.window_counts import window_summary
 from plmetrics.features.protocol import Outputs
@@ -17,7 +18,6 @@ from plmetrics.features.stored.stored_state import file_places
 
 if TYPE_CHECKING:
     from plmetrics.features.drift.counts import DriftCounts
-    from plmetrics.features.drift.references import ReferenceCounts
     from plmetrics.features.drift.window_counts import Summary
     from plmetrics.features.protocol import Run
 
@@ -32,7 +32,7 @@ def drift_outputs(run: Run) -> Outputs:
     """
     suite, reference, state = run.request.suite, run.counts.get("drift"), None
     warnings: tuple[str, ...] = ()
-    if reference is None:
+    if not isinstance(reference, ReferenceCounts):
         counts: DriftCounts | None = drift_counts(run.request, frozenset(run.bound.suite.models))
     else:
         counts, current = _against(run, reference)

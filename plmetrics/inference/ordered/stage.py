@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
 
+    ScoresOfModels = Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]
+
 
 def ordered_stage(
     analysis: Analysis,
-    scores: Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]],
+    scores: ScoresOfModels,
     *,
     exact: bool = True,
 ) -> tuple[OrderedByPlace, pl.DataFrame]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.core.errors import DataError
+    from plmetrics.core.results import RunRecord
     from plmetrics.runs.history.data import Data
     from plmetrics.runs.history.previous_runs import Reference
     from plmetrics.runs.reading import StoredRun
@@ -83,11 +84,14 @@ class EarlierRuns:
         """Add warnings, each once."""
         self.warnings += [text for text in words if text not in self.warnings]
 
-    def added_to(self, record: Mapping[str, Any]) -> dict[str, Any]:
+    def added_to(self, record: RunRecord) -> RunRecord:
         """The record of a run with what run.json says of them, and their warnings."""
-        facts = {"references": self.record, "history": self.history}
-        named = {key: value for key, value in facts.items() if value}
-        return {**record, **named, "warnings": [*record["warnings"], *self.warnings]}
+        whole: RunRecord = {**record, "warnings": [*record["warnings"], *self.warnings]}
+        if self.record:
+            whole["references"] = self.record
+        if self.history:
+            whole["history"] = self.history
+        return whole
 
     def none_yet(self, key: str) -> str:
         """Why there is no reference yet, as the end of a sentence."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from plmetrics.core.names import SuitePath
+    from plmetrics.core.results import RunRecord
     from plmetrics.suite.model import Suite
 
 AnyError = TypeVar("AnyError", bound=PlmetricsError)
@@ -60,7 +61,7 @@ class LoadedSuite:
         self.variables.mask(error)
         return located(error, self.places, self.overrides)
 
-    def record(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+    def record(self, facts: RunRecord) -> RunRecord:
         """What is recorded of the suite, its files and warnings, without values of variables."""
         return {**self.variables.record(facts), "suite": self._unexpanded(facts["suite"])}
 
