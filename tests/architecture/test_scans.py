@@ -30,7 +30,7 @@ SCANS = {
     "slices": {"prepare": 2, "aggregate": 1},
     "binary": {"prepare": 4, "aggregate": 1},
     "custom": {"prepare": 1, "aggregate": 1},
-    "drift": {"prepare": 1, "aggregate": 1, "drift": 4},
+    "drift": {"prepare": 1, "aggregate": 1, "drift": 2},
     "forecast": {"prepare": 4, "aggregate": 1},
     "find_slices": {"aggregate": 1, "search": 2},
     "ranking": {"prepare": 2},

@@ -273,7 +273,7 @@ def current_window(request: Request, asked: Collection[str], there: pl.Schema | 
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
     models = [name for name in request.roles.models if name in asked and spec.scores]
     subjects = tuple(_subjects(current, models, spec, there or request.schema))
-    return Window(current, subjects, _side(current, subjects, 1))
+    return Window(current, subjects, _side(current, subjects, pl.lit(1)))
 
 
 def drift_windows(request: Request, asked: Collection[str]) -> Windows:
@@ -303,9 +303,23 @@ def drift_windows(request: Request, asked: Collection[str]) -> Windows:
     if not spec.label:
         own = replace(own, label=_NO_LABEL, positive=None)
     before = replace(current, source=source, raw=raw, roles=own, where=where)
+    if reference is None and where is not None:
+        return Windows(current, window.subjects, _one_scan(request, before, window.subjects), before)
     with _located():
-        frames = [_side(before, window.subjects, 0), window.frame]
+        frames = [_side(before, window.subjects, pl.lit(0)), window.frame]
     return Windows(current, window.subjects, pl.concat(_alike(frames, current.roles.keys)), before)
+
+
+def _one_scan(request: Request, before: Request, subjects: tuple[Subject, ...]) -> pl.LazyFrame:
+    """Both windows of one table, which is read once: the rows of the reference, and of the others those of the run."""
+    assert before.where is not None
+    roles, there = request.roles, before.where.fill_null(value=False)
+    here = ~there if request.where is None else ~there & request.where.fill_null(value=False)
+    if roles.missing != "error" and roles.unit is not None and roles.unit_name is not None:
+        here &= roles.unit.is_not_null()
+    chosen = before.source.frame.filter(there | here)
+    marked = chosen.with_columns(pl.when(there).then(0).otherwise(1).alias(WINDOW))
+    return _side(replace(before, raw=marked), subjects, pl.col(plain_column(WINDOW)), WINDOW)
 
 
 def _any_label(request: Request) -> pl.Expr:
@@ -329,12 +343,15 @@ def _subjects(current: Request, models: Iterable[str], spec: Drift, there: pl.Sc
         yield Subject("column", column, _kind(column, current.schema, there, path), path)
 
 
-def _side(request: Request, subjects: tuple[Subject, ...], window: int) -> pl.LazyFrame:
-    """One window: a row for each of its rows, with null in place of a label or score for which others leave it out."""
+def _side(request: Request, subjects: tuple[Subject, ...], window: pl.Expr, *further: str) -> pl.LazyFrame:
+    """Rows and their windows, with null in place of a label or score for which others leave a row out.
+
+    The windows may read columns of the raw table: these come `further`.
+    """
     roles, schema = request.roles, request.schema
-    raw = [subject.column for subject in subjects if _from_raw(subject, roles.task)]
+    raw = [*further, *(subject.column for subject in subjects if _from_raw(subject, roles.task))]
     table = prediction_table(request.raw, schema, replace(roles, columns=tuple(dict.fromkeys(raw))))
-    columns: dict[str, pl.Expr] = {WINDOW: pl.lit(window, dtype=pl.Int64)}
+    columns: dict[str, pl.Expr] = {WINDOW: window.cast(pl.Int64)}
     columns |= {key.column: pl.col(key.column) for key in roles.keys}
     columns[WEIGHT] = pl.lit(1.0) if table.weight is None else table.weight
     columns[BAD] = ~pl.col(VALID) if roles.missing == "error" else pl.lit(value=False)

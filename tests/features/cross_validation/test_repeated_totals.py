@@ -14,13 +14,14 @@ import plmetrics as plm
 if TYPE_CHECKING:
     from pathlib import Path
 
-REPEATED: dict[str, Any] = {"repeated": {"m": ["p", "q"]}}
+REPEATED: Any = {"repeated": {"m": ["p", "q"]}}
 
 
 def test_they_add_no_scan(tmp_path: Path) -> None:
     rows = pl.DataFrame({"y": [0, 1] * 20, "p": [0.2, 0.6] * 20, "q": [0.3, 0.4] * 20})
     rows.write_parquet(tmp_path / "rows.parquet")
     numbers = []
+    sections: dict[str, Any]
     for sections in ({}, {"cross_validation": REPEATED}):
         with watched() as made:
             plm.evaluate(tmp_path / "rows.parquet", label="y", models="p", metrics=["brier"], **sections)
@@ -29,7 +30,7 @@ def test_they_add_no_scan(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["drop", "drop_per_model"])
-def test_rows_that_fail_checks_do_not_count_where_metrics_count_every_row(missing: str) -> None:
+def test_rows_that_fail_checks_do_not_count_where_metrics_count_every_row(missing: Any) -> None:
     label = [0.0, 1.0, 2.5, None, 4.0, 5.0]
     frame = pl.DataFrame({"y": label, "p": [0.5, 1.0, 2.0, 3.0, 4.5, float("nan")], "q": np.arange(6.0)})
     found = plm.evaluate(
