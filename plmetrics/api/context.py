@@ -86,7 +86,7 @@ def data_files(source: Source) -> list[RecordedFile]:
     """The data files as run.json lists them, each with a digest of its size and both its ends."""
     if not source.files:
         return []
-    from plmetrics.table.digests import digest_of
+    from plmetrics.table.stamps import digest_of
 
     return [
         {"path": file.name, "bytes": file.size, "rows": file.rows, "digest": digest_of(file)}

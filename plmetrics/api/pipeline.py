@@ -173,8 +173,7 @@ def estimated(
 
     `counted` are the models' scores where a state holds them; else they are read.
     """
-    from plmetrics.engine.aggregate.aggregation import needs_rows
-    from plmetrics.engine.aggregate.slice_sums import sliced_rests, sliced_sums
+    from plmetrics.engine.aggregate.aggregation import needs_rows, sliced_rests, sliced_sums
     from plmetrics.inference.analysis import resampling
     from plmetrics.inference.chunks import Population
     from plmetrics.inference.subject import Analysis, SetStates

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.options.common import Debug, Format
+from plmetrics.cli.options import Debug, Format
 from plmetrics.cli.terminal.completion import run_folders
 from plmetrics.cli.terminal.console import wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guarded

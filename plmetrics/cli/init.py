@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.options.common import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import say, shown_path, write_result
 from plmetrics.cli.terminal.guard import UsageError, guarded
 from plmetrics.cli.terminal.progress import Progress

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.options.common import Debug, Format, Quiet, ResultFormat
+from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat
 from plmetrics.cli.run import show_and_exit
 from plmetrics.cli.terminal.guard import guarded
 from plmetrics.cli.terminal.progress import Progress

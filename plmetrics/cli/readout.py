@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from plmetrics.cli.options import readout as options
-from plmetrics.cli.options.common import Debug, Format
+import typer
+
+from plmetrics.cli.options import Debug, Format
 from plmetrics.cli.terminal.console import say, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, caught_warnings, guarded, usage
 from plmetrics.cli.terminal.progress import Progress
@@ -15,26 +17,89 @@ from plmetrics.core.errors import Problem
 if TYPE_CHECKING:
     import polars as pl
 
+
+class Missing(StrEnum):
+    """What happens to missing values."""
+
+    error = "error"
+    drop = "drop"
+
+
+class Correction(StrEnum):
+    """How p values are corrected for how many there are."""
+
+    holm = "holm"
+    bonferroni = "bonferroni"
+    benjamini_hochberg = "benjamini_hochberg"
+    none = "none"
+
+
+Table: TypeAlias = Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of outcomes.")]
+Outcome: TypeAlias = Annotated[
+    list[str], typer.Option(metavar="COLUMN", help="An outcome; may be given several times.")
+]
+Arm: TypeAlias = Annotated[str, typer.Option(metavar="COLUMN", help="The column of arms.")]
+Control: TypeAlias = Annotated[
+    str, typer.Option(metavar="ARM", help="The arm that others are compared with.")
+]
+By: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN", help="Slice by it, or by COLUMN,COLUMN together; may be given several times."
+    ),
+]
+Unit: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="What was assigned to an arm, if not the row.")
+]
+Level: TypeAlias = Annotated[float, typer.Option(help="Two-sided level of intervals and tests.")]
+Power: TypeAlias = Annotated[
+    float, typer.Option(help="The chance to find the effect that units are counted for.")
+]
+Effect: TypeAlias = Annotated[
+    float | None,
+    typer.Option(metavar="EFFECT", help="The difference to find; the observed one, if not given."),
+]
+Mixture: TypeAlias = Annotated[
+    float | None,
+    typer.Option(metavar="EFFECT", help="The scale of effects for p values that may be read at any time."),
+]
+Share: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ARM=SHARE", help="The planned share of an arm; for all of them or for none."),
+]
+Corrected: TypeAlias = Annotated[Correction, typer.Option(help="For how many tests there are.")]
+OnMissing: TypeAlias = Annotated[Missing, typer.Option(help="Refuse missing values, or leave them out.")]
+Ranks: TypeAlias = Annotated[
+    bool, typer.Option("--ranks/--no-ranks", help="Mann-Whitney tests, which count every value.")
+]
+Reproducible: TypeAlias = Annotated[
+    bool, typer.Option("--reproducible", help="The same to the last bit in any order of the rows.")
+]
+Form: TypeAlias = Annotated[
+    Format, typer.Option("--format", help="text for people, json and csv for programs: all columns.")
+]
+
+
 _MISMATCH = "sample ratio mismatch"
 
 
 def readout(
-    data: options.Table,
-    outcome: options.Outcome,
-    arm: options.Arm,
-    control: options.Control,
-    by: options.By = None,
-    unit: options.Unit = None,
-    level: options.Level = 0.95,
-    power: options.Power = 0.8,
-    mde: options.Effect = None,
-    mixture: options.Mixture = None,
-    share: options.Share = None,
-    correction: options.Corrected = options.Correction.holm,
-    missing: options.OnMissing = options.Missing.error,
-    ranks: options.Ranks = True,
-    reproducible: options.Reproducible = False,
-    form: options.Form = Format.text,
+    data: Table,
+    outcome: Outcome,
+    arm: Arm,
+    control: Control,
+    by: By = None,
+    unit: Unit = None,
+    level: Level = 0.95,
+    power: Power = 0.8,
+    mde: Effect = None,
+    mixture: Mixture = None,
+    share: Share = None,
+    correction: Corrected = Correction.holm,
+    missing: OnMissing = Missing.error,
+    ranks: Ranks = True,
+    reproducible: Reproducible = False,
+    form: Form = Format.text,
     debug: Debug = False,
 ) -> None:
     """Compare the arms of an experiment with its control.

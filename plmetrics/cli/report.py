@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.options.common import Debug, Format, ResultFormat, RunPath
+from plmetrics.cli.options import Debug, Format, ResultFormat, RunPath
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guarded
 

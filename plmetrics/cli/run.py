@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from plmetrics.cli.options.common import Debug, Format, Quiet, ResultFormat, Settings, SuiteFile, overrides
+from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guarded
 from plmetrics.cli.terminal.progress import Progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plmetrics.cli.options.common import Debug  # noqa: TC001 (typer reads the annotations)
+from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import write_result
 from plmetrics.cli.terminal.guard import guarded
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from plmetrics.cli.options import split as options  # noqa: TC001 (typer reads the annotations)
-from plmetrics.cli.options.common import Debug  # noqa: TC001 (typer reads the annotations)
-from plmetrics.cli.options.split import OPTIONS, Method
+import typer
+
+from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import say, shown_path
 from plmetrics.cli.terminal.guard import UsageError, guarded, usage
 from plmetrics.cli.terminal.progress import Progress
@@ -15,7 +17,102 @@ from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
+
+
+class Method(StrEnum):
+    """How rows are dealt."""
+
+    k_fold = "k_fold"
+    stratified = "stratified"
+    grouped = "grouped"
+    stratified_grouped = "stratified_grouped"
+    repeated = "repeated"
+    leave_one_group_out = "leave_one_group_out"
+    nested = "nested"
+    time_ordered = "time_ordered"
+    holdout = "holdout"
+
+
+class Window(StrEnum):
+    """What a split in time trains on."""
+
+    expanding = "expanding"
+    sliding = "sliding"
+
+
+Rows: TypeAlias = Annotated[str, typer.Argument(metavar="DATA", help="A file, folder or glob of rows.")]
+Dealt: TypeAlias = Annotated[Method, typer.Option(help="How rows are dealt.")]
+Output: TypeAlias = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Write here: .parquet or .csv.", readable=False)
+]
+Folds: TypeAlias = Annotated[int | None, typer.Option(help="How many folds, or splits in time [5].")]
+Label: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Classes to keep alike; may be given several times."),
+]
+Group: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="What stays together, as a customer; may be given several times."),
+]
+Key: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="What names a row, so that neither order nor files matter; may be given several times.",
+    ),
+]
+Seed: TypeAlias = Annotated[int | None, typer.Option(help="Another seed, other folds [0].")]
+Share: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SHARE", help="holdout: the share of test [0.2], or PART=SHARE for each of several parts."
+    ),
+]
+Repeats: TypeAlias = Annotated[int | None, typer.Option(help="repeated: how many repetitions [10].")]
+Inner: TypeAlias = Annotated[int | None, typer.Option(help="nested: how many inner folds [5].")]
+Time: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="time_ordered: the column of time.")
+]
+Trained: TypeAlias = Annotated[
+    Window | None, typer.Option(help="time_ordered: what to train on [expanding].")
+]
+Train: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="SPAN", help="time_ordered: length of a sliding train window.")
+]
+Test: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="SPAN", help="time_ordered: length of a test window.")
+]
+Gap: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="SPAN", help="time_ordered: what is left out before a test window.")
+]
+Purge: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="SPAN", help="time_ordered: how far labels look ahead.")
+]
+Until: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="time_ordered: when a row's label is known.")
+]
+Name: TypeAlias = Annotated[str | None, typer.Option(metavar="COLUMN", help="The new column.")]
+Long: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--long/--wide", help="Repeat rows, or add a column for each repetition or split."),
+]
+Exact: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--exact/--by-hash", help="Equal sizes, or by the hash alone: equal in expectation, and streaming."
+    ),
+]
+Mixed: TypeAlias = Annotated[
+    bool | None, typer.Option("--mixed", help="Let the seed decide among groups of about one size.")
+]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+
+OPTIONS = (
+    *("folds", "label", "group", "key", "seed", "share", "repeats", "inner", "time", "window"),
+    *("train", "test", "gap", "purge", "until", "name", "long", "exact", "mixed"),
+)
+"""Those that say how rows are dealt."""
+
 
 _TAKES: Mapping[Method, tuple[str, ...]] = {
     Method.k_fold: ("folds", "key", "seed", "exact", "name"),
@@ -41,29 +138,29 @@ _OTHERWISE = {(Method.nested, "folds"): "outer", (Method.time_ordered, "folds"):
 
 
 def split(
-    data: options.Rows,
-    method: options.Dealt,
-    output: options.Output,
-    folds: options.Folds = None,
-    label: options.Label = None,
-    group: options.Group = None,
-    key: options.Key = None,
-    seed: options.Seed = None,
-    share: options.Share = None,
-    repeats: options.Repeats = None,
-    inner: options.Inner = None,
-    time: options.Time = None,
-    window: options.Trained = None,
-    train: options.Train = None,
-    test: options.Test = None,
-    gap: options.Gap = None,
-    purge: options.Purge = None,
-    until: options.Until = None,
-    name: options.Name = None,
-    long: options.Long = None,
-    exact: options.Exact = None,
-    mixed: options.Mixed = None,
-    force: options.Force = False,
+    data: Rows,
+    method: Dealt,
+    output: Output,
+    folds: Folds = None,
+    label: Label = None,
+    group: Group = None,
+    key: Key = None,
+    seed: Seed = None,
+    share: Share = None,
+    repeats: Repeats = None,
+    inner: Inner = None,
+    time: Time = None,
+    window: Trained = None,
+    train: Train = None,
+    test: Test = None,
+    gap: Gap = None,
+    purge: Purge = None,
+    until: Until = None,
+    name: Name = None,
+    long: Long = None,
+    exact: Exact = None,
+    mixed: Mixed = None,
+    force: Force = False,
     debug: Debug = False,
 ) -> None:
     """Add a column of folds to a table.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.cli.options.common import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say, write_result
 from plmetrics.cli.terminal.guard import guarded
 

@@ -57,7 +57,7 @@ def shares_of(rows: pl.DataFrame, level: float) -> Shares:
     """The rows that are judged as shares: those with an interval, and a spread or Wilson's form.
 
     >>> import polars as pl
-    >>> from plmetrics.inference.intervals.wilson import wilson
+    >>> from plmetrics.inference.intervals.closed_forms import wilson
     >>> lower, upper = wilson(np.array([0.75]), np.array([200.0]), 0.95)
     >>> known = {"observed": 0.75, "lower": lower, "upper": upper, "std_error": 0.03}
     >>> known |= {"blocks": 200, "kish_size": None, "method": "wilson"}

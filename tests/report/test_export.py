@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from plmetrics.cli.options.common import Format
+from plmetrics.cli.options import Format
 from plmetrics.cli.run import result_text
 from plmetrics.core.results import TABLES
 from plmetrics.report.export import to_csv, to_json

@@ -23,7 +23,9 @@ from plmetrics.engine.aggregate.totals import (
     sums_of,
     totals,
 )
+from plmetrics.states.complements import RestSums
 from plmetrics.states.sums import SumsState, Total
+from plmetrics.suite.sections.basics import REST
 from plmetrics.table.roles import (
     LABEL,
     UNIT,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.states.sums import SlicedSums
     from plmetrics.table.slices import Cube
 
 
@@ -282,3 +285,31 @@ def _nothing_left(prepared: Prepared) -> DataError:
 
     found = bad_values(prepared.request, prepared.table.checks, rows.read).problems
     return DataError([Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in found)])
+
+
+def sliced_rests(prepared: Prepared, aggregated: Aggregated) -> list[RestSums | None]:
+    """The sums of the rest of every slice, of the sets that are compared with that or decomposed."""
+    compare = prepared.request.suite.compare
+    out: list[RestSums | None] = []
+    for slices in prepared.slices:
+        name = slices.slice_set.name
+        asked = compare is not None and REST in compare.slices.get(name, ())
+        if compare is None or not (asked or name in compare.decompose):
+            out.append(None)
+            continue
+        index = prepared.cube_of(slices)
+        state = aggregated.sums[index]
+        codes = prepared.cubes[index].slice_codes(slices, state.cell)
+        out.append(RestSums(state.roll_up(codes + 1, len(slices) + 1), asked))
+    return out
+
+
+def sliced_sums(prepared: Prepared, aggregated: Aggregated) -> list[SlicedSums]:
+    """The sums of every slice set, rolled up from its cube."""
+    out: list[SlicedSums] = []
+    for slices in prepared.slices:
+        index = prepared.cube_of(slices)
+        state = aggregated.sums[index]
+        codes = prepared.cubes[index].slice_codes(slices, state.cell)
+        out.append(state.roll_up(codes, len(slices)))
+    return out

@@ -111,7 +111,7 @@ def _check_asked(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> N
 
         check_decomposed(suite, sets)
     if suite.task == "ranking":
-        from plmetrics.engine.binding.ranking_columns import check_ranking
+        from plmetrics.engine.binding.task_columns import check_ranking
 
         check_ranking(suite, schema, suite.valued("overall", *suite.slices))
 
@@ -129,7 +129,7 @@ def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
     if name is None:
         return None
     if suite.columns.unit is None:
-        from plmetrics.engine.binding.ranking_columns import names_queries
+        from plmetrics.engine.binding.task_columns import names_queries
 
         if not names_queries(schema.get(name, pl.Null())):
             return None
@@ -151,11 +151,11 @@ def _roles(
     )
     needs: tuple[Requirement, ...] = ()
     if suite.task == "ranking":
-        from plmetrics.engine.binding.ranking_columns import role_requirements
+        from plmetrics.engine.binding.task_columns import role_requirements
 
         needs = role_requirements(suite, needed)
     if suite.task == "uplift":
-        from plmetrics.engine.binding.outcomes import outcome_requirements
+        from plmetrics.engine.binding.task_columns import outcome_requirements
 
         needs = outcome_requirements(suite, needed)
     needs = (*needs, *(need for feature in features_of(suite) for need in feature.requirements(suite)))
@@ -186,7 +186,7 @@ def _times(suite: Suite) -> tuple[str, ...]:
     """The columns of time that tests name."""
     if suite.compare is None or not suite.compare.tests:
         return ()
-    from plmetrics.engine.binding.time_columns import times_of
+    from plmetrics.engine.binding.task_columns import times_of
 
     return times_of(suite)
 
@@ -249,7 +249,7 @@ def _check_sections(suite: Suite, schema: pl.Schema, tables: Mapping[str, Source
             feature.bind(suite, schema, tables.get(feature.key))
     with collected.step():
         if suite.compare is not None and suite.compare.tests:
-            from plmetrics.engine.binding.time_columns import check_times
+            from plmetrics.engine.binding.task_columns import check_times
 
             check_times(suite, schema)
     collected.settle()

@@ -24,7 +24,7 @@ from plmetrics.features.drift.window_counts import (
     canonical_summary,
     union_of_cells,
 )
-from plmetrics.features.drift.windows import Subject, current_window
+from plmetrics.features.drift.windows import current_window
 from plmetrics.states.stored import CELL
 from plmetrics.table.slices import plan_cubes
 
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.features.drift.description import Description
     from plmetrics.features.drift.slice_counts import SlicedCounts
+    from plmetrics.features.drift.subjects import Kind, Subject
     from plmetrics.features.drift.window_counts import Summary, Tally
-    from plmetrics.features.drift.windows import Kind, Window
+    from plmetrics.features.drift.windows import Window
     from plmetrics.table.slices import Cube
 
 _ANY_SIZE = 1 << 62

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from plmetrics.features.drift.windows import Kind
+    from plmetrics.features.drift.subjects import Kind
 
 _DROPPED = (1 << 42) - 1
 """The bits of a number that a bin does not tell apart."""

@@ -26,7 +26,6 @@ from plmetrics.features.drift.windows import (
     BAD,
     VALUE,
     WINDOW,
-    Subject,
     Windows,
     drift_windows,
     in_reference,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.request import Request
+    from plmetrics.features.drift.subjects import Subject
     from plmetrics.table.slices import Slices
 
 FINE_BINS = 4096

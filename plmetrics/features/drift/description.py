@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.features.drift.windows import Kind, Subject, Window
+    from plmetrics.features.drift.subjects import Kind, Subject
+    from plmetrics.features.drift.windows import Window
     from plmetrics.table.slice_keys import SliceKey
 
 _SETTLED = ("@quantiles|", "@top|")

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request
     from plmetrics.features.drift.description import ColumnDescription
-    from plmetrics.features.drift.windows import Kind, Window
+    from plmetrics.features.drift.subjects import Kind
+    from plmetrics.features.drift.windows import Window
 
 MOST_VALUES = 16_384
 """A column of numbers with more different values is counted by bin."""

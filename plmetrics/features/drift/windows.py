@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,23 +15,19 @@ from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import scans
 from plmetrics.features.drift.drift_section import section_of
+from plmetrics.features.drift.subjects import Subject, common_kind, from_raw, subjects_of, value_of
 from plmetrics.table.common_types import common_type
-from plmetrics.table.predicted import part_column
 from plmetrics.table.roles import (
-    LABEL,
     VALID,
     WEIGHT,
     plain_column,
     prediction_table,
-    require,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
-    from plmetrics.features.drift.drift_section import Drift
     from plmetrics.suite.model import Suite
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import SliceSet
@@ -45,30 +41,6 @@ VALUE = "@value|"
 
 _PATH = ("drift",)
 _NO_LABEL = "@no_label"
-_DAY = 86_400_000_000
-
-Kind = Literal["number", "days", "seconds", "category"]
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """One column that is compared: a score, the label, or another. `model` is that of a score.
-
-    `kind` says what its values are taken for: numbers, moments as days since 1970 and durations in days, times of
-    day in seconds, or categories.
-    """
-
-    subject: Literal["score", "label", "column"]
-    column: str
-    kind: Kind
-    path: SuitePath
-    model: str | None = None
-    part: str = ""
-
-    @property
-    def of_numbers(self) -> bool:
-        """Whether it has an order and differences."""
-        return self.kind != "category"
 
 
 def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | None) -> None:
@@ -82,7 +54,7 @@ def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | Non
     if (spec.reference is not None and reference is None) or spec.is_counted:
         for place, name in enumerate(spec.columns):
             with collected.step():
-                _kind(name, schema, schema, (*_PATH, "columns", place))
+                common_kind(name, schema, schema, (*_PATH, "columns", place))
         collected.settle()
         return
     with collected.step():
@@ -90,7 +62,7 @@ def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | Non
     collected.settle()
     for place, name in enumerate(spec.columns):
         with collected.step():
-            _kind(name, schema, there, (*_PATH, "columns", place))
+            common_kind(name, schema, there, (*_PATH, "columns", place))
     with collected.step():
         _condition(suite, there)
     if reference is not None:
@@ -174,54 +146,6 @@ def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
         return predicate(suite.data.where, schema, ("data", "where"), "data.where")
 
 
-def _kind(name: str, schema: pl.Schema, there: pl.Schema, path: SuitePath) -> Kind:
-    """What the values of a column are taken for, in both windows."""
-    here = require(schema, name, "drift's columns", path)
-    if name not in there:
-        hint = f"it has {', '.join(list(there)[:12])}"
-        raise DataError(Problem(f"column '{name}' is not in the reference", path, hint))
-    kinds = {_kind_of(name, dtype, path) for dtype in (here, there[name]) if dtype != pl.Null}
-    if len(kinds) > 1 or not _same_zone(here, there[name]):
-        msg = f"column '{name}' is of type {here}, but of type {there[name]} in the reference"
-        raise DataError(Problem(msg, path, "store it in one type in both"))
-    return kinds.pop() if kinds else "category"
-
-
-def _same_zone(here: pl.DataType, there: pl.DataType) -> bool:
-    """Whether neither or both of two moments have a time zone."""
-    if not (isinstance(here, pl.Datetime) and isinstance(there, pl.Datetime)):
-        return True
-    return (here.time_zone is None) == (there.time_zone is None)
-
-
-def _kind_of(name: str, dtype: pl.DataType, path: SuitePath) -> Kind:
-    if dtype.is_numeric():
-        return "number"
-    if isinstance(dtype, (pl.Date, pl.Datetime, pl.Duration)):
-        return "days"
-    if dtype == pl.Time:
-        return "seconds"
-    if dtype == pl.Boolean or isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
-        return "category"
-    msg = f"column '{name}' is of type {dtype}, which has neither an order nor categories"
-    raise DataError(Problem(msg, path, "name columns of numbers, texts, booleans or times"))
-
-
-def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Values with an order as Float64; what is not finite is null."""
-    if dtype == pl.Date:
-        return column.to_physical().cast(pl.Float64)
-    if isinstance(dtype, pl.Datetime):
-        return column.dt.epoch("us").cast(pl.Float64) / _DAY
-    if dtype == pl.Duration:
-        return column.dt.total_microseconds().cast(pl.Float64) / _DAY
-    if dtype == pl.Time:
-        return column.to_physical().cast(pl.Float64) / 1e9
-    number = column.cast(pl.Float64)
-    finite = pl.when(number.is_finite()).then(number)
-    return pl.when(finite == 0).then(0.0).otherwise(finite)
-
-
 @dataclass(frozen=True, slots=True)
 class Window:
     """The rows that are evaluated as one lazy table, not yet read: the slice keys, weights, and a value per subject."""
@@ -272,7 +196,7 @@ def current_window(request: Request, asked: Collection[str], there: pl.Schema | 
         where = predicate(spec.where, request.schema, (*_PATH, "where"), "drift's where")
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
     models = [name for name in request.roles.models if name in asked and spec.scores]
-    subjects = tuple(_subjects(current, models, spec, there or request.schema))
+    subjects = tuple(subjects_of(current, models, spec, there or request.schema))
     return Window(current, subjects, _side(current, subjects, pl.lit(1)))
 
 
@@ -327,55 +251,21 @@ def _any_label(request: Request) -> pl.Expr:
     return pl.lit("" if request.roles.task == "multiclass" else 0.0)
 
 
-def _subjects(current: Request, models: Iterable[str], spec: Drift, there: pl.Schema) -> Iterator[Subject]:
-    """What is compared: scores by model, the label, and columns as they are named."""
-    roles, task = current.roles, current.suite.task
-    for name in models:
-        for part, column in roles.models[name].columns.items():
-            classes = name in roles.hard or (task == "multiclass" and part == "prediction")
-            kind: Kind = "category" if classes else "number"
-            yield Subject("score", column, kind, ("models", name), name, part)
-    if spec.label:
-        kind = "category" if task in {"binary", "multiclass"} else "number"
-        yield Subject("label", roles.label, kind, ("columns", "label"))
-    for place, column in enumerate(dict.fromkeys(spec.columns)):
-        path: SuitePath = (*_PATH, "columns", place)
-        yield Subject("column", column, _kind(column, current.schema, there, path), path)
-
-
 def _side(request: Request, subjects: tuple[Subject, ...], window: pl.Expr, *further: str) -> pl.LazyFrame:
     """Rows and their windows, with null in place of a label or score for which others leave a row out.
 
     The windows may read columns of the raw table: these come `further`.
     """
     roles, schema = request.roles, request.schema
-    raw = [*further, *(subject.column for subject in subjects if _from_raw(subject, roles.task))]
+    raw = [*further, *(subject.column for subject in subjects if from_raw(subject, roles.task))]
     table = prediction_table(request.raw, schema, replace(roles, columns=tuple(dict.fromkeys(raw))))
     columns: dict[str, pl.Expr] = {WINDOW: window.cast(pl.Int64)}
     columns |= {key.column: pl.col(key.column) for key in roles.keys}
     columns[WEIGHT] = pl.lit(1.0) if table.weight is None else table.weight
     columns[BAD] = ~pl.col(VALID) if roles.missing == "error" else pl.lit(value=False)
     for number, subject in enumerate(subjects):
-        columns[f"{VALUE}{number}"] = _value(subject, schema, roles.task)
+        columns[f"{VALUE}{number}"] = value_of(subject, schema, roles.task)
     return table.every.select(**columns)
-
-
-def _from_raw(subject: Subject, task: str) -> bool:
-    """Whether its values are those of the raw column, not of a role."""
-    return subject.subject == "column" or (subject.kind == "category" and task == "multiclass")
-
-
-def _value(subject: Subject, schema: pl.Schema, task: str) -> pl.Expr:
-    if _from_raw(subject, task):
-        column, dtype = pl.col(plain_column(subject.column)), schema[subject.column]
-        if subject.of_numbers:
-            return pl.lit(None, dtype=pl.Float64) if dtype == pl.Null else _number(column, dtype)
-        return column.cast(pl.String)
-    role = LABEL if subject.subject == "label" else part_column(subject.model or "", subject.part)
-    if subject.of_numbers:
-        return _number(pl.col(role), pl.Float64())
-    of_class = (pl.col(role) == 0) | (pl.col(role) == 1) if task == "binary" else pl.lit(value=True)
-    return pl.when(of_class).then(pl.col(role).cast(pl.Int64, strict=False).cast(pl.String))
 
 
 def _alike(frames: list[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:

@@ -14,10 +14,9 @@ from plmetrics.states.stored import State
 from plmetrics.suite.model import canonical
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.dump import written
-from plmetrics.table.digests import digest_of
 from plmetrics.table.faults import stamps_of
 from plmetrics.table.files import shown_path
-from plmetrics.table.stamps import unchanged
+from plmetrics.table.stamps import digest_of, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from plmetrics.core.resampling import resample
 from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.intervals.percentile import quantiles
-from plmetrics.inference.intervals.wilson import wilson
 from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:

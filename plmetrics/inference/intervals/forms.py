@@ -10,18 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.intervals.bca import acceleration
-from plmetrics.inference.intervals.chi2 import chi2
-from plmetrics.inference.intervals.clopper_pearson import clopper_pearson
+from plmetrics.inference.intervals.closed_forms import (
+    chi2,
+    clopper_pearson,
+    logit,
+    normal,
+    share_error,
+    wilson,
+)
 from plmetrics.inference.intervals.delong import delong, delong_error, delong_logit
-from plmetrics.inference.intervals.delta import on_scale
 from plmetrics.inference.intervals.hanley_mcneil import area_error, hanley_mcneil, hanley_mcneil_score
 from plmetrics.inference.intervals.ladder import Interval, at_end, interval, share_of, without
-from plmetrics.inference.intervals.logit import logit
 from plmetrics.inference.intervals.methods import AREA_RANGES
-from plmetrics.inference.intervals.normal import normal, share_error
 from plmetrics.inference.intervals.scale import IDENTITY, scale_of
 from plmetrics.inference.intervals.spread import spread
-from plmetrics.inference.intervals.wilson import wilson
+from plmetrics.inference.intervals.student import on_scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

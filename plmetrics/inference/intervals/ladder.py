@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.intervals.basic import basic
 from plmetrics.inference.intervals.bca import bca
 from plmetrics.inference.intervals.centred import centred, centred_ratio
+from plmetrics.inference.intervals.closed_forms import normal, wilson
 from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
 from plmetrics.inference.intervals.methods import AREA_RANGES
-from plmetrics.inference.intervals.normal import normal
-from plmetrics.inference.intervals.percentile import percentile
+from plmetrics.inference.intervals.percentile import basic, percentile
 from plmetrics.inference.intervals.scale import scale_of
 from plmetrics.inference.intervals.spread import Spread, spread
 from plmetrics.inference.intervals.student import student
-from plmetrics.inference.intervals.wilson import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -89,3 +89,15 @@ def _ranked(replicates: Array) -> tuple[Array, NDArray[np.int64]]:
         return np.sort(replicates, axis=0), np.full(replicates.shape[1], len(replicates))
     finite = np.isfinite(replicates)
     return np.sort(np.where(finite, replicates, np.nan), axis=0), finite.sum(axis=0)
+
+
+def basic(value: Array, replicates: Array, level: float) -> tuple[Array, Array]:
+    """2 value - the replicates' upper and lower quantiles; ends may leave the metric's range, whoever asks clips them.
+
+    Source: Davison and Hinkley (1997), Bootstrap methods and their application, section 5.2.
+
+    >>> basic(np.array([40.0]), np.arange(1.0, 100.0)[:, None], 0.9)
+    (array([-15.]), array([75.]))
+    """
+    lower, upper = percentile(replicates, level)
+    return 2 * value - upper, 2 * value - lower

@@ -19,7 +19,6 @@ from plmetrics.core.segments import Segments
 from plmetrics.core.threads import each
 from plmetrics.states.scores.class_rows import Ascending
 from plmetrics.states.scores.sorted import ExactPoints
-from plmetrics.states.scores.sparse import NonZero
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +31,32 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.sorted import Binning, SlicedScores
 
     State = Mapping[str, Along]
+
+
+@dataclass(frozen=True, slots=True)
+class NonZero:
+    """An array that is read by slices, which are made anew.
+
+    >>> held = NonZero.of(np.array([0.0, 2.0, 0.0, 0.5]))
+    >>> held[1:3], held.values
+    (array([2., 0.]), array([2. , 0.5]))
+    """
+
+    values: Array
+    bits: NDArray[np.uint8]
+    size: int
+
+    @classmethod
+    def of(cls, numbers: Array) -> NonZero:
+        """From all numbers."""
+        held = numbers != 0
+        return cls(numbers[held], np.packbits(held), len(numbers))
+
+    def __getitem__(self, place: slice) -> Array:
+        """Consecutive numbers."""
+        out = np.zeros(self.size)
+        out[np.unpackbits(self.bits, count=self.size).astype(np.bool_)] = self.values
+        return out[place]
 
 
 class Kept(Protocol):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from plmetrics.inference.intervals.basic import basic
 from plmetrics.inference.intervals.bca import acceleration, bca
+from plmetrics.inference.intervals.percentile import basic
 
 
 def drawn(seed: int) -> tuple[np.ndarray, np.ndarray]:

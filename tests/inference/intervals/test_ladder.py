@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plmetrics.inference.estimate import Estimate
+from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
 from plmetrics.inference.intervals.ladder import Interval, interval
-from plmetrics.inference.intervals.wilson import wilson
 
 INFINITY = float("inf")
 KINDS = ("proportion", "roc_area", "pr_area", "norm", "other")

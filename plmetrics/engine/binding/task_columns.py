@@ -1,4 +1,4 @@
-"""What the columns and metrics of a ranking must be."""
+"""Columns that a task or a test asks for: of rankings, treatment effects and tests in time."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue.ranking.base import QueryMetric
-from plmetrics.core.errors import ConfigError, DataError, Problem
+from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.table.checks import Requirement
+from plmetrics.table.roles import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
+
 
 LARGEST_LABEL = 1000.0
 """Two to the power of a label must be a number."""
@@ -83,3 +85,37 @@ def _require_query(dtype: pl.DataType, name: str) -> None:
     if not names_queries(dtype):
         msg = f"column '{name}' (query) is of type {dtype}, but must hold whole numbers, text, dates or booleans"
         raise DataError(Problem(msg, ("columns", "query"), "cast the column"))
+
+
+def outcome_requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirement, ...]:
+    """Outcomes of 0 and 1, where a metric is defined for no others."""
+    asking = [metric.text for metric in metrics if getattr(metric, "binary_outcome", False)]
+    if not asking:
+        return ()
+    problem = f"neither 0 nor 1, and {asking[0]} is defined for no other outcomes"
+    return (Requirement(suite.columns.label, problem, _no_event, "label", ("columns", "label")),)
+
+
+def _no_event(value: pl.Expr) -> pl.Expr:
+    number = value.cast(pl.Float64)
+    return (number != 0) & (number != 1)
+
+
+def times_of(suite: Suite) -> tuple[str, ...]:
+    """The columns of time that tests name."""
+    tests = () if suite.compare is None else suite.compare.tests
+    return tuple(dict.fromkeys(test.time for test in tests if test.time is not None))
+
+
+def check_times(suite: Suite, schema: pl.Schema) -> None:
+    """Refuse columns that are not there.
+
+    Raises:
+        DataError: a column is absent; all are named.
+    """
+    collected = Collected()
+    for place, test in enumerate(() if suite.compare is None else suite.compare.tests):
+        with collected.step():
+            if test.time is not None:
+                require(schema, test.time, "time", ("compare", "tests", place, test.test, "time"))
+    collected.settle()

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from plmetrics.core.errors import DataError, EnvironmentFault
-from plmetrics.table.frames import as_frame
+from plmetrics.table.opening import as_frame
 
 
 class Scores(pd.DataFrame):
@@ -69,5 +69,5 @@ def test_pandas_without_pyarrow(monkeypatch):
 
 
 def test_neither_library_is_imported():
-    assert "pandas" not in vars(sys.modules["plmetrics.table.frames"])
-    assert "pyarrow" not in vars(sys.modules["plmetrics.table.frames"])
+    assert "pandas" not in vars(sys.modules["plmetrics.table.opening"])
+    assert "pyarrow" not in vars(sys.modules["plmetrics.table.opening"])
