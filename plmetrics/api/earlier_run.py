@@ -82,10 +82,10 @@ def across_runs(
 
 def _with_other_columns(found: pl.DataFrame, suite: Suite, earlier: Result | StoredResult) -> pl.DataFrame:
     """The comparisons with a note on the rows of models that were read from other columns then."""
-    from plmetrics.runs.fingerprint import as_said, said_by
+    from plmetrics.runs.fingerprint import suite_content, suite_of_run
     from plmetrics.runs.history.meanings import read_elsewhere
 
-    elsewhere = read_elsewhere(said_by(earlier), as_said(suite))
+    elsewhere = read_elsewhere(suite_of_run(earlier), suite_content(suite))
     elsewhere = {name: f"the model's {words}" for name, words in elsewhere.items()}
     words = pl.col("model").replace_strict(elsewhere, default=None, return_dtype=pl.String)
     return found.with_columns(pl.concat_str("note", words, separator="; ", ignore_nulls=True).alias("note"))

@@ -21,12 +21,12 @@ def without_variables(loaded: LoadedSuite, result: Result) -> Result:
     """A result whose record, and what drift keeps, hold no values of variables."""
     if not loaded.unexpanded:
         return result
-    from plmetrics.runs.fingerprint import as_said
+    from plmetrics.runs.fingerprint import suite_content
 
     kept = result.drift_state
     return replace(
         result,
-        record=loaded.record({**result.record, "suite": as_said(result.suite)}),
+        record=loaded.record({**result.record, "suite": suite_content(result.suite)}),
         drift_state=None if kept is None else replace(kept, head=as_recorded(loaded, kept.head)),
     )
 

@@ -64,8 +64,8 @@ for command in (
     app.command()(command)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         write_result(f"plmetrics {__version__}\n")
         raise typer.Exit
 

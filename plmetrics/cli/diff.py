@@ -65,18 +65,18 @@ def diff(
         from plmetrics.api import inspection
         from plmetrics.runs.failure import GATE_FAILED
 
-        found = inspection.diff(before, after)
-        write_result(_text(found, form))
-        if fail_on is FailOn.change and found.changed:
+        changes = inspection.diff(before, after)
+        write_result(_text(changes, form))
+        if fail_on is FailOn.change and changes.changed:
             raise typer.Exit(GATE_FAILED)
 
 
-def _text(found: Diff, form: Format) -> str:
+def _text(changes: Diff, form: Format) -> str:
     from plmetrics.report.diff import diff_csv, diff_json, diff_text
 
     match form:
         case Format.json:
-            return diff_json(found)
+            return diff_json(changes)
         case Format.csv:
-            return diff_csv(found)
-    return diff_text(found, width(), color=wants_color(sys.stdout))
+            return diff_csv(changes)
+    return diff_text(changes, width(), color=wants_color(sys.stdout))

@@ -43,8 +43,8 @@ def explain(
             Progress(sys.stderr) as progress,
             bound_suite(suite, overrides(settings), progress) as request,
         ):
-            found = explanation.explain(request, data=not no_data)
+            plan = explanation.explain(request, data=not no_data)
         if form is Format.json:
-            write_result(explain_json(found))
+            write_result(explain_json(plan))
         else:
-            write_result(explain_text(found, width(), color=wants_color(sys.stdout)))
+            write_result(explain_text(plan, width(), color=wants_color(sys.stdout)))

@@ -49,18 +49,18 @@ def metrics(
             chosen = registry.classes(task)
         else:
             chosen = _named(name.partition("(")[0].strip(), registry.classes(task))
-        write_result(_shown(chosen, form, card=name is not None))
+        write_result(_output(chosen, form, card=name is not None))
 
 
 def _named(name: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
     chosen = tuple(metric for metric in classes if name in (metric.name, *metric.aliases))
     if not chosen:
-        names = [known for metric in classes for known in (metric.name, *metric.aliases)]
+        names = [candidate for metric in classes for candidate in (metric.name, *metric.aliases)]
         raise UsageError.unknown(name, names, "metric")
     return chosen
 
 
-def _shown(chosen: Sequence[type[Metric]], form: Format, *, card: bool) -> str:
+def _output(chosen: Sequence[type[Metric]], form: Format, *, card: bool) -> str:
     from plmetrics.report.catalogue import csv_text, markdown_text
 
     match form:

@@ -130,13 +130,13 @@ def readout(
                 ranks=ranks,
                 reproducible=reproducible,
             )
-        write_result(_shown(table, form))
+        write_result(_output(table, form))
         for text in words:
             if form is not Format.text or not text.startswith(_MISMATCH):  # the report begins with it
                 say(printable(f"warning: {text}"))
 
 
-def _shown(table: pl.DataFrame, form: Format) -> str:
+def _output(table: pl.DataFrame, form: Format) -> str:
     from plmetrics.features.experiment.readout_report import readout_csv, readout_json, readout_text
 
     match form:

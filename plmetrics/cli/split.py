@@ -173,15 +173,15 @@ def split(
     others = (train, test, gap, purge, until, name, long, exact, mixed)
     values = zip(OPTIONS, (*first, *others), strict=True)
     with guarded(debug=debug):
-        given = {option: value for option, value in values if value is not None and value != []}
-        _write(data, output, method, given, force=force)
+        choices = {option: value for option, value in values if value is not None and value != []}
+        _write(data, output, method, choices, force=force)
         say(f"written: {shown_path(output)}")
 
 
-def _write(data: str, output: Path, method: Method, given: Mapping[str, Any], *, force: bool) -> None:
+def _write(data: str, output: Path, method: Method, choices: Mapping[str, Any], *, force: bool) -> None:
     from plmetrics.features.splits import split_files
 
-    arguments = _arguments(method, given)
+    arguments = _arguments(method, choices)
     if output.exists() and not force:
         message = f"{output} is there already"
         raise UsageError(Problem(message, hint="choose another name, or replace it with --force"))
@@ -190,21 +190,21 @@ def _write(data: str, output: Path, method: Method, given: Mapping[str, Any], *,
         split_files.write_split(data, output, method.value, arguments)
 
 
-def _arguments(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(method: Method, choices: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the function, once the options fit the method."""
     problems = [
         Problem(f"--{option} is not for method {method}", hint=f"it takes {_listed(_TAKES[method])}")
-        for option in given
+        for option in choices
         if option not in _TAKES[method]
     ]
     problems += [
         Problem(f"method {method} needs --{option}")
         for option in _NEEDS.get(method, ())
-        if option not in given
+        if option not in choices
     ]
     if problems:
         raise UsageError(problems)
-    read: Mapping[str, Callable[[Any], Any]] = {
+    readers: Mapping[str, Callable[[Any], Any]] = {
         "share": _share,
         "window": str,
         "train": _span,
@@ -213,8 +213,8 @@ def _arguments(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
         "purge": _span,
     }
     return {
-        _OTHERWISE.get((method, option), option): read[option](value) if option in read else value
-        for option, value in given.items()
+        _OTHERWISE.get((method, option), option): readers[option](value) if option in readers else value
+        for option, value in choices.items()
     }
 
 

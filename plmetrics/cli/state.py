@@ -47,10 +47,10 @@ def state(
         from plmetrics.report.layout import printable
 
         with Progress(sys.stderr, quiet=quiet) as progress:
-            made = states.state(
+            result = states.state(
                 suite, output, set=overrides(settings), constants=constants, progress=progress
             )
-        assert made.path is not None
-        write_result(f"{shown_path(made.path)}\n")
-        for warning in made.warnings:
+        assert result.path is not None
+        write_result(f"{shown_path(result.path)}\n")
+        for warning in result.warnings:
             say(printable(f"warning: {warning}"))

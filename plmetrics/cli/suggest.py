@@ -50,12 +50,17 @@ def suggest(
 
         with Progress(sys.stderr) as progress:
             progress("look at the table")
-            found = suggestion.suggest(data, label, tuple(score or ()), cost_fp, cost_fn)
-        write_result(found.text if form is Format.yaml else _json(found))
+            proposal = suggestion.suggest(data, label, tuple(score or ()), cost_fp, cost_fn)
+        write_result(proposal.text if form is Format.yaml else _json(proposal))
 
 
-def _json(found: Suggestion) -> str:
+def _json(proposal: Suggestion) -> str:
     import json
 
-    content = {"task": found.task, "note": found.note, "advice": found.advice.to_dicts(), "suite": found.text}
+    content = {
+        "task": proposal.task,
+        "note": proposal.note,
+        "advice": proposal.advice.to_dicts(),
+        "suite": proposal.text,
+    }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -50,7 +50,7 @@ def with_streak(rows: pl.DataFrame, rule: Rule, history: pl.DataFrame | None) ->
     return joined.with_columns(pl.col("streak").fill_null(0))
 
 
-def in_a_row(rule: Rule, verdict: pl.Expr, *, known: bool) -> tuple[pl.Expr, pl.Expr]:
+def in_a_row(rule: Rule, verdict: pl.Expr, *, has_history: bool) -> tuple[pl.Expr, pl.Expr]:
     """The verdict once earlier runs are counted, and a note on them, null where the rule does not fail.
 
     A failure that is not yet one too many is inconclusive.
@@ -58,7 +58,7 @@ def in_a_row(rule: Rule, verdict: pl.Expr, *, known: bool) -> tuple[pl.Expr, pl.
     failed, runs = verdict == "fail", pl.col("streak") + 1
     enough = runs >= rule.consecutive
     number = pl.min_horizontal(runs, pl.lit(rule.consecutive, dtype=pl.Int64))
-    ending = "" if known else " (there is no history)"
+    ending = "" if has_history else " (there is no history)"
     note = pl.format("failed {} of {} runs in a row{}", number, pl.lit(rule.consecutive), pl.lit(ending))
     counted = pl.when(failed & ~enough).then(pl.lit("inconclusive")).otherwise(verdict)
     return counted, pl.when(failed).then(note).otherwise(pl.lit(None, pl.String))

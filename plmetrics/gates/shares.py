@@ -74,8 +74,8 @@ def shares_of(rows: pl.DataFrame, level: float) -> Shares:
         size = np.where(
             closed, _of_wilson(value, lower, upper, level), _of_error(value, error, blocks, kish, level)
         )
-    known = np.isfinite(lower) & np.isfinite(upper) & np.isfinite(size) & (size > 0)
-    index = np.flatnonzero(known & (closed | ((value > 0) & (value < 1))))
+    defined = np.isfinite(lower) & np.isfinite(upper) & np.isfinite(size) & (size > 0)
+    index = np.flatnonzero(defined & (closed | ((value > 0) & (value < 1))))
     size = np.where(np.abs(size - np.rint(size)) < _WHOLE * size, np.rint(size), size)[index]
     hits = value[index] * size
     return Shares(index, np.where(np.abs(hits - np.rint(hits)) < _WHOLE, np.rint(hits), hits), size)
@@ -86,8 +86,8 @@ def _of_wilson(value: Array, lower: Array, upper: Array, level: float) -> Array:
     square = (upper - lower) ** 2
     a, b, c = (square - 1) / 4, square / 2 - value * (1 - value), square / 4
     k = (-b - np.sqrt(np.maximum(b * b - 4 * a * c, 0.0))) / (2 * a)
-    found: Array = ndtri((1 + level) / 2) ** 2 / k
-    return found
+    size: Array = ndtri((1 + level) / 2) ** 2 / k
+    return size
 
 
 def _of_error(value: Array, error: Array, blocks: Array, kish: Array, level: float) -> Array:
@@ -99,5 +99,5 @@ def _of_error(value: Array, error: Array, blocks: Array, kish: Array, level: flo
     size = np.fmin(value * (1 - value) / error**2 * freedom / (freedom + 1), kish)
     quantile = (1 + level) / 2
     cost = stdtrit(np.maximum(size - 1, 1.0), quantile) / stdtrit(freedom, quantile)
-    found: Array = size * np.minimum(cost, 1.0) ** 2
-    return found
+    rows: Array = size * np.minimum(cost, 1.0) ** 2
+    return rows

@@ -112,17 +112,17 @@ def widened(
     else:
         forms = [*_values(rows, bounds, level)]
     limits = _CONTRASTS[scale][1] if scale else bounds
-    held = [form for form in forms if len(form.rows)]
+    nonempty = [form for form in forms if len(form.rows)]
     lower, upper = np.full(rows.height, np.nan), np.full(rows.height, np.nan)
-    if held:
-        index = np.concatenate([form.rows for form in held])
-        tails = [form.tails(float(np.clip(limit, *limits))) for form in held]
+    if nonempty:
+        index = np.concatenate([form.rows for form in nonempty])
+        tails = [form.tails(float(np.clip(limit, *limits))) for form in nonempty]
         left_out = [
             share_left_out(np.concatenate([pair[side] for pair in tails]), correction, (1 - level) / 2)
             for side in (0, 1)
         ]
-        cuts = np.cumsum([len(form.rows) for form in held])[:-1]
-        parts = zip(held, *(np.split(side, cuts) for side in left_out), strict=True)
+        cuts = np.cumsum([len(form.rows) for form in nonempty])[:-1]
+        parts = zip(nonempty, *(np.split(side, cuts) for side in left_out), strict=True)
         ends = [form.ends(beneath, beyond) for form, beneath, beyond in parts]
         lower[index], upper[index] = (np.concatenate(side) for side in zip(*ends, strict=True))
     endless = ~(np.isfinite(lower) & np.isfinite(upper))
@@ -130,7 +130,7 @@ def widened(
     return rows.with_columns(
         pl.Series("lower", np.clip(lower, *limits)).fill_nan(None),
         pl.Series("upper", np.clip(upper, *limits)).fill_nan(None),
-        family_size=pl.lit(sum(len(form.rows) for form in held), dtype=pl.Int64),
+        family_size=pl.lit(sum(len(form.rows) for form in nonempty), dtype=pl.Int64),
     )
 
 
@@ -141,10 +141,10 @@ def share_left_out(p: Array, correction: str, share: float) -> Array:
     [0.01, 0.03, 0.015]
     """
     number = len(p)
-    held = np.maximum(p, _SMALLEST)
-    significant = int((adjust(held, correction) <= share).sum())
+    positive = np.maximum(p, _SMALLEST)
+    significant = int((adjust(positive, correction) <= share).sum())
     rank = np.empty(number, dtype=np.int64)
-    rank[np.argsort(held, kind="stable")] = np.arange(number)
+    rank[np.argsort(positive, kind="stable")] = np.arange(number)
     if correction == "bonferroni":
         return np.full(number, share / number)
     if correction == "holm":
@@ -166,13 +166,15 @@ def _freedom(blocks: Array) -> Array:
 
 def _contrasts(rows: pl.DataFrame, scale: str, level: float) -> Form:
     """Contrasts have a t interval of their own, symmetric on their scale."""
-    own = _CONTRASTS[scale][0]
+    transform = _CONTRASTS[scale][0]
     with np.errstate(divide="ignore"):
-        value, lower, upper = (own.forward(_column(rows, name)) for name in ("observed", "lower", "upper"))
+        value, lower, upper = (
+            transform.forward(_column(rows, name)) for name in ("observed", "lower", "upper")
+        )
     freedom = _freedom(_column(rows, "blocks"))
     error = (upper - lower) / (-2 * stdtrit(freedom, (1 - level) / 2))
     index = np.flatnonzero(np.isfinite(value) & np.isfinite(error))
-    return _on(own, index, value[index], error[index], freedom[index])
+    return _on(transform, index, value[index], error[index], freedom[index])
 
 
 def _on(scale: Scale, rows: Index, centre: Array, error: Array, freedom: Array) -> Form:
@@ -182,19 +184,19 @@ def _on(scale: Scale, rows: Index, centre: Array, error: Array, freedom: Array) 
 def _values(rows: pl.DataFrame, bounds: tuple[float, float], level: float) -> list[Form]:
     value, lower, upper = (_column(rows, name) for name in ("observed", "lower", "upper"))
     std_error, freedom = _column(rows, "std_error"), _freedom(_column(rows, "blocks"))
-    known = np.isfinite(value) & np.isfinite(lower) & np.isfinite(upper)
-    inside = known & (value > bounds[0]) & (value < bounds[1])
-    stretched = known & (rows["method"] == _STRETCHED).fill_null(value=False).to_numpy()
+    defined = np.isfinite(value) & np.isfinite(lower) & np.isfinite(upper)
+    inside = defined & (value > bounds[0]) & (value < bounds[1])
+    stretched = defined & (rows["method"] == _STRETCHED).fill_null(value=False).to_numpy()
     student = inside & ~stretched & (std_error > 0)
-    at_end = known & ~inside & ~stretched & (bounds in _SHARES)
+    at_end = defined & ~inside & ~stretched & (bounds in _SHARES)
     halves = np.flatnonzero(stretched | (inside & ~student))
-    index, own, normal = np.flatnonzero(student), scale_of(bounds), -ndtri((1 - level) / 2)
+    index, transform, normal = np.flatnonzero(student), scale_of(bounds), -ndtri((1 - level) / 2)
     factor = np.sqrt(1 + 1 / freedom[index])
-    error = std_error[index] * factor * np.abs(own.slope(value[index]))
+    error = std_error[index] * factor * np.abs(transform.slope(value[index]))
     below, above = (value - lower)[halves] / normal, (upper - value)[halves] / normal
     endless = np.full(halves.shape, np.inf)
     return [
-        _on(own, index, own.forward(value[index]), error, freedom[index]),
+        _on(transform, index, transform.forward(value[index]), error, freedom[index]),
         Form(halves, value[halves], below, above, endless, IDENTITY.forward, IDENTITY.backward),
         _at_top(np.flatnonzero(at_end & (value >= bounds[1])), lower, bounds, normal),
         _at_bottom(np.flatnonzero(at_end & (value <= bounds[0])), upper, bounds, normal),

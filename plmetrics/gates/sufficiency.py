@@ -24,19 +24,19 @@ def with_sizes(rows: pl.DataFrame, gate: Gate, positives: pl.DataFrame | None) -
         gate: its min_rows and min_positives.
         positives: by model, slice_set and slice; None where they were not counted.
     """
-    held = rows.with_columns(positives=pl.lit(None, pl.Float64))
+    sizes = rows.with_columns(positives=pl.lit(None, pl.Float64))
     if gate.min_positives is not None and positives is not None:
         counted = positives
         if gate.rival is not None:
             others = positives.filter(model=gate.rival).drop("model")
             both = positives.join(others, on=_PLACE[1:], how="left", suffix="_other", maintain_order="left")
             counted = both.select(*_PLACE, pl.min_horizontal("positives", "positives_other"))
-        held = rows.join(counted, on=_PLACE, how="left", maintain_order="left")
-    few = [
+        sizes = rows.join(counted, on=_PLACE, how="left", maintain_order="left")
+    minima = [
         (
             pl.col(name) < least,
             reason,
-            pl.format("{} {}, at least {} needed", _whole(name), pl.lit(word), pl.lit(least)),
+            pl.format("{} {}, at least {} needed", _row_count_text(name), pl.lit(word), pl.lit(least)),
         )
         for name, least, reason, word in (
             ("n", gate.min_rows, INSUFFICIENT[0], "rows"),
@@ -44,15 +44,15 @@ def with_sizes(rows: pl.DataFrame, gate: Gate, positives: pl.DataFrame | None) -
         )
         if least is not None
     ]
-    reasons = [pl.when(condition).then(pl.lit(reason)) for condition, reason, _ in few]
-    words = [pl.when(condition).then(text) for condition, _, text in few]
+    reasons = [pl.when(condition).then(pl.lit(reason)) for condition, reason, _ in minima]
+    words = [pl.when(condition).then(text) for condition, _, text in minima]
     nothing = pl.lit(None, pl.String)
-    return held.with_columns(
+    return sizes.with_columns(
         insufficient=pl.coalesce(*reasons, nothing), size=pl.coalesce(*words, nothing)
     ).drop("positives")
 
 
-def _whole(name: str) -> pl.Expr:
+def _row_count_text(name: str) -> pl.Expr:
     """A number of rows as text."""
     return pl.col(name).cast(pl.Int64).cast(pl.String)
 

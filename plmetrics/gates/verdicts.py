@@ -64,20 +64,20 @@ def verdict(gates: pl.DataFrame) -> Literal["pass", "fail", "inconclusive", "non
     `pass`. Gates of level warn neither fail a run nor leave it undecided. `none` where nothing was judged:
     there are no gates, or all were skipped.
     """
-    found = set(gates.filter(level="fail")["verdict"])
-    if "fail" in found:
+    verdicts = set(gates.filter(level="fail")["verdict"])
+    if "fail" in verdicts:
         return "fail"
-    if "inconclusive" in found:
+    if "inconclusive" in verdicts:
         return "inconclusive"
     return "pass" if gates["verdict"].is_in(["pass", "fail", "inconclusive"]).any() else "none"
 
 
 def _judge(gate: Gate, suite: Suite, evidence: Evidence) -> pl.DataFrame:
     rule = rule_of(gate)
-    found = _values(gate, evidence) if gate.against is None else _differences(gate, evidence)
+    observations = _values(gate, evidence) if gate.against is None else _differences(gate, evidence)
     numbers = pl.col("observed", "lower", "upper").fill_nan(None)
-    found = with_sizes(found.with_columns(numbers, matched=True), gate, evidence.positives)
-    rows = _places(gate, suite).join(found, on=_PLACE, how="left", maintain_order="left_right")
+    observations = with_sizes(observations.with_columns(numbers, matched=True), gate, evidence.positives)
+    rows = _places(gate, suite).join(observations, on=_PLACE, how="left", maintain_order="left_right")
     rows = _corrected(rows, rule, gate, suite)
     rows = rows.with_columns(_named(gate, rule).alias("gate"), pl.col("slice").fill_null("all"))
     rows, verdicts, streaks = _over_runs(rows, rule, evidence.history)
@@ -102,7 +102,7 @@ def _over_runs(
         return rows, rule.verdict(), pl.lit(None, pl.String)
     from plmetrics.gates.history import in_a_row, with_streak
 
-    return with_streak(rows, rule, history), *in_a_row(rule, rule.verdict(), known=history is not None)
+    return with_streak(rows, rule, history), *in_a_row(rule, rule.verdict(), has_history=history is not None)
 
 
 def _corrected(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.DataFrame:
@@ -159,9 +159,9 @@ def _places(gate: Gate, suite: Suite) -> pl.DataFrame:
         models = [model for model in suite.models if model not in unjudged] or [None]
     order = {name: place for place, name in enumerate(("overall", *suite.slices))}
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    own = suite.sets_of(gate.subject)
-    if "all" in named or (named == ("overall",) and "overall" not in own):
-        named = own
+    slice_sets = suite.sets_of(gate.subject)
+    if "all" in named or (named == ("overall",) and "overall" not in slice_sets):
+        named = slice_sets
     sets = sorted(set(named), key=lambda name: order.get(name, len(order)))
     by_model = pl.DataFrame({"model": models}, schema={"model": pl.String})
     return by_model.join(pl.DataFrame({"slice_set": sets}), how="cross", maintain_order="left_right")
@@ -172,14 +172,14 @@ def _values(gate: Gate, evidence: Evidence) -> pl.DataFrame:
 
 
 def _differences(gate: Gate, evidence: Evidence) -> pl.DataFrame:
-    own = evidence.comparisons.filter(scale=gate.scale, metric=gate.subject.text)
+    differences = evidence.comparisons.filter(scale=gate.scale, metric=gate.subject.text)
     other = gate.opponent
     if other is None:
-        own = own.filter(contrast="model", baseline=gate.rival)
+        differences = differences.filter(contrast="model", baseline=gate.rival)
     else:
-        own = own.filter(contrast=other.contrast)
-        own = own if other.slice is None else own.filter(baseline=other.slice)
-    return _columns(own, "difference")
+        differences = differences.filter(contrast=other.contrast)
+        differences = differences if other.slice is None else differences.filter(baseline=other.slice)
+    return _columns(differences, "difference")
 
 
 def _columns(table: pl.DataFrame, number: str) -> pl.DataFrame:

@@ -126,8 +126,8 @@ def undefined_statuses(metric: MetricClass) -> tuple[str, ...]:
     """The statuses that may stand in place of a value, besides those that every metric can have."""
     example = object.__new__(metric)
     for field in dataclasses.fields(metric):
-        given = 0.5 if field.default is dataclasses.MISSING else field.default
-        object.__setattr__(example, field.name, given)
+        argument = 0.5 if field.default is dataclasses.MISSING else field.default
+        object.__setattr__(example, field.name, argument)
     with np.errstate(all="ignore"):
         statuses = [status for status, _ in example.undefined(_AnyState())]
     return tuple(status for status in dict.fromkeys(statuses) if status != "no_rows")
@@ -159,8 +159,8 @@ def _aliases(metric: MetricClass) -> list[str]:
     return [
         *metric.aliases,
         *(
-            f"{name} ({', '.join(f'{key}={_value(value)}' for key, value in given.items())})"
-            for name, given in presets
+            f"{name} ({', '.join(f'{key}={_value(value)}' for key, value in arguments.items())})"
+            for name, arguments in presets
         ),
     ]
 
@@ -183,8 +183,8 @@ def _listed(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
     longest = max(cell_len(name) for name, _ in pairs)
     start = INDENT + longest + GAP
     lines = []
-    for name, said in pairs:
-        first, *more = wrapped(Text(said), width, indent=start)
+    for name, description in pairs:
+        first, *more = wrapped(Text(description), width, indent=start)
         label = Text(" " * INDENT).append(name, FAINT)
         lines += [label + first[label.cell_len :], *more]
     return lines
@@ -193,12 +193,12 @@ def _listed(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
 def _signature(metric: MetricClass, *, optional: bool = False) -> str:
     """Name and parameters with their defaults; with `optional`, in brackets those that have none and need none."""
     fields = parameters_of(metric).values()
-    shown = [
+    parameters = [
         f"[{parameter_name(field)}]" if field.default is None else _default(field)
         for field in fields
         if optional or field.default is not None
     ]
-    return f"{metric.name}({', '.join(shown)})" if shown else metric.name
+    return f"{metric.name}({', '.join(parameters)})" if parameters else metric.name
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
@@ -215,8 +215,8 @@ def _meaning(field: dataclasses.Field[Any]) -> str:
 
 def _convention(metric: MetricClass) -> str:
     """What is a matter of choice, with what is chosen; rival definitions are other values of the parameters."""
-    said = [f"{_default(field)}: {_meaning(field)}" for field in dataclasses.fields(metric)]
-    return "; ".join(said) or "one definition, without parameters"
+    conventions = [f"{_default(field)}: {_meaning(field)}" for field in dataclasses.fields(metric)]
+    return "; ".join(conventions) or "one definition, without parameters"
 
 
 def _cell(value: Any) -> Any:

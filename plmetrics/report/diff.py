@@ -73,9 +73,9 @@ def _head(diff: Diff, width: int) -> list[Text]:
     word = Text("CHANGED", "bold yellow") if diff.changed else Text("UNCHANGED", "bold green")
     runs = Text(f"{printable(diff.before)} -> {printable(diff.after)}:", "bold")
     values, checks = (int(frame["changed"].sum()) for frame in (diff.metrics, diff.gates))
-    said = [f"{values} of {plural(diff.metrics.height, 'value')},"]
-    said.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
-    lines = flow([Text.assemble(word, "  ", runs), *map(Text, said)], width, indent=0, gap=1)
+    counts = [f"{values} of {plural(diff.metrics.height, 'value')},"]
+    counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
+    lines = flow([Text.assemble(word, "  ", runs), *map(Text, counts)], width, indent=0, gap=1)
     if diff.verdicts[0] != diff.verdicts[1]:
         lines += wrapped(Text(f"verdict: {diff.verdicts[0]} -> {diff.verdicts[1]}"), width, indent=0)
     return lines
@@ -95,9 +95,9 @@ def _gates(diff: Diff, width: int) -> list[Text]:
         return []
     cells = []
     for row in rows[:_SHOWN]:
-        moved = Text(f"{row['before'] or MISSING} -> {row['after'] or MISSING}")
+        verdicts = Text(f"{row['before'] or MISSING} -> {row['after'] or MISSING}")
         observed = f"{_number(row['before_observed'])} -> {_number(row['after_observed'])}"
-        cells.append([Text(printable(row["gate"])), *_place(row), moved, Text(observed, FAINT)])
+        cells.append([Text(printable(row["gate"])), *_place(row), verdicts, Text(observed, FAINT)])
     columns = [Column("gate"), Column("model"), Column("slice"), Column("verdict"), Column("observed")]
     return heading("Gates", width=width) + table_or_stack(columns, cells, width) + _more(len(rows), width)
 
@@ -124,23 +124,23 @@ def _lines(rows: list[Row], change: str, width: int) -> list[Text]:
     sides = [[Text(_value(row, "before")), Text(_value(row, "after"))] for row in rows]
     cells = [[*place, *side] for place, side in zip(places, sides, strict=True)]
     if change != "status":
-        shown = [
+        differences = [
             estimate(row["difference"], row["lower"], row["upper"], interval_status=None, signed=True)
             for row in rows
         ]
-        cells = [[*row, difference] for row, difference in zip(cells, aligned(shown), strict=True)]
+        cells = [[*row, difference] for row, difference in zip(cells, aligned(differences), strict=True)]
         columns.append(Column("difference"))
     return table_or_stack(columns, cells, width)
 
 
 def _rest(diff: Diff, width: int) -> list[Text]:
     counts = Counter(diff.metrics["change"].to_list())
-    said = [
+    changes = [
         f"{plural(counts[change], 'value')} {words}"
         for change, words in (("within_interval", "moved within the interval"), ("same", "the same"))
         if counts[change]
     ]
-    return wrapped(Text(", ".join(said), FAINT), width, indent=0) if said else []
+    return wrapped(Text(", ".join(changes), FAINT), width, indent=0) if changes else []
 
 
 def _more(rows: int, width: int) -> list[Text]:

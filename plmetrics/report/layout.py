@@ -45,13 +45,13 @@ def printable(text: str, keep: str = "") -> str:
 def aligned(estimates: Sequence[Estimate]) -> list[Text]:
     """Values under each other by their decimal point, intervals behind them."""
     parts = [estimate.value.partition(".") for estimate in estimates]
-    whole = max((len(before) for before, _, _ in parts), default=0)
+    digits = max((len(before) for before, _, _ in parts), default=0)
     fraction = max((len(point + after) for _, point, after in parts), default=0)
     cells = []
     for (before, point, after), estimate in zip(parts, estimates, strict=True):
-        number = before.rjust(whole) + point + after
+        number = before.rjust(digits) + point + after
         bracketed = estimate.interval.startswith("[")
-        padding = " " * (whole + fraction - len(number)) if bracketed else ""
+        padding = " " * (digits + fraction - len(number)) if bracketed else ""
         cells.append(Text.assemble(number + padding, (" " + estimate.interval, FAINT)))
         cells[-1].rstrip()
     return cells
@@ -68,9 +68,12 @@ def table(
     widths = _natural_widths(columns, rows)
     for i in reversed(range(1, len(columns))):
         if columns[i].optional and least + _space(widths[1:]) > width - INDENT:
-            kept = [k for k in range(len(columns)) if k != i]
+            remaining = [k for k in range(len(columns)) if k != i]
             return table(
-                [columns[k] for k in kept], [[row[k] for k in kept] for row in rows], width, least=least
+                [columns[k] for k in remaining],
+                [[row[k] for k in remaining] for row in rows],
+                width,
+                least=least,
             )
     rest = _space(widths[1:])
     if min(widths[0], least) + rest > width - INDENT:

@@ -54,5 +54,5 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
 
 def _tests(compare: Any) -> frozenset[str]:
     """The names of the tests that were asked for; a record has each as a mapping."""
-    asked = compare.tests if compare else ()
-    return frozenset(test["test"] if isinstance(test, Mapping) else test.test for test in asked)
+    tests = compare.tests if compare else ()
+    return frozenset(test["test"] if isinstance(test, Mapping) else test.test for test in tests)

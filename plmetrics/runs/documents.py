@@ -115,18 +115,18 @@ def misfit(value: Any, shape: Shape, place: str = "") -> str | None:
     ('folder is absent', None)
     """
     if isinstance(shape, tuple):
-        words = [misfit(value, one, place) for one in shape]
+        words = [misfit(value, alternative, place) for alternative in shape]
         return None if None in words else words[0]
     if isinstance(shape, dict) and isinstance(value, dict):
         return _in_keys(value, shape, place)
     if isinstance(shape, list) and isinstance(value, list):
-        found = (misfit(item, shape[0], f"{place}[{index}]") for index, item in enumerate(value))
-        return next(filter(None, found), None)
+        faults = (misfit(item, shape[0], f"{place}[{index}]") for index, item in enumerate(value))
+        return next(filter(None, faults), None)
     if shape is None or isinstance(shape, (dict, list)):
         fits = value is None and shape is None
     else:
         fits = isinstance(value, shape) and (shape in (bool, object) or not isinstance(value, bool))
-    return None if fits else f"{place or 'it'} is {_shown(value)}"
+    return None if fits else f"{place or 'it'} is {_value_text(value)}"
 
 
 def _in_keys(value: dict[str, Any], shape: dict[Any, Any], place: str) -> str | None:
@@ -137,11 +137,11 @@ def _in_keys(value: dict[str, Any], shape: dict[Any, Any], place: str) -> str | 
         return f"{inner}{absent} is absent"
     every = shape.get(str, object)
     shapes = {key: shape.get(key, shape.get(f"{key}!", every)) for key in value}
-    found = (misfit(value[key], expected, f"{inner}{key}") for key, expected in shapes.items())
-    return next(filter(None, found), None)
+    faults = (misfit(value[key], expected, f"{inner}{key}") for key, expected in shapes.items())
+    return next(filter(None, faults), None)
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     match value:
         case dict():
             return "a mapping"

@@ -22,16 +22,16 @@ def fingerprint(suite: Suite) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def as_said(suite: Suite) -> dict[str, Any]:
+def suite_content(suite: Suite) -> dict[str, Any]:
     """The suite as JSON-able data: what stands at its default left out, credentials in addresses masked."""
-    said: dict[str, Any] = _masked(suite.model_dump(mode="json", exclude_defaults=True))
-    return said
+    content: dict[str, Any] = _masked(suite.model_dump(mode="json", exclude_defaults=True))
+    return content
 
 
-def said_by(result: Outcome) -> Mapping[str, Any]:
+def suite_of_run(result: Outcome) -> Mapping[str, Any]:
     """What the suite of a result says: as it was written, or else as it is."""
     stored: Mapping[str, Any] | None = result.record.get("suite")
-    return as_said(result.suite) if stored is None else stored
+    return suite_content(result.suite) if stored is None else stored
 
 
 def _masked(value: Any) -> Any:

@@ -114,8 +114,8 @@ class RunFolder:
         with environment_faults("the results cannot be written"):
             tables = {name: self._write_table(name, table) for name, table in result.tables.items()}
             if result.kept is not None:
-                kept = {name: self._write_table(name, frame) for name, frame in result.kept.tables.items()}
-                tables |= {name: facts | result.kept.facts for name, facts in kept.items()}
+                extra = {name: self._write_table(name, frame) for name, frame in result.kept.tables.items()}
+                tables |= {name: facts | result.kept.facts for name, facts in extra.items()}
             for name, content in (files or {}).items():
                 write_atomic(self._work / name, content)
             outcome = {"status": "complete", "exit_code": verdict_exit_code(result.verdict), "tables": tables}
@@ -134,8 +134,10 @@ class RunFolder:
                 if file.name != RECORD:
                     file.unlink()
             outcome = {"status": "failed", "exit_code": exit_code, "error": error, "message": message}
-            said = [_problem(problem) for problem in problems]
-            self._write_record({"name": self._home.name, **outcome, "problems": said, "versions": versions()})
+            entries = [_problem(problem) for problem in problems]
+            self._write_record(
+                {"name": self._home.name, **outcome, "problems": entries, "versions": versions()}
+            )
             self._end()
         return self.path
 
@@ -163,8 +165,8 @@ class RunFolder:
         frame.write_parquet(buffer)
         content = buffer.getvalue()
         write_atomic(self._work / table_file(name), content)
-        found = hashlib.sha256(content).hexdigest()
-        return {"rows": frame.height, "bytes": len(content), "sha256": found}
+        digest = hashlib.sha256(content).hexdigest()
+        return {"rows": frame.height, "bytes": len(content), "sha256": digest}
 
     def _write_record(self, body: Mapping[str, Any]) -> None:
         times: dict[str, Any] = {"started": _stamp(self._started)}

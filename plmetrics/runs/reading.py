@@ -82,8 +82,10 @@ class StoredRun:
             raise _failed(self)
         notes = []
         if self.record.get("schema_version", 0) > SCHEMA_VERSION:
-            made = self.record.get("versions", {}).get("plmetrics", "?")
-            notes.append(f"{self.run_id} was written by a newer plmetrics ({made}): what is new is not shown")
+            version = self.record.get("versions", {}).get("plmetrics", "?")
+            notes.append(
+                f"{self.run_id} was written by a newer plmetrics ({version}): what is new is not shown"
+            )
         tables = {}
         for name, schema in TABLES.items():
             if name not in ALWAYS and name not in self.record.get("tables", {}):
@@ -145,15 +147,15 @@ class StoredResult(ResultTables):
         from plmetrics.suite.sections.basics import Compare
         from plmetrics.suite.sections.uncertainty import Uncertainty
 
-        said = self.record.get("suite", {})
-        uncertainty, compare = said.get("uncertainty"), said.get("compare")
-        asked: dict[str, Any] = {
+        content = self.record.get("suite", {})
+        uncertainty, compare = content.get("uncertainty"), content.get("compare")
+        sections: dict[str, Any] = {
             "uncertainty": Uncertainty.model_construct(**uncertainty) if uncertainty is not None else None,
             "compare": Compare.model_construct(**compare) if compare is not None else None,
         }
-        name, task = self.record.get("name", self.folder.name), said.get("task", "binary")
-        metrics = _metrics(task, said.get("metrics", ()))
-        return Suite.model_construct(name=name, task=task, metrics=metrics, **asked)
+        name, task = self.record.get("name", self.folder.name), content.get("task", "binary")
+        metrics = _metrics(task, content.get("metrics", ()))
+        return Suite.model_construct(name=name, task=task, metrics=metrics, **sections)
 
 
 def read_run(path: Path) -> StoredRun:
@@ -244,17 +246,17 @@ def _conformed(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     )
 
 
-def _metrics(task: str, written: Sequence[Any]) -> tuple[Metric, ...]:
+def _metrics(task: str, texts: Sequence[Any]) -> tuple[Metric, ...]:
     """The metrics of a record; where one of them is not known any more, the others of the catalogue."""
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.metrics import MetricReader
 
-    whole = MetricReader(task, Findings()).read_all(list(written)).metrics
-    if whole is not None:
-        return whole
+    together = MetricReader(task, Findings()).read_all(list(texts)).metrics
+    if together is not None:
+        return together
     reader = MetricReader(task, Findings())
-    found = (reader.read(text, ()) for text in written if isinstance(text, str))
-    return tuple(metric for metric in found if metric is not None)
+    single = (reader.read(text, ()) for text in texts if isinstance(text, str))
+    return tuple(metric for metric in single if metric is not None)
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.core.redaction import masked
 from plmetrics.runs.files import plain
-from plmetrics.runs.fingerprint import as_said, fingerprint
+from plmetrics.runs.fingerprint import fingerprint, suite_content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
     return {
         "name": suite.name,
         "verdict": verdict,
-        "suite": as_said(suite),
+        "suite": suite_content(suite),
         "fingerprint": fingerprint(suite),
         "versions": versions(),
         "constants": {},

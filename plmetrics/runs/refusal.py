@@ -29,7 +29,7 @@ def record_refusal(
         The run folder, or None: then stderr and the exit code are the only record.
     """
     with suppress(PlmetricsError):
-        value = _said(file, overrides) | dict(overrides or {})
+        value = _suite_content(file, overrides) | dict(overrides or {})
         section = value.get("output")
         directory = section.get("directory") if isinstance(section, dict) else None
         directory = value.get("output.directory", Output().directory if directory is None else directory)
@@ -42,7 +42,7 @@ def record_refusal(
     return None
 
 
-def _said(file: Path, overrides: Mapping[str, Any] | None) -> dict[str, Any]:
+def _suite_content(file: Path, overrides: Mapping[str, Any] | None) -> dict[str, Any]:
     """What the suite and its defaults say; what the suite says alone if that does not depend on bad defaults."""
     try:
         return read_layers(file, overrides).value

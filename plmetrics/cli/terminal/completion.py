@@ -15,12 +15,12 @@ _MOST = 200
 
 def suite_files(incomplete: str) -> list[str]:
     """YAML files that begin so, also one folder down; none leaves the word to the shell."""
-    return _found(incomplete, ("*.yaml", "*.yml", "*/*.yaml", "*/*.yml"))
+    return _matches(incomplete, ("*.yaml", "*.yml", "*/*.yaml", "*/*.yml"))
 
 
 def run_folders(incomplete: str) -> list[str]:
     """Folders of a suite's runs and of single runs that begin so."""
-    records = _found(incomplete, ("*/latest.json", "*/*/latest.json", "*/run.json"), whole=False)
+    records = _matches(incomplete, ("*/latest.json", "*/*/latest.json", "*/run.json"), prefix_only=False)
     return [folder for record in records if (folder := str(Path(record).parent)).startswith(incomplete)]
 
 
@@ -32,15 +32,17 @@ def metric_names(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _found(incomplete: str, patterns: Iterable[str], *, whole: bool = True) -> list[str]:
+def _matches(incomplete: str, patterns: Iterable[str], *, prefix_only: bool = True) -> list[str]:
     """Paths below the folder that the word names, written as the word begins."""
     folder, _, _ = incomplete.rpartition("/")
     start = f"{folder}/" if "/" in incomplete else ""
     root = Path(start or ".").expanduser()
-    found: list[str] = []
+    matches: list[str] = []
     with suppress(OSError):
         for pattern in patterns:
             paths = (start + path.relative_to(root).as_posix() for path in sorted(root.glob(pattern)))
             visible = (path for path in paths if "/." not in f"/{path.removeprefix(start)}")
-            found += islice((path for path in visible if not whole or path.startswith(incomplete)), _MOST)
-    return found
+            matches += islice(
+                (path for path in visible if not prefix_only or path.startswith(incomplete)), _MOST
+            )
+    return matches

@@ -28,9 +28,9 @@ class UsageError(ConfigError):
     title = "the command line is not valid"
 
     @classmethod
-    def unknown(cls, name: str, known: Iterable[str], kind: str) -> UsageError:
+    def unknown(cls, name: str, names: Iterable[str], kind: str) -> UsageError:
         """A name on the command line that nothing has, with the nearest one."""
-        return cls(Problem(f"unknown {kind} '{name}'", hint=did_you_mean(name, known)))
+        return cls(Problem(f"unknown {kind} '{name}'", hint=did_you_mean(name, names)))
 
 
 @contextmanager
@@ -71,11 +71,11 @@ def caught_warnings() -> Iterator[list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PlmetricsWarning)
         yield texts
-    for one in caught:
-        if issubclass(one.category, PlmetricsWarning):
-            texts.append(str(one.message))
+    for record in caught:
+        if issubclass(record.category, PlmetricsWarning):
+            texts.append(str(record.message))
         else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            warnings.warn_explicit(record.message, record.category, record.filename, record.lineno)
 
 
 def block(failure: Failure, *, color: bool = False) -> str:

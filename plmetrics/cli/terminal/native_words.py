@@ -42,10 +42,10 @@ class NativeWords:
         text = os.pread(_STDERR, os.lseek(_STDERR, 0, os.SEEK_END), 0)
         os.ftruncate(_STDERR, 0)
         os.lseek(_STDERR, 0, os.SEEK_SET)
-        kept = without_panics(text)
-        self.panicked |= len(kept) < len(text)
+        remainder = without_panics(text)
+        self.panicked |= len(remainder) < len(text)
         with suppress(OSError), open(self._console, "wb", closefd=False) as console:
-            console.write(text if panics else kept)
+            console.write(text if panics else remainder)
 
 
 def without_panics(text: bytes) -> bytes:
@@ -72,14 +72,14 @@ def native_words() -> Iterator[NativeWords]:
         return
     words = _waiting = NativeWords(console)
     ctypes.CDLL(None).signal(signal.SIGABRT, _HANDLER)
-    own = sys.stderr
+    stderr = sys.stderr
     stream = _stream_to(console)
     try:
         yield words
     finally:
         words.pass_on(panics=False)
         if not words.panicked:
-            sys.stderr, _waiting = own, None
+            sys.stderr, _waiting = stderr, None
             if stream is not None:
                 with suppress(OSError):  # nobody reads any more
                     stream.close()
@@ -111,15 +111,15 @@ def _nameless_file() -> int:
 
 def _stream_to(console: int) -> TextIO | None:
     """Let `sys.stderr` write to the console, unless it leads elsewhere anyway."""
-    own = sys.stderr
+    stderr = sys.stderr
     try:
-        ours = own.fileno() == _STDERR
+        ours = stderr.fileno() == _STDERR
     except (OSError, ValueError, AttributeError):
         ours = False
     if not ours:
         return None
-    own.flush()
-    sys.stderr = stream = open(os.dup(console), "w", 1, own.encoding, own.errors)  # noqa: PTH123, SIM115
+    stderr.flush()
+    sys.stderr = stream = open(os.dup(console), "w", 1, stderr.encoding, stderr.errors)  # noqa: PTH123, SIM115
     return stream
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from plmetrics.report.layout import Column, aligned, heading, printable, table_or_stack
-from plmetrics.report.sections.overall import shown
+from plmetrics.report.sections.overall import value_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -21,13 +21,13 @@ def classes(summary: Summary, width: int) -> list[Text]:
     rows = summary.metrics.filter(slice_set="overall").drop_nulls("class").rows(named=True)
     lines: list[Text] = []
     for model in dict.fromkeys(row["model"] for row in rows):
-        own = [row for row in rows if row["model"] == model]
-        lines += heading(f"Classes of {printable(model)}", width=width) + _table(own, width)
+        model_rows = [row for row in rows if row["model"] == model]
+        lines += heading(f"Classes of {printable(model)}", width=width) + _table(model_rows, width)
     return lines
 
 
 def _table(rows: list[Row], width: int) -> list[Text]:
-    values = {(row["class"], row["metric"]): shown(row) for row in rows}
+    values = {(row["class"], row["metric"]): value_estimate(row) for row in rows}
     names = list(dict.fromkeys(name for name, _ in values))
     metrics = list(dict.fromkeys(metric for _, metric in values))
     listed = names[:_SHOWN]

@@ -43,11 +43,11 @@ def _block(part: pl.DataFrame, width: int) -> list[Text]:
     by_slice: dict[str, dict[str, dict[str, Any]]] = {}
     for row in part.iter_rows(named=True):
         by_slice.setdefault(row["slice"], {})[row["part"]] = row
-    whole = by_slice.pop("all")
-    if whole["total"]["value"] is None:
-        return lines + wrapped(Text(f"- ({whole['total']['status']})", FAINT), width)
+    total = by_slice.pop("all")
+    if total["total"]["value"] is None:
+        return lines + wrapped(Text(f"- ({total['total']['status']})", FAINT), width)
     largest = sorted(by_slice, key=lambda name: -abs(by_slice[name]["total"]["value"]))[:_MOST]
-    chosen = {"all": whole, **{name: by_slice[name] for name in by_slice if name in largest}}
+    chosen = {"all": total, **{name: by_slice[name] for name in by_slice if name in largest}}
     columns = [Column("slice"), Column("within"), Column("mix"), Column("total")]
     numbers = [
         aligned(

@@ -46,9 +46,9 @@ def differences(summary: Summary, width: int) -> list[Text]:
 
 def _usual(comparisons: pl.DataFrame) -> pl.DataFrame:
     """The comparisons that are not of further tests; DeLong's where it stands alone for the method of the intervals."""
-    known = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), INDEPENDENT_TEST])
-    answered = (known & (pl.col("scale") == "difference")).any().over(_PLACE)
-    return comparisons.filter(known | ((pl.col("test") == "delong") & ~answered))
+    default = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), INDEPENDENT_TEST])
+    answered = (default & (pl.col("scale") == "difference")).any().over(_PLACE)
+    return comparisons.filter(default | ((pl.col("test") == "delong") & ~answered))
 
 
 def reading(row: Row, direction: str, alpha: float) -> str:
@@ -81,20 +81,20 @@ def remark(summary: Summary, scale: str, *, tested: bool) -> str:
     return f"{word}, {how}" if tested else word
 
 
-def _pair(summary: Summary, own: pl.DataFrame, width: int) -> list[Text]:
-    first = own.row(0, named=True)
-    rows = own.filter(pl.col("slice_set") == "overall").rows(named=True)
-    tested = bool(own["p_value"].is_not_null().any())
+def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
+    first = pair.row(0, named=True)
+    rows = pair.filter(pl.col("slice_set") == "overall").rows(named=True)
+    tested = bool(pair["p_value"].is_not_null().any())
     other = f"run {first['baseline']}" if first["contrast"] == "run" else first["baseline"]
     title = f"{printable(first['model'])} against {printable(other)}"
     lines = heading(title, remark(summary, first["scale"], tested=tested), width)
     lines += _lines(summary, rows, width, tested=tested)
-    return lines + _in_slices(summary, own.filter(pl.col("slice_set") != "overall"), width)
+    return lines + _in_slices(summary, pair.filter(pl.col("slice_set") != "overall"), width)
 
 
 def _lines(summary: Summary, rows: list[Row], width: int, *, tested: bool) -> list[Text]:
     cells = []
-    for row, difference in zip(rows, aligned([shown(row) for row in rows]), strict=True):
+    for row, difference in zip(rows, aligned([difference_estimate(row) for row in rows]), strict=True):
         cells.append([Text(metric_label(row)), difference])
         if tested:
             p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
@@ -109,7 +109,7 @@ def _in_slices(summary: Summary, frame: pl.DataFrame, width: int) -> list[Text]:
     if not rows:
         return []
     counts = Counter(_reading(summary, row) for row in rows)
-    parts = ", ".join(f"{counts[said]} {said}" for said in _ORDER if counts[said])
+    parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _ORDER if counts[outcome])
     return wrapped(Text(f"in slices: {parts}", FAINT), width)
 
 
@@ -117,7 +117,7 @@ def _reading(summary: Summary, row: Row) -> str:
     return reading(row, summary.directions.get(row["metric"], "none"), alpha(summary))
 
 
-def shown(row: Row) -> Estimate:
+def difference_estimate(row: Row) -> Estimate:
     """A comparison with its interval, or why there is none."""
     return estimate(
         row["difference"],
@@ -129,10 +129,10 @@ def shown(row: Row) -> Estimate:
     )
 
 
-def word(said: str) -> Text:
+def word(outcome: str) -> Text:
     """A reading with its arrow and colour."""
-    arrow = _ARROWS.get(said)
-    return Text(f"{arrow} {said}" if arrow else said, _STYLES.get(said, FAINT))
+    arrow = _ARROWS.get(outcome)
+    return Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
 
 
 def alpha(summary: Summary) -> float:

@@ -51,14 +51,14 @@ def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[T
 
 def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
     notes = frame["note"].drop_nulls().value_counts(sort=True).sort("count", "note", descending=[True, False])
-    said = [f"{printable(note)} ({plural(times, 'row')})" for note, times in notes.head(_NOTES).rows()]
+    texts = [f"{printable(note)} ({plural(times, 'row')})" for note, times in notes.head(_NOTES).rows()]
     if notes.height > _NOTES:
-        said.append(f"and {notes.height - _NOTES} more notes in metrics.parquet")
+        texts.append(f"and {notes.height - _NOTES} more notes in metrics.parquet")
     bound = frame.filter(pl.col("value").is_not_null())["bound"].max()
     if isinstance(bound, float) and bound > 0:
-        said.append(f"scores were binned: values are exact to within {number(bound)} (column `bound`)")
-    if not said:
+        texts.append(f"scores were binned: values are exact to within {number(bound)} (column `bound`)")
+    if not texts:
         return []
     return heading("Notes", width=width) + [
-        line for note in said for line in wrapped(Text(note, FAINT), width)
+        line for note in texts for line in wrapped(Text(note, FAINT), width)
     ]

@@ -67,10 +67,10 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
     observed = aligned([_observed(row) for row in rows])
     titles = ["verdict", "gate", "rule", "model", "slice", "observed", "note"]
     grid = [[*before, value, note] for (*before, _, note), value in zip(cells, observed, strict=True)]
-    used = [i for i in range(len(titles)) if any(row[i].plain for row in grid)]
+    filled = [i for i in range(len(titles)) if any(row[i].plain for row in grid)]
     longest = max(len(row["outcome"]) for row in rows)
-    columns = [Column(titles[i]) for i in used]
-    fitting = table(columns, [[row[i] for i in used] for row in grid], width, least=longest)
+    columns = [Column(titles[i]) for i in filled]
+    fitting = table(columns, [[row[i] for i in filled] for row in grid], width, least=longest)
     if fitting is not None:
         return fitting
     return [line for group in _by_gate(cells) for line in _block(group, longest, width)]
@@ -104,10 +104,10 @@ def _block(group: list[list[Text]], longest: int, width: int) -> list[Text]:
     outcome, *gate = group[0][:3]
     lines = flow(gate, width, indent=margin)
     lines[0] = Text(" " * INDENT) + outcome + lines[0][INDENT + outcome.cell_len :]
-    seen = [row[3:] for row in group]
-    widths = [max(cells.cell_len for cells in column) for column in zip(*seen, strict=True)]
+    observations = [row[3:] for row in group]
+    widths = [max(cells.cell_len for cells in column) for column in zip(*observations, strict=True)]
     fits = margin + sum(widths) + GAP * (sum(map(bool, widths)) - 1) <= width
-    for pieces in seen:
+    for pieces in observations:
         for piece, cells in zip(pieces, widths, strict=True):
             piece.append(" " * (cells - piece.cell_len if fits else 0))
         joined = Text(" " * GAP).join(piece for piece in pieces if piece.plain)

@@ -22,7 +22,7 @@ def overall(summary: Summary, width: int) -> list[Text]:
     rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
     if not rows:
         return []
-    values = {(metric_label(row), printable(row["model"])): shown(row) for row in rows}
+    values = {(metric_label(row), printable(row["model"])): value_estimate(row) for row in rows}
     metrics = list(dict.fromkeys(metric for metric, _ in values))
     models = list(dict.fromkeys(model for _, model in values))
     return heading("Overall", width=width) + (
@@ -30,7 +30,7 @@ def overall(summary: Summary, width: int) -> list[Text]:
     )
 
 
-def shown(row: Row) -> Estimate:
+def value_estimate(row: Row) -> Estimate:
     """A row of `metrics` as value and interval."""
     return estimate(
         row["value"],

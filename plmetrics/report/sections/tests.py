@@ -44,17 +44,17 @@ def tests(summary: Summary, width: int) -> list[Text]:
     if not rows.is_empty():
         cells = [_cells(row) for row in rows.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, cells, width)
-    said = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
-    said += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
-    return lines + [line for text in said for line in wrapped(Text(text, FAINT), width)]
+    remarks = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
+    remarks += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
+    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
 
 
 def _in_slices(frame: pl.DataFrame, alpha: float) -> list[str]:
-    held = frame.filter(pl.col("p_value").is_not_null())
-    if held.is_empty():
+    defined = frame.filter(pl.col("p_value").is_not_null())
+    if defined.is_empty():
         return []
-    small = held.filter(pl.coalesce("p_adjusted", "p_value") < alpha).height
-    return [f"in slices: {count(small)} of {plural(held.height, 'test')} with p below {alpha:.4g}"]
+    small = defined.filter(pl.coalesce("p_adjusted", "p_value") < alpha).height
+    return [f"in slices: {count(small)} of {plural(defined.height, 'test')} with p below {alpha:.4g}"]
 
 
 def _cells(row: Row) -> list[Text]:
@@ -64,16 +64,16 @@ def _cells(row: Row) -> list[Text]:
         Text(printable(row["test"])),
         Text(printable(pair)),
         Text(metric_label(row)),
-        _shown(row),
+        _effect(row),
         Text("-" if row["n"] is None else count(row["n"])),
         Text(p_value(p)),
     ]
 
 
-def _shown(row: Row) -> Text:
+def _effect(row: Row) -> Text:
     """The difference; of another scale, what it is; or why there is none."""
     if row["status"] != "ok":
         return Text(row["status"].replace("_", " "), FAINT)
-    found = estimate(row["difference"], row["lower"], row["upper"], signed=row["scale"] != "statistic")
-    told = {"statistic": "statistic", "mean_rank": "ranks"}.get(row["scale"], found.interval)
-    return Text.assemble(found.value, (f" {told}".rstrip(), FAINT))
+    difference = estimate(row["difference"], row["lower"], row["upper"], signed=row["scale"] != "statistic")
+    suffix = {"statistic": "statistic", "mean_rank": "ranks"}.get(row["scale"], difference.interval)
+    return Text.assemble(difference.value, (f" {suffix}".rstrip(), FAINT))

@@ -28,15 +28,15 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     word, style = _HEADLINES.get(summary.verdict, ("DONE", "bold"))
     counts = outcomes(summary.gates)
     line = Text.assemble((word, style), "  ", (f"{printable(summary.name)}:", "bold"))
-    said = _listed([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)])
-    checks = said or ["no gates"]
+    verdicts = _listed([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)])
+    checks = verdicts or ["no gates"]
     lines = flow([line, *map(Text, checks)], width, indent=0, gap=1)
     lines += flow([Text(size, FAINT) for size in _listed(_sizes(summary))], width, indent=0, gap=1)
-    for key, found in summary.record.get("references", {}).items():
+    for key, reference in summary.record.get("references", {}).items():
         from plmetrics.runs.history.earlier_runs import passed_over_text
 
-        words = f"{_COMPARED.get(key, key)} {found.get('run') or 'no earlier run'}"
-        words += passed_over_text(found.get("passed_over", ()))
+        words = f"{_COMPARED.get(key, key)} {reference.get('run') or 'no earlier run'}"
+        words += passed_over_text(reference.get("passed_over", ()))
         lines += flow([Text(word, FAINT) for word in printable(words).split(" ")], width, indent=0, gap=1)
     return lines
 
@@ -58,23 +58,23 @@ def _listed(things: list[str]) -> list[str]:
 
 
 def _rows(rows: Mapping[str, object]) -> list[str]:
-    said = []
-    read, zero_weight = rows.get("read"), rows.get("zero_weight")
+    texts = []
+    total, zero_weight = rows.get("read"), rows.get("zero_weight")
     pairs = rows.get("pairs_read")
-    if isinstance(read, int):
-        whole = f"{count(read)} queries of {count(pairs)} rows" if isinstance(pairs, int) else None
-        said.append(whole or f"{count(read)} rows read")
+    if isinstance(total, int):
+        queries = f"{count(total)} queries of {count(pairs)} rows" if isinstance(pairs, int) else None
+        texts.append(queries or f"{count(total)} rows read")
     if isinstance(zero_weight, int) and zero_weight:
-        said.append(f"{count(zero_weight)} of weight 0")
+        texts.append(f"{count(zero_weight)} of weight 0")
     fitted = rows.get("fitted")
     if isinstance(fitted, int) and fitted:
-        said.append(f"{count(fitted)} more to fit calibrators on")
+        texts.append(f"{count(fitted)} more to fit calibrators on")
     for word in ("used", "dropped"):
         by_model = rows.get(word)
         if not isinstance(by_model, dict) or not any(by_model.values()):
             continue
         if len(set(by_model.values())) == 1:
-            said.append(f"{count(next(iter(by_model.values())))} {word}")
+            texts.append(f"{count(next(iter(by_model.values())))} {word}")
         else:
-            said += [f"{count(rows)} {word} for {printable(model)}" for model, rows in by_model.items()]
-    return said
+            texts += [f"{count(rows)} {word} for {printable(model)}" for model, rows in by_model.items()]
+    return texts

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from plmetrics.report.layout import Column, aligned, heading, printable, table_or_stack
 from plmetrics.report.numbers import count, number
-from plmetrics.report.sections.overall import shown
+from plmetrics.report.sections.overall import value_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -49,14 +49,14 @@ def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int =
     rows = metrics.filter(
         pl.col("metric") == metric, pl.col("value").is_not_null(), pl.col("class").is_null()
     )
-    whole = rows.filter(pl.col("slice_set") == "overall").select("model", whole="value")
+    overall = rows.filter(pl.col("slice_set") == "overall").select("model", whole="value")
     shortfall = (pl.col("whole") - pl.col("value")) * sign
     errors = pl.when(pl.col("std_error") > 0).then(shortfall / pl.col("std_error"))
     order = ["errors", "shortfall"]
     sets = {name: i for i, name in enumerate(metrics["slice_set"].unique(maintain_order=True))}
     ranked = (
         rows.filter(pl.col("slice_set") != "overall")
-        .join(whole, on="model", how="inner", maintain_order="left")
+        .join(overall, on="model", how="inner", maintain_order="left")
         .with_columns(shortfall=shortfall, errors=errors)
         .filter(pl.col("shortfall") > 0, pl.col("errors").is_null() | (pl.col("errors") >= 1))
         .sort(order, descending=True, nulls_last=True, maintain_order=True)
@@ -65,13 +65,13 @@ def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int =
     )
     first = ranked.filter(pl.col("place") == 0).head(most)
     rest = ranked.filter(pl.col("place") > 0).head(most - first.height)
-    found = pl.concat([first, rest]).sort(order, descending=True, nulls_last=True, maintain_order=True)
-    return sorted(found.rows(named=True), key=lambda row: sets[row["slice_set"]])
+    worst = pl.concat([first, rest]).sort(order, descending=True, nulls_last=True, maintain_order=True)
+    return sorted(worst.rows(named=True), key=lambda row: sets[row["slice_set"]])
 
 
 def _lines(rows: list[Row], width: int) -> list[Text]:
     cells = []
-    for row, value in zip(rows, aligned([shown(row) for row in rows]), strict=True):
+    for row, value in zip(rows, aligned([value_estimate(row) for row in rows]), strict=True):
         model = Text(printable(row["model"]))
         cells.append(
             [Text(printable(row["slice"])), model, value, _shortfall(row), Text(f"{count(row['n'])} rows")]
@@ -87,9 +87,9 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
 
 
 def _shortfall(row: Row) -> Text:
-    """The signed distance to the overall value, with as many decimals as the value is shown with."""
+    """The signed distance to the overall value, with as many decimals as the value is value_estimate with."""
     distance = row["value"] - row["whole"]
-    _, point, decimals = shown(row).value.partition(".")
+    _, point, decimals = value_estimate(row).value.partition(".")
     plain = point and decimals.isdigit()
     text = Text(f"{distance:+.{len(decimals)}f}" if plain else number(distance, signed=True))
     if row["errors"] is not None:

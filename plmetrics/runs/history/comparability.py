@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.slice_texts import renamed
 from plmetrics.inference.across_runs.retained import sharing
 from plmetrics.inference.across_runs.sides import Side
-from plmetrics.runs.fingerprint import said_by
+from plmetrics.runs.fingerprint import suite_of_run
 from plmetrics.runs.history.data import data_of
 from plmetrics.runs.history.meanings import misleading
 
@@ -31,11 +31,11 @@ def side_of(result: Outcome, now: pl.DataFrame | None = None) -> Side:
     """A run as a side of a comparison; with slices called as in the table `metrics` of the later run, if given."""
     blocks = result.record.get("constants", {}).get("blocks") or {}
     units = blocks.get("units") or 0
-    metrics, kept = result.metrics, result.kept
+    metrics, replicates = result.metrics, result.kept
     if now is not None:
-        metrics, kept = renamed(metrics, now), None if kept is None else kept.renamed(now)
+        metrics, replicates = renamed(metrics, now), None if replicates is None else replicates.renamed(now)
     uncertainty = result.suite.uncertainty
-    return Side(run_name(result), metrics, uncertainty, units, blocks.get("modulus") or units, kept)
+    return Side(run_name(result), metrics, uncertainty, units, blocks.get("modulus") or units, replicates)
 
 
 def not_alike(before: Outcome, after: Outcome) -> list[str]:
@@ -46,8 +46,8 @@ def not_alike(before: Outcome, after: Outcome) -> list[str]:
 
 def other_meanings(before: Outcome, after: Outcome) -> list[str]:
     """What makes values of two runs mean different things, as at most one sentence."""
-    found = misleading(said_by(before), said_by(after), after.suite.metrics)
-    return [f"{'; '.join(found)}: values of one name mean different things"] if found else []
+    meanings = misleading(suite_of_run(before), suite_of_run(after), after.suite.metrics)
+    return [f"{'; '.join(meanings)}: values of one name mean different things"] if meanings else []
 
 
 def dependence(
@@ -61,11 +61,11 @@ def dependence(
         shared: what they share of their units, if that was looked up already.
         intervals: whether intervals of differences are judged at all.
     """
-    kept = before.kept, after.kept
-    shared = sharing(kept[1], kept[0]) if shared is None else shared
+    replicates = before.kept, after.kept
+    shared = sharing(replicates[1], replicates[0]) if shared is None else shared
     files = data_of(before.record).shared_files(data_of(after.record))
     if shared.paired or not intervals or not (files or shared.words):
         return []
     what = shared.words or f"both runs read {files}"
-    hint = "; with uncertainty.keep: true in both they are paired" if None in kept else ""
+    hint = "; with uncertainty.keep: true in both they are paired" if None in replicates else ""
     return [f"{what}: {_NOT_INDEPENDENT}{hint}"]

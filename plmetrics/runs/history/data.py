@@ -25,9 +25,9 @@ class Data:
         """The data of files as run.json lists them."""
         entries = list(files)
         digests = [file.get("digest") for file in entries]
-        known = [digest for digest in digests if isinstance(digest, str)]
+        valid = [digest for digest in digests if isinstance(digest, str)]
         named = frozenset((str(file["path"]), int(file["bytes"])) for file in entries)
-        return cls(named, tuple(sorted(known)) if len(known) == len(entries) else None, where)
+        return cls(named, tuple(sorted(valid)) if len(valid) == len(entries) else None, where)
 
     def same_as(self, other: Data) -> bool:
         """Whether both are the same rows of files with the same content, wherever these lie.

@@ -25,7 +25,7 @@ import polars as pl
 from plmetrics.core.slice_texts import renamed
 from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING, aligned, aligned_metrics
 from plmetrics.inference.across_runs.sides import pairing_of
-from plmetrics.runs.fingerprint import fingerprint, said_by
+from plmetrics.runs.fingerprint import fingerprint, suite_of_run
 from plmetrics.runs.history.comparability import dependence, other_meanings, side_of
 from plmetrics.runs.history.meanings import read_elsewhere
 
@@ -154,10 +154,10 @@ def _paired(rows: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.Dat
     """The rows with the intervals of pairs in place of those of independent samples."""
     if runs is None:
         return rows
-    made = runs.differences(level)
-    reach = np.fmax(made.upper - made.difference, made.difference - made.lower)
-    paired = pl.Series(runs.paired & np.isin(made.interval_status.astype(str), ("ok", "degenerate")))
-    ends = {"low": made.lower, "high": made.upper, "reach": reach}
+    differences = runs.differences(level)
+    reach = np.fmax(differences.upper - differences.difference, differences.difference - differences.lower)
+    paired = pl.Series(runs.paired & np.isin(differences.interval_status.astype(str), ("ok", "degenerate")))
+    ends = {"low": differences.lower, "high": differences.upper, "reach": reach}
     return rows.with_columns(
         pl.when(paired).then(pl.Series(numbers).fill_nan(None)).otherwise(name).alias(name)
         for name, numbers in ends.items()
@@ -177,7 +177,7 @@ def _measures() -> list[pl.Expr]:
 
 def _change() -> pl.Expr:
     status = pl.col("status|b").ne_missing(pl.col("status"))
-    known = pl.col("difference").is_not_null() & pl.col("differs")
+    defined = pl.col("difference").is_not_null() & pl.col("differs")
     far = pl.col("difference").abs() > pl.col("reach")
     return (
         pl.when(pl.col("here|b").is_null())
@@ -186,11 +186,11 @@ def _change() -> pl.Expr:
         .then(pl.lit("gone"))
         .when(status)
         .then(pl.lit("status"))
-        .when(known & pl.col("reach").is_null())
+        .when(defined & pl.col("reach").is_null())
         .then(pl.lit("value"))
-        .when(known & far)
+        .when(defined & far)
         .then(pl.lit("beyond_interval"))
-        .when(known)
+        .when(defined)
         .then(pl.lit("within_interval"))
         .otherwise(pl.lit("same"))
     )
@@ -201,17 +201,17 @@ def _notes(before: Outcome, after: Outcome) -> list[str]:
     notes = [note for result in (before, after) for note in getattr(result, "notes", ())]
     prints = [_fingerprint(result) for result in (before, after)]
     if prints[0] != prints[1]:
-        keys = _differing(said_by(before), said_by(after))
+        keys = _differing(suite_of_run(before), suite_of_run(after))
         notes.append("the suites differ" + (f": {', '.join(keys)}" if keys else ""))
     notes += other_meanings(before, after)
-    elsewhere = read_elsewhere(said_by(before), said_by(after))
+    elsewhere = read_elsewhere(suite_of_run(before), suite_of_run(after))
     notes += [f"model '{name}' reads other columns: its {words}" for name, words in elsewhere.items()]
     levels = [result.suite.uncertainty.level for result in (before, after) if result.suite.uncertainty]
     if len(set(levels)) > 1:
         notes.append(f"the intervals are of different levels: {levels[0]:g} and {levels[1]:g}")
-    made = [result.record.get("versions", {}).get("plmetrics") for result in (before, after)]
-    if None not in made and made[0] != made[1]:
-        notes.append(f"the runs were made by different versions of plmetrics: {made[0]} and {made[1]}")
+    writers = [result.record.get("versions", {}).get("plmetrics") for result in (before, after)]
+    if None not in writers and writers[0] != writers[1]:
+        notes.append(f"the runs were made by different versions of plmetrics: {writers[0]} and {writers[1]}")
     return notes
 
 
@@ -220,11 +220,11 @@ def _fingerprint(result: Outcome) -> str:
     return fingerprint(result.suite) if stored is None else str(stored)
 
 
-def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+def _differing(first: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     keys = [
         key
-        for key in dict.fromkeys([*one, *other])
-        if key not in _COSMETIC and one.get(key) != other.get(key)
+        for key in dict.fromkeys([*first, *other])
+        if key not in _COSMETIC and first.get(key) != other.get(key)
     ]
-    data = [{k: v for k, v in said.get("data", {}).items() if k != "path"} for said in (one, other)]
+    data = [{k: v for k, v in suite.get("data", {}).items() if k != "path"} for suite in (first, other)]
     return [*keys, *(["data"] if data[0] != data[1] else [])]

@@ -48,7 +48,7 @@ class EarlierRuns:
         key: str,
         path: Path,
         choice: str,
-        read: Callable[[StoredRun], T],
+        reader: Callable[[StoredRun], T],
         check: Callable[[StoredRun], None] | None = None,
     ) -> T | None:
         """What is read of the run that a path names: itself, or of a folder of runs the last that may serve.
@@ -57,7 +57,7 @@ class EarlierRuns:
             key: of the suite, such as `compare.run`.
             path: a run folder, or that of a suite's runs.
             choice: which runs of a folder may serve: `accepted` or `any`.
-            read: gives what is needed of a run.
+            reader: gives what is needed of a run.
             check: raises a DataError where a run has no such thing.
 
         Returns:
@@ -70,9 +70,9 @@ class EarlierRuns:
         from plmetrics.runs.history.previous_runs import reference_run
 
         if path.name == RECORD or (path / RECORD).is_file():
-            return self._named(key, path, read, check)
+            return self._named(key, path, reader, check)
         folder = path.parent if path.name == LATEST else path
-        reference = reference_run(folder, self.data, choice, read, check)
+        reference = reference_run(folder, self.data, choice, reader, check)
         self.warn(reference.warnings)
         rejections = [{"run": run_id, "reason": reason} for run_id, reason in reference.passed_over]
         self.record[key] = {"run": reference.run_id, "passed_over": rejections}
@@ -101,7 +101,7 @@ class EarlierRuns:
         self,
         key: str,
         path: Path,
-        read: Callable[[StoredRun], T],
+        reader: Callable[[StoredRun], T],
         check: Callable[[StoredRun], None] | None,
     ) -> T:
         """What is read of one run, whatever it covers and however it ended."""
@@ -114,7 +114,7 @@ class EarlierRuns:
         self.record[key] = {"run": run.run_id, "passed_over": []}
         if data_of(run.record).same_as(self.data):
             self.warn([f"{key}: the run {run.run_id} is of the same data as this one"])
-        return read(run)
+        return reader(run)
 
     def _none(self, folder: Path, reference: Reference[Any]) -> DataError:
         from plmetrics.runs.reading import RunFault, read_run
@@ -136,6 +136,6 @@ def passed_over_text(passed: Sequence[Mapping[str, Any]], most: int = 3) -> str:
     """
     if not passed:
         return ""
-    shown = ", ".join(f"{run['run']} ({run['reason']})" for run in passed[:most])
+    runs = ", ".join(f"{run['run']} ({run['reason']})" for run in passed[:most])
     more = f" and {len(passed) - most} more" if len(passed) > most else ""
-    return f"; passed over: {shown}{more}"
+    return f"; passed over: {runs}{more}"

@@ -41,16 +41,16 @@ def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Seq
     decisive = [*_DECIDES, "min_rows"] if across else [*_DECIDES]
     if before.get("calibrate") and after.get("calibrate"):
         decisive.append("calibrate")
-    found = [
+    differences = [
         text
         for key in decisive
         for text in _differences(before.get(key, _ABSENT), after.get(key, _ABSENT), key)
     ]
     for key in _BY_NAME:
-        old, new = (_named(said.get(key, {})) for said in (before, after))
+        old, new = (_named(suite.get(key, {})) for suite in (before, after))
         for name in (name for name in new if name in old):
-            found += _differences(old[name], new[name], f"{key}.{name}")
-    return found
+            differences += _differences(old[name], new[name], f"{key}.{name}")
+    return differences
 
 
 def read_elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
@@ -59,9 +59,9 @@ def read_elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
     >>> read_elsewhere({"models": {"m": {"score": "v1"}}}, {"models": {"m": {"score": "v2"}}})
     {'m': "score was 'v1' and is 'v2'"}
     """
-    old, new = (said.get("models", {}) for said in (before, after))
-    found = {name: ", ".join(_differences(old[name], new[name], "")) for name in new if name in old}
-    return {name: words for name, words in found.items() if words}
+    old, new = (suite.get("models", {}) for suite in (before, after))
+    differences = {name: ", ".join(_differences(old[name], new[name], "")) for name in new if name in old}
+    return {name: words for name, words in differences.items() if words}
 
 
 def _named(entries: Any) -> dict[str, Any]:
@@ -85,13 +85,13 @@ def _differences(old: Any, new: Any, place: str) -> Iterator[str]:
             inner = f"{place}.{key}" if place else str(key)
             yield from _differences(pair[0].get(key, _ABSENT), pair[1].get(key, _ABSENT), inner)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from _differences(one, other, f"{place}.{index}")
+        for index, (first, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(first, other, f"{place}.{index}")
     else:
-        yield f"{place} was {_shown(old)} and is {_shown(new)}"
+        yield f"{place} was {_value_text(old)} and is {_value_text(new)}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is _ABSENT:
         return "not given"
     text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

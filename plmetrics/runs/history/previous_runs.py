@@ -47,7 +47,7 @@ def reference_run(
     home: Path,
     data: Data,
     choice: str,
-    read: Callable[[StoredRun], T],
+    reader: Callable[[StoredRun], T],
     check: Callable[[StoredRun], None] | None = None,
 ) -> Reference[T]:
     """The last complete run that may serve as a reference: of other data, and by default one that did not fail.
@@ -56,7 +56,7 @@ def reference_run(
         home: the folder of the suite's runs; it need not exist.
         data: what this run covers.
         choice: `accepted`, or `ANY`.
-        read: gives what is needed of a run.
+        reader: gives what is needed of a run.
         check: raises a DataError where a run has no such thing.
     """
     rejections: list[tuple[str, str]] = []
@@ -76,7 +76,7 @@ def reference_run(
             rejections.append((run.run_id, "its gates failed"))
         else:
             try:
-                return Reference(read(run), run.run_id, tuple(rejections), tuple(warnings))
+                return Reference(reader(run), run.run_id, tuple(rejections), tuple(warnings))
             except DataError as error:
                 warnings.append(_unread(error))
                 rejections.append((run.run_id, "it cannot be read"))
