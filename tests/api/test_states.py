@@ -19,8 +19,8 @@ import plmetrics as plm
 from plmetrics.catalogue.metric import Facts
 from plmetrics.core import threads
 from plmetrics.engine.memory import budget
+from plmetrics.features.stored import cube_sums as sums
 from plmetrics.features.stored import score_counts as counts
-from plmetrics.features.stored import totals as sums
 from plmetrics.features.stored.state_files import read_head, write_state
 from plmetrics.runs.fingerprint import fingerprint
 from plmetrics.suite.reader import suite_from_mapping
@@ -228,7 +228,6 @@ def test_arrays_and_plain_sums_add_alike(
     monkeypatch.setattr(sums, "_FEW", 1 << 40)
     dense = plm.merge(*days, state=folder / "dense.state")
     monkeypatch.setattr(budget, "merging_room", lambda _: 0)
-    monkeypatch.setattr(counts, "_WAITING", 1000)
     monkeypatch.setattr(counts, "_NEAR", 1000)
     monkeypatch.setattr(threads, "processors", lambda: 1)
     assert_same(plm.merge(*days, state=folder / "plain.state"), dense)

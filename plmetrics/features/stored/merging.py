@@ -119,13 +119,10 @@ def _renumbered(
     for group, frame in zip(alike, own, strict=True):
         if frame is not None and columns:
             new = every.rename({CELL: _NEW})
-            moved = frame.join(new, on=columns, how="left", nulls_equal=True).select(CELL, _NEW)
+            moved = frame.join(new, on=columns, how="left", nulls_equal=True).sort(CELL)
+            group.numbers[place] = moved[_NEW].to_numpy().astype(np.int64)
         elif frame is not None:
-            moved = frame.select(CELL, pl.lit(0, dtype=pl.UInt32).alias(_NEW))
-        else:
-            continue
-        group.moved[place] = moved.with_columns(pl.col(CELL, _NEW).cast(pl.UInt32)).sort(CELL)
-        group.numbers[place] = group.moved[place][_NEW].to_numpy().astype(np.int64)
+            group.numbers[place] = np.zeros(frame.height, dtype=np.int64)
 
 
 def _constants(builder: Builder, first: Saved) -> None:

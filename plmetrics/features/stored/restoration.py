@@ -229,16 +229,10 @@ class _Held:
         counts = np.zeros((high - low, number, *size))
         first = self.first + low
         mine = rows.filter(pl.col(CELL).is_between(first, self.first + high, closed="left"))
-        moved = np.arange(self.first + high) - first
-        own = self._blocks() if blocks is not None else np.zeros(1, dtype=np.uint64)
-        to = np.arange(1) if blocks is None else np.searchsorted(blocks, own)
-        for slots, held in PieceRows.of(mine).entries(len(own) * places, moved):
-            if len(own) == number and (np.diff(to) == 1).all():
-                counts.reshape(-1)[slots] = held
-                continue
-            cell, within = np.divmod(slots, len(own) * places)
-            block, place = np.divmod(within, places)
-            counts.reshape(-1)[(cell * number + to[block]) * places + place] = held
+        to = np.zeros(1, dtype=np.int64) if blocks is None else np.searchsorted(blocks, self._blocks())
+        slices = np.arange(self.first + high) - first
+        for slots, entries in PieceRows.of(mine).in_blocks(places, to, number, slices):
+            counts.reshape(-1)[slots] = entries
         return counts
 
     def _blocks(self) -> NDArray[np.uint64]:

@@ -6,8 +6,7 @@ Both give the same. An array is as large as all there could be, and the fastest 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -28,60 +27,10 @@ if TYPE_CHECKING:
 
 _SPARE = 8
 _FEW = 1 << 22
-_WAITING = 1 << 22
 _NEAR = 1 << 18
 """So many slots, or about so many counts, are written at a time: they stay near the processor."""
 
 _KINDS = (np.uint8, np.uint16, np.uint32)
-_BITS = 63
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A part with the counts of a model, a slice set and a kind of bins, in all states.
-
-    `slices` is how many there are in all states, `place` the number of the part that tells them apart. `entries` is
-    how many counts the states hold together, `total` what these come to where they are whole numbers.
-    """
-
-    part: Part
-    slices: int
-    place: int
-    entries: int
-    total: int | None
-
-    def blocks(self, keys: NDArray[np.uint64]) -> int:
-        """In how many blocks it counts: fine bins are not counted by block."""
-        return 1 if self.part.bins == "fine" else len(keys)
-
-    @property
-    def places(self) -> int:
-        """The number of counts in a slice and block."""
-        return self.part.size[0] * self.part.size[1]
-
-
-def wanted(parts: Sequence[Part], slices: int, place: int) -> Wanted:
-    """What some states hold of one kind, from their parts."""
-    total = total_of([part.total for part in parts])
-    return Wanted(parts[0], slices, place, sum(part.entries for part in parts), total)
-
-
-class Held(Protocol):
-    """Counts that grow."""
-
-    def add(self, slots: Slots, counts: NDArray[np.generic], *, distinct: bool) -> None:
-        """Add counts to those in some slots, of which one may be there several times if they are not distinct."""
-
-    def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
-        """The slots whose counts are not 0, ascending, and these: of some slices at a time, which lie near.
-
-        Args:
-            slices: how many there are.
-            width: the number of slots of a slice.
-
-        Yields:
-            The first slice, slots from that on, and counts.
-        """
 
 
 @dataclass(slots=True)
@@ -92,7 +41,7 @@ class Dense:
     most: int = 0
 
     def add(self, slots: Slots, counts: NDArray[np.generic], *, distinct: bool) -> None:
-        """Add counts to those in some slots."""
+        """Add counts to those in some slots, of which one may be there several times if they are not distinct."""
         if self.flat.dtype.kind == "u":
             self.most += int(counts.max() if distinct else counts.sum())
             larger = _held_by(self.most)
@@ -106,7 +55,15 @@ class Dense:
             np.add.at(self.flat, slots, counts.astype(self.flat.dtype))
 
     def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
-        """The slots whose counts are not 0."""
+        """The slots whose counts are not 0, ascending, and these: of some slices at a time, which lie near.
+
+        Args:
+            slices: how many there are.
+            width: the number of slots of a slice.
+
+        Yields:
+            The first slice, slots from that on, and counts.
+        """
         step = max(1, _NEAR // max(width, 1))
         for first in range(0, slices, step):
             yield first, *held_in(self.flat[first * width : (first + step) * width])
@@ -120,106 +77,59 @@ def _held_by(most: int) -> np.dtype[Any]:
 
 @dataclass(slots=True)
 class Sparse:
-    """The slots that have counts, each in one number with its count: those put in order, and what came since.
+    """The slots that have counts, with these: sparse rows each of which holds more than twice as many as the next.
 
-    A count has so many `bits`; all counts together have no more.
+    What was added since, ascending, waits to become one.
     """
 
-    bits: int
-    waiting: list[Slots] = field(default_factory=list)
-    held: int = 0
-    size: int = 0
+    sums: list[Any] = field(default_factory=list)
+    waiting: list[tuple[Slots, NDArray[np.generic]]] = field(default_factory=list)
 
     def add(self, slots: Slots, counts: NDArray[np.generic], *, distinct: bool) -> None:  # noqa: ARG002
-        """Add counts to those in some slots."""
-        packed = slots << self.bits
-        packed |= counts.astype(np.int64)
-        self.waiting.append(packed)
-        self.size += len(slots)
-        if self.size > 2 * self.held + _WAITING:
-            self.waiting = [self._joined(self._in_order())]
-            self.held = self.size = len(self.waiting[0])
+        """Add counts to those in some slots, as `Dense` does."""
+        if self.waiting and slots[0] <= self.waiting[-1][0][-1]:
+            self._settle()
+        self.waiting.append((slots.copy(), counts))
 
     def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
-        """The slots whose counts are not 0."""
-        every = self._in_order()
-        step = max(1, slices * _NEAR // max(len(every), 1))
-        firsts = np.arange(0, slices, step)
-        bounds = [*np.searchsorted(every, (firsts * width) << self.bits).tolist(), len(every)]
-        for first, (low, high) in zip(firsts.tolist(), pairwise(bounds), strict=True):
-            packed = self._joined(every[low:high])
-            counts = packed & self._counts
-            if not counts.all():
-                packed, counts = packed[counts != 0], counts[counts != 0]
-            packed >>= self.bits
-            packed -= first * width
-            yield first, packed, counts
+        """The slots whose counts are not 0, as those of `Dense`."""
+        self._settle()
+        whole = sum(reversed(self.sums[:-1]), self.sums[-1])
+        slots, counts = whole.indices, whole.data
+        step = max(1, slices * _NEAR // max(len(slots), 1))
+        for first in range(0, slices, step):
+            low, high = np.searchsorted(slots, (first * width, (first + step) * width))
+            present = counts[low:high] != 0
+            yield first, slots[low:high][present] - first * width, counts[low:high][present]
 
-    @property
-    def _counts(self) -> np.int64:
-        return np.int64((1 << self.bits) - 1)
+    def _settle(self) -> None:
+        """Put what waits in a row, and add rows until each is short beside the one before."""
+        from scipy.sparse import csr_array
 
-    def _in_order(self) -> Slots:
-        """All there are: what is in order already is only merged."""
-        every = np.concatenate([np.zeros(0, dtype=np.int64), *self.waiting])
+        slots = np.concatenate([np.zeros(0, dtype=np.int64), *(slots for slots, _ in self.waiting)])
+        counts = np.concatenate([np.zeros(0), *(counts for _, counts in self.waiting)])
         self.waiting = []
-        every.sort(kind="stable")
-        return every
-
-    def _joined(self, packed: Slots) -> Slots:
-        """Each slot once."""
-        slots = packed >> self.bits
-        new = np.ones(len(packed), dtype=np.bool_)
-        np.not_equal(slots[1:], slots[:-1], out=new[1:])
-        starts = np.flatnonzero(new)
-        slots = slots[starts]
-        slots <<= self.bits
-        if len(starts):
-            slots |= np.add.reduceat(packed & self._counts, starts)
-        return slots
+        row = csr_array((counts, slots, np.array([0, len(slots)])), shape=(1, 1 << 62))
+        row.sum_duplicates()
+        while self.sums and self.sums[-1].nnz <= 2 * row.nnz:
+            row = self.sums.pop() + row
+        self.sums.append(row)
 
 
 @dataclass(slots=True)
-class Fractions:
-    """The slots that have counts that are no whole numbers: those put in order, and what came since."""
+class ScoreCounts:
+    """The counts of a model, a slice set and a kind of bins, as states are added one after another.
 
-    waiting: list[tuple[Slots, NDArray[np.float64]]] = field(default_factory=list)
-    held: int = 0
-    size: int = 0
+    `slices` is how many there are in all states, `number` that of the part that tells them apart. `keys` are the
+    blocks, folded by `modulus`; fine bins are counted in one.
+    """
 
-    def add(self, slots: Slots, counts: NDArray[np.generic], *, distinct: bool) -> None:  # noqa: ARG002
-        """Add counts to those in some slots."""
-        self.waiting.append((slots.copy(), counts.astype(np.float64)))
-        self.size += len(slots)
-        if self.size > 2 * self.held + _WAITING:
-            self._settle()
-
-    def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:  # noqa: ARG002
-        """The slots whose counts are not 0."""
-        if self.waiting:
-            self._settle()
-            slots, counts = self.waiting[0]
-            yield 0, slots[counts != 0], counts[counts != 0]
-
-    def _settle(self) -> None:
-        """Put all in order, each slot once."""
-        slots = np.concatenate([slots for slots, _ in self.waiting])
-        counts = np.concatenate([counts for _, counts in self.waiting])
-        order = np.argsort(slots, kind="stable")
-        slots = slots[order]
-        starts = np.flatnonzero(np.diff(slots, prepend=-1))
-        self.waiting = [(slots[starts], np.add.reduceat(counts[order], starts))]
-        self.held = self.size = len(starts)
-
-
-@dataclass(frozen=True, slots=True)
-class Counting:
-    """The counts of one part, as states are added one after another."""
-
-    wanted: Wanted
+    part: Part
+    slices: int
+    number: int
     keys: NDArray[np.uint64]
     modulus: int | None
-    held: Held
+    sums: Dense | Sparse
 
     def add(self, group: Alike, rows: PieceRows, blocks: NDArray[np.uint64]) -> None:
         """Add the counts of a state.
@@ -229,54 +139,36 @@ class Counting:
             rows: of the state, those of this part.
             blocks: the blocks that it counts in.
         """
-        moved = group.numbers[self.wanted.place]
-        number = self._number(blocks)
-        places, same = self.wanted.places, len(number) == self.wanted.blocks(self.keys)
-        width, to = len(number) * places, self.wanted.blocks(self.keys) * places
-        if same and (np.diff(number) == 1).all():
-            for slots, counts in rows.entries(width, moved):
-                self.held.add(slots, counts, distinct=True)
-            return
-        for slots, counts in rows.entries(width, moved):
-            cell, within = np.divmod(slots, width)
-            block, place = np.divmod(within, places)
-            self.held.add(cell * to + number[block] * places + place, counts, distinct=False)
-
-    def _number(self, blocks: NDArray[np.uint64]) -> Slots:
-        """The number by which each block of a state goes in all."""
-        if self.wanted.part.bins == "fine":
-            return np.zeros(1, dtype=np.int64)
-        folded = blocks if self.modulus is None else blocks % np.uint64(self.modulus)
-        return block_numbers(folded, self.keys).astype(np.int64)
+        number = np.zeros(1, dtype=np.int64)
+        if self.part.bins != "fine":
+            folded = blocks if self.modulus is None else blocks % np.uint64(self.modulus)
+            number = block_numbers(folded, self.keys).astype(np.int64)
+        distinct = len(number) == len(self.keys) and bool((np.diff(number) == 1).all())
+        places = self.part.size[0] * self.part.size[1]
+        for slots, counts in rows.in_blocks(places, number, len(self.keys), group.numbers[self.number]):
+            self.sums.add(slots, counts, distinct=distinct)
 
     def written(self) -> tuple[Part, pl.DataFrame]:
         """The part with the counts of all states, and its rows."""
-        width = self.wanted.blocks(self.keys) * self.wanted.places
+        width = len(self.keys) * self.part.size[0] * self.part.size[1]
         frames, totals = [pl.DataFrame(schema=PIECES)], []
-        for first, slots, counts in self.held.some(self.wanted.slices, width):
+        for first, slots, counts in self.sums.some(self.slices, width):
             frames.append(pieces(slots, counts, width, first))
             totals.append(whole_total(counts))
         rows = pl.concat(frames)
-        return counted(self.wanted.part, rows, total_of(totals)), rows
+        return counted(self.part, rows, total_of(totals)), rows
 
 
-def countings(
-    parts: Sequence[Wanted], keys: NDArray[np.uint64], modulus: int | None, room: int
-) -> Iterator[Counting]:
-    """Where the counts of each part are added; there is room for so many bytes in dense arrays."""
-    for one in parts:
-        cells = one.slices * one.blocks(keys) * one.places
-        size = np.dtype(np.float64 if one.total is None else _held_by(one.total)).itemsize
-        if cells * size <= room and cells <= max(_SPARE * one.entries, _FEW):
-            room -= cells * size
-            flat = np.zeros(cells, dtype=np.float64 if one.total is None else _KINDS[0])
-            yield Counting(one, keys, modulus, Dense(flat))
-        else:
-            yield Counting(one, keys, modulus, _sparse(cells, one.total))
+def form_of(parts: Sequence[Part], slots: int, room: int) -> tuple[Dense | Sparse, int]:
+    """What counts of several states are added in, and how many bytes of the room that takes.
 
-
-def _sparse(cells: int, total: int | None) -> Sparse | Fractions:
-    """Where counts of some of many slots are added."""
-    if total is None or cells.bit_length() + total.bit_length() > _BITS:
-        return Fractions()
-    return Sparse(total.bit_length())
+    Args:
+        parts: those that say how many counts each state has, and what these come to.
+        slots: how many there may be.
+        room: bytes for dense arrays.
+    """
+    total, entries = total_of([part.total for part in parts]), sum(part.entries for part in parts)
+    size = slots * (np.dtype(np.float64) if total is None else _held_by(total)).itemsize
+    if size > room or slots > max(_SPARE * entries, _FEW):
+        return Sparse(), 0
+    return Dense(np.zeros(slots, dtype=np.float64 if total is None else _KINDS[0])), size

@@ -205,6 +205,26 @@ class PieceRows:
             if low < high:
                 yield from _Run.of(self.part(low, high), base[low:high]).decoded()
 
+    def in_blocks(
+        self, places: int, blocks: Slots, number: int, slices: Slots
+    ) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
+        """The slots and counts that they hold, as `entries` gives them, in blocks and slices numbered anew.
+
+        Args:
+            places: how many counts a slice and block has.
+            blocks: the number by which each block goes now.
+            number: how many blocks there are now.
+            slices: the number by which each slice goes now.
+        """
+        entries = self.entries(len(blocks) * places, slices)
+        if len(blocks) == number and (np.diff(blocks) == 1).all():
+            yield from entries
+            return
+        for slots, counts in entries:
+            slice_, within = np.divmod(slots, len(blocks) * places)
+            block, place = np.divmod(within, places)
+            yield (slice_ * number + blocks[block]) * places + place, counts
+
 
 @dataclass(frozen=True, slots=True)
 class _Run:

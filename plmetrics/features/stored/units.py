@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.streaming import collected_frame
-from plmetrics.states.stored import BLOCKS, PART, Part
+from plmetrics.features.stored.alignment import tables
+from plmetrics.states.stored import BLOCK, BLOCKS, PART, Part
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
@@ -25,28 +26,14 @@ if TYPE_CHECKING:
 class MergedBlocks:
     """How the units of merged states are blocked.
 
-    `hashes` are those of all units, None where they are not known; `units` is then how many are in each block. Neither
-    is there where rows are units, or nothing is resampled.
+    `keys` are all blocks that there may be, ascending. `hashes` are those of all units, None where they are not known;
+    `units` is then how many are in each block. Neither is there where rows are units, or nothing is resampled.
     """
 
     modulus: int | None
+    keys: NDArray[np.uint64]
     hashes: pl.Series | None = None
     units: tuple[int, ...] = ()
-    by_row: bool = False
-
-    def folded(self, column: str) -> pl.Expr:
-        """The block of rows that have one in some state."""
-        return pl.col(column) if self.modulus is None else pl.col(column) % self.modulus
-
-    def keys(self) -> NDArray[np.uint64] | None:
-        """All blocks that there may be, ascending; None where they are not known: rows that are units."""
-        if self.modulus is not None:
-            return np.arange(self.modulus, dtype=np.uint64)
-        if self.by_row:
-            return None
-        if self.hashes is None:
-            return np.zeros(1, dtype=np.uint64)
-        return self.hashes.to_numpy()
 
     def write(self, builder: Builder) -> None:
         """Add the part that lists the units."""
@@ -63,19 +50,30 @@ def blocks_of(alike: Sequence[Alike], *, totals: bool) -> MergedBlocks:
     heads = [state.head for group in alike for state in group.states]
     modulus = heads[0].blocks
     if modulus is None:
-        return MergedBlocks(None)
+        return MergedBlocks(None, np.zeros(1, dtype=np.uint64))
+    folds = np.arange(modulus, dtype=np.uint64)
     folded = any(head.modulus is not None for head in heads)
     if heads[0].by_row:
-        folded = folded or sum(head.rows["units"] for head in heads) > OWN_BLOCK_LIMIT
-        return MergedBlocks(modulus if folded else None, by_row=True)
+        if folded or sum(head.rows["units"] for head in heads) > OWN_BLOCK_LIMIT:
+            return MergedBlocks(modulus, folds)
+        return MergedBlocks(None, _rows(alike))
     hashes = _hashes(alike)
-    folded = folded or len(hashes) > OWN_BLOCK_LIMIT
-    if not folded or totals:
-        return MergedBlocks(modulus if folded else None, hashes)
+    if not folded and len(hashes) <= OWN_BLOCK_LIMIT:
+        return MergedBlocks(None, hashes.to_numpy(), hashes)
+    if totals:
+        return MergedBlocks(modulus, folds, hashes)
     counts = np.bincount((hashes % modulus).to_numpy().astype(np.int64), minlength=modulus)
     for head in heads:
         counts += np.array(head.units or [0], dtype=np.int64)
-    return MergedBlocks(modulus, units=tuple(counts.tolist()))
+    return MergedBlocks(modulus, folds, units=tuple(counts.tolist()))
+
+
+def _rows(alike: Sequence[Alike]) -> NDArray[np.uint64]:
+    """The blocks of rows that are units, each once, ascending."""
+    blocks = [
+        state.rows(state.read([BLOCK]), group.sums_of(0))[BLOCK] for group in alike for state in group.states
+    ]
+    return np.unique(np.concatenate(blocks))
 
 
 def _hashes(alike: Sequence[Alike]) -> pl.Series:
@@ -85,6 +83,6 @@ def _hashes(alike: Sequence[Alike]) -> pl.Series:
         own = [state for state in group.states if state.head.hashed]
         number = group.head.number("units")
         if own and number is not None:
-            rows = group.rows_of(own).filter(pl.col(PART) == number)
+            rows = tables(own).filter(pl.col(PART) == number)
             frames.append(rows.select(pl.col(BLOCKS).explode()))
     return collected_frame(pl.concat(frames).unique().sort(BLOCKS))[BLOCKS]

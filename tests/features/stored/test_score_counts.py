@@ -8,22 +8,14 @@ import numpy as np
 import pytest
 
 from plmetrics.features.stored import score_counts as counts
-from plmetrics.features.stored.score_counts import (
-    Counting,
-    Dense,
-    Fractions,
-    Sparse,
-    Wanted,
-    countings,
-    wanted,
-)
+from plmetrics.features.stored.score_counts import Dense, ScoreCounts, Sparse, form_of
 from plmetrics.features.stored.sparse_counts import PieceRows
 from plmetrics.states.stored import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plmetrics.features.stored.score_counts import Held
+    Form = Dense | Sparse
 
 SLICES, WIDTH = 7, 50
 
@@ -38,7 +30,7 @@ def batches(most: int, *, distinct: bool, whole: bool = True) -> Iterator[tuple[
     yield np.arange(60, 110), np.full(50, most, dtype=np.min_scalar_type(most))
 
 
-def total(held: Held) -> np.ndarray:
+def total(held: Form) -> np.ndarray:
     out = np.zeros((SLICES, WIDTH))
     for first, slots, values in held.some(SLICES, WIDTH):
         assert (np.diff(slots) > 0).all()
@@ -53,9 +45,8 @@ def total(held: Held) -> np.ndarray:
 def test_every_form_adds_alike(monkeypatch: pytest.MonkeyPatch, most: int, distinct: bool, near: int) -> None:
     """Numbers that are held in one byte take more as they grow."""
     monkeypatch.setattr(counts, "_NEAR", near)
-    monkeypatch.setattr(counts, "_WAITING", 100)
-    forms: list[Held] = [Dense(np.zeros(SLICES * WIDTH, dtype=np.uint8)), Fractions()]
-    forms += [Dense(np.zeros(SLICES * WIDTH)), Sparse(44), Sparse(63 - (SLICES * WIDTH).bit_length())]
+    forms: list[Form] = [Dense(np.zeros(SLICES * WIDTH, dtype=np.uint8)), Sparse()]
+    forms.append(Dense(np.zeros(SLICES * WIDTH)))
     plain = np.zeros(SLICES * WIDTH, dtype=object)
     for slots, values in batches(most, distinct=distinct):
         for slot, value in zip(slots.tolist(), values.tolist(), strict=True):
@@ -67,7 +58,7 @@ def test_every_form_adds_alike(monkeypatch: pytest.MonkeyPatch, most: int, disti
 
 
 def test_fractions_are_kept() -> None:
-    forms: list[Held] = [Dense(np.zeros(SLICES * WIDTH)), Fractions()]
+    forms: list[Form] = [Dense(np.zeros(SLICES * WIDTH)), Sparse()]
     for slots, values in batches(100, distinct=False, whole=False):
         for held in forms:
             held.add(slots, values, distinct=False)
@@ -77,29 +68,25 @@ def test_fractions_are_kept() -> None:
 
 
 def test_nothing_adds_to_nothing() -> None:
-    for held in (Dense(np.zeros(SLICES * WIDTH, dtype=np.uint8)), Sparse(3), Fractions()):
+    for held in (Dense(np.zeros(SLICES * WIDTH, dtype=np.uint8)), Sparse()):
         assert not total(held).any()
 
 
-def asked(total_of: int | None, entries: int = 100) -> Wanted:
-    part = Part("scores", (0,), "m", "coarse", (WIDTH // 2, 2), entries=entries, total=total_of)
-    return wanted([part, part], SLICES, 0)
-
-
 @pytest.mark.parametrize(
-    ("known", "room", "held"),
+    ("known", "room", "form", "size"),
     [
-        (10, 1 << 20, Dense),
-        (10, 0, Sparse),
-        (None, 1 << 20, Dense),
-        (None, 0, Fractions),
-        (1 << 60, 0, Fractions),
+        (10, 1 << 20, Dense, 1),
+        (300, 1 << 20, Dense, 2),
+        (None, 1 << 20, Dense, 8),
+        (10, 0, Sparse, 0),
+        (None, 0, Sparse, 0),
     ],
 )
-def test_memory_decides_how_counts_are_held(known: int | None, room: int, held: type) -> None:
-    keys = np.arange(2, dtype=np.uint64)
-    (counting,) = countings([asked(known)], keys, None, room)
-    assert isinstance(counting.held, held)
+def test_memory_decides_how_counts_are_added(known: int | None, room: int, form: type, size: int) -> None:
+    part = Part("scores", (0,), "m", "coarse", (WIDTH // 2, 2), entries=100, total=known and known // 2)
+    found, taken = form_of([part, part], 2 * SLICES * WIDTH, room)
+    assert isinstance(found, form)
+    assert taken == size * 2 * SLICES * WIDTH
 
 
 def test_parts_say_what_they_hold() -> None:
@@ -107,7 +94,8 @@ def test_parts_say_what_they_hold() -> None:
     keys = np.zeros(1, dtype=np.uint64)
     held = Dense(np.zeros(SLICES * WIDTH, dtype=np.uint8))
     held.add(np.array([4, 60, 61]), np.array([3, 0, 7], dtype=np.uint8), distinct=True)
-    part, rows = Counting(asked(5), keys, None, held).written()
+    asked = Part("scores", (0,), "m", "coarse", (WIDTH // 2, 2))
+    part, rows = ScoreCounts(asked, SLICES, 0, keys, None, held).written()
     assert (part.total, part.entries) == (10, 2)
     found = [(slots.tolist(), values.tolist()) for slots, values in PieceRows.of(rows).entries(WIDTH)]
     assert found == [([4, 61], [3, 7])]

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from plmetrics.features.stored.alignment import Alike, Cube
-from plmetrics.features.stored.totals import Totals, totals_of
-from plmetrics.states.moments import CENTRE, Moment
+from plmetrics.features.stored.alignment import Alike, Stored
+from plmetrics.features.stored.cube_sums import CubeSums, cube_sums
+from plmetrics.features.stored.units import MergedBlocks
+from plmetrics.states.moments import CENTRE
 from plmetrics.states.stored import BLOCK, CELL, Head, Part, Saved
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 quick = settings(phases=(Phase.explicit, Phase.generate), max_examples=40)
 CELLS, KEYS, NAMES = 5, np.array([3, 4, 9, 11, 20, 21, 40], dtype=np.uint64), ["n", "weight", "m|tp"]
 PARTS = (Part("cells", (0,)), Part("sums", (0,), columns=(CELL, BLOCK, *NAMES)))
 HEAD = Head("t", {}, "", {}, "", {}, PARTS, "", {}, ((),))
-CUBE = Cube((0,), (CELL, BLOCK, *NAMES), 0, CELLS, 40)
+BLOCKS = MergedBlocks(None, KEYS)
+MOMENTS = {
+    "x": {"centres": ["x"], "mass": "w", "alone": []},
+    "xx": {"centres": ["x", "x"], "mass": "w", "alone": ["x", "x"]},
+}
 
 
 def rows(size: int, seed: int) -> pl.DataFrame:
@@ -33,14 +42,27 @@ def state(table: pl.DataFrame) -> pl.DataFrame:
     return table.group_by(CELL, BLOCK, maintain_order=True).agg(pl.col(NAMES).sum())
 
 
-def added(*states: pl.DataFrame, numbers: Any = None) -> pl.DataFrame:
+def sums_of(states: Sequence[pl.DataFrame], numbers: Any = None, room: int = 1 << 20) -> CubeSums:
     """States added one after another; `numbers` are the new numbers of each one's cells."""
-    (totals,) = totals_of([CUBE], KEYS, None, 1 << 20)
-    assert isinstance(totals, Totals)
-    for number, one in enumerate(states):
+    alike = []
+    for number, table in enumerate(states):
+        said = MOMENTS if "xx" in table.columns else {}
+        parts = (PARTS[0], replace(PARTS[1], columns=tuple(table.columns), rows=table.height))
+        head = replace(HEAD, parts=parts, constants={"moments": said})
         known = np.arange(CELLS) if numbers is None else numbers[number]
-        totals.add(Alike(Saved(HEAD, one), numbers={0: known}), one)
-    return totals.rows({})
+        alike.append(Alike(Saved(head, table), [Stored(head, table, "a state", "")], {0: known}))
+    sums = cube_sums((0,), 0, alike, BLOCKS, room)
+    for group, table in zip(alike, states, strict=True):
+        sums.add(group, table)
+    return sums
+
+
+def added(*states: pl.DataFrame, numbers: Any = None) -> pl.DataFrame:
+    """The sums of states, which are the same in every form they are added in."""
+    dense, sparse = (sums_of(states, numbers, room) for room in (1 << 20, 0))
+    assert (dense.places is None, sparse.places is None) == (True, False)
+    assert dense.rows({}).equals(sparse.rows({}))
+    return dense.rows({})
 
 
 def ordered(table: pl.DataFrame) -> pl.DataFrame:
@@ -70,25 +92,20 @@ def test_cells_add_by_their_new_numbers(a: Any, b: Any, order: list[int]) -> Non
 
 def test_moments_of_states_add_about_one_centre() -> None:
     """Halves whose centres differ: what lies around the mean keeps its digits, far from 0."""
-    moments = {"x": Moment(("x",), "w"), "xx": Moment(("x", "x"), "w", ("x", "x"))}
-    names = ["w", "x", "xx", f"{CENTRE}x"]
-    cube = Cube((0,), (CELL, BLOCK, *names), 0, CELLS, 40, moments)
     table = rows(300, 3).select(CELL, BLOCK, w=1.0, value=pl.col("n") * 1e3)
     near, centre = pl.col("value") - pl.col("value").first(), pl.col("value").first() + 1e12
-    sums = [pl.col("w").sum(), near.sum().alias("x"), (near**2).sum().alias("xx"), centre.alias(names[-1])]
-    (totals,) = totals_of([cube], KEYS, None, 1 << 20)
-    assert isinstance(totals, Totals)
-    for half in (table[::2], table[1::2]):
-        totals.add(
-            Alike(Saved(HEAD, half), numbers={0: np.arange(CELLS)}), half.group_by(CELL, BLOCK).agg(sums)
-        )
-    found = totals.rows({}).select(pl.col("xx") - pl.col("x") ** 2 / pl.col("w"))["xx"]
+    sums = [pl.col("w").sum(), near.sum().alias("x"), (near**2).sum().alias("xx"), centre.alias(f"{CENTRE}x")]
+    halves = [half.group_by(CELL, BLOCK).agg(sums) for half in (table[::2], table[1::2])]
+    found = added(*halves).select(pl.col("xx") - pl.col("x") ** 2 / pl.col("w"))["xx"]
     wanted = (
         table.group_by(CELL, BLOCK).agg(xx=pl.col("value").var(ddof=0) * pl.len()).sort(CELL, BLOCK)["xx"]
     )
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-3)
 
 
-def test_sums_without_room_are_not_held() -> None:
-    assert totals_of([CUBE], KEYS, None, 100) == [None]
-    assert totals_of([CUBE], None, None, 1 << 20) == [None]
+def test_sums_without_room_take_that_of_the_pairs_that_occur() -> None:
+    table = state(rows(12, 1))
+    sums = sums_of([table], room=0)
+    assert sums.places is not None
+    assert len(sums.places) == table.height < CELLS * len(KEYS)
+    assert sums.bytes == table.height * len(table.columns) * 8
