@@ -135,7 +135,7 @@ def evaluate(
     >>> plm.evaluate(frame, label="y", models="p", metrics=["roc_auc"]).metrics["value"].item()
     0.875
     """
-    from plmetrics.suite.arguments import suite_from_arguments
+    from plmetrics.suite.arguments import python_words, suite_from_arguments
     from plmetrics.table.opening import open_source
 
     arguments: Arguments = {
@@ -172,9 +172,10 @@ def evaluate(
         "seed": seed,
         "name": name,
     }
-    suite = suite_from_arguments(data, **arguments)
-    source = open_source(data, where=suite.reads_where)
-    return evaluate_suite(suite, source, beside=Beside.of(suite, source, arguments))
+    with python_words():
+        suite = suite_from_arguments(data, **arguments)
+        source = open_source(data, where=suite.reads_where)
+        return evaluate_suite(suite, source, beside=Beside.of(suite, source, arguments))
 
 
 @warned

@@ -62,15 +62,16 @@ def state(
     >>> plm.merge(*days).metrics.select("n", "value").row(0)
     (5, 0.182)
     """
-    from plmetrics.suite.arguments import suite_from_arguments
+    from plmetrics.suite.arguments import python_words, suite_from_arguments
     from plmetrics.suite.yaml.load import load_suite
     from plmetrics.table.opening import open_source
 
     watch = Stopwatch(progress)
     taken = None if constants is None else stored_state(constants)
     if arguments:
-        suite = suite_from_arguments(**arguments)
-        made = state_of_rows(suite, open_source(data, where=suite.reads_where), taken, watch.stage)
+        with python_words():
+            suite = suite_from_arguments(**arguments)
+            made = state_of_rows(suite, open_source(data, where=suite.reads_where), taken, watch.stage)
         return written_state(*made, None if output is None else Path(output))
     if not isinstance(data, (str, Path)):
         raise ConfigError(

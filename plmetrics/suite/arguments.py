@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from plmetrics.core.errors import ConfigError
+from plmetrics.core.errors import ConfigError, PlmetricsError, Problem
+from plmetrics.core.names import did_you_mean
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite.reader import suite_from_mapping
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Unpack
 
-    from plmetrics.core.errors import Problem
     from plmetrics.suite.keywords import Arguments
     from plmetrics.suite.model import Suite
 
@@ -32,7 +33,12 @@ _SUITE = (
     "max_slices",
     "gates",
     "curves",
+    "exact",
+    "reproducible",
+    "memory",
+    "name",
 )
+_KNOWN = (*_ROLES, *_DATA, *_SUITE, *FEATURES, "compare", "uncertainty", "seed")
 
 
 def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) -> Suite:
@@ -41,13 +47,18 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
     `seed` is that of `uncertainty` unless this names one. TREC files as `data` say which columns and models there are.
 
     Raises:
-        ConfigError: all problems at once; their paths are names of arguments.
+        ConfigError: all problems at once, in the words of YAML.
     """
+    unknown = [key for key in arguments if key not in _KNOWN]
+    if unknown:
+        raise ConfigError(
+            [Problem(f"unknown argument '{key}'", (), did_you_mean(key, _KNOWN)) for key in unknown]
+        )
     given: dict[str, object] = {key: value for key, value in arguments.items() if value is not None}
     raw: dict[str, object] = {
         "columns": _chosen(given, _ROLES),
         "data": _chosen(given, _DATA),
-        **_chosen(given, (*_SUITE, "exact", "reproducible", "memory", "name")),
+        **_chosen(given, _SUITE),
     }
     if isinstance(data, Mapping) and "trec" in data:
         from plmetrics.suite.trec import trec_defaults
@@ -61,18 +72,20 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
     uncertainty = {} if given.get("uncertainty") is True else given.get("uncertainty")
     if isinstance(uncertainty, Mapping):
         uncertainty = {"seed": arguments.get("seed", 0), **uncertainty}
+    return suite_from_mapping(raw | {"uncertainty": uncertainty})
+
+
+@contextmanager
+def python_words() -> Iterator[None]:
+    """Errors whose problems speak of arguments and of values of Python."""
     try:
-        return suite_from_mapping(raw | {"uncertainty": uncertainty})
-    except ConfigError as error:
-        raise ConfigError([_as_argument(problem) for problem in error.problems]) from error
+        yield
+    except PlmetricsError as error:
+        from plmetrics.suite.python_words import in_python_words
+
+        in_python_words(error)
+        raise
 
 
 def _chosen(given: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
     return {name: given[name] for name in names if name in given}
-
-
-def _as_argument(problem: Problem) -> Problem:
-    path = problem.path
-    return replace(
-        problem, path=path[1:] if path[:1] in {("columns",), ("data",)} and len(path) > 1 else path
-    )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plmetrics.core.errors import ConfigError, Problem
-from plmetrics.suite.arguments import suite_from_arguments
+from plmetrics.suite.arguments import python_words, suite_from_arguments
 from plmetrics.suite.model import Suite
 from plmetrics.suite.reader import metric_from_text
 from plmetrics.suite.yaml.load import load_suite
@@ -30,7 +30,7 @@ def suite(**arguments: Any) -> Suite:
 
 
 def problems(**arguments: Any) -> tuple[Problem, ...]:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError) as caught, python_words():
         suite(**arguments)
     return caught.value.problems
 
@@ -127,6 +127,11 @@ def test_problems_name_the_argument(arguments: dict[str, Any], path: tuple[Any, 
     found = problems(**arguments)
     assert any(problem.path[: len(path)] == path and words in str(problem) for problem in found), found
     assert all(problem.where is None for problem in found)
+
+
+def test_an_unknown_argument_is_refused() -> None:
+    (problem,) = problems(metric=["f1"])
+    assert str(problem) == "unknown argument 'metric'\n    did you mean 'metrics'?"
 
 
 def test_all_arguments_are_checked_at_once() -> None:

@@ -64,7 +64,7 @@ def test_what_a_grid_cannot_serve_is_refused_before_a_row_is_read(asked, monkeyp
 
     monkeypatch.setattr("plmetrics.engine.prepare.preparation.prepare", read)
     frame = pl.DataFrame({"y": [0, 1], "p": [0.1, 0.4]})
-    with pytest.raises(plm.ConfigError, match=r"needs the sorted rows, which exact: false"):
+    with pytest.raises(plm.ConfigError, match=r"needs the sorted rows, which exact=False"):
         plm.evaluate(frame, label="y", models="p", exact=False, **asked)
 
 

@@ -216,7 +216,7 @@ def test_labels_below_0_are_no_gain_but_may_be_irrelevant(frame: pl.DataFrame) -
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"query": None}, ["needs columns.query"]),
+        ({"query": None}, ["needs query", "name its column: query=..."]),
         ({"metrics": ["map(ties=document)"]}, ["map(ties=document) orders ties by document"]),
         ({"metrics": ["ndcg@0"]}, ["k must be all, or a whole number of at least 1, not 0"]),
         ({"metrics": ["ndcg@2(k=3)"]}, ["'k' is given twice"]),

@@ -1,0 +1,160 @@
+"""Problems of a suite in the words of Python's callers: `query=...` where YAML has `columns: {query: ...}`."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import PlmetricsError
+from plmetrics.suite import keywords
+from plmetrics.suite.yaml.document import parse, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from plmetrics.core.errors import Problem
+    from plmetrics.core.names import SuitePath
+
+_FLAT = ("columns", "data")
+"""Sections of a suite whose keys are arguments by themselves."""
+
+_DOTTED = re.compile(rf"\b({'|'.join(_FLAT)})\.(\w+)")
+_FLOW = re.compile(r"(?:\b(\w+): )?(?=[{\[])")
+_SCALAR = r"""\b({}): ("[^"]*"|'[^']*'|\.\.\.|[\w.-]*\w)"""
+_PLACEHOLDER = re.compile(r"[A-Z_]+|\.\.\.")
+_CLOSING = {"{": "}", "[": "]"}
+
+
+def in_python_words(error: PlmetricsError) -> None:
+    """Translate the problems of an error in place."""
+    error.problems = tuple(map(_problem, error.problems))
+    error.args = ("\n".join(map(str, error.problems)),)
+
+
+def python_text(text: str, path: SuitePath = ()) -> str:
+    """A text with the keys and values that it names as Python has them; `path` is what it is about.
+
+    >>> python_text("name its column: columns: {query: ...}; or leave columns.unit out")
+    'name its column: query=...; or leave unit out'
+    >>> python_text("add compare: {slices: {region: rest}}, or exact: false")
+    'add compare={"slices": {"region": "rest"}}, or exact=False'
+    >>> python_text("write slices: [region]", ("gates", 0))
+    'write "slices": ["region"]'
+    """
+    return "".join(_parts(_DOTTED.sub(_argument, text), path))
+
+
+def _problem(problem: Problem) -> Problem:
+    path = problem.path
+    hint = problem.hint and python_text(problem.hint, path)
+    flat = path[1:] if path[:1] in {(name,) for name in _FLAT} and len(path) > 1 else path
+    flat = ("data",) if path == ("data", "path") else flat
+    return replace(problem, message=python_text(problem.message, path), hint=hint, path=flat)
+
+
+def _argument(dotted: re.Match[str]) -> str:
+    """`columns.unit` is the argument `unit`, `data.path` is `data`."""
+    name = "data" if dotted[0] == "data.path" else dotted[2]
+    return name if name in {*_arguments(), "data"} else dotted[0]
+
+
+def _parts(text: str, path: SuitePath) -> Iterator[str]:
+    """The text in parts: mappings and lists with the key before them, and what stands between."""
+    place = 0
+    for found in _FLOW.finditer(text):
+        end = _end(text, found.end())
+        key = found[1] if found[1] in {*_keys(), *_FLAT} else None
+        value = (
+            _value(text[found.end() : end], keyed=key is not None) if found.start() >= place and end else None
+        )
+        if value is not None and end:
+            yield _scalars(text[place : found.start() if key else found.end()], path)
+            yield _given(key, value, path) if key else _shown(value)
+            place = end
+    yield _scalars(text[place:], path)
+
+
+def _end(text: str, start: int) -> int | None:
+    """Behind the bracket that closes the one at a place."""
+    depth = 0
+    for place in range(start, len(text)):
+        depth += (text[place] in _CLOSING) - (text[place] in _CLOSING.values())
+        if depth == 0:
+            return place + 1
+    return None
+
+
+def _value(text: str, *, keyed: bool) -> object:
+    """The value of a mapping or list in YAML; None for what is none, or is Python already where no key is before it."""
+    try:
+        value: object = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        pass
+    else:
+        return value if keyed else None
+    try:
+        return parse(f"value: {text}", "").value["value"]
+    except PlmetricsError:
+        return None
+
+
+def _scalars(text: str, path: SuitePath) -> str:
+    """The text with each key and word that can be a value of it as Python has them."""
+
+    def one(found: re.Match[str]) -> str:
+        key, word = found[1], found[2]
+        quoted = word[0] in "\"'"
+        value = word[1:-1] if quoted else scalar(word)
+        may_be = quoted or not isinstance(value, str) or word[0].isdigit() or _PLACEHOLDER.fullmatch(word)
+        return _given(key, value, path) if may_be or word in _keys()[key] else found[0]
+
+    return re.sub(_SCALAR.format("|".join(_keys())), one, text)
+
+
+def _given(key: str, value: object, path: SuitePath) -> str:
+    """How a key is given a value: as an argument, or in the mapping of a section."""
+    if key in _FLAT and isinstance(value, dict):
+        return ", ".join(f"{name}={_shown(item)}" for name, item in value.items())
+    section = str(path[0]) if path else ""
+    if key in _arguments() and key not in _within(section):
+        return f"{key}={_shown(value)}"
+    return f'"{key}": {_shown(value)}'
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_shown(key)}: {_shown(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, str):
+        return value if value == "..." else json.dumps(value, ensure_ascii=False)
+    return repr(value)
+
+
+def _arguments() -> Mapping[str, object]:
+    return keywords.Arguments.__annotations__
+
+
+@cache
+def _keys() -> dict[str, set[str]]:
+    """All keys of arguments and sections, with the words that they may be."""
+    keys: dict[str, set[str]] = {}
+    for part in vars(keywords).values():
+        for key, annotation in getattr(part, "__annotations__", {}).items():
+            kind = str(getattr(annotation, "__forward_arg__", annotation))
+            named = getattr(keywords, kind.partition(" ")[0], "")
+            keys.setdefault(key, set()).update(re.findall(r"['\"](\w+)['\"]", f"{kind} {named}"))
+    return keys
+
+
+@cache
+def _within(argument: str) -> frozenset[str]:
+    """The keys of the mappings that an argument is made of."""
+    annotation = _arguments().get(argument, "")
+    names = re.findall(r"\w+", str(getattr(annotation, "__forward_arg__", annotation)))
+    parts = (getattr(keywords, name, None) for name in names)
+    return frozenset(key for part in parts for key in getattr(part, "__annotations__", {}))
