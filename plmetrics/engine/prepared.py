@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import Json
     from plmetrics.engine.request import Request
+    from plmetrics.engine.step import Step
     from plmetrics.states.scores.run_grids import Grids
     from plmetrics.table.roles import PredictionTable
     from plmetrics.table.slices import Cube, Slices
@@ -60,7 +61,10 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The constants of a run and the plans that use them. `grids` are those of another run that it takes its from."""
+    """The constants of a run and the plans that use them.
+
+    `grids` are those of another run that it takes its from, `steps` what it took to find the constants.
+    """
 
     request: Request
     table: PredictionTable
@@ -76,6 +80,7 @@ class Prepared:
     exponents: Mapping[str, int] = field(default_factory=dict)
     inexact: frozenset[str] = frozenset()
     grids: Grids | None = None
+    steps: tuple[Step, ...] = ()
 
     def row_of(self, model: str) -> Rows:
         """The roles of a model's rows, with the constants that its metrics read."""

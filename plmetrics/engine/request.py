@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.step import Step
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import Suite
     from plmetrics.table.roles import RoleColumns
+    from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 
 OVERALL = SliceSet("overall", ())
@@ -29,7 +31,7 @@ class Request:
     """A suite bound to a source: everything the passes need to know, as plans not yet run.
 
     `pairs_read` is how many rows became the queries of a ranking, where its rows are queries by now. `tables` are
-    those that features read beside the rows, by key.
+    those that features read beside the rows, by key, and `steps` what it took to bind the suite.
     """
 
     suite: Suite
@@ -40,11 +42,20 @@ class Request:
     where: pl.Expr | None
     pairs_read: int | None = None
     tables: Mapping[str, Source] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
 
     def numbered(self) -> pl.LazyFrame:
         """The raw rows in file order with their numbers, for a look at some of them."""
         frame = self.source.frame.with_row_index(INDEX).with_columns(pl.lit(0, dtype=pl.UInt64).alias("@row"))
         return frame if self.where is None else frame.filter(self.where)
+
+    def with_keys(self, known: Mapping[str, SliceKey]) -> Request:
+        """The request with other slice keys, by canonical column."""
+        sets = tuple(
+            replace(part, keys=tuple(known.get(key.column, key) for key in part.keys)) for part in self.sets
+        )
+        keys = tuple(known.get(key.column, key) for key in self.roles.keys)
+        return replace(self, sets=sets, roles=replace(self.roles, keys=keys))
 
     @property
     def schema(self) -> pl.Schema:

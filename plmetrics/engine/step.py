@@ -1,32 +1,36 @@
-"""A stage of a run that reads or holds rows, as it is planned."""
+"""A step of a run: plans that are collected together, as they run and as `explain` tells of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.engine.streaming import frames_of
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A stage that reads or holds rows.
+    """Plans that a stage of a run collects together, so that they share their scans.
 
     Attributes:
-        stage: its name.
-        does: what it is for.
-        scans: how often it reads the files; of two tables, the one that is read more often.
-        at_least: whether what it finds, or the memory budget, may make it read them more often.
-        columns: how many columns its widest scan reads; 0 where that was not found out.
-        rows: how many rows a scan reads, None where that is not known.
-        plans: how many plans it runs together.
-        aggregates: how many sums these make.
-        fallbacks: the parts of its plans that would not stream.
+        stage: name of the stage.
+        plans: the plans.
+        does: what it is for; empty where other steps of the stage say it.
+        times: how often they are collected.
+        at_least: whether what they find, or the memory budget, may make that more often.
+        sums: how many of the plans, the first ones, make sums.
     """
 
     stage: str
-    does: str
-    scans: int
+    plans: tuple[pl.LazyFrame, ...] = ()
+    does: str = ""
+    times: int = 1
     at_least: bool = False
-    columns: int = 0
-    rows: int | None = None
-    plans: int = 0
-    aggregates: int = 0
-    fallbacks: tuple[str, ...] = ()
+    sums: int = 0
+
+    def collect(self) -> list[pl.DataFrame]:
+        """The frames of its plans, in their order."""
+        return frames_of(self.plans)

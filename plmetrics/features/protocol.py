@@ -190,8 +190,8 @@ class Feature(ABC):
         """Whether it takes differences of estimates, whose replicates must be of one kind."""
         return False
 
-    def steps(self, request: Request, rows: int | None) -> Iterable[Step]:  # noqa: ARG002
-        """The passes that it makes over the rows."""
+    def steps(self, request: Request) -> Iterable[Step]:  # noqa: ARG002
+        """The steps that read rows for it."""
         return ()
 
     @abstractmethod

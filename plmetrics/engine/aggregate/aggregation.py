@@ -23,6 +23,7 @@ from plmetrics.engine.aggregate.totals import (
     sums_of,
     totals,
 )
+from plmetrics.engine.step import Step
 from plmetrics.states.complements import RestSums
 from plmetrics.states.sums import SumsState, Total
 from plmetrics.suite.sections.basics import REST
@@ -90,9 +91,14 @@ def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataF
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
     """
-    wanted = needs_rows(prepared) and prepared.exact and prepared.order.way == "rows"
-    counted = _counted(prepared) if wanted else None
-    frames, rows = counted or _collected(prepared, wanted=wanted, digested=digested)
+    groups, step = sums_scan(prepared, digested=digested)
+    parts = iter(step.collect())
+    frames = [_side_by_side([next(parts) for _ in group]) for group in groups]
+    rows = next(parts, None)
+    if rows is not None and not frames:
+        from plmetrics.engine.aggregate.row_counts import counted_rows
+
+        frames, rows = counted_rows(prepared, rows)
     if rows is not None and prepared.request.suite.reproducible:
         rows = rows.sort(rows.columns)
     refuse_bad(prepared, frames[0])
@@ -107,23 +113,33 @@ def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataF
     return frames, rows
 
 
-def _counted(prepared: Prepared) -> tuple[list[pl.DataFrame], pl.DataFrame | None] | None:
-    """The rows, and the sums where rows tell them; else None."""
-    from plmetrics.engine.aggregate.row_counts import rows_and_counts, tells_counts
+def sums_scan(prepared: Prepared, *, digested: bool = False) -> tuple[list[list[pl.LazyFrame]], Step]:
+    """The scan of a run: the plans of the sums of each cube, none where rows tell them; and the step that it is.
 
-    return rows_and_counts(prepared) if tells_counts(prepared) else None
+    After the sums the step has the rows for ordered metrics, where these are sorted in memory.
+    """
+    does, recentres = families(prepared.request), any(prepared.centres.values())
+    rows: list[pl.LazyFrame] = []
+    if brings_rows(prepared):
+        from plmetrics.engine.aggregate.row_counts import counted_columns, tells_counts
+
+        if tells_counts(prepared):
+            plan = rows_plan(prepared, beside=counted_columns(prepared))
+            return [], Step("aggregate", (plan,), does, at_least=recentres)
+        rows.append(rows_plan(prepared))
+    groups = sum_plans(prepared, digested=digested)
+    sums = [plan for group in groups for plan in group]
+    return groups, Step("aggregate", (*sums, *rows), does, at_least=recentres, sums=len(sums))
 
 
-def _collected(
-    prepared: Prepared, *, wanted: bool, digested: bool
-) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
-    """The sums of each cube and, if wanted, the rows, from one scan."""
-    plans = sum_plans(prepared, digested=digested)
-    flat = [plan for group in plans for plan in group]
-    collected = pl.collect_all([*flat, rows_plan(prepared)] if wanted else flat)
-    rows = collected.pop() if wanted else None
-    parts = iter(collected)
-    return [_side_by_side([next(parts) for _ in group]) for group in plans], rows
+def families(request: Request) -> str:
+    """How many metrics there are of the families that are counted, in words."""
+    return ", ".join(
+        f"{len(metrics)} {word} ({family})"
+        for family, metrics in (("sums", request.sums), ("scores", request.scores))
+        if metrics
+        for word in ["metric" if len(metrics) == 1 else "metrics"]
+    )
 
 
 def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.DataFrame | None) -> Aggregated:
@@ -145,6 +161,11 @@ def needs_rows(prepared: Prepared) -> bool:
     """Whether an ordered metric or a curve needs the rows themselves."""
     suite = prepared.request.suite
     return bool(prepared.request.scores or prepared.request.ranks or suite.curves)
+
+
+def brings_rows(prepared: Prepared) -> bool:
+    """Whether the rows of ordered metrics come with the sums."""
+    return needs_rows(prepared) and prepared.exact and prepared.order.way == "rows"
 
 
 def sum_plans(prepared: Prepared, *, digested: bool = False) -> list[list[pl.LazyFrame]]:

@@ -22,6 +22,7 @@ from plmetrics.engine.aggregate.totals import (
     summed_in,
     sums_of,
 )
+from plmetrics.engine.inquiry import answer
 from plmetrics.engine.prepare.exponents import exponents_in
 from plmetrics.states.moments import CENTRE, distant, means
 from plmetrics.states.sums import EVERY, added
@@ -156,7 +157,7 @@ def _added(
     at = [name for name in centres.columns if name not in keys]
     sums = _totals(prepared, cube, names, at)
     values = {one.name: one.value for one in sums if one.value is not None}
-    exponents = exponents_in(rows, values) if prepared.request.suite.reproducible else {}
+    exponents = answer(exponents_in(rows, values)) if prepared.request.suite.reproducible else {}
     aggregates = [pl.len().cast(pl.Int64).alias(_ROWS), *(pl.col(name).first() for name in at)]
     aggregates += [one.sum.alias(one.name) for one in sums]
     for name, exponent in exponents.items():

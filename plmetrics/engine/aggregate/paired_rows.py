@@ -13,6 +13,7 @@ from plmetrics.catalogue.row_values import called_rightly, row_value
 from plmetrics.catalogue.variation import squared
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.memory.budget import rows_that_fit
+from plmetrics.engine.step import Step
 from plmetrics.states.sums import Total
 from plmetrics.suite.sections.basics import ComparisonTest
 from plmetrics.suite.sections.comparison_tests import OF_ROWS, ON_MEANS, by_fold
@@ -202,6 +203,17 @@ def paired_rows(prepared: Prepared) -> PairedRows | None:
     if not reads_paired_rows(prepared):
         return None
     suite = prepared.request.suite
+    (frame,) = paired_step(prepared).collect()
+    if suite.reproducible:
+        frame = frame.sort(frame.columns)
+    for name in {test.time: None for test in ranking_tests(prepared.request) if test.time is not None}:
+        _refuse_nulls(frame[plain_column(name)], name)
+    return PairedRows(prepared, frame)
+
+
+def paired_step(prepared: Prepared) -> Step:
+    """The scan that brings the rows that tests rank."""
+    suite = prepared.request.suite
     tests = ranking_tests(prepared.request)
     models = prepared.request.models
     columns: dict[str, pl.Expr] = {}
@@ -217,14 +229,10 @@ def paired_rows(prepared: Prepared) -> PairedRows | None:
         for index, cube in enumerate(prepared.cubes)
         if cube.codes
     }
-    times = {test.time: place for place, test in enumerate(tests) if test.time is not None}
-    columns |= {plain_column(name): pl.col(plain_column(name)) for name in times}
-    frame = prepared.table.frame.select(part.alias(name) for name, part in columns.items()).collect()
-    if suite.reproducible:
-        frame = frame.sort(frame.columns)
-    for name in times:
-        _refuse_nulls(frame[plain_column(name)], name)
-    return PairedRows(prepared, frame)
+    times = [plain_column(test.time) for test in tests if test.time is not None]
+    columns |= {name: pl.col(name) for name in times}
+    plan = prepared.table.frame.select(part.alias(name) for name, part in columns.items())
+    return Step("tests", (plan,), "rows that tests rank")
 
 
 def _losses(prepared: Prepared) -> dict[str, pl.Expr]:

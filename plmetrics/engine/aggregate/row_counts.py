@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.engine.aggregate.row_plan import POSITIVE, rows_plan
+from plmetrics.engine.aggregate.row_plan import POSITIVE
 from plmetrics.engine.aggregate.totals import summed_in, totals
 from plmetrics.table.roles import VALID
 
@@ -32,10 +32,13 @@ def tells_counts(prepared: Prepared) -> bool:
     return all(one.name in _FROM_ROWS for one in held)
 
 
-def rows_and_counts(prepared: Prepared) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+def counted_columns(prepared: Prepared) -> list[str]:
+    """The columns beside those of rows for ordered metrics that their counts are made from."""
+    return [VALID] if prepared.request.suite.data.missing == "error" else []
+
+
+def counted_rows(prepared: Prepared, rows: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """The sums of the one cube, and the rows for ordered metrics."""
     names = [one.name for one in totals(prepared, summed_in(prepared, prepared.cubes[0]))]
-    beside = [VALID] if "bad" in names else []
-    rows = rows_plan(prepared, beside=beside).collect()
     counts = rows.select(_FROM_ROWS[name].cast(pl.Int64).alias(name) for name in names)
-    return [counts], rows.drop(beside)
+    return [counts], rows.drop(counted_columns(prepared))

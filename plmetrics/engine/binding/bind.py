@@ -12,6 +12,7 @@ from plmetrics.catalogue.metric import Facts, leaves
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.binding.models import classes_of, predicted_models
+from plmetrics.engine.inquiry import Inquiry
 from plmetrics.engine.memory.budget import refuse_rows
 from plmetrics.engine.request import OVERALL, Request, unit_column
 from plmetrics.features.registry import features_of
@@ -47,9 +48,10 @@ def bind(suite: Suite, source: Source, tables: Mapping[str, Source] | None = Non
         return _bound(suite, source, tables or {})
     from plmetrics.engine.binding.long_form import conflicts_explained, widened
 
-    source = widened(source, suite.data.long, suite.data.where, every=not apart)
+    inquiry = Inquiry()
+    source = inquiry.answer(widened(source, suite.data.long, suite.data.where, every=not apart))
     with conflicts_explained(source):
-        return _bound(suite, source, tables or {})
+        return replace(_bound(suite, source, tables or {}), steps=tuple(inquiry.steps))
 
 
 def _bound(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Request:

@@ -16,6 +16,7 @@ from plmetrics.table.roles import require
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.suite.sections.basics import Long
     from plmetrics.table.source import Source
 
@@ -24,7 +25,7 @@ MAX_COLUMNS = 2000
 _PATH = ("data", "long")
 
 
-def widened(source: Source, long: Long | None, where: str | None, *, every: bool) -> Source:
+def widened(source: Source, long: Long | None, where: str | None, *, every: bool) -> Question[Source]:
     """The table with a row per forecast, ordered by what tells forecasts apart.
 
     A column `VALUE_LEVEL`, or `VALUE_MODEL_LEVEL` where a column names the model, holds the value of each quantile,
@@ -53,7 +54,7 @@ def widened(source: Source, long: Long | None, where: str | None, *, every: bool
     others = [name for name in source.schema if name not in told and not is_pattern(name)]
     # Filters would make each a scan of its own: they would be pushed down into it.
     levels = raw.select(apart).unique().head(2 * MAX_COLUMNS + 2)
-    twins, unordered, differ = pl.collect_all([_twins(raw, by, apart), levels, _differ(raw, by, others)])
+    twins, unordered, differ = yield [_twins(raw, by, apart), levels, _differ(raw, by, others)]
     _refuse_twins(twins)
     conflicts = [name for name in others if differ[name].item()]
     found = unordered.drop_nulls().sort(apart)

@@ -5,23 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from plmetrics.catalogue.metric import Facts
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
-from plmetrics.table.classes import class_text
 from plmetrics.table.predicted import Predicted, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import polars as pl
+
     from plmetrics.engine.request import Request
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import ModelColumns
-
-
-MAX_CLASSES = 1000
 
 
 def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, Predicted]:
@@ -61,43 +56,6 @@ def classes_of(suite: Suite, models: Mapping[str, Predicted]) -> tuple[str, ...]
         return ()
     found = [tuple(of_class) for model in models.values() if (of_class := model.of_kind("proba"))]
     return suite.classes or (found[0] if found else ())
-
-
-def with_classes(request: Request) -> Request:
-    """The request with the classes that occur in its data, where neither the suite nor a model names them.
-
-    Raises:
-        DataError: there are fewer than two classes, or more than 1,000.
-    """
-    if request.suite.task != "multiclass" or request.roles.classes:
-        return request
-    named = dict.fromkeys(
-        [
-            request.roles.label,
-            *(name for model in request.roles.models.values() for name in model.columns.values()),
-        ]
-    )
-    plans = [
-        request.raw.select(class_text(pl.col(name)).alias("class")).unique().head(MAX_CLASSES + 1)
-        for name in named
-    ]
-    found = pl.concat(pl.collect_all(plans))["class"].drop_nulls().unique().to_list()
-    path = ("columns", "label")
-    if len(found) > MAX_CLASSES:
-        msg = f"column '{request.roles.label}' (label) has more than {MAX_CLASSES:,} classes"
-        raise DataError(Problem(msg, path, "name those that count with classes:"))
-    if len(found) < 2:
-        msg = f"column '{request.roles.label}' (label) holds {len(found)} classes, and a comparison needs two"
-        raise DataError(Problem(msg, path, "name all that there can be with classes: [a, b]"))
-    classes = tuple(sorted(found, key=_natural))
-    suite = request.suite.settled(Facts(classes))
-    return replace(request, suite=suite, roles=replace(request.roles, classes=classes))
-
-
-def _natural(name: str) -> tuple[bool, int, str]:
-    """Whole numbers by size, before texts."""
-    number = name.removeprefix("-").isdecimal()
-    return (not number, int(name) if number else 0, name)
 
 
 def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema) -> dict[str, str]:

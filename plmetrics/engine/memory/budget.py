@@ -22,6 +22,7 @@ from plmetrics.suite.tasks import ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.suite.model import Suite
 
@@ -276,7 +277,7 @@ def refuse_to_hold(
     what: str,
     *place: str | int,
     most: int | None = None,
-) -> None:
+) -> Question[None]:
     """Refuse to hold rows for which the memory budget has no room; they are counted only where that is open.
 
     Args:
@@ -294,7 +295,8 @@ def refuse_to_hold(
     most = request.source.rows if most is None else most
     if most is not None and most * columns * _SCORE <= budget:
         return
-    number = int(rows.select(pl.len()).collect().item())
+    (counted,) = yield [rows.select(pl.len())]
+    number = int(counted.item())
     if (needed := number * columns * _SCORE) > budget:
         raise _no_room_to_hold(request, number, needed + LIBRARIES, what, place)
 

@@ -18,9 +18,11 @@ import polars as pl
 from plmetrics.core.threads import each
 from plmetrics.engine.aggregate.row_plan import POSITIVE, cell_column, rows_plan
 from plmetrics.engine.memory.budget import compares_rests
-from plmetrics.engine.order.encoding import SAMPLE_ROWS, chosen_rows
+from plmetrics.engine.order.encoding import SAMPLE_ROWS, chosen_rows, grid_steps
 from plmetrics.engine.order.in_memory import models_in_order
 from plmetrics.engine.order.on_grid import models_on_grids
+from plmetrics.engine.step import Step
+from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.class_rows import ByCell
 from plmetrics.states.scores.complement_points import SetOrder
 from plmetrics.states.scores.ranges import SetPoints, SlicedPoints, add_range
@@ -141,7 +143,8 @@ class Reader:
         weighted = self._prepared.request.roles.weight is not None
         classes = (_Held([] if weighted else None), _Held([] if weighted else None))
         step = max(STEP_ROWS, 4 * max(map(len, self.cells)))
-        for frame in self._batches(models, limits):
+        plan = _scores_plan(self._prepared, models, limits)
+        for frame in collected_batches(plan, BATCH_ROWS):
             for piece in frame.iter_slices(step):
                 self._add(classes, models, piece)
         work = [(held, cube) for cube in range(len(self.cells)) for held in classes]
@@ -155,17 +158,6 @@ class Reader:
     def _by_cell(self, model: str, work: tuple[_Held, int]) -> ByCell:
         held, cube = work
         return held.by_cell(model, cube, len(self.cells[cube]))
-
-    def _batches(self, models: Sequence[str], limits: Limits) -> Iterator[pl.DataFrame]:
-        plan = rows_plan(self._prepared, models)
-        if self._prepared.request.suite.data.missing == "drop_per_model":
-            plan = plan.filter(pl.col(valid_column(models[0])))
-        if limits != Limits():
-            plan = plan.filter(limits.holds(score_column(models[0])))
-        cells = [cell_column(number) for number, ids in enumerate(self._ids) if ids is not None]
-        beside = [] if self._prepared.request.roles.weight is None else [WEIGHT]
-        plan = plan.select(POSITIVE, *map(score_column, models), *cells, *beside)
-        return plan.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False)
 
     def _add(self, classes: tuple[_Held, _Held], models: Sequence[str], frame: pl.DataFrame) -> None:
         """Take up a batch, its rows in the order of the first cube's cells."""
@@ -206,6 +198,45 @@ class Reader:
         return table
 
 
+def _scores_plan(prepared: Prepared, models: Sequence[str], limits: Limits) -> pl.LazyFrame:
+    """The scores of some models in a range, with class, cells and weight; a range is for a single model."""
+    plan = rows_plan(prepared, models)
+    if prepared.request.suite.data.missing == "drop_per_model":
+        plan = plan.filter(pl.col(valid_column(models[0])))
+    if limits != Limits():
+        plan = plan.filter(limits.holds(score_column(models[0])))
+    cells = [cell_column(number) for number, cube in enumerate(prepared.cubes) if cube.codes]
+    beside = [] if prepared.request.roles.weight is None else [WEIGHT]
+    return plan.select(POSITIVE, *map(score_column, models), *cells, *beside)
+
+
+def order_steps(prepared: Prepared) -> Iterator[Step]:
+    """The scans of `models_to_order`; none where the rows came with the sums."""
+    request, order = prepared.request, prepared.order
+    if prepared.exact and order.way == "rows":
+        orders = int(request.orders_scores) + len(request.values)
+        sorts = len(request.models) * orders
+        does = f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model; rows come with the sums"
+        yield Step("order", does=does if orders else "rows for curves")
+        return
+    if prepared.exact:
+        ranges = f" in {order.ranges} ranges of its scores" if order.ranges > 1 else ""
+        does = f"sorts {order.models} of {len(request.models)} models at a time{ranges}"
+        yield Step("order", does=does)
+        for together in _model_groups(prepared):
+            if order.ranges > 1:
+                yield Step("order", (_sample_plan(prepared, together[0]),))
+            yield Step("order", (_scores_plan(prepared, together, Limits()),), times=order.ranges)
+    if not prepared.exact or _counts_on_grid(prepared):
+        yield from grid_steps(prepared)
+
+
+def _model_groups(prepared: Prepared) -> list[tuple[str, ...]]:
+    """The models whose scores are read together."""
+    models, number = prepared.request.models, prepared.order.models
+    return [models[first : first + number] for first in range(0, len(models), number)]
+
+
 def models_to_order(
     prepared: Prepared, aggregated: Aggregated
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
@@ -221,14 +252,11 @@ def models_by_points(
     prepared: Prepared, aggregated: Aggregated
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
     """Each model's points and counts, as a function that gives those of a slice set; see `models_in_order`."""
-    models = prepared.request.models
-    plan = prepared.order
     reader = Reader(prepared, aggregated)
-    counted = _counted(prepared, aggregated)
-    for first in range(0, len(models), plan.models):
-        together = models[first : first + plan.models]
+    counted = models_on_grids(prepared, aggregated) if _counts_on_grid(prepared) else None
+    for together in _model_groups(prepared):
         points = {model: ModelPoints.empty(prepared) for model in together}
-        for limits in _ranges(prepared, together[0], plan.ranges):
+        for limits in _ranges(prepared, together[0]):
             for model, by_cube in reader.read(together, limits):
                 points[model].add(prepared, by_cube, reader.cells)
         for model in together:
@@ -271,26 +299,28 @@ def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
     return order, drawn or any(metric.reads_points for metric in metrics)
 
 
-def _counted(
-    prepared: Prepared, aggregated: Aggregated
-) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]] | None:
-    """The grids, where blocks or bins are counted."""
+def _counts_on_grid(prepared: Prepared) -> bool:
+    """Whether blocks or bins are counted beside points."""
     request = prepared.request
     binned = any(metric.binning() is not None for metric in request.scores)
     drawn = any(curve.curve == "reliability" for curve in request.suite.curves)
-    wanted = request.suite.uncertainty is not None or binned or drawn
-    return models_on_grids(prepared, aggregated) if wanted else None
+    return request.suite.uncertainty is not None or binned or drawn
 
 
-def _ranges(prepared: Prepared, model: str, number: int) -> Iterator[Limits]:
+def _sample_plan(prepared: Prepared, model: str) -> pl.LazyFrame:
+    """A few scores of a model."""
+    column = score_column(model)
+    rows = chosen_rows(prepared, max(1, prepared.rows.read // SAMPLE_ROWS))
+    return rows.select(column).filter(pl.col(column).is_finite())
+
+
+def _ranges(prepared: Prepared, model: str) -> Iterator[Limits]:
     """Ranges of a model's scores that hold about as many rows each, by a few of its rows."""
+    number = prepared.order.ranges
     if number == 1:
         yield Limits()
         return
-    column = score_column(model)
-    step = max(1, prepared.rows.read // SAMPLE_ROWS)
-    rows = chosen_rows(prepared, step)
-    sample = rows.select(column).filter(pl.col(column).is_finite()).collect()[column].sort().to_numpy()
+    sample = collected_frame(_sample_plan(prepared, model)).to_series().sort().to_numpy()
     places = len(sample) * np.arange(1, number) // number
     edges = np.unique(sample[places]) if len(sample) else sample
     ends: list[float | None] = [None, *edges.tolist(), None]

@@ -11,6 +11,8 @@ import polars as pl
 from plmetrics.core.threads import each
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column, rows_plan
 from plmetrics.engine.order.in_memory import block_numbers
+from plmetrics.engine.step import Step
+from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.bin_lookup import Locator
 from plmetrics.states.scores.grid import FINE_BINS, Members
 from plmetrics.states.scores.sorted import balanced_edges
@@ -87,7 +89,7 @@ class Encoder:
         plan = rows_plan(self._prepared, models)
         fit = self._room // (_BATCH_COPIES * 8 * len(plan.collect_schema()))
         size = min(BATCH_ROWS, max(_LEAST_ROWS, fit))
-        frames = plan.collect_batches(chunk_size=size, maintain_order=False)
+        frames = collected_batches(plan, size)
         together = self._together()
         for frame in frames:
             yield frame if together is None else frame.sort(together)
@@ -161,15 +163,30 @@ def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
     return by_content(frame, step, telling(prepared.request.roles, frame.collect_schema().names()))
 
 
+def grid_steps(prepared: Prepared) -> Iterator[Step]:
+    """The scans of counts on a grid: a sample for the edges of bins, and the rows, once or more often."""
+    blocks = prepared.blocks is not None
+    does = f"counts on a grid: edges, fine bins{', then by block' if blocks else ''}"
+    if prepared.grids is None:
+        yield Step("order", (_sample_plan(prepared),))
+    yield Step("order", (rows_plan(prepared),), does, at_least=blocks)
+
+
+def _sample_plan(prepared: Prepared) -> pl.LazyFrame:
+    """Scores and classes of every k-th row."""
+    step = max(1, prepared.rows.read // SAMPLE_ROWS)
+    scores = [score_column(model) for model in prepared.request.models]
+    return chosen_rows(prepared, step).select(*scores, (pl.col(LABEL) == 1).alias(POSITIVE))
+
+
 def _locators(prepared: Prepared, room: int) -> dict[str, Locator]:
     """Fine bins from every k-th row; fewer where there are so many slices that bins would not fit."""
     if prepared.grids is not None:
         return {model: grid.locator() for model, grid in prepared.grids.items()}
     slices = sum(len(part) for part in prepared.slices) * len(prepared.request.models)
     bins = max(_LEAST_BINS, min(FINE_BINS, room // (FINE_SHARE * 16 * slices)))
-    step = max(1, prepared.rows.read // SAMPLE_ROWS)
     scores = [score_column(model) for model in prepared.request.models]
-    sample = chosen_rows(prepared, step).select(*scores, (pl.col(LABEL) == 1).alias(POSITIVE)).collect()
+    sample = collected_frame(_sample_plan(prepared))
     member = sample[POSITIVE].to_numpy()
 
     def locator(column: str) -> Locator:

@@ -18,6 +18,7 @@ from plmetrics.table.roles import LABEL, VALID, prediction_table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
 
     Numbers = NDArray[np.float64]
@@ -25,19 +26,17 @@ if TYPE_CHECKING:
 _TIE = 1e-12
 
 
-def with_baseline(request: Request) -> Based:
+def with_baseline(request: Request) -> Question[Based]:
     """The request with a last model that gives every row the same, where the suite asks for it.
 
     Binary: the share of positives. Multiclass: the share of each class, or the most frequent one. Regression: the
     mean of the label. Quantiles: those of the label (averaged inverse of its distribution), its mean and standard
     deviation, or its median for each member. Ranking and uplift: 0. All weighted by row; slices share them.
     """
-    if not request.suite.baseline:
-        return Based(request, {})
     parts = _parts(request)
     found = dict.fromkeys(parts, 0.0) if request.suite.task in {"ranking", "uplift"} else {}
     if not found:
-        labels, masses = _distribution(request)
+        labels, masses = yield from _distribution(request)
         found = _constants(parts, request, labels, masses) if len(labels) else dict.fromkeys(parts, 0.0)
     columns = dict.fromkeys(parts, request.roles.label)
     predicted = Predicted(columns, {part: pl.lit(value) for part, value in found.items()})
@@ -57,7 +56,7 @@ def _said(request: Request) -> ModelColumns:
     return ModelColumns(score=request.roles.label)
 
 
-def _distribution(request: Request) -> tuple[Numbers, Numbers]:
+def _distribution(request: Request) -> Question[tuple[Numbers, Numbers]]:
     """The different labels of sound rows, ascending, and the weight of each."""
     table = prediction_table(request.raw, request.schema, request.roles)
     frame = table.frame.filter(pl.col(VALID)) if request.roles.missing == "error" else table.frame
@@ -67,9 +66,9 @@ def _distribution(request: Request) -> tuple[Numbers, Numbers]:
     )
     exponents: dict[str, int] = {}
     if request.suite.reproducible and table.weight is not None:
-        exponents = exponents_in(frame, {"mass": table.weight})
+        exponents = yield from exponents_in(frame, {"mass": table.weight})
         mass += fixed_sums("mass", table.weight, exponents["mass"])
-    counted = frame.group_by(LABEL).agg(rows, *mass).sort(LABEL).collect()
+    (counted,) = yield [frame.group_by(LABEL).agg(rows, *mass).sort(LABEL)]
     held = dict(exact_columns(counted, exponents))
     return held[LABEL].to_numpy(), held["mass"].to_numpy()
 

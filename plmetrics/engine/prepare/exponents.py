@@ -19,6 +19,7 @@ from plmetrics.engine.aggregate.totals import AGGREGATES_PER_NODE, summed_in, to
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepare.pinning import Constants
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.sums import Total
@@ -30,12 +31,12 @@ IN_BINS = "in bins of scores"
 _WEIGHT = "@most of weight"
 
 
-def with_exponents(prepared: Prepared, constants: Constants | None) -> Prepared:
+def with_exponents(prepared: Prepared, constants: Constants | None) -> Question[Prepared]:
     """The run with the exponents of its sums, or with those of another run.
 
     Where values are too large for the latter, the sum is an ordinary one, and a warning says so.
     """
-    own = exponents_of(prepared)
+    own = yield from exponents_of(prepared)
     if constants is None:
         return replace(prepared, exponents=own)
     known = constants.exponents
@@ -60,7 +61,7 @@ def adds_in_bins(suite: Suite) -> bool:
     return drawn or any(leaf.binning() is not None for leaf in scores)
 
 
-def exponents_of(prepared: Prepared) -> dict[str, int]:
+def exponents_of(prepared: Prepared) -> Question[dict[str, int]]:
     """The exponent of every sum of floats, by the name of its column."""
     sums: dict[str, Total] = {}
     for cube in prepared.cubes:
@@ -68,7 +69,7 @@ def exponents_of(prepared: Prepared) -> dict[str, int]:
     values = {name: one.value for name, one in sums.items() if one.most is None and one.value is not None}
     if prepared.table.weight is not None:
         values[_WEIGHT] = prepared.table.weight
-    most = largest(prepared.rows_added, values)
+    most = yield from largest(prepared.rows_added, values)
     heaviest = most.get(_WEIGHT, 1.0)
     known = {name: one.most * heaviest for name, one in sums.items() if one.value is not None and one.most}
     if adds_in_bins(prepared.request.suite):
@@ -76,7 +77,7 @@ def exponents_of(prepared: Prepared) -> dict[str, int]:
     return {name: exponent_of(held) for name, held in (most | known).items() if name != _WEIGHT}
 
 
-def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, float]:
+def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, float]]:
     """How far from 0 finite values lie at most; 0 where there are none."""
     asked = [
         pl.when(value.is_finite()).then(value.abs()).max().cast(pl.Float64).alias(name)
@@ -84,28 +85,29 @@ def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, flo
     ]
     parts = [asked[i : i + AGGREGATES_PER_NODE] for i in range(0, len(asked), AGGREGATES_PER_NODE)]
     found: dict[str, float] = {}
-    for row in pl.collect_all([frame.select(part) for part in parts]):
+    for row in (yield [frame.select(part) for part in parts]):
         found |= {name: most or 0.0 for name, most in row.row(0, named=True).items()}
     return found
 
 
-def exponents_in(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, int]:
+def exponents_in(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, int]]:
     """The exponents of sums of some values."""
-    return {name: exponent_of(most) for name, most in largest(frame, values).items()}
+    most = yield from largest(frame, values)
+    return {name: exponent_of(number) for name, number in most.items()}
 
 
-def exact_means(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> dict[str, float]:
+def exact_means(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, float]]:
     """Means of the finite values, to the last bit the same in any order; 0 where there are none."""
     if not values:
         return {}
-    exponents = exponents_in(frame, values)
+    exponents = yield from exponents_in(frame, values)
     plans = []
     for name, value in values.items():
         finite = pl.when(value.is_finite()).then(value)
         sums = [finite.count().cast(pl.Int64).alias("n"), finite.sum().alias(name)]
         plans.append(frame.select(*sums, *fixed_sums(name, finite, exponents[name])))
     means: dict[str, float] = {}
-    for name, held in zip(values, pl.collect_all(plans), strict=True):
+    for name, held in zip(values, (yield plans), strict=True):
         rows, total = (column.item() for _, column in exact_columns(held, exponents))
         means[name] = total / rows if rows and isfinite(total) else 0.0
     return means

@@ -65,13 +65,7 @@ def pinned(request: Request, constants: Constants) -> Request:
         for key in request.roles.keys
         if key.column in constants.keys
     }
-    if not known:
-        return request
-    sets = tuple(
-        replace(part, keys=tuple(known.get(key.column, key) for key in part.keys)) for part in request.sets
-    )
-    keys = tuple(known.get(key.column, key) for key in request.roles.keys)
-    return replace(request, sets=sets, roles=replace(request.roles, keys=keys))
+    return request.with_keys(known)
 
 
 def _key(key: SliceKey, said: Mapping[str, Any], schema: pl.Schema) -> SliceKey:

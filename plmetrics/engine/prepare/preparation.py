@@ -5,19 +5,20 @@ Slice values, the number of units and rows, a centre for the labels. What nothin
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.binding.models import with_classes
+from plmetrics.engine.inquiry import Inquiry, answered, asked, together
 from plmetrics.engine.memory.budget import sorts_in_memory
 from plmetrics.engine.prepare.constants import Based, Calibrated, Chosen
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
-from plmetrics.engine.streaming import collected_frames
+from plmetrics.engine.step import Step
+from plmetrics.suite.sections.basics import BASELINE
 from plmetrics.table.roles import (
     UNIT,
     WEIGHT,
@@ -28,11 +29,11 @@ from plmetrics.table.slices import plan_cubes
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepare.pinning import Constants
     from plmetrics.engine.request import Request
-    from plmetrics.states.sums import RowValue
     from plmetrics.table.roles import PredictionTable
 
 MAX_CELLS = 1_000_000
@@ -45,51 +46,61 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
         DataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
+    inquiry = Inquiry(request.steps)
     request = request if constants is None else _pinned(request, constants)
-    calibrated = _calibrated(with_classes(request))
-    based = _based(calibrated.request)
-    request = settled(_queries(based.request))
+    calibrated = inquiry.answer(_calibrated(request))
+    request, models = calibrated.request, _based(calibrated.request)
+    if request.suite.task == "ranking":
+        from plmetrics.engine.ranking.queries import by_query
+
+        known = inquiry.answer(models)
+        request = inquiry.answer(by_query(known.request), stage="rank")
+        models = answered(replace(known, request=request))
     table = prediction_table(request.raw, request.schema, request.roles)
-    reproducible = request.suite.reproducible
-    centred = _centred_values(request)
-    plans = constant_plans(request, table, centres=not reproducible and constants is None)
-    found = collected_frames(plans) if plans else {}
-    rows = replace(_accounting(request, found.get("rows")), fitted=calibrated.left_out)
-    sliced = found_slices(request, found)
+    found, counted, units = inquiry.answer(
+        together(
+            _found(request, models, centres=constants is None),
+            _row_counts(request, table),
+            _counted_units(request, table),
+        )
+    )
+    request = found.request
+    table = prediction_table(request.raw, request.schema, request.roles)
+    rows = replace(_accounting(request, counted), fitted=calibrated.left_out)
+    slices = found_slices(request, found.values)
     if request.suite.slices:
         from plmetrics.engine.binding.reference_slices import check_references
 
-        check_references(request.suite, sliced.slices)
-    blocks = _blocks(request, table, rows, found)
+        check_references(request.suite, slices.slices)
+    blocks = _blocks(request, table, rows, units, inquiry)
     count = 1 if blocks is None else (blocks.modulus or OWN_BLOCK_LIMIT)
-    cubes = plan_cubes(sliced.slices, key_codes(request, sliced), count, MAX_CELLS)
+    cubes = plan_cubes(slices.slices, key_codes(request, slices), count, MAX_CELLS)
     exact = sorts_in_memory(request, rows.read, len(cubes))
-    means = _means(found.get("centres"))
-    if reproducible and constants is None:
-        from plmetrics.engine.prepare.exponents import exact_means
-
-        means = exact_means(table.frame, _centred(table, centred))
-    centres = _by_model(request, means)
     if constants is None:
-        chosen = _thresholds(request)
+        centres = _by_model(request, found.means)
+        chosen = inquiry.answer(_thresholds(request))
     else:
         centres = {model: dict(constants.centres[model]) for model in request.models}
         chosen = Chosen(constants.thresholds, ())
     prepared = Prepared(
         request,
         table,
-        sliced.slices,
+        slices.slices,
         tuple(cubes),
         rows,
         blocks,
         centres,
         chosen.values,
         exact,
-        (*calibrated.warnings, *chosen.warnings, *sliced.warnings),
-        _added(calibrated.constants, based.constants),
+        (*calibrated.warnings, *chosen.warnings, *slices.warnings),
+        _added(calibrated.constants, found.baseline),
         grids=None if constants is None else constants.grids,
     )
-    return _with_exponents(prepared, constants) if reproducible else prepared
+    if request.suite.reproducible:
+        from plmetrics.engine.prepare.exponents import with_exponents
+
+        prepared = inquiry.answer(with_exponents(prepared, constants))
+    return replace(prepared, steps=tuple(inquiry.steps))
 
 
 def _pinned(request: Request, constants: Constants) -> Request:
@@ -98,62 +109,83 @@ def _pinned(request: Request, constants: Constants) -> Request:
     return pinned(request, constants)
 
 
-def _with_exponents(prepared: Prepared, constants: Constants | None) -> Prepared:
-    from plmetrics.engine.prepare.exponents import with_exponents
+def _calibrated(request: Request) -> Question[Calibrated]:
+    """The request with classes and calibrated models."""
+    if request.suite.task == "multiclass" and not request.roles.classes:
+        from plmetrics.engine.prepare.classes import with_classes
 
-    return with_exponents(prepared, constants)
-
-
-def _calibrated(request: Request) -> Calibrated:
+        request = yield from with_classes(request)
     if not request.suite.calibrate:
         return Calibrated(request, {})
     from plmetrics.engine.prepare.calibrators import with_calibrators
 
-    return with_calibrators(request)
+    return (yield from with_calibrators(request))
 
 
-def _based(request: Request) -> Based:
+def _based(request: Request) -> Question[Based]:
     if not request.suite.baseline:
-        return Based(request, {})
+        return answered(Based(request, {}))
     from plmetrics.engine.prepare.baseline import with_baseline
 
     return with_baseline(request)
 
 
-def _queries(request: Request) -> Request:
-    if request.suite.task != "ranking":
-        return request
-    from plmetrics.engine.ranking.queries import by_query
-
-    return by_query(request)
-
-
-def _thresholds(request: Request) -> Chosen:
+def _thresholds(request: Request) -> Question[Chosen]:
     if all(metric.chosen_threshold is None for metric in request.leaves):
-        return Chosen({model: {} for model in request.models}, ())
+        return answered(Chosen({model: {} for model in request.models}, ()))
     from plmetrics.engine.prepare.thresholds import choose_thresholds
 
     return choose_thresholds(request)
 
 
-def constant_plans(
-    request: Request, table: PredictionTable, *, centres: bool = True
-) -> dict[str, pl.LazyFrame]:
-    """Plans that find constants, by name: they are collected together. `explain` looks at them."""
-    plans: dict[str, pl.LazyFrame] = {}
-    if _needs_count(request):
-        plans["rows"] = _count_plan(request, table)
-    centred = _centred_values(request)
-    if centred and centres:
-        plans["centres"] = _centre_plan(table, centred)
-    plans |= slice_plans(request, table.frame, every_key(request, table))
-    if request.suite.uncertainty is not None and not request.unit_rows and not _by_batch(request):
-        units = _rows_of_units(request, table).select(pl.col(UNIT)).unique()
-        modulus = request.suite.uncertainty.blocks
-        plans["units"] = units.head(OWN_BLOCK_LIMIT + 2)
-        counts = pl.len().cast(pl.Int64).alias("units"), pl.col(UNIT).sum().alias("digest")
-        plans["blocks"] = units.group_by((pl.col(UNIT) % modulus).alias("block")).agg(counts)
-    return plans
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A request with all its models and settled keys, what the baseline gives, means, and values of slice sets."""
+
+    request: Request
+    baseline: Mapping[str, float]
+    means: Mapping[str, float]
+    values: Mapping[str, pl.DataFrame]
+
+
+def _found(request: Request, models: Question[Based], *, centres: bool) -> Question[_Found]:
+    """Add the baseline and settle slice keys; then find means, if these are asked for, and the values of slices."""
+    based, keyed = yield from together(models, settled(request))
+    request = based.request.with_keys({key.column: key for key in keyed.roles.keys})
+    table = prediction_table(request.raw, request.schema, request.roles)
+    plans = slice_plans(request, table.frame, every_key(request, table))
+    means, values = yield from together(_means(request, table, wanted=centres), asked(plans))
+    return _Found(request, based.constants, means, values)
+
+
+def _means(request: Request, table: PredictionTable, *, wanted: bool) -> Question[dict[str, float]]:
+    """The means that moments are about, by `model|key`."""
+    values = {value.key: value for metric in request.sums for value in metric.centres()}
+    if not values or not wanted:
+        return {}
+    numbers = {
+        f"{model}|{key}": value.build(rows_of(model, table))
+        for model in table.models
+        for key, value in values.items()
+    }
+    if request.suite.reproducible:
+        from plmetrics.engine.prepare.exponents import exact_means
+
+        return (yield from exact_means(table.frame, numbers))
+    means = [number.filter(number.is_finite()).mean().alias(name) for name, number in numbers.items()]
+    (found,) = yield [table.frame.select(means)]
+    return {name: float(value or 0.0) for name, value in found.row(0, named=True).items()}
+
+
+def _counted_units(request: Request, table: PredictionTable) -> Question[list[pl.DataFrame]]:
+    """The units, unless they are too many, and how many each block has; nothing where they are counted by batch."""
+    uncertainty = request.suite.uncertainty
+    if uncertainty is None or request.unit_rows or _by_batch(request):
+        return []
+    units = _rows_of_units(request, table).select(pl.col(UNIT)).unique()
+    counts = pl.len().cast(pl.Int64).alias("units"), pl.col(UNIT).sum().alias("digest")
+    blocks = units.group_by((pl.col(UNIT) % uncertainty.blocks).alias("block")).agg(counts)
+    return (yield [units.head(OWN_BLOCK_LIMIT + 2), blocks])
 
 
 def _by_batch(request: Request) -> bool:
@@ -177,36 +209,10 @@ def every_key(request: Request, table: PredictionTable) -> pl.LazyFrame:
     return request.raw.filter((weight != 0).fill_null(value=True)).select(**columns)
 
 
-def _centred_values(request: Request) -> tuple[RowValue, ...]:
-    """The numbers of a row whose means are looked up."""
-    return tuple({value.key: value for metric in request.sums for value in metric.centres()}.values())
-
-
 def _added(calibrators: Mapping[str, Any], baseline: Mapping[str, float]) -> dict[str, Any]:
     """What models that the run adds were made from."""
     found = {"calibrators": calibrators, "baseline": baseline}
     return {name: dict(values) for name, values in found.items() if values}
-
-
-def _centre_plan(table: PredictionTable, values: tuple[RowValue, ...]) -> pl.LazyFrame:
-    numbers = _centred(table, values)
-    return table.frame.select(
-        number.filter(number.is_finite()).mean().alias(name) for name, number in numbers.items()
-    )
-
-
-def _centred(table: PredictionTable, values: tuple[RowValue, ...]) -> dict[str, pl.Expr]:
-    """The numbers of each row that moments are taken of, by `model|key`."""
-    return {
-        f"{model}|{value.key}": value.build(rows_of(model, table))
-        for model in table.models
-        for value in values
-    }
-
-
-def _means(found: pl.DataFrame | None) -> dict[str, float]:
-    means = {} if found is None else found.row(0, named=True)
-    return {name: float(value or 0.0) for name, value in means.items()}
 
 
 def _by_model(request: Request, found: Mapping[str, float]) -> dict[str, dict[str, float]]:
@@ -218,15 +224,19 @@ def _by_model(request: Request, found: Mapping[str, float]) -> dict[str, dict[st
     return held
 
 
-def _needs_count(request: Request) -> bool:
+def _row_counts(request: Request, table: PredictionTable) -> Question[pl.DataFrame | None]:
+    """How many rows are read and left out; None where the files say it."""
     suite = request.suite
-    plain = request.where is None and suite.columns.weight is None and suite.data.missing == "error"
-    return not plain or request.source.rows is None
+    whole = suite.columns.weight is None and suite.data.missing == "error"
+    if whole and request.where is None and request.source.rows is not None:
+        return None
+    (counted,) = yield [_row_count(request, table, whole=whole)]
+    return counted
 
 
-def _count_plan(request: Request, table: PredictionTable) -> pl.LazyFrame:
-    """How many rows were read, and left out; where none is, from the plan that the other constants come from."""
-    if request.suite.columns.weight is None and request.suite.data.missing == "error":
+def _row_count(request: Request, table: PredictionTable, *, whole: bool) -> pl.LazyFrame:
+    """The count of rows; where none is left out, from the plan that the other constants come from."""
+    if whole:
         return table.frame.select(pl.len().cast(pl.Int64).alias("read"))
     frame = unchecked_table(request.raw, request.schema, request.roles)
     checks = prediction_table(request.raw, request.schema, request.roles).checks
@@ -236,7 +246,8 @@ def _count_plan(request: Request, table: PredictionTable) -> pl.LazyFrame:
         counts.append((~present).sum().alias("zero_weight"))
     if request.suite.data.missing != "error":
         apart = request.suite.data.missing == "drop_per_model"
-        for model in request.models:
+        added = (BASELINE,) if request.suite.baseline else ()
+        for model in dict.fromkeys((*request.models, *added)):
             bad = [pl.col(c.column_name) for c in checks if not apart or c.model in {None, model}]
             counts.append((present & pl.any_horizontal(bad)).sum().alias(f"dropped|{model}"))
     return frame.select(part.cast(pl.Int64) for part in counts)
@@ -259,23 +270,29 @@ def _accounting(request: Request, counted: pl.DataFrame | None) -> Accounting:
 
 
 def _blocks(
-    request: Request, table: PredictionTable, rows: Accounting, found: dict[str, pl.DataFrame]
+    request: Request,
+    table: PredictionTable,
+    rows: Accounting,
+    found: Sequence[pl.DataFrame],
+    inquiry: Inquiry,
 ) -> Blocks | None:
     uncertainty = request.suite.uncertainty
     if uncertainty is None:
         return None
     if request.unit_rows:
         return Blocks(None if units_of_rows(request, rows) <= OWN_BLOCK_LIMIT else uncertainty.blocks)
-    if "units" not in found:
+    if not found:
         from plmetrics.engine.prepare.units import counted_units
 
-        own, counted_blocks = counted_units(request, _rows_of_units(request, table), uncertainty.blocks)
+        every = _rows_of_units(request, table).select(pl.col(UNIT))
+        inquiry.steps.append(Step("prepare", (every,)))
+        own, counted_blocks = counted_units(request, every, uncertainty.blocks)
         if own is not None:
             return Blocks(None, own, np.ones(len(own), dtype=np.int64), own)
         return Blocks(uncertainty.blocks, *counted_blocks)
-    units = found["units"][UNIT].drop_nulls()
+    units, blocks = found[0][UNIT].drop_nulls(), found[1]
     if len(units) <= OWN_BLOCK_LIMIT:
         keys = units.sort().to_numpy()
         return Blocks(None, keys, np.ones(len(keys), dtype=np.int64), keys)
-    counted = found["blocks"].drop_nulls("block").sort("block")
+    counted = blocks.drop_nulls("block").sort("block")
     return Blocks(uncertainty.blocks, *(counted[name].to_numpy() for name in ("block", "units", "digest")))

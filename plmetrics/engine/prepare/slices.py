@@ -26,6 +26,7 @@ from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_valu
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.table.roles import PredictionTable
 
@@ -46,35 +47,24 @@ COMBINATIONS = 100_000
 """The most different combinations of tags."""
 
 
-def settled(request: Request) -> Request:
+def settled(request: Request) -> Question[Request]:
     """The request with the edges of its quantile bins and the values of its tops in place of their numbers."""
     waiting = [key for key in request.roles.keys if key.waits]
     if not waiting:
         return request
-    roles = replace(request.roles, unit=None, unit_name=None, keys=tuple(waiting), columns=())
+    roles = request.roles
+    if roles.missing != "error":
+        roles = replace(roles, unit=None, unit_name=None, keys=tuple(waiting), columns=())
     table = prediction_table(request.raw, request.schema, roles)
-    held = _rows_held(request, table, waiting)
+    held = yield from _rows_held(request, table, waiting)
     known: dict[str, SliceKey] = {}
     most = most_rows(request)
     for names in _together(held, most):
         own = [key for key in waiting if key.column in names]
         plans = [_settling(key, request, table, 1 + (held[key.column] - 1) // most) for key in own]
-        for key, found in zip(own, pl.collect_all(plans), strict=True):
+        for key, found in zip(own, (yield plans), strict=True):
             known[key.column] = _settle(key, request, found)
-    sets = tuple(
-        replace(part, keys=tuple(known.get(key.column, key) for key in part.keys)) for part in request.sets
-    )
-    keys = tuple(known.get(key.column, key) for key in request.roles.keys)
-    return replace(request, sets=sets, roles=replace(request.roles, keys=keys))
-
-
-def settling_scans(request: Request, rows: int) -> int:
-    """How often the files are read to settle the keys of a bound request, of which so many rows are evaluated."""
-    waiting = [key for key in request.roles.keys if key.waits]
-    if not waiting:
-        return 0
-    held = {key.column: rows * int(key.kind == "quantiles") for key in waiting}
-    return int(_must_count(request, waiting)) + len(list(_together(held, most_rows(request))))
+    return request.with_keys(known)
 
 
 def most_rows(request: Request) -> int:
@@ -83,21 +73,17 @@ def most_rows(request: Request) -> int:
     return min(EXACT_ROWS, max(_LEAST_ROWS, rows_that_fit(request, _COPIES * numbers)))
 
 
-def _must_count(request: Request, keys: Sequence[SliceKey]) -> bool:
-    """Whether quantile edges may come from too many rows to hold them all."""
-    known = request.source.rows
-    return (known is None or known > most_rows(request)) and any(key.kind == "quantiles" for key in keys)
-
-
-def _rows_held(request: Request, table: PredictionTable, keys: Sequence[SliceKey]) -> dict[str, int]:
+def _rows_held(
+    request: Request, table: PredictionTable, keys: Sequence[SliceKey]
+) -> Question[dict[str, int]]:
     """By key at most how many rows its edges come from: counted only where there may be too many."""
     known = request.source.rows
     of_numbers = [key for key in keys if key.kind == "quantiles"]
-    if _must_count(request, keys):
+    counted = {key.column: known or 0 for key in of_numbers}
+    if of_numbers and (known is None or known > most_rows(request)):
         counts = [pl.col(key.column).count().alias(key.column) for key in of_numbers]
-        counted = table.frame.select(counts).collect().row(0, named=True)
-    else:
-        counted = {key.column: known for key in of_numbers}
+        (frame,) = yield [table.frame.select(counts)]
+        counted = frame.row(0, named=True)
     return {key.column: counted.get(key.column, 0) for key in keys}
 
 
@@ -123,7 +109,8 @@ def _settling(key: SliceKey, request: Request, table: PredictionTable, step: int
     columns = [pl.col(key.column).alias("value")]
     columns += [] if table.weight is None else [table.weight.alias("weight")]
     if request.suite.reproducible:
-        names = [key.column, *telling(request.roles, table.frame.collect_schema().names())]
+        roles = replace(request.roles, unit_name=None)
+        names = [key.column, *telling(roles, table.frame.collect_schema().names())]
         chosen = table.frame if step == 1 else by_content(table.frame, step, names)
         return chosen.select(columns).sort("value", *(["weight"] if len(columns) > 1 else []))
     chosen = table.frame if step == 1 else every_kth(table.frame, step)

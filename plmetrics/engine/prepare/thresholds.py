@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.threshold_rule import ThresholdRule
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.table.roles import PredictionTable
 
@@ -39,7 +40,7 @@ NUMBERS_IN_HAND = 11
 """Numbers a row while a threshold is chosen: its score, class and weight, the same sorted, and what follows of them."""
 
 
-def choose_thresholds(request: Request) -> Chosen:
+def choose_thresholds(request: Request) -> Question[Chosen]:
     """Find the thresholds of a run.
 
     Raises:
@@ -47,34 +48,17 @@ def choose_thresholds(request: Request) -> Chosen:
     """
     rules = {rule.text: rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None}
     values: dict[str, dict[str, float]] = {model: {} for model in request.models}
-    warnings = _uncalibrated(request, rules)
+    warnings = yield from _uncalibrated(request, rules)
     open_rules = [rule for rule in rules.values() if rule.constant is None]
     for condition in dict.fromkeys(rule.select_on for rule in open_rules):
         own = [rule for rule in open_rules if rule.select_on == condition]
         table = _selection(request, condition)
-        warnings += _optimism(request, condition, own)
+        warnings += yield from _optimism(request, condition, own)
         for model in request.models:
-            points = _candidates(table, request, model)
+            points = yield from _candidates(table, request, model)
             for rule in own:
                 values[model][rule.text] = rule.choose(points)
     return Chosen(values, tuple(warnings))
-
-
-def threshold_scans(request: Request) -> int:
-    """How often `choose_thresholds` reads the files: a model's scores at a time, for the sake of memory."""
-    rules = [rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None]
-    conditions = {rule.select_on for rule in rules if rule.constant is None}
-    counted = 1 if request.source.rows is None else 0
-    by_model = len(conditions) * len(request.models) * (1 + counted)
-    return by_model + len(conditions - {None}) + int(any(rule.constant is not None for rule in rules))
-
-
-def threshold_plans(request: Request) -> list[pl.LazyFrame]:
-    """The plans that bring rows to choose on."""
-    rules = [rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None]
-    conditions = dict.fromkeys(rule.select_on for rule in rules if rule.constant is None)
-    tables = [_selection(request, condition) for condition in conditions]
-    return [_rows_to_choose_on(table, request, model) for table in tables for model in request.models]
 
 
 def _selection(request: Request, condition: str | None) -> PredictionTable:
@@ -95,12 +79,12 @@ def _rows_to_choose_on(table: PredictionTable, request: Request, model: str) -> 
     return frame.select(score.alias("score"), (pl.col(LABEL) == 1).alias(_POSITIVE), *weight, *sound)
 
 
-def _candidates(table: PredictionTable, request: Request, model: str) -> View:
+def _candidates(table: PredictionTable, request: Request, model: str) -> Question[View]:
     """The confusion table at each distinct score of a model, and at one above them all."""
     plan = _rows_to_choose_on(table, request, model)
-    refuse_to_hold(request, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
+    yield from refuse_to_hold(request, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
     every = plan.collect_schema().names() if request.suite.reproducible else ["score"]
-    rows = plan.sort(every).collect()
+    (rows,) = yield [plan.sort(every)]
     if VALID in rows.columns:
         _refuse_bad(rows, request)
     if rows.height == 0:
@@ -150,7 +134,7 @@ def _confusion(
     )
 
 
-def _optimism(request: Request, condition: str | None, rules: list[ThresholdRule]) -> list[str]:
+def _optimism(request: Request, condition: str | None, rules: list[ThresholdRule]) -> Question[list[str]]:
     """A word where a threshold is chosen on rows that it is then judged on."""
     named = ", ".join(rule.text for rule in rules)
     advice = "their values look better than they are: choose on other rows (select_on)"
@@ -158,13 +142,14 @@ def _optimism(request: Request, condition: str | None, rules: list[ThresholdRule
         return [f"chosen on the rows that are evaluated: {named}; {advice}"]
     evaluated = pl.lit(value=True) if request.where is None else request.where
     shared = request.source.frame.select((compile_row(condition).expr & evaluated).sum().alias("rows"))
-    rows = int(shared.collect().item() or 0)
+    (counted,) = yield [shared]
+    rows = int(counted.item() or 0)
     return (
         [f"{rows:,} rows to choose a threshold on are evaluated as well: {named}; {advice}"] if rows else []
     )
 
 
-def _uncalibrated(request: Request, rules: Mapping[str, ThresholdRule]) -> list[str]:
+def _uncalibrated(request: Request, rules: Mapping[str, ThresholdRule]) -> Question[list[str]]:
     """A word where a threshold follows from costs alone, and the scores are far from calibrated.
 
     The rule: over ten bins of equal width, the mean distance of score and rate is above 0.05, and above twice what
@@ -173,7 +158,7 @@ def _uncalibrated(request: Request, rules: Mapping[str, ThresholdRule]) -> list[
     if all(rule.constant is None for rule in rules.values()):
         return []
     table = _selection(request, None)
-    bins = pl.collect_all([_distances(table, model) for model in request.models])
+    bins = yield [_distances(table, model) for model in request.models]
     out = []
     for model, found in zip(request.models, bins, strict=True):
         sound = found.drop_nulls()

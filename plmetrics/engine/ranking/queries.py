@@ -35,17 +35,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.states.queries import Array, Codes, QueryValue
 
 
-def by_query(request: Request) -> Request:
+def by_query(request: Request) -> Question[Request]:
     """The same request on a table that has one row per query.
 
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    found = _Found.collect(request)
+    found = yield from _Found.collect(request)
     columns: dict[str, pl.Series] = {}
     firsts = found.frame[found.first_rows]
     for name in (WEIGHT, UNIT, *(key.column for key in request.roles.keys)):
@@ -81,8 +82,8 @@ class _Found:
     read: int
 
     @classmethod
-    def collect(cls, request: Request) -> _Found:
-        frame, read = _collected(request)
+    def collect(cls, request: Request) -> Question[_Found]:
+        frame, read = yield from _collected(request)
         codes, first_rows = codes_of(frame[plain_column(_query(request))])
         found = cls(frame, codes, first_rows, read)
         problems = [*_varying(request, found), *_twice(request, found)]
@@ -97,7 +98,7 @@ def _query(request: Request) -> str:
     return name
 
 
-def _collected(request: Request) -> tuple[pl.DataFrame, int]:
+def _collected(request: Request) -> Question[tuple[pl.DataFrame, int]]:
     """The rows that passed all checks, and how many were read."""
     table = prediction_table(request.raw, request.schema, request.roles)
     document = request.suite.columns.document
@@ -115,8 +116,8 @@ def _collected(request: Request) -> tuple[pl.DataFrame, int]:
         request.raw.select(pl.len()),
         _without_weight(request),
     ]
-    refuse_to_hold(request, request.raw, len(kept) + _RANKED, "ranking", "task")
-    frame, rows, without = pl.collect_all(plans)
+    yield from refuse_to_hold(request, request.raw, len(kept) + _RANKED, "ranking", "task")
+    frame, rows, without = yield plans
     read = rows.item()
     if VALID in frame.columns:
         if not frame[VALID].all():

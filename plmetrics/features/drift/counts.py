@@ -17,6 +17,7 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.exact_sums import ordered_sum
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.bad_rows import bad_values
+from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.exponents import exponents_in
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled, slice_plans
@@ -89,7 +90,7 @@ def drift_counts(request: Request, asked: Collection[str]) -> DriftCounts:
         DataError: the reference lacks columns, has bad values, or a window has no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    counting = _Counting.of(drift_windows(settled(request), asked))
+    counting = _Counting.of(drift_windows(answer(settled(request)), asked))
     counted = iter(frames_of(counting.plans()))
     out = []
     for column in counting.columns:
@@ -177,7 +178,7 @@ class _Column:
         if self.edges is not None:
             apart = value - self.centre
             added |= {"offset": weight * apart, "square": weight * apart**2}
-        powers = exponents_in(frame, added) if self.reproducible else {}
+        powers = answer(exponents_in(frame, added)) if self.reproducible else {}
         sums = [pl.len().cast(pl.Int64).alias("rows")]
         for name, part in added.items():
             total = ordered_sum(part, powers[name]) if self.reproducible else part.sum()

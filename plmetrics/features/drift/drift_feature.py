@@ -98,11 +98,11 @@ class DriftFeature(Feature):
 
         check_counts(bound, counts)
 
-    def steps(self, request: Request, rows: int | None) -> Iterator[Step]:
+    def steps(self, request: Request) -> Iterator[Step]:
         """A look at both windows, then their counts."""
         from plmetrics.features.drift.windows import drift_step
 
-        yield drift_step(request, rows)
+        yield drift_step(request)
 
     def run(self, run: Run) -> Outputs:
         """Count both windows, and compare them."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.engine.inquiry import answer
 from plmetrics.engine.prepare.slices import settled
 from plmetrics.engine.streaming import frames_of
 from plmetrics.features.drift.constant_grid import lower_edge
@@ -93,7 +94,7 @@ def window_summary(request: Request, asked: Collection[str]) -> Summary:
     Raises:
         DataError: columns are absent, or of types that are not compared.
     """
-    window = current_window(settled(request), asked)
+    window = current_window(answer(settled(request)), asked)
     description = Description.of(window)
     many = _surely_many(window)
     plans = [

@@ -12,8 +12,8 @@ from plmetrics.core.errors import Collected, DataError, PlmetricsError, Problem
 from plmetrics.engine.binding.long_form import WHERE, widened
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.engine.binding.slice_keys import slice_keys
+from plmetrics.engine.inquiry import answer
 from plmetrics.engine.step import Step
-from plmetrics.engine.streaming import scans
 from plmetrics.features.drift.drift_section import section_of
 from plmetrics.features.drift.subjects import Subject, common_kind, from_raw, subjects_of, value_of
 from plmetrics.table.common_types import common_type
@@ -87,12 +87,11 @@ def compared_columns(suite: Suite) -> str:
     return f"{columns} {'column' if columns == 1 else 'columns'} against the reference{where}"
 
 
-def drift_step(request: Request, rows: int | None) -> Step:
-    """The pass of a comparison: a look at both windows, then their counts."""
+def drift_step(request: Request) -> Step:
+    """The scans of a comparison: a look at both windows, then their counts."""
     counted = section_of(request.suite).is_counted
     frame = (current_window if counted else drift_windows)(request, request.suite.models).frame
-    number = 2 * scans([frame])
-    return Step("drift", compared_columns(request.suite), number, at_least=True, rows=rows)
+    return Step("drift", (frame,), compared_columns(request.suite), times=2, at_least=True)
 
 
 def check_drift_windows(request: Request) -> None:
@@ -130,7 +129,7 @@ def in_reference(error: PlmetricsError) -> PlmetricsError:
 def _reference(suite: Suite, reference: Source) -> Source:
     """The reference with a row per forecast. Its rows are chosen by what chooses the run's, or by drift's own."""
     own = section_of(suite).where is not None
-    return widened(reference, suite.data.long, None if own else suite.data.where, every=own)
+    return answer(widened(reference, suite.data.long, None if own else suite.data.where, every=own))
 
 
 def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:

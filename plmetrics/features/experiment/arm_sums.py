@@ -10,6 +10,7 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.engine.inquiry import answer
 from plmetrics.engine.prepare.exponents import exact_means
 from plmetrics.engine.streaming import collected_frame, collected_frames
 from plmetrics.features.experiment.exact_moments import exact_moments
@@ -201,7 +202,6 @@ def _constants(rows: pl.LazyFrame, experiment: Experiment) -> _Constants:
     if not 2 <= len(arms) <= MOST_ARMS:
         msg = f"column '{experiment.arm}' holds {len(arms):,} of the 2 to {MOST_ARMS} arms that a readout compares"
         raise ConfigError(Problem(msg, ("arm",)))
-    rest = [arm for arm in arms if arm != control]
     total = counts.sum()
     sums = [total[f"sum|{index}"].item() or 0.0 for index in range(len(experiment.outcomes))]
     sizes = [total[_ROWS].item() - total[f"bad|{index}"].item() for index in range(len(experiment.outcomes))]
@@ -209,9 +209,9 @@ def _constants(rows: pl.LazyFrame, experiment: Experiment) -> _Constants:
     means = [part / max(size, 1) for part, size in zip(sums, sizes, strict=True)]
     if experiment.reproducible:
         numbers = {_outcome(index): pl.col(_outcome(index)) for index in range(len(experiment.outcomes))}
-        means = list(exact_means(rows, numbers).values())
+        means = list(answer(exact_means(rows, numbers)).values())
     near = [0.0 if shares else mean for mean, shares in zip(means, binary, strict=True)]
-    return _Constants((control, *rest), binary, tuple(near))
+    return _Constants((control, *(arm for arm in arms if arm != control)), binary, tuple(near))
 
 
 def _refuse_missing(arms: pl.DataFrame, experiment: Experiment) -> None:

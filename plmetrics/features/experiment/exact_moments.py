@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.exact_sums import exact_columns, exponent_of, fixed_sums, ordered_sum
+from plmetrics.engine.inquiry import answer
 from plmetrics.engine.prepare.exponents import exponents_in, largest
 from plmetrics.engine.streaming import collected_frame, collected_frames
 
@@ -34,7 +35,7 @@ def exact_moments(
             sums over units, by the delta method.
     """
     numbers = {f"{number}": value for number, value in enumerate(values)}
-    most = largest(rows, numbers)
+    most = answer(largest(rows, numbers))
     means = _means(rows, numbers, sets, {name: exponent_of(value) for name, value in most.items()})
     around = [_around(rows, numbers, keys, mean) for keys, mean in zip(sets, means, strict=True)]
     if unit is not None:
@@ -98,7 +99,7 @@ def _squares(
     """The sums of squares by group, and of how many."""
     squares = {name: pl.col(f"{_AROUND}{name}") ** 2 for name in names}
     for keys, frame in zip(sets, around, strict=True):
-        exponents = exponents_in(frame, squares)
+        exponents = answer(exponents_in(frame, squares))
         summed = [pl.len().cast(pl.Int64).alias(_ROWS)]
         for name in names:
             column = f"{_AROUND}{name}"

@@ -27,7 +27,7 @@ from plmetrics.report.terminal import NARROWEST
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.features.explain.explanation import Explanation, Step
+    from plmetrics.features.explain.explanation import Explanation, Pass
 
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _UNKNOWN = "?"
@@ -142,17 +142,17 @@ def _passes(found: Explanation, width: int) -> list[Text]:
     return lines
 
 
-def _times(part: Step) -> str:
+def _times(part: Pass) -> str:
     """How often a pass reads the files."""
     return f"{count(part.scans)}{'+' if part.at_least else ''}"
 
 
-def _rows_of(part: Step) -> str:
+def _rows_of(part: Pass) -> str:
     """How many rows a pass reads, all its scans together."""
     return "" if part.rows is None or not part.scans else count(part.rows * part.scans)
 
 
-def _does(part: Step) -> str:
+def _does(part: Pass) -> str:
     """What a pass is for, and how many sums it makes."""
     if not part.aggregates:
         return part.does

@@ -10,10 +10,9 @@ from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import memory_budget
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.engine.step import Step
 from plmetrics.features.explain.cautions import advice
 from plmetrics.features.explain.memory import Sizes, foreseen, row_width
-from plmetrics.features.explain.passes import passes
+from plmetrics.features.explain.passes import Pass, passes
 from plmetrics.features.explain.states import StateSize, state_size
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.basics import BY_FOLD
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.table.slices import Cube
 
-__all__ = ["CubeSize", "Explanation", "Input", "SetSize", "StateSize", "Step", "explain"]
+__all__ = ["CubeSize", "Explanation", "Input", "Pass", "SetSize", "StateSize", "explain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Explanation:
     comparisons: int | None
     exact: bool | None
     cubes: tuple[CubeSize, ...]
-    passes: tuple[Step, ...]
+    passes: tuple[Pass, ...]
     memory: Mapping[str, int]
     peak: int | None
     budget: int

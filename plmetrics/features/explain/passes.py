@@ -1,22 +1,18 @@
-"""The passes of a run: how often each stage reads the files, what of them, and what for."""
+"""The passes of a run: how often each stage reads the files, what of them, and what for; told by the steps that run."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.ranking.base import QueryMetric
-from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
-from plmetrics.engine.aggregate.paired_rows import reads_paired_rows
-from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
-from plmetrics.engine.aggregate.totals import moments, summed_in
-from plmetrics.engine.prepare.preparation import constant_plans
-from plmetrics.engine.prepare.slices import settling_scans
-from plmetrics.engine.prepare.thresholds import threshold_plans, threshold_scans
-from plmetrics.engine.prepare.units import counts_by_batch
+from plmetrics.engine.aggregate.aggregation import families, needs_rows, sums_scan
+from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_rows
+from plmetrics.engine.aggregate.row_plan import BLOCK
+from plmetrics.engine.order.by_ranges import order_steps
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import columns_read, fallbacks, scans
 from plmetrics.features.registry import features_of
-from plmetrics.suite.sections.basics import BY_FOLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +23,34 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
 
 
-def passes(request: Request, prepared: Prepared | None) -> list[Step]:
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What a stage of a run reads.
+
+    Attributes:
+        stage: its name.
+        does: what it is for.
+        scans: how often it reads the files; of two tables, the one that is read more often.
+        at_least: whether what it finds, or the memory budget, may make it read them more often.
+        columns: how many columns its widest scan reads.
+        rows: how many rows a scan reads, None where that is not known.
+        plans: how many plans make its sums.
+        aggregates: how many sums these make.
+        fallbacks: the parts of its plans that would not stream.
+    """
+
+    stage: str
+    does: str
+    scans: int
+    at_least: bool = False
+    columns: int = 0
+    rows: int | None = None
+    plans: int = 0
+    aggregates: int = 0
+    fallbacks: tuple[str, ...] = ()
+
+
+def passes(request: Request, prepared: Prepared | None) -> list[Pass]:
     """The passes of a run of a bound suite, in order; without a look at the data only what is sure.
 
     Args:
@@ -35,8 +58,12 @@ def passes(request: Request, prepared: Prepared | None) -> list[Step]:
         prepared: what a look at the data found.
     """
     if prepared is None:
-        return [Step("aggregate", _families(request), 1, rows=request.source.rows)]
-    return list(_passes(request, prepared))
+        return [Pass("aggregate", families(request), 1, rows=request.source.rows)]
+    by_stage: dict[str, list[Step]] = {}
+    for step in _steps(request, prepared):
+        by_stage.setdefault(step.stage, []).append(step)
+    rows = _rows_read(request, prepared)
+    return [_pass(steps, prepared, rows) for steps in by_stage.values()]
 
 
 def sums_made(plan: pl.LazyFrame, prepared: Prepared) -> int:
@@ -45,31 +72,44 @@ def sums_made(plan: pl.LazyFrame, prepared: Prepared) -> int:
     return sum(name not in keys for name in plan.collect_schema())
 
 
-def _passes(request: Request, prepared: Prepared) -> Iterator[Step]:
-    rows = _rows_read(request, prepared)
-    yield _prepare(request, prepared, rows)
+def _steps(request: Request, prepared: Prepared) -> Iterator[Step]:
+    """The steps that prepared the run, and those that it would make."""
+    yield Step("prepare", does=", ".join(_looked_up(request)) or "nothing to find")
+    yield from prepared.steps
     if prepared.request.pairs_read is not None:
-        yield _rank(request, prepared, rows)
-    yield from _of_features(request, rows, "aggregate")
-    yield _aggregate(prepared, rows)
+        yield Step("rank", does=_sorts(prepared.request))
+    yield from _of_features(request, "aggregate")
+    yield sums_scan(prepared)[1]
     if needs_rows(prepared):
-        yield _order(prepared, rows)
-    yield from _of_features(request, rows, "order")
+        yield from order_steps(prepared)
+    yield from _of_features(request, "order")
     if reads_paired_rows(prepared):
-        yield Step("tests", "rows that tests rank", _of_files(prepared), rows=rows)
-    yield from _of_features(request, rows, "tests")
+        yield paired_step(prepared)
+    yield from _of_features(request, "tests")
 
 
-def _of_features(request: Request, rows: int | None, after: str) -> Iterator[Step]:
-    """The passes of the features that run after a stage."""
+def _pass(steps: Sequence[Step], prepared: Prepared, rows: int | None) -> Pass:
+    """What the steps of a stage read together."""
+    number = sum(step.times * scans(step.plans) for step in steps)
+    sums = [plan for step in steps for plan in step.plans[: step.sums]]
+    return Pass(
+        steps[0].stage,
+        "; ".join(step.does for step in steps if step.does),
+        number,
+        at_least=number > 0 and any(step.at_least for step in steps),
+        columns=max(columns_read(step.plans) for step in steps),
+        rows=rows if number else None,
+        plans=len(sums),
+        aggregates=sum(sums_made(plan, prepared) for plan in sums),
+        fallbacks=tuple(label for step in steps for plan in step.plans for label in fallbacks(plan)),
+    )
+
+
+def _of_features(request: Request, after: str) -> Iterator[Step]:
+    """The steps of the features that run after a stage."""
     for one in features_of(request.suite):
         if one.after == after:
-            yield from one.steps(request, rows)
-
-
-def _of_files(prepared: Prepared) -> int:
-    """One scan; none where the rows are in memory by then."""
-    return int(bool(scans([prepared.table.frame])))
+            yield from one.steps(request)
 
 
 def _rows_read(request: Request, prepared: Prepared) -> int | None:
@@ -80,48 +120,8 @@ def _rows_read(request: Request, prepared: Prepared) -> int | None:
     return None if narrowed else prepared.request.pairs_read or prepared.rows.read
 
 
-def _families(request: Request) -> str:
-    return ", ".join(
-        f"{len(metrics)} {word} ({family})"
-        for family, metrics in (("sums", request.sums), ("scores", request.scores))
-        if metrics
-        for word in ["metric" if len(metrics) == 1 else "metrics"]
-    )
-
-
-def _prepare(request: Request, prepared: Prepared, rows: int | None) -> Step:
-    """The look-ups one after another, then those that are made together."""
-    made = prepared.request
-    plans = list(constant_plans(made, prepared.table, centres=not made.suite.reproducible).values())
-    in_files = _of_files(prepared) or made.pairs_read is not None
-    before = sum(_looks_before(request, prepared.rows.read)) * int(in_files)
-    after = threshold_scans(made) * _of_files(prepared)
-    if made.suite.reproducible and made.pairs_read is None:
-        after += 2 * int(any(metric.centres() for metric in made.sums)) + 1
-    after += int(counts_by_batch(made)) * _of_files(prepared)
-    found = ", ".join(_looked_up(request)) or "nothing to find"
-    number = before + scans(plans) + after
-    columns = max(map(columns_read, (plans, threshold_plans(made))))
-    return Step("prepare", found, number, columns=columns, rows=rows if number else None)
-
-
-def _looks_before(request: Request, rows: int) -> Iterator[int]:
-    """Scans of what must be known before the next is looked for."""
-    suite = request.suite
-    if suite.data.long is not None:
-        yield 1
-    if suite.task == "multiclass" and not request.roles.classes:
-        yield 1
-    if suite.calibrate:
-        conditions = {spec.fit_on for spec in suite.calibrate}
-        yield len(conditions) + int(conditions != {BY_FOLD})
-    if suite.baseline and suite.task not in {"ranking", "uplift"}:
-        yield 1
-    if suite.task != "ranking":
-        yield settling_scans(request, rows)
-
-
 def _looked_up(request: Request) -> Iterator[str]:
+    """What the preparation finds, in words."""
     sets = [part for part in request.sets if part.keys and not part.is_predicate and not part.is_derived]
     if sets:
         yield f"values of {', '.join(dict.fromkeys(part.name for part in sets))}"
@@ -143,63 +143,11 @@ def _looked_up(request: Request) -> Iterator[str]:
         yield "sizes of what is added"
 
 
-def _rank(bound: Request, prepared: Prepared, rows: int | None) -> Step:
-    """Rows of a ranking become queries."""
-    request = prepared.request
+def _sorts(request: Request) -> str:
+    """How rows of a ranking become queries."""
     values = [
         value for metric in request.sums if isinstance(metric, QueryMetric) for value in metric.query_values
     ]
     orders = len({value.ties for value in values} - {None})
     sorts = len(request.models) * orders
-    does = f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model"
-    counted = bound.source.rows is None
-    return Step("rank", does, scans([bound.raw]) + int(counted), rows=rows)
-
-
-def _aggregate(prepared: Prepared, rows: int | None) -> Step:
-    plans = [plan for group in sum_plans(prepared) for plan in group]
-    together = [*plans, rows_plan(prepared)] if _brings_rows(prepared) else plans
-    number = scans(together)
-    recentres = any(moments(prepared, summed_in(prepared, cube)) for cube in prepared.cubes)
-    return Step(
-        "aggregate",
-        _families(prepared.request),
-        number,
-        at_least=recentres and number > 0,
-        columns=columns_read(together),
-        rows=rows if number else None,
-        plans=len(plans),
-        aggregates=sum(sums_made(plan, prepared) for plan in plans),
-        fallbacks=_stuck(plans),
-    )
-
-
-def _brings_rows(prepared: Prepared) -> bool:
-    """Whether the rows of ordered metrics come with the sums."""
-    return needs_rows(prepared) and prepared.exact and prepared.order.way == "rows"
-
-
-def _stuck(plans: Sequence[pl.LazyFrame]) -> tuple[str, ...]:
-    return tuple(label for plan in plans for label in fallbacks(plan))
-
-
-def _order(prepared: Prepared, rows: int | None) -> Step:
-    request, order = prepared.request, prepared.order
-    plan = rows_plan(prepared)
-    stuck = tuple(fallbacks(plan))
-    if _brings_rows(prepared):
-        orders = int(request.orders_scores) + len(request.values)
-        sorts = len(request.models) * orders
-        does = f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model"
-        does = f"{does}; rows come with the sums" if orders else "rows for curves"
-        return Step("order", does, 0, plans=1, fallbacks=stuck)
-    blocks = prepared.blocks is not None
-    grid = f"counts on a grid: edges, fine bins{', then by block' if blocks else ''}"
-    number, parts = 2, [grid]
-    if prepared.exact:
-        ranges = f" in {order.ranges} ranges of its scores" if order.ranges > 1 else ""
-        by_model = f"sorts {order.models} of {len(request.models)} models at a time{ranges}"
-        number = 2 * int(blocks) + order.passes + (len(request.models) if order.ranges > 1 else 0)
-        parts = [by_model, grid] if blocks else [by_model]
-    columns = columns_read([plan])
-    return Step("order", "; ".join(parts), number, blocks, columns, rows, plans=1, fallbacks=stuck)
+    return f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model"

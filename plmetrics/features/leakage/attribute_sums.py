@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.exact_sums import ordered_sum
+from plmetrics.engine.inquiry import answer
 from plmetrics.engine.prepare.exponents import exact_means, exponents_in
 from plmetrics.table.roles import LABEL
 
@@ -37,12 +38,12 @@ class LabelSums:
             rows: with the canonical label.
             numbers: the attributes that hold numbers, null where these are not finite.
         """
-        centres = exact_means(rows, {LABEL: pl.col(LABEL), **numbers})
+        centres = answer(exact_means(rows, {LABEL: pl.col(LABEL), **numbers}))
         made = cls(centres, {})
         terms = {f"{LABEL}|{key}": term for key, term in made._of_label().items()}
         for name, value in numbers.items():
             terms |= {f"{name}|{key}": term for key, term in made._beside(name, value).items()}
-        return cls(centres, exponents_in(rows, terms))
+        return cls(centres, answer(exponents_in(rows, terms)))
 
     def correlation(self, name: str, value: pl.Expr) -> pl.Expr:
         """Pearson's correlation of an attribute and the label, of the rows where the attribute is not null."""

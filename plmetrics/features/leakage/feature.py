@@ -80,11 +80,11 @@ class LeakageFeature(Feature):
 
         check_leakage_columns(suite, schema, table)
 
-    def steps(self, request: Request, rows: int | None) -> Iterator[Step]:
+    def steps(self, request: Request) -> Iterator[Step]:
         """The checks of rows, and of attributes where some are looked at."""
-        from plmetrics.features.leakage.training_rows import leakage_step
+        from plmetrics.features.leakage.training_rows import leakage_steps
 
-        yield leakage_step(request, rows)
+        return leakage_steps(request)
 
     def run(self, run: Run) -> Outputs:
         """Make the checks."""

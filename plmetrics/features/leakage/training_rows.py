@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
+from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_frames
@@ -24,7 +25,7 @@ from plmetrics.table.common_types import as_type, common_type
 from plmetrics.table.roles import WEIGHT, require, unchecked_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
@@ -139,15 +140,15 @@ def leakage_found(request: Request) -> list[Finding]:
     """
     checks = LeakagePlans.of(request, section_of(request.suite))
     _refuse_to_hold_keys(request, checks)
-    plans = checks.plans()
-    found = collected_frames(plans)
+    found = collected_frames(checks.plans())
     attributes = attributes_found(evaluated(request, checks.candidates), request, checks.candidates)
     return [*checks.findings(found), *(Finding("attributes", **about) for about in attributes)]
 
 
-def leakage_step(request: Request, rows: int | None) -> Step:
-    """The scans of the checks, and of attributes where some are looked at."""
+def leakage_steps(request: Request) -> Iterator[Step]:
+    """The scan of the checks, and the first one of attributes where some are looked at."""
     spec, columns = section_of(request.suite), attribute_candidates(request)
+    checks = LeakagePlans.of(request, spec)
     asked = {
         "keys": spec.keys,
         "times": spec.time,
@@ -155,7 +156,9 @@ def leakage_step(request: Request, rows: int | None) -> Step:
         f"{len(columns)} {'attribute' if len(columns) == 1 else 'attributes'}": columns,
     }
     does = ", ".join(name for name, wanted in asked.items() if wanted)
-    return Step("leakage", does, 2 if columns else 1, at_least=True, rows=rows)
+    yield Step("leakage", tuple(checks.plans().values()), does, at_least=True)
+    if columns:
+        yield Step("leakage", (evaluated(request, columns),))
 
 
 def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> None:
@@ -164,12 +167,12 @@ def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> None:
     if checks.keys and checks.train is not None and train is not None:
         columns = len(checks.keys) + _IN_TABLE
         what = "looking up the keys of the training table"
-        refuse_to_hold(request, checks.train, columns, what, *_PATH, "train", most=train.rows)
+        answer(refuse_to_hold(request, checks.train, columns, what, *_PATH, "train", most=train.rows))
     if checks.spec.duplicates or checks.fold is not None:
         listed = checks.spec.duplicates if isinstance(checks.spec.duplicates, tuple) else checks.keys
         columns = len(listed) + _IN_TABLE
         name = "duplicates" if checks.spec.duplicates else "keys"
-        refuse_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name)
+        answer(refuse_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name))
 
 
 def evaluated(request: Request, columns: Sequence[str]) -> pl.LazyFrame:

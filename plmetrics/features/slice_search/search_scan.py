@@ -15,9 +15,9 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.aggregate.aggregation import refuse_bad
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_columns
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.prepare.preparation import constant_plans, prepare
+from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.engine.step import Step
-from plmetrics.engine.streaming import collected_batches, fallbacks, scans
+from plmetrics.engine.streaming import collected_batches
 from plmetrics.features.slice_search.cell_centres import recentred
 from plmetrics.features.slice_search.row_sums import by_block
 from plmetrics.features.slice_search.search_columns import searched_columns
@@ -37,7 +37,7 @@ from plmetrics.suite.sections.uncertainty import Uncertainty
 from plmetrics.table.roles import prediction_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
@@ -67,18 +67,21 @@ def search_plan(suite: Suite, source: Source) -> SearchPlan:
     return SearchPlan(_searching(prepared, columns, spec), spec, columns, together)
 
 
-def search_step(request: Request, rows: int | None) -> Step:
-    """The passes of a search: one look at its columns, then the groupings that serve all crossings."""
+def search_steps(request: Request) -> Iterator[Step]:
+    """The scans of a search: its constants, a look at its columns, then groupings that serve all crossings.
+
+    A long table is not looked at.
+    """
+    if request.suite.data.long is not None:
+        return
     plan = search_plan(request.suite, request.source)
     groups = sum(map(plan.groups, plan.groupings))
     does = (
         f"up to {plan.slices:,} slices of {len(plan.columns)} columns, "
         f"{len(plan.groupings)} groupings of {groups:,} cells and blocks"
     )
-    inner = plan.prepared.request
-    constants = constant_plans(inner, prediction_table(inner.raw, inner.schema, inner.roles))
-    number = scans(list(constants.values())) + 1 + len(plan.passes())
-    return Step("search", does, number, at_least=True, rows=rows, fallbacks=tuple(fallbacks(plan.rows())))
+    yield from (replace(step, stage="search") for step in plan.prepared.steps)
+    yield Step("search", (plan.rows(),), does, times=1 + len(plan.passes()), at_least=True)
 
 
 def search_states(plan: SearchPlan) -> SearchStates:

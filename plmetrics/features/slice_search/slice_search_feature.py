@@ -66,12 +66,11 @@ class SliceSearchFeature(Feature):
 
         check_searched_columns(suite, schema)
 
-    def steps(self, request: Request, rows: int | None) -> Iterator[Step]:
+    def steps(self, request: Request) -> Iterator[Step]:
         """The look at the columns, and the scans of the groupings; a long table is not looked at."""
-        from plmetrics.features.slice_search.search_scan import search_step
+        from plmetrics.features.slice_search.search_scan import search_steps
 
-        if request.suite.data.long is None:
-            yield search_step(request, rows)
+        return search_steps(request)
 
     def run(self, run: Run) -> Outputs:
         """Search, and confirm."""

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from plmetrics.features.explain.explain_report import explain_json, explain_text
-from plmetrics.features.explain.explanation import CubeSize, Explanation, Input, SetSize, StateSize, Step
+from plmetrics.features.explain.explanation import CubeSize, Explanation, Input, Pass, SetSize, StateSize
 
 FOUND = Explanation(
     name="nightly",
@@ -24,8 +24,8 @@ FOUND = Explanation(
     exact=True,
     cubes=(CubeSize(("region", "overall"), ("region",), 5, 900, 900),),
     passes=(
-        Step("prepare", "values of region", 1, columns=1, rows=1000),
-        Step("aggregate", "2 metrics (sums)", 2, at_least=True, columns=3, rows=1000, plans=1, aggregates=7),
+        Pass("prepare", "values of region", 1, columns=1, rows=1000),
+        Pass("aggregate", "2 metrics (sums)", 2, at_least=True, columns=3, rows=1000, plans=1, aggregates=7),
     ),
     memory={"sums": 50_400},
     peak=70_000_000,
@@ -59,7 +59,7 @@ def test_lines_fit(width: int) -> None:
 
 
 def test_what_does_not_stream_is_named() -> None:
-    stuck = Step("aggregate", "2 metrics (sums)", 1, fallbacks=("in-memory-map SELECT x",))
+    stuck = Pass("aggregate", "2 metrics (sums)", 1, fallbacks=("in-memory-map SELECT x",))
     found = Explanation(**{name: getattr(FOUND, name) for name in FOUND.__slots__} | {"passes": (stuck,)})
     assert not found.streams
     assert "does not stream: in-memory-map SELECT x" in explain_text(found)

@@ -1,0 +1,75 @@
+"""Questions to the rows: what stages must know of them, asked together.
+
+A question is a generator. It yields plans and receives their frames, as often as it needs what it has learned to ask
+on, and returns its answer. Questions that are asked together go on in rounds: the plans of a round are one collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import polars as pl
+
+from plmetrics.engine.step import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Answer = TypeVar("Answer")
+Question = Generator[Sequence[pl.LazyFrame], list[pl.DataFrame], Answer]
+
+
+def together(*questions: Question[Any]) -> Question[list[Any]]:
+    """The answers to some questions, in order: a round asks what each of them that is still open asks next."""
+    answers: list[Any] = [None] * len(questions)
+    frames: dict[int, Any] = dict.fromkeys(range(len(questions)))
+    while frames:
+        plans: dict[int, Sequence[pl.LazyFrame]] = {}
+        for place, known in frames.items():
+            try:
+                plans[place] = questions[place].send(known)
+            except StopIteration as done:
+                answers[place] = done.value
+        if plans:
+            collected = iter((yield [plan for own in plans.values() for plan in own]))
+        frames = {place: [next(collected) for _ in own] for place, own in plans.items()}
+    return answers
+
+
+def asked(plans: Mapping[str, pl.LazyFrame]) -> Question[dict[str, pl.DataFrame]]:
+    """The frames of some plans, by name."""
+    frames = yield list(plans.values())
+    return dict(zip(plans, frames, strict=True))
+
+
+def answered(known: Answer) -> Question[Answer]:
+    """A question whose answer is known without a look at the rows."""
+    yield from ()
+    return known
+
+
+class Inquiry:
+    """Asks questions, and lists the steps that this takes."""
+
+    def __init__(self, steps: Iterable[Step] = ()) -> None:
+        self.steps = list(steps)
+
+    def answer(self, question: Question[Answer], stage: str = "prepare") -> Answer:
+        """Ask a question, round by round."""
+        frames: Any = None
+        while True:
+            try:
+                plans = question.send(frames)
+            except StopIteration as done:
+                found: Answer = done.value
+                return found
+            frames = []
+            if plans:
+                self.steps.append(Step(stage, tuple(plans)))
+                frames = self.steps[-1].collect()
+
+
+def answer(question: Question[Answer]) -> Answer:
+    """The answer to a question of a stage that lists its steps itself."""
+    return Inquiry().answer(question)
