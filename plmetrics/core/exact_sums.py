@@ -69,9 +69,9 @@ def exponent_of(most: float) -> int:
 def fixed_sums(name: str, value: pl.Expr, exponent: int) -> list[pl.Expr]:
     """The aggregations that stand beside the ordinary sum of a column."""
     scaled = value.cast(pl.Float64) * pl.lit(2.0 ** (_BITS - exponent))
-    whole = scaled.cast(pl.Int64, wrap_numerical=True)
-    left = ((scaled - whole.cast(pl.Float64)) * pl.lit(_FINER)).cast(pl.Int64, wrap_numerical=True)
-    return [whole.sum().alias(f"{FIXED}{name}"), left.sum().alias(f"{LEFT}{name}")]
+    units = scaled.cast(pl.Int64, wrap_numerical=True)
+    remainder = ((scaled - units.cast(pl.Float64)) * pl.lit(_FINER)).cast(pl.Int64, wrap_numerical=True)
+    return [units.sum().alias(f"{FIXED}{name}"), remainder.sum().alias(f"{LEFT}{name}")]
 
 
 def ordered_sum(value: pl.Expr, exponent: int) -> pl.Expr:
@@ -82,12 +82,12 @@ def ordered_sum(value: pl.Expr, exponent: int) -> pl.Expr:
     >>> one == other, round(one, 12)
     (True, 0.9)
     """
-    left = value.cast(pl.Float64)
+    remainder = value.cast(pl.Float64)
     sums = []
     for digits in _DIGITS:
         near = pl.lit(1.5 * 2.0 ** (52 + min(exponent, _CUT) - digits))
-        part = (left + near) - near
-        left = left - part
+        part = (remainder + near) - near
+        remainder = remainder - part
         sums.append(part.sum())
     high, middle, low = sums
     return high + (middle + low)
@@ -155,12 +155,12 @@ class Parts:
         odd = ~np.isfinite(values)
         if odd.any():
             yield self._held[0], np.where(odd, values, 0.0)
-        left = np.where(odd, 0.0, values)
-        for held, unit in zip(self._held, self._units, strict=True):
+        remainder = np.where(odd, 0.0, values)
+        for target, unit in zip(self._held, self._units, strict=True):
             near = 1.5 * 2.0**52 * unit
-            part = (left + near) - near
-            left -= part
-            yield held, part
+            part = (remainder + near) - near
+            remainder -= part
+            yield target, part
 
     def join(self) -> None:
         """Put the totals together."""
@@ -168,15 +168,15 @@ class Parts:
         high, middle, low = self._held
         middle += low
         high += middle
-        for held in (middle, low):
-            held.fill(0)
+        for target in (middle, low):
+            target.fill(0)
 
     def _carry(self) -> None:
         """Leave in each part less than a unit of the one before: so every total has one form."""
         for place in reversed(range(1, len(_DIGITS))):
-            unit, held = self._units[place - 1], self._held[place]
-            over = np.floor(held / unit) * unit
-            held -= over
+            unit, target = self._units[place - 1], self._held[place]
+            over = np.floor(target / unit) * unit
+            target -= over
             self._held[place - 1] += over
         self._waiting = 0
 
@@ -185,9 +185,9 @@ _products: ContextVar[bool] = ContextVar("exact_products", default=False)
 
 
 @contextmanager
-def exact_products(*, wanted: bool) -> Iterator[None]:
+def exact_products(*, enabled: bool) -> Iterator[None]:
     """Within it, `product` gives the same on any number of threads."""
-    token = _products.set(wanted)
+    token = _products.set(enabled)
     try:
         yield
     finally:
@@ -211,26 +211,26 @@ def product(weights: Values, states: Values, out: Values | None = None) -> Value
     counts only in sums that are very small beside the largest state.
     """
     if not are_exact():
-        found: Values = np.matmul(weights, states, out=out)
-        return found
+        result: Values = np.matmul(weights, states, out=out)
+        return result
     weights, states = weights.astype(np.float64, copy=False), states.astype(np.float64, copy=False)
     most = np.abs(states).max(axis=-2, keepdims=True, initial=0.0)
     if not (most < _GREATEST_SUM).all():
         plain: Array = np.matmul(weights, states)
         return plain
-    drawn = float(np.abs(weights).sum(axis=1).max(initial=1.0))
-    room = math.ceil(math.log2(drawn)) + 2
+    draws = float(np.abs(weights).sum(axis=1).max(initial=1.0))
+    room = math.ceil(math.log2(draws)) + 2
     exponent = np.frexp(most)[1] + room
     high = _rounded(states, exponent)
-    left = states - high
+    remainder = states - high
     total: Array = np.matmul(weights, high, out=out)
-    if not left.any():
+    if not remainder.any():
         return total
-    low = _rounded(left, exponent + (room - 53))
+    low = _rounded(remainder, exponent + (room - 53))
     total += np.matmul(weights, low)
-    rest = left - low
+    rest = remainder - low
     if rest.any():
-        vague = np.abs(total) < np.ldexp(drawn * _SHARP, exponent + (room - 106))
+        vague = np.abs(total) < np.ldexp(draws * _SHARP, exponent + (room - 106))
         total = np.where(vague, total + np.matmul(weights, rest), total)
     return total
 

@@ -16,13 +16,13 @@ _LONGEST_PATH, _LONGEST_PART = 4000, 255
 RESERVED_SLICE_SETS = frozenset({"overall", "all", "other"})
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name that was probably meant, or None.
 
     >>> nearest("roc_acu", ["roc_auc", "recall"])
     'roc_auc'
     """
-    matches = difflib.get_close_matches(str(name).lower(), sorted(known), n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(str(name).lower(), sorted(names), n=1, cutoff=0.6)
     return matches[0] if matches else None
 
 
@@ -36,18 +36,18 @@ def is_path(text: str) -> bool:
     return "\0" not in text and max(map(len, parts)) <= _LONGEST_PART and len(text) <= _LONGEST_PATH
 
 
-def did_you_mean(name: str, known: Iterable[str], *, limit: int = 12) -> str | None:
+def did_you_mean(name: str, names: Iterable[str], *, limit: int = 12) -> str | None:
     """A hint for an unknown name: the nearest one, else the whole list where it is short.
 
     >>> did_you_mean("prescision", ["precision", "recall"])
     "did you mean 'precision'?"
     """
-    known = list(known)
-    match = nearest(name, known)
+    names = list(names)
+    match = nearest(name, names)
     if match is not None:
         return f"did you mean '{match}'?"
-    if known and len(known) <= limit:
-        return "known: " + ", ".join(known)
+    if names and len(names) <= limit:
+        return "known: " + ", ".join(names)
     return None
 
 

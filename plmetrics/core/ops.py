@@ -180,18 +180,18 @@ def _numbered(shape: tuple[int, ...]) -> Operand:
     return np.arange(math.prod(shape), dtype=np.int64).reshape(*shape, 1)
 
 
-def _pooled(part: Array, whole: Array, row: NDArray[np.int64]) -> Array:
+def _pooled(part: Array, total: Array, row: NDArray[np.int64]) -> Array:
     """One regression for all rows: each lies by more than any share above the one before."""
     from scipy.optimize import isotonic_regression
 
-    out = np.zeros(whole.shape)
-    held = whole > 0
-    if not held.any():
+    out = np.zeros(total.shape)
+    occupied = total > 0
+    if not occupied.any():
         return out
-    masses, parts = whole[held], part[held]
-    blocks = isotonic_regression(parts / masses + 2.0 * row[held], weights=masses).blocks
+    masses, parts = total[occupied], part[occupied]
+    blocks = isotonic_regression(parts / masses + 2.0 * row[occupied], weights=masses).blocks
     shares = np.add.reduceat(parts, blocks[:-1]) / np.add.reduceat(masses, blocks[:-1])
-    out[held] = np.repeat(shares, np.diff(blocks))
+    out[occupied] = np.repeat(shares, np.diff(blocks))
     return out
 
 

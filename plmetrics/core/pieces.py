@@ -59,10 +59,10 @@ class Pieces(Along):
     @classmethod
     def of(cls, parts: Sequence[Values], *, counts: bool = False) -> Pieces:
         """Values that are there, in whatever numbers hold them; `counts` are nowhere negative."""
-        held = [part for part in parts if len(part)]
+        nonempty = [part for part in parts if len(part)]
         return cls(
-            len(held),
-            lambda number, memo: held[number].astype(np.float64),  # noqa: ARG005
+            len(nonempty),
+            lambda number, memo: nonempty[number].astype(np.float64),  # noqa: ARG005
             counts=counts,
         )
 
@@ -80,37 +80,39 @@ class Pieces(Along):
 
     def mapped(self, function: Callable[..., Values], *inputs: Operand) -> Pieces:
         """An element-wise function of values of this cut, and of values that all points share."""
-        held = [part.one if isinstance(part, Pieces) and part.one is not None else part for part in inputs]
-        if not any(isinstance(part, Pieces) for part in held):
+        operands = [
+            part.one if isinstance(part, Pieces) and part.one is not None else part for part in inputs
+        ]
+        if not any(isinstance(part, Pieces) for part in operands):
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                return self.spread(function(*held))
+                return self.spread(function(*operands))
 
         def make(number: int, memo: Memo) -> Values:
             return function(
-                *(part.piece(number, memo) if isinstance(part, Pieces) else part for part in held)
+                *(part.piece(number, memo) if isinstance(part, Pieces) else part for part in operands)
             )
 
         return Pieces(self.count, make)
 
     def total(self) -> Values:
         """Sum of all points."""
-        found: Values = self._sums().sum(keepdims=True)
-        return found
+        total: Values = self._sums().sum(keepdims=True)
+        return total
 
     def largest(self) -> Values:
         """Largest value, -inf without points."""
         if self._peak is not None and self.count:
-            found: Values = self.piece(self._peak, {}).max(keepdims=True)
+            largest: Values = self.piece(self._peak, {}).max(keepdims=True)
         else:
-            found = self._summary(np.max).max(keepdims=True, initial=-np.inf)
-        return found
+            largest = self._summary(np.max).max(keepdims=True, initial=-np.inf)
+        return largest
 
     def cumulative(self, *, descending: bool = False) -> Pieces:
         """Running total."""
         if descending not in self._totals:
             peak = (0 if descending else self.count - 1) if self._counts else None
-            made = self._running(np.add, self._sums(), 0.0, peak, descending=descending)
-            self._totals[descending] = made
+            running = self._running(np.add, self._sums(), 0.0, peak, descending=descending)
+            self._totals[descending] = running
         return self._totals[descending]
 
     def running_largest(self, *, descending: bool = False) -> Pieces:
@@ -128,12 +130,12 @@ class Pieces(Along):
 
     def spread(self, totals: Operand) -> Pieces:
         """The one value, which all points share."""
-        one = np.asarray(totals).reshape(-1)
+        flat = np.asarray(totals).reshape(-1)
 
         def make(number: int, memo: Memo) -> Values:
-            return np.broadcast_to(one, self.piece(number, memo).shape)
+            return np.broadcast_to(flat, self.piece(number, memo).shape)
 
-        return Pieces(self.count, make, one=one)
+        return Pieces(self.count, make, one=flat)
 
     def where(self, then: Operand, otherwise: Operand) -> Pieces:
         """`then` where the values are true, else `otherwise`."""

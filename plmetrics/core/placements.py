@@ -50,8 +50,8 @@ def placed(positive: Operand, negative: Operand) -> Placed:
 
 def _mean(placement: Operand, rows: Operand, size: Operand) -> tuple[Operand, Operand]:
     """The mean of placements, and its variance."""
-    held = ops.where(rows > 0, placement, 0.0)
-    mean = ops.ratio(ops.total(rows * held), size)
-    away = held - ops.spread(mean, held)
+    counted = ops.where(rows > 0, placement, 0.0)
+    mean = ops.ratio(ops.total(rows * counted), size)
+    away = counted - ops.spread(mean, counted)
     rest = np.maximum(size - 1.0, 0.0)
     return mean, ops.ratio(ops.total(rows * away * away), rest * size)

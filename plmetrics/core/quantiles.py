@@ -20,9 +20,9 @@ def averaged_inverse(ascending: Array, weight: Array, shares: Array) -> Array:
     array([1.5, 3. , 4. ])
     """
     running = np.cumsum(weight)
-    wanted = shares * running[-1]
+    targets = shares * running[-1]
     last = len(ascending) - 1
-    reached = np.minimum(np.searchsorted(running, wanted * (1 - _TIE)), last)
-    passed = np.minimum(np.searchsorted(running, wanted * (1 + _TIE), side="right"), last)
+    reached = np.minimum(np.searchsorted(running, targets * (1 - _TIE)), last)
+    passed = np.minimum(np.searchsorted(running, targets * (1 + _TIE), side="right"), last)
     middle: Array = (ascending[reached] + ascending[passed]) / 2
     return middle

@@ -52,8 +52,8 @@ class Redaction:
         """
         for value, name in self.names:
             if value in text:
-                shown = f"${{{name}}}" + (f"~{_digest(value)}" if identity else "")
-                text = _pattern(value).sub(shown.replace("\\", r"\\"), text)
+                replacement = f"${{{name}}}" + (f"~{_digest(value)}" if identity else "")
+                text = _pattern(value).sub(replacement.replace("\\", r"\\"), text)
         return text
 
     def problem(self, problem: Problem) -> Problem:
@@ -63,13 +63,13 @@ class Redaction:
 
     def mask(self, error: BaseException) -> None:
         """Take the values out of an error, and out of those that it comes from."""
-        for one in _chain(error) if self.names else ():
-            one.args = tuple(self.text(arg) if isinstance(arg, str) else arg for arg in one.args)
-            if isinstance(one, PlmetricsError):
-                one.problems = tuple(map(self.problem, one.problems))
+        for link in _chain(error) if self.names else ():
+            link.args = tuple(self.text(arg) if isinstance(arg, str) else arg for arg in link.args)
+            if isinstance(link, PlmetricsError):
+                link.problems = tuple(map(self.problem, link.problems))
             for name in ("filename", "filename2", "strerror"):
-                if isinstance(one, OSError) and getattr(one, name) is not None:
-                    setattr(one, name, self.text(str(getattr(one, name))))
+                if isinstance(link, OSError) and getattr(link, name) is not None:
+                    setattr(link, name, self.text(str(getattr(link, name))))
 
     def record(self, facts: RunRecord) -> RunRecord:
         """What is recorded of a run: files keep an identity, as other values of a variable are other files."""
@@ -79,7 +79,7 @@ class Redaction:
         return {
             **facts,
             "files": files,
-            "warnings": [self.text(str(one)) for one in facts.get("warnings", ())],
+            "warnings": [self.text(str(warning)) for warning in facts.get("warnings", ())],
         }
 
 
@@ -115,11 +115,11 @@ def _digest(value: str) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting = [error]
     while waiting:
-        one = waiting.pop()
-        if one is not None and id(one) not in seen:
-            seen.add(id(one))
-            waiting += [one.__cause__, one.__context__]
-            yield one
+        link = waiting.pop()
+        if link is not None and id(link) not in visited:
+            visited.add(id(link))
+            waiting += [link.__cause__, link.__context__]
+            yield link

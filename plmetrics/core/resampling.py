@@ -20,8 +20,8 @@ WHOLE_IN_SINGLE = 1 << 24
 
 def resample(weights: Values, counts: Values) -> Array:
     """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
-    drawn: Array = product(weights, counts.reshape(*counts.shape[:2], -1))
-    return drawn.reshape(counts.shape[0], len(weights), *counts.shape[2:])
+    sums: Array = product(weights, counts.reshape(*counts.shape[:2], -1))
+    return sums.reshape(counts.shape[0], len(weights), *counts.shape[2:])
 
 
 def exact_in_single(counts: Values) -> bool:

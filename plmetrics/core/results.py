@@ -106,8 +106,8 @@ def first_rows(metrics: pl.DataFrame) -> pl.DataFrame:
     Gates, comparisons and reports judge by it. Rows are in result order, so that those of an estimate lie together.
     Neighbours whose slices have the same text differ in their values.
     """
-    about = pl.struct("model", "slice_set", "slice", "slice_values", "metric", "class", "value", "n")
-    return metrics.filter(about.rle_id().is_first_distinct())
+    identity = pl.struct("model", "slice_set", "slice", "slice_values", "metric", "class", "value", "n")
+    return metrics.filter(identity.rle_id().is_first_distinct())
 
 
 ALWAYS = ("metrics", "comparisons", "gates", "curves")

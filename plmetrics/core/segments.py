@@ -107,10 +107,10 @@ class Segments(Along):
             _accumulate(self.values[..., ::-1], self._mirrored, running[..., ::-1], whole=self.whole)
         else:
             _accumulate(self.values, self.offsets, running, whole=self.whole)
-        made = Segments(running, self.offsets, whole=self.whole)
+        total = Segments(running, self.offsets, whole=self.whole)
         if running.size <= _WORTH_KEEPING:
-            self._running[descending] = made
-        return made
+            self._running[descending] = total
+        return total
 
     @property
     def _mirrored(self) -> Values:
@@ -130,10 +130,10 @@ class Segments(Along):
 
     def above(self, top: float) -> Segments:
         """The value at the next point of the segment, `top` at its last."""
-        moved = np.empty(self.values.shape, dtype=np.float64)
-        moved[..., :-1] = self.values[..., 1:]
-        moved[..., self.offsets[1:][self.sizes > 0] - 1] = top
-        return Segments(moved, self.offsets)
+        above = np.empty(self.values.shape, dtype=np.float64)
+        above[..., :-1] = self.values[..., 1:]
+        above[..., self.offsets[1:][self.sizes > 0] - 1] = top
+        return Segments(above, self.offsets)
 
     def spread(self, totals: Operand) -> Segments:
         """One value per segment, repeated for each of its points."""

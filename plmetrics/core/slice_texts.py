@@ -36,15 +36,15 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub(lambda found: found[1] + found[2].replace('""', '"'), text)
 
 
-def slice_place(asked: str, texts: Sequence[str]) -> int | None:
+def slice_place(slice_text: str, texts: Sequence[str]) -> int | None:
     """The place of the slice with a text; one written without quotes counts where only one slice can be meant.
 
     >>> slice_place("a=x, y", ['a="x, y"', "a=z"]), slice_place("a=w", ["a=z"])
     (0, None)
     """
-    if asked in texts:
-        return texts.index(asked)
-    alike = [place for place, text in enumerate(texts) if '"' in text and unquoted(text) == asked]
+    if slice_text in texts:
+        return texts.index(slice_text)
+    alike = [place for place, text in enumerate(texts) if '"' in text and unquoted(text) == slice_text]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -54,8 +54,8 @@ def only_value(text: str) -> str:
     >>> only_value("region=north"), only_value('region="a, b"'), only_value("a=1, b=2")
     ('north', '"a, b"', 'a=1, b=2')
     """
-    found = _NAME.fullmatch(text)
-    return text if found is None else found["value"]
+    match = _NAME.fullmatch(text)
+    return text if match is None else match["value"]
 
 
 def renamed(earlier: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
@@ -71,16 +71,16 @@ def renamed(earlier: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
     older = here.with_columns(pl.Series("@older", [_older(text) for text in here["slice"]], dtype=pl.String))
     older = older.drop_nulls().filter(pl.struct("slice_set", "@older").is_unique())
     older = older.join(texts, left_on=["slice_set", "@older"], right_on=_PLACE, how="anti")
-    found = earlier.join(
+    joined = earlier.join(
         older.rename({"slice": "@now"}),
         left_on=_PLACE,
         right_on=["slice_set", "@older"],
         how="left",
         maintain_order="left",
     )
-    return found.with_columns(slice=pl.coalesce("@now", "slice")).drop("@now")
+    return joined.with_columns(slice=pl.coalesce("@now", "slice")).drop("@now")
 
 
 def _older(text: str) -> str | None:
     """The text as older versions wrote it, None where theirs may mean another slice now."""
-    return None if any(found[2] in {NULL, OTHER} for found in _QUOTED.finditer(text)) else unquoted(text)
+    return None if any(match[2] in {NULL, OTHER} for match in _QUOTED.finditer(text)) else unquoted(text)

@@ -153,8 +153,8 @@ def join_torn(pieces: Sequence[object]) -> tuple[str, int] | None:
             return None
         opened += _open(str(piece))
         if opened <= 0:
-            whole = ", ".join(str(part) for part in pieces[:count])
-            return (whole, count) if count > 1 and opened == 0 else None
+            text = ", ".join(str(part) for part in pieces[:count])
+            return (text, count) if count > 1 and opened == 0 else None
     return None
 
 
@@ -196,21 +196,21 @@ class _Parser:
         """The next token if it is of that kind and text."""
         if self.at_end:
             return None
-        found, value, _ = self._tokens[self._next]
-        if found != kind or text not in {None, value}:
+        token_kind, value, _ = self._tokens[self._next]
+        if token_kind != kind or text not in {None, value}:
             return None
         self._next += 1
         return value
 
-    def fail(self, wanted: str, hint: str | None = None) -> NoReturn:
+    def fail(self, expected: str, hint: str | None = None) -> NoReturn:
         """Say that a token should be something else, or that one is missing."""
         if not self.at_end:
             _, value, position = self._tokens[self._next]
-            msg = f"{value!r} at position {position} of {self._text!r}: {wanted} was expected"
+            msg = f"{value!r} at position {position} of {self._text!r}: {expected} was expected"
         elif _open(self._text) > 0:
             msg = f"a parenthesis in {self._text!r} is not closed"
         else:
-            msg = f"{self._text!r} ends where {wanted} was expected"
+            msg = f"{self._text!r} ends where {expected} was expected"
         raise TextError(msg, hint)
 
     def arguments(self, depth: int) -> tuple[dict[str, Value], tuple[Value, ...]]:

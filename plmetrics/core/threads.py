@@ -47,9 +47,9 @@ def ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(copy_context().run, function, items[0])
         for item in items[1:]:
-            found = waiting.result()
+            result = waiting.result()
             waiting = pool.submit(copy_context().run, function, item)
-            yield found
+            yield result
         yield waiting.result()
 
 

@@ -52,34 +52,34 @@ class RestSums:
 
     def _moved(self, first: int, last: int) -> tuple[dict[str, Array], dict[str, Array]]:
         """Sums by block, and the centres that moments are about, where those of slices differ."""
-        held = self.held
-        own = held.centres.take(held.code)
-        columns, centres = about_one(held.columns, own, np.zeros_like(held.code), 1)
-        sums = _rests(replace(held, columns=columns, centres=centres), first, last)
-        at = {name: np.full(last - first, float(np.ravel(one)[0])) for name, one in centres.at.items()}
+        slice_sums = self.held
+        origins = slice_sums.centres.take(slice_sums.code)
+        columns, centres = about_one(slice_sums.columns, origins, np.zeros_like(slice_sums.code), 1)
+        sums = _rests(replace(slice_sums, columns=columns, centres=centres), first, last)
+        at = {name: np.full(last - first, float(np.ravel(center)[0])) for name, center in centres.at.items()}
         totals = {name: column.sum(axis=1) for name, column in sums.items()}
-        found = distant(totals, centres.moments)
-        for place in np.flatnonzero(np.any(list(found.values()), axis=0)):
-            others = held.code != first + 1 + place
-            apart = {name: column[others] for name, column in held.columns.items()}
+        distances = distant(totals, centres.moments)
+        for place in np.flatnonzero(np.any(list(distances.values()), axis=0)):
+            others = slice_sums.code != first + 1 + place
+            apart = {name: column[others] for name, column in slice_sums.columns.items()}
             alone = np.zeros(int(others.sum()), dtype=np.int64)
-            apart, centres = about_one(apart, own.take(others), alone, 1)
-            for name, one in centres.at.items():
-                at[name][place] = float(np.ravel(one)[0])
+            apart, centres = about_one(apart, origins.take(others), alone, 1)
+            for name, center in centres.at.items():
+                at[name][place] = float(np.ravel(center)[0])
             for name in sums:
-                sums[name][place] = added(held.block[others], apart[name], held.blocks)
+                sums[name][place] = added(slice_sums.block[others], apart[name], slice_sums.blocks)
         return sums, at
 
 
-def _rests(held: SlicedSums, first: int, last: int) -> dict[str, Array]:
+def _rests(sums: SlicedSums, first: int, last: int) -> dict[str, Array]:
     """The sums of rests by block, of sums that add as they are."""
-    own = held.by_block(first + 1, last + 1)
-    low, high = np.searchsorted(held.code, [first + 1, last + 1])
+    by_block = sums.by_block(first + 1, last + 1)
+    low, high = np.searchsorted(sums.code, [first + 1, last + 1])
     out = {}
-    for name, part in own.items():
-        column = held.columns[name]
+    for name, part in by_block.items():
+        column = sums.columns[name]
         before, after = (
-            added(held.block[outside], column[outside], held.blocks)
+            added(sums.block[outside], column[outside], sums.blocks)
             for outside in (slice(0, low), slice(high, None))
         )
         out[name] = _others(part, before + after)

@@ -53,12 +53,12 @@ class Centres:
     @property
     def scattered(self) -> bool:
         """Whether entries have different centres."""
-        return any(np.size(held) > 1 and np.ptp(held) != 0 for held in self.at.values())
+        return any(np.size(centre) > 1 and np.ptp(centre) != 0 for centre in self.at.values())
 
     def take(self, index: Any) -> Centres:
         """The centres of some entries."""
-        held = {name: at[index] if isinstance(at, np.ndarray) else at for name, at in self.at.items()}
-        return Centres(held, self.moments)
+        taken_at = {name: at[index] if isinstance(at, np.ndarray) else at for name, at in self.at.items()}
+        return Centres(taken_at, self.moments)
 
     def of(self, first: int, last: int) -> dict[str, Array]:
         """The centres of the entries from one up to another."""
@@ -81,8 +81,8 @@ def about_one(
     at: dict[str, Array | float] = {}
     for name, (mean, mass) in means(columns, centres).items():
         at[name] = _medians(place, places, mean, mass)
-    made = Centres(at, centres.moments)
-    return moved(columns, centres, made.take(place)), made
+    common = Centres(at, centres.moments)
+    return moved(columns, centres, common.take(place)), common
 
 
 def moved(columns: Mapping[str, Array], before: Centres, after: Centres) -> dict[str, Array]:
@@ -105,20 +105,20 @@ def moved(columns: Mapping[str, Array], before: Centres, after: Centres) -> dict
                 out[name] = columns[name] + step * mass
                 continue
             other = steps[moment.centres[1]]
-            one, two = (columns[part] for part in moment.alone)
-            out[name] = columns[name] + (other * one + step * two) + step * other * mass
+            first, two = (columns[part] for part in moment.alone)
+            out[name] = columns[name] + (other * first + step * two) + step * other * mass
     return out
 
 
 def means(columns: Mapping[str, Array], centres: Centres) -> dict[str, tuple[Array, Array]]:
     """The mean of the values behind each centre in every entry, or the centre where there are none; and its mass."""
-    held: dict[str, tuple[Any, Any]] = {}
+    sums: dict[str, tuple[Any, Any]] = {}
     for name, moment in centres.moments.items():
         if not moment.alone and name in columns:
-            total, mass = held.get(moment.centres[0], (0.0, 0.0))
-            held[moment.centres[0]] = total + columns[name], mass + columns[moment.mass]
+            total, mass = sums.get(moment.centres[0], (0.0, 0.0))
+            sums[moment.centres[0]] = total + columns[name], mass + columns[moment.mass]
     out = {}
-    for name, (total, mass) in held.items():
+    for name, (total, mass) in sums.items():
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             mean = centres.at[name] + total / mass
         out[name] = np.where(np.isfinite(mean), mean, centres.at[name]), np.nan_to_num(mass)
@@ -150,11 +150,11 @@ def _medians(place: Codes, places: int, values: Array, mass: Array) -> Array:
     running = np.cumsum(mass[order])
     starts, ends = (np.searchsorted(place[order], np.arange(places), side) for side in _SIDES)
     before = np.where(starts > 0, running[starts - 1], 0.0) if len(running) else np.zeros(places)
-    held = ends > starts
-    half = (before[held] + running[ends[held] - 1]) / 2.0
-    middle = np.clip(np.searchsorted(running, half), starts[held], ends[held] - 1)
+    occupied = ends > starts
+    half = (before[occupied] + running[ends[occupied] - 1]) / 2.0
+    middle = np.clip(np.searchsorted(running, half), starts[occupied], ends[occupied] - 1)
     out = np.zeros(places)
-    out[held] = values[order][middle]
+    out[occupied] = values[order][middle]
     return out
 
 

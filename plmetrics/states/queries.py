@@ -154,10 +154,10 @@ class Ranked:
     def hits(self, at: float) -> tuple[Codes, Codes]:
         """The relevant rows of each group, and those of its query that stand before it."""
         if at not in self._hits:
-            own = self._per_group((self.label >= at).astype(np.int64))
-            running = np.concatenate([[0], np.cumsum(own)])
+            counts = self._per_group((self.label >= at).astype(np.int64))
+            running = np.concatenate([[0], np.cumsum(counts)])
             start = np.searchsorted(self._all.first, self.judged.offsets[:-1])
-            self._hits[at] = own, running[:-1] - running[start][self._all.query]
+            self._hits[at] = counts, running[:-1] - running[start][self._all.query]
         return self._hits[at]
 
     def _per_group(self, values: Any) -> Any:
@@ -195,21 +195,21 @@ class Ranked:
     def found(self, at: float, cut: Any) -> Array:
         """Expected number of relevant rows in the first `cut` ranks; the cut may be one a query."""
         chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        groups, own = self._all.take(chosen), self.hits(at)[0][chosen]
+        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
         room = (cut if np.ndim(cut) == 0 else cut[groups.query]) - groups.before
-        return self.total(groups, own * (np.minimum(groups.size, room) / groups.size))
+        return self.total(groups, hits * (np.minimum(groups.size, room) / groups.size))
 
     def found_any(self, at: float, cut: int) -> Array:
         """Probability that a relevant row is in the first `cut` ranks: hypergeometric in the group at the cut."""
         chosen = self._chosen(cut, self.hits(at)[0] > 0)
-        groups, own = self._all.take(chosen), self.hits(at)[0][chosen]
+        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
         room = cut - groups.before
-        whole = room >= groups.size
+        complete = room >= groups.size
         out = np.zeros(self.queries)
-        part = np.flatnonzero(~whole)
-        none = _none_drawn(groups.size[part], own[part], room[part])
+        part = np.flatnonzero(~complete)
+        none = _none_drawn(groups.size[part], hits[part], room[part])
         out[groups.query[part]] = 1.0 - none
-        out[groups.query[whole]] = 1.0
+        out[groups.query[complete]] = 1.0
         return out
 
     def reciprocal(self, at: float, cut: int) -> Array:
@@ -221,10 +221,10 @@ class Ranked:
         chosen = self._chosen(cut, self.hits(at)[0] > 0)
         query = self._all.query[chosen]
         chosen = chosen[np.diff(query, prepend=-1) != 0]
-        groups, own = self._all.take(chosen), self.hits(at)[0][chosen]
-        length = np.minimum(groups.size - own + 1, cut - groups.before)
+        groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
+        length = np.minimum(groups.size - hits + 1, cut - groups.before)
         group, step = _ragged(length)
-        size, relevant = groups.size[group], own[group]
+        size, relevant = groups.size[group], hits[group]
         first = np.exp(_log_choose(size - 1 - step, relevant - 1) - _log_choose(size, relevant))
         first = np.where(relevant == 1, 1.0 / size, first)
         out = np.zeros(self.queries)
@@ -244,12 +244,12 @@ class Ranked:
         return self._precisions(chosen, at, cut)
 
     def _precisions(self, chosen: NDArray[np.intp], at: float, cut: int) -> Array:
-        groups, (own, before) = self._all.take(chosen), self.hits(at)
-        own, before = own[chosen], before[chosen]
+        groups, (group_hits, before) = self._all.take(chosen), self.hits(at)
+        group_hits, before = group_hits[chosen], before[chosen]
         if self.alone:
             return self.total(groups, (before + 1.0) / (groups.before + 1.0))
         group, step = _ragged(np.minimum(groups.size, cut - groups.before))
-        size, relevant = groups.size[group], own[group]
+        size, relevant = groups.size[group], group_hits[group]
         hits = before[group] + 1.0 + step * ((relevant - 1) / np.maximum(size - 1, 1))
         value = relevant / size * hits / (groups.before[group] + 1.0 + step)
         return _added(groups.query[group], value, self.queries)
@@ -264,9 +264,9 @@ class Ranked:
         chosen = self._chosen(cut, member)
         size, room = self._all.size[chosen], cut - self._all.before[chosen]
         split = chosen[size > room]
-        whole = chosen[size <= room]
-        total = self._precisions(whole, at, cut)
-        count = self.total(self._all.take(whole), self.hits(at)[0][whole].astype(np.float64))
+        complete = chosen[size <= room]
+        total = self._precisions(complete, at, cut)
+        count = self.total(self._all.take(complete), self.hits(at)[0][complete].astype(np.float64))
         out = np.divide(total, count, out=np.zeros(self.queries), where=count > 0)
         if len(split):
             query = self._all.query[split]
@@ -274,27 +274,27 @@ class Ranked:
         return out
 
     def _split_means(self, split: NDArray[np.intp], at: float, cut: int, total: Array, count: Array) -> Array:
-        groups, (own, before) = self._all.take(split), self.hits(at)
-        relevant, before, room = own[split], before[split], cut - groups.before
+        groups, (hits_of, before) = self._all.take(split), self.hits(at)
+        relevant, before, room = hits_of[split], before[split], cut - groups.before
         group, step = _ragged(room)
         inverse = 1.0 / (groups.before[group] + 1.0 + step)
         plain = np.bincount(group, weights=inverse, minlength=len(split))
         stepped = np.bincount(group, weights=step * inverse, minlength=len(split))
-        group, drawn = _ragged(np.minimum(room, relevant) + 1)
+        group, hits_drawn = _ragged(np.minimum(room, relevant) + 1)
         size, own_room, own_relevant = groups.size[group], room[group], relevant[group]
-        chance = _drawn(size, own_relevant, own_room, drawn)
-        slope = (drawn - 1) / np.maximum(own_room - 1, 1)
-        inside = drawn / own_room * ((before[group] + 1.0) * plain[group] + slope * stepped[group])
-        hits = count[group] + drawn
+        chance = _drawn(size, own_relevant, own_room, hits_drawn)
+        slope = (hits_drawn - 1) / np.maximum(own_room - 1, 1)
+        inside = hits_drawn / own_room * ((before[group] + 1.0) * plain[group] + slope * stepped[group])
+        hits = count[group] + hits_drawn
         mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
         return _added(group, chance * mean, len(split))
 
     def rank_sum(self, at: float) -> Array:
         """Sum of the midranks of the relevant rows; rows that were not retrieved share the last ranks."""
-        own, _ = self.hits(at)
-        chosen = np.flatnonzero(own > 0)
+        hits, _ = self.hits(at)
+        chosen = np.flatnonzero(hits > 0)
         groups = self._all.take(chosen)
-        return self.total(groups, own[chosen] * (groups.before + (groups.size + 1) / 2.0))
+        return self.total(groups, hits[chosen] * (groups.before + (groups.size + 1) / 2.0))
 
 
 def _added(places: Codes, values: Array | None, size: int) -> Array:
@@ -308,16 +308,16 @@ def _ragged(lengths: Codes) -> tuple[Codes, Codes]:
     return group, np.arange(len(group)) - (ends - lengths)[group]
 
 
-def _log_choose(whole: Any, part: Any) -> Any:
-    return gammaln(whole + 1.0) - gammaln(part + 1.0) - gammaln(whole - part + 1.0)
+def _log_choose(total: Any, part: Any) -> Any:
+    return gammaln(total + 1.0) - gammaln(part + 1.0) - gammaln(total - part + 1.0)
 
 
-def _none_drawn(size: Codes, relevant: Codes, drawn: Codes) -> Array:
+def _none_drawn(size: Codes, relevant: Codes, draws: Codes) -> Array:
     """Probability that `drawn` rows of a group have no relevant one among them."""
-    possible = size - relevant >= drawn
-    left = np.where(possible, size - relevant, drawn)
-    chance = np.exp(_log_choose(left, drawn) - _log_choose(size, drawn))
-    chance = np.where(relevant == 1, (size - drawn) / size, chance)
+    possible = size - relevant >= draws
+    irrelevant = np.where(possible, size - relevant, draws)
+    chance = np.exp(_log_choose(irrelevant, draws) - _log_choose(size, draws))
+    chance = np.where(relevant == 1, (size - draws) / size, chance)
     return np.where(possible, chance, 0.0)
 
 

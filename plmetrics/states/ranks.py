@@ -196,13 +196,13 @@ def _totals(code: Codes, values: Array, groups: int) -> Array:
     return np.bincount(code, weights=values, minlength=groups).astype(np.float64, copy=False)
 
 
-def _numbered(code: Codes, one: Codes, other: Codes) -> Codes:
+def _numbered(code: Codes, first: Codes, other: Codes) -> Codes:
     """A number for each combination that occurs."""
     if len(code) == 0:
         return np.zeros(0, dtype=np.int64)
-    order = np.lexsort((other, one, code))
+    order = np.lexsort((other, first, code))
     new = np.zeros(len(order), dtype=np.bool_)
-    for part in (code, one, other):
+    for part in (code, first, other):
         new[1:] |= part[order][1:] != part[order][:-1]
     numbers = np.empty(len(order), dtype=np.int64)
     numbers[order] = np.cumsum(new)
@@ -216,7 +216,7 @@ def _concordant(code: Codes, x: Codes, y: Codes, weight: Array, slices: int) -> 
     higher bits, each row with the bit set meets those before it without: they are the concordant pairs.
     """
     order = np.lexsort((x, code))
-    found = np.zeros(slices)
+    totals = np.zeros(slices)
     bits = int(y.max(initial=0)).bit_length()
     for bit in reversed(range(bits)):
         own_code, own_x, own_y, own_weight = code[order], x[order], y[order], weight[order]
@@ -226,9 +226,9 @@ def _concordant(code: Codes, x: Codes, y: Codes, weight: Array, slices: int) -> 
         before = np.cumsum(low_weight) - low_weight
         run = group | _changes(own_x)
         ahead = before[_first(run)] - before[_first(group)]
-        found += np.bincount(own_code, weights=np.where(high, own_weight * ahead, 0.0), minlength=slices)
+        totals += np.bincount(own_code, weights=np.where(high, own_weight * ahead, 0.0), minlength=slices)
         order = order[_partition(group, high)]
-    return found
+    return totals
 
 
 def _changes(*parts: Codes) -> NDArray[np.bool_]:

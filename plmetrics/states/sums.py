@@ -174,8 +174,8 @@ class Atom:
     def aggregate(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
         """The aggregation of this atom over the rows where `valid` holds."""
         total = self.of_row(rows, weight, valid).sum()
-        whole = self.counts and (weight is None or not self.weighted)
-        return total.cast(pl.Int64) if whole else total
+        integral = self.counts and (weight is None or not self.weighted)
+        return total.cast(pl.Int64) if integral else total
 
     def of_row(self, rows: Rows, weight: pl.Expr | None, valid: pl.Expr | None = None) -> pl.Expr:
         """What a row adds to this atom: a number, or whether it counts."""
@@ -254,7 +254,7 @@ class SumsState:
         """
         keys: list[NDArray[Any]] = [self.block, self.cell]
         if self.centres.scattered:
-            at = (held for _, held in sorted(self.centres.at.items()) if isinstance(held, np.ndarray))
+            at = (centre for _, centre in sorted(self.centres.at.items()) if isinstance(centre, np.ndarray))
             keys = [*(self.columns[name] for name in sorted(self.columns)), *at, *keys]
         return self.take(np.lexsort(keys))
 

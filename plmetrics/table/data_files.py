@@ -45,23 +45,23 @@ def formats() -> dict[str, Format]:
 
 def endings() -> dict[str, str]:
     """By ending of a file's name the kind of its format."""
-    return {ending: kind for kind, one in formats().items() for ending in one.ENDINGS}
+    return {ending: kind for kind, reader in formats().items() for ending in reader.ENDINGS}
 
 
 def open_trec(files: Mapping[str, Any], base: Path) -> Source:
     """Judgements and runs as a table of queries and documents."""
     from plmetrics.table.formats.trec import read_trec, runs_of
 
-    known = {"qrels", "run", "complete"}
-    if not isinstance(files, Mapping) or not {"qrels", "run"} <= set(files) <= known:
+    keys = {"qrels", "run", "complete"}
+    if not isinstance(files, Mapping) or not {"qrels", "run"} <= set(files) <= keys:
         message = "trec files are a mapping of qrels and run, with or without complete"
         raise ConfigError(Problem(message, ("data", "trec"), "write {trec: {qrels: FILE, run: FILE}}"))
     complete = bool(files.get("complete"))
-    table, unjudged, found = read_trec(files["qrels"], runs_of(files["run"]), base, complete=complete)
+    table, unjudged, notes = read_trec(files["qrels"], runs_of(files["run"]), base, complete=complete)
     return Source(
         table.lazy(),
         table.schema,
-        found,
+        notes,
         kind="trec",
         rows=table.height,
         not_retrieved="zero" if complete else "no_part",
@@ -76,12 +76,12 @@ def open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
     if listing is not None:
         complaints.settle()
         return _opened(ListedFiles(listing), listing.files, listing.partitions, complaints)
-    known = endings()
-    named = list_files(paths, base, known, complaints)
+    by_ending = endings()
+    named = list_files(paths, base, by_ending, complaints)
     refuse_loose_files(named)
     chosen, partitions = _narrowed(named, find_partitions(named, complaints), where)
-    files = sized(chosen, known, complaints)
-    kind = kind_of(files, known, complaints)
+    files = sized(chosen, by_ending, complaints)
+    kind = kind_of(files, by_ending, complaints)
     if kind is None:
         complaints.settle()
         msg = "there are no data files"

@@ -112,8 +112,8 @@ def _named(match: re.Match[str]) -> dict[str, str]:
     if "value" not in groups:
         return groups
     value, dtype = groups["value"], groups.get("dtype", "")
-    shown = value if len(value) <= _LONGEST else f"{value[: _LONGEST - 3]}..."
-    return groups | {"value": shown, "dtype": _WORDS.get(dtype, dtype)}
+    text = value if len(value) <= _LONGEST else f"{value[: _LONGEST - 3]}..."
+    return groups | {"value": text, "dtype": _WORDS.get(dtype, dtype)}
 
 
 def _fault(message: str, hint: str, text: str, source: Source) -> DataError:

@@ -127,14 +127,14 @@ def list_files(
         ConfigError: a path is a URL or empty, or a file is named twice.
     """
     roots: list[Path] = []
-    found: list[Path] = []
+    candidates: list[Path] = []
     for path in paths:
         root, expanded = _expand(absolute(path, base), endings, complaints)
         roots.append(root)
-        found += expanded
-    _refuse_twice(found)
+        candidates += expanded
+    _refuse_twice(candidates)
     root = _above_partitions(Path(os.path.commonpath(roots)))
-    named = (path for path in found if _is_legible(path, complaints))
+    named = (path for path in candidates if _is_legible(path, complaints))
     files = (SourceFile(str(path), path.relative_to(root).as_posix(), size=0) for path in named)
     return sorted(files, key=lambda file: file.name)
 

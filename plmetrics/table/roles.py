@@ -131,10 +131,10 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     counted = frame.filter(_all(_sound_keys(roles)))
     if roles.missing == "drop":
         return PredictionTable(frame.filter(sound), roles, checks, weight, counted.with_columns(sound))
-    own = {valid_column(model): _all([*everyone, score]) for model, score in scores.items()}
+    validity = {valid_column(model): _all([*everyone, score]) for model, score in scores.items()}
     apart = {valid_column(model): _all([score]) for model, score in scores.items()}
-    whole = frame.filter(_all(everyone)).with_columns(**apart)
-    return PredictionTable(whole, roles, checks, weight, counted.with_columns(**own))
+    complete = frame.filter(_all(everyone)).with_columns(**apart)
+    return PredictionTable(complete, roles, checks, weight, counted.with_columns(**validity))
 
 
 def unchecked_table(
@@ -217,8 +217,8 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
         columns[key.column] = key.expression
     for name in (*roles.columns, *(need.column for need in roles.requirements)):
         columns[plain_column(name)] = pl.col(name)
-    for name, made in roles.made.items():
-        columns[plain_column(name)] = made
+    for name, expression in roles.made.items():
+        columns[plain_column(name)] = expression
     return columns
 
 
@@ -234,8 +234,8 @@ def _predicted(schema: pl.Schema, roles: RoleColumns, model: str, predicted: Pre
         return {score_column(model): next(iter(parts.values()))}
     if predicted.normalise:
         parts = normalised(parts)
-    held = {part_column(model, part): value for part, value in parts.items()}
-    return held | {score_column(model): leading(parts)}
+    columns = {part_column(model, part): value for part, value in parts.items()}
+    return columns | {score_column(model): leading(parts)}
 
 
 def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Expr:
@@ -349,8 +349,8 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
 def _no_class(
     roles: RoleColumns, role: str, name: str, value: pl.Expr, path: SuitePath, model: str | None = None
 ) -> Check:
-    known = listed([repr(name) for name in roles.classes], _SHOWN_CLASSES)
-    return Check(role, name, f"none of the classes ({known})", value < 0, path, model)
+    classes = listed([repr(name) for name in roles.classes], _SHOWN_CLASSES)
+    return Check(role, name, f"none of the classes ({classes})", value < 0, path, model)
 
 
 def _score_checks(roles: RoleColumns, model: str, predicted: Predicted) -> list[Check]:

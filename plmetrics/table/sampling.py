@@ -53,7 +53,7 @@ def by_content(rows: pl.LazyFrame, step: int, names: Iterable[str]) -> pl.LazyFr
 
 def telling(roles: RoleColumns, names: Iterable[str]) -> list[str]:
     """The columns that tell rows apart: unit, label and predictions, as far as they are there."""
-    parts = [part_column(model, part) for model, said in roles.models.items() for part in said.parts]
+    parts = [part_column(model, part) for model, columns in roles.models.items() for part in columns.parts]
     unit = [] if roles.unit_name is None else [UNIT]
-    known = set(names)
-    return [name for name in dict.fromkeys([*unit, LABEL, *parts]) if name in known]
+    available = set(names)
+    return [name for name in dict.fromkeys([*unit, LABEL, *parts]) if name in available]

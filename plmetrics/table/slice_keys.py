@@ -52,12 +52,12 @@ class SliceKey:
 
     def text(self, value: Any) -> str:
         """The value as it stands in the text of a slice."""
-        found = self.plain(value)
-        if found is None:
+        text = self.plain(value)
+        if text is None:
             return NULL
         if self.kind == "bins" or self._is_rest(value):
-            return found
-        return quoted(found, NULL, OTHER) if self.kind == "top" else quoted(found, NULL)
+            return text
+        return quoted(text, NULL, OTHER) if self.kind == "top" else quoted(text, NULL)
 
     def plain(self, value: Any) -> str | None:
         """The value as a text by itself, None for null."""
@@ -67,8 +67,8 @@ class SliceKey:
             return bin_text(self.edges, value)
         if self._is_rest(value):
             return OTHER
-        held = self.edges[value] if self.kind == "top" else value
-        return None if held is None else value_text(held)
+        edge = self.edges[value] if self.kind == "top" else value
+        return None if edge is None else value_text(edge)
 
     def _is_rest(self, value: Any) -> bool:
         return self.kind == "top" and value is not None and value >= len(self.edges)
@@ -170,8 +170,8 @@ def _moment(edge: datetime.date, dtype: pl.DataType) -> datetime.date:
         edge = datetime.datetime.combine(edge, datetime.time())
     if zone is None:
         return edge
-    own = zoneinfo.ZoneInfo(zone)
-    return edge.astimezone(own) if zoned else edge.replace(tzinfo=own)
+    timezone = zoneinfo.ZoneInfo(zone)
+    return edge.astimezone(timezone) if zoned else edge.replace(tzinfo=timezone)
 
 
 def tag_text(column: pl.Expr) -> pl.Expr:
@@ -192,8 +192,8 @@ def top_index(column: pl.Expr, values: pl.Series, excluded: pl.Series) -> pl.Exp
 
 
 def _names(values: pl.Series) -> pl.Series:
-    held = values.drop_nulls().unique(maintain_order=True)
-    return (held.to_physical() if held.dtype.is_temporal() else held).cast(pl.String)
+    distinct = values.drop_nulls().unique(maintain_order=True)
+    return (distinct.to_physical() if distinct.dtype.is_temporal() else distinct).cast(pl.String)
 
 
 def _text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:

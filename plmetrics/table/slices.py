@@ -181,17 +181,17 @@ def without_excluded(slices: Slices) -> tuple[Slices, list[Any]]:
     unknown = []
     for item in slices.slice_set.exclude:
         named = slice_place(item, texts) if isinstance(item, str) else None
-        wanted = item if isinstance(item, Mapping) else {labels[0]: item}
-        asked = {labels.index(name): _excluded_text(value) for name, value in wanted.items()}
-        found = [
-            number == named or all(row[place] == value for place, value in asked.items())
+        mapping = item if isinstance(item, Mapping) else {labels[0]: item}
+        excluded = {labels.index(name): _excluded_text(value) for name, value in mapping.items()}
+        matches = [
+            number == named or all(row[place] == value for place, value in excluded.items())
             for number, row in enumerate(rows)
         ]
-        keep &= ~np.array(found, dtype=np.bool_)
-        if not any(found):
+        keep &= ~np.array(matches, dtype=np.bool_)
+        if not any(matches):
             unknown.append(item)
-    kept = pl.Series(keep, dtype=pl.Boolean)
-    return Slices(slices.slice_set, slices.values.filter(kept), slices.values.filter(~kept)), unknown
+    mask = pl.Series(keep, dtype=pl.Boolean)
+    return Slices(slices.slice_set, slices.values.filter(mask), slices.values.filter(~mask)), unknown
 
 
 def _excluded_text(value: Any) -> str | None:
@@ -314,41 +314,41 @@ class Cube:
             return self._tagged_codes(slices)[cells]
         if self._listed:
             return self._listed_codes(slices)[cells]
-        known = self._set_cells(slices, slices.values)
-        position = np.argsort(known, kind="stable")
+        set_cells = self._set_cells(slices, slices.values)
+        position = np.argsort(set_cells, kind="stable")
         if self.cells <= max(LOOKUP_CELLS, 4 * len(cells)):
-            table = self._find(known, position, self._project(slices, np.arange(self.cells)))
+            table = self._find(set_cells, position, self._project(slices, np.arange(self.cells)))
             return table[cells]
-        return self._find(known, position, self._project(slices, cells))
+        return self._find(set_cells, position, self._project(slices, cells))
 
     def _tagged_codes(self, slices: Slices) -> Codes:
         """For each cell 0 where its rows have the tag of the one slice, else -1."""
         (place,) = self._members(slices)
         tag = slices.values.item()
         tags = self.codes[place].values.str.split(TAG_SEPARATOR)
-        held = np.append(np.where(tags.list.contains(tag).to_numpy(), 0, -1), -1)
+        code_of_tags = np.append(np.where(tags.list.contains(tag).to_numpy(), 0, -1), -1)
         after = math.prod(part.size for part in self.codes[place + 1 :])
         digits: Codes = (np.arange(self.cells) // after) % self.codes[place].size
-        return held[digits]
+        return code_of_tags[digits]
 
     def _listed_codes(self, slices: Slices) -> Codes:
         keys = slices.values.columns
         numbered = slices.values.with_row_index("@code")
         listed = self._listing.select(keys)
-        found = listed.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        return np.append(found["@code"].cast(pl.Int64).fill_null(-1).to_numpy(), -1)
+        joined = listed.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        return np.append(joined["@code"].cast(pl.Int64).fill_null(-1).to_numpy(), -1)
 
     @staticmethod
-    def _find(known: Codes, position: Codes, wanted: Codes) -> Codes:
-        if len(known) == 0:
-            return np.full(len(wanted), -1, dtype=np.int64)
-        place = np.minimum(np.searchsorted(known, wanted, sorter=position), len(known) - 1)
-        found = position[place]
-        return np.where(known[found] == wanted, found, -1)
+    def _find(sorted_by: Codes, position: Codes, targets: Codes) -> Codes:
+        if len(sorted_by) == 0:
+            return np.full(len(targets), -1, dtype=np.int64)
+        place = np.minimum(np.searchsorted(sorted_by, targets, sorter=position), len(sorted_by) - 1)
+        candidates = position[place]
+        return np.where(sorted_by[candidates] == targets, candidates, -1)
 
     def _members(self, slices: Slices) -> list[int]:
-        own = [part.key.column for part in self.codes]
-        return [own.index(key.column) for key in slices.slice_set.keys]
+        names = [part.key.column for part in self.codes]
+        return [names.index(key.column) for key in slices.slice_set.keys]
 
     def _project(self, slices: Slices, cells: Codes) -> Codes:
         digits: list[Codes] = []
@@ -375,10 +375,10 @@ def plan_cubes(sets: Sequence[Slices], codes: dict[str, KeyCodes], blocks: int, 
     grouped: list[tuple[list[str], list[Slices]]] = []
     for slices in sorted(sets, key=lambda part: -len(part.slice_set.columns)):
         columns = slices.slice_set.columns
-        for known, members in grouped:
-            union = [*known, *(column for column in columns if column not in known)]
-            if len(union) == len(known) or _cells(union, codes) * blocks <= max_cells:
-                known[:] = union
+        for cube_columns, members in grouped:
+            union = [*cube_columns, *(column for column in columns if column not in cube_columns)]
+            if len(union) == len(cube_columns) or _cells(union, codes) * blocks <= max_cells:
+                cube_columns[:] = union
                 members.append(slices)
                 break
         else:

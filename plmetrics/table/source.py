@@ -73,7 +73,7 @@ class Reader:
 
     def only(self, chosen: pl.Series) -> Reader:
         """The same for some of the files."""
-        files = tuple(file for file, wanted in zip(self.files, chosen, strict=True) if wanted)
+        files = tuple(file for file, selected in zip(self.files, chosen, strict=True) if selected)
         partitions = replace(self.partitions, values=self.partitions.values.filter(chosen))
         return replace(self, files=files, partitions=partitions)
 
@@ -148,12 +148,12 @@ class Source:
             return self
         values = reader.partitions.values
         try:
-            held = values.select(condition.fill_null(value=False).alias("held"))["held"]
+            mask = values.select(condition.fill_null(value=False).alias("held"))["held"]
         except PolarsError:  # such as a CAST that fails: said when the rows are read, as for other formats
             return self
-        if not columns or held.all() or not held.any():
+        if not columns or mask.all() or not mask.any():
             return self
-        return self._of(reader.only(held))
+        return self._of(reader.only(mask))
 
     def of_each_file(self) -> Iterator[Source]:
         """The rows of each file as a table of its own."""
@@ -222,7 +222,7 @@ def schema_of(frame: pl.LazyFrame) -> pl.Schema:
     except (PolarsError, PanicException, OSError) as error:
         msg = f"the table cannot be read: {str(error).strip().splitlines()[0]}"
         raise DataError(msg) from error
-    taken = [name for name in _RESERVED if name in schema]
-    if taken:
-        raise DataError(Problem(f"column '{taken[0]}': the name is reserved", hint="rename the column"))
+    reserved = [name for name in _RESERVED if name in schema]
+    if reserved:
+        raise DataError(Problem(f"column '{reserved[0]}': the name is reserved", hint="rename the column"))
     return schema

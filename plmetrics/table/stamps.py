@@ -26,15 +26,15 @@ def digest_of(file: SourceFile) -> str | None:
 
     Two files of one digest hold the same rows, or differ in the middle alone.
     """
-    made = blake2b(str(file.size).encode(), digest_size=16)
+    digest = blake2b(str(file.size).encode(), digest_size=16)
     try:
         with Path(file.path).open("rb") as opened:
-            made.update(opened.read(_END))
+            digest.update(opened.read(_END))
             opened.seek(max(file.size - _END, 0))
-            made.update(opened.read(_END))
+            digest.update(opened.read(_END))
     except OSError:
         return None
-    return made.hexdigest()
+    return digest.hexdigest()
 
 
 @contextmanager

@@ -151,7 +151,7 @@ def states(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_products_do_not_depend_on_the_order_of_their_terms_and_are_right():
     weights, held = states(1)
     order = np.random.default_rng(2).permutation(80)
-    with exact_products(wanted=True):
+    with exact_products(enabled=True):
         one, other = product(weights, held), product(weights[:, order], held[:, order])
     assert np.array_equal(one, other)
     assert not np.array_equal(product(weights, held), product(weights[:, order], held[:, order]))
@@ -163,7 +163,7 @@ def test_products_do_not_depend_on_the_order_of_their_terms_and_are_right():
 def test_products_of_whole_numbers_and_of_what_is_not_finite_are_the_plain_ones():
     weights, held = states(3)
     for other in (np.rint(held * 1e3), np.where(held > 2, np.inf, held)):
-        with np.errstate(invalid="ignore"), exact_products(wanted=True):
+        with np.errstate(invalid="ignore"), exact_products(enabled=True):
             found = product(weights, other)
         with np.errstate(invalid="ignore"):
             assert np.array_equal(found, product(weights, other), equal_nan=True)
@@ -172,7 +172,7 @@ def test_products_of_whole_numbers_and_of_what_is_not_finite_are_the_plain_ones(
 def test_products_of_states_far_below_the_largest_are_right_all_the_same():
     held = 10.0 ** -np.arange(0, 300, 5.0)
     weights = np.eye(len(held)) * 3.0
-    with exact_products(wanted=True):
+    with exact_products(enabled=True):
         assert product(weights, held[:, None])[:, 0] == pytest.approx(3.0 * held, rel=1e-12, abs=0.0)
 
 

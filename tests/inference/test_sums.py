@@ -154,7 +154,7 @@ def test_a_large_w_is_brought_in_parts_that_make_the_whole(monkeypatch, single):
 
 @pytest.mark.parametrize("wanted", [False, True])
 def test_replicates_of_a_large_w_are_the_same(monkeypatch, wanted):
-    with exact_products(wanted=wanted):
+    with exact_products(enabled=wanted):
         at_once = _drawn(WEIGHTS, COLUMNS)
         monkeypatch.setattr(weights, "_WORTH_KEEPING", 0)
         monkeypatch.setattr(weights, "_PART", 7 * BLOCKS)

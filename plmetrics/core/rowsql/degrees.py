@@ -18,20 +18,20 @@ def degree(text: str, totals: frozenset[str]) -> float:
     from sqlglot import exp
 
     tree = parse(text)
-    found: dict[int, float] = {}
+    degrees: dict[int, float] = {}
     for node in reversed(list(tree.dfs())):
-        parts = [found[id(child)] for child in node.iter_expressions()]
+        parts = [degrees[id(child)] for child in node.iter_expressions()]
         if isinstance(node, exp.Column):
             power = float(node.name in totals)
         elif isinstance(node, exp.Mul):
             power = sum(parts)
         elif isinstance(node, exp.Div):
-            power = found[id(node.this)] - found[id(node.expression)]
+            power = degrees[id(node.this)] - degrees[id(node.expression)]
         elif isinstance(node, exp.Sqrt):
-            power = found[id(node.this)] / 2
+            power = degrees[id(node.this)] / 2
         elif isinstance(node, exp.Predicate):
             power = 0.0
         else:
             power = max(parts, default=0.0)
-        found[id(node)] = power
-    return found[id(tree)]
+        degrees[id(node)] = power
+    return degrees[id(tree)]

@@ -112,10 +112,10 @@ def kind_of(dtype: DataType) -> Kind:
     return "date" if dtype in {pl.Date, pl.Datetime} else "unknown"
 
 
-def _unfit(value: pl.Expr, dtype: DataType, wanted: str) -> pl.exceptions.InvalidOperationError:
+def _unfit(value: pl.Expr, dtype: DataType, expected: str) -> pl.exceptions.InvalidOperationError:
     names = ", ".join(f"'{name}'" for name in dict.fromkeys(value.meta.root_names()))
     return pl.exceptions.InvalidOperationError(
-        f"{wanted} is needed, and {names or 'this'} is of type {dtype}"
+        f"{expected} is needed, and {names or 'this'} is of type {dtype}"
     )
 
 

@@ -55,8 +55,8 @@ def _positive(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node
     """Null where the number is below what the function takes."""
     part = build(node.this)
     value = number(part, node.this)
-    known = value > 0 if node.key == "ln" else value >= 0
-    return derived("number", pl.when(known).then(function(value)), part, copies=2)
+    defined = value > 0 if node.key == "ln" else value >= 0
+    return derived("number", pl.when(defined).then(function(value)), part, copies=2)
 
 
 def power(build: Builder, node: Node) -> Part:
@@ -64,8 +64,8 @@ def power(build: Builder, node: Node) -> Part:
     base, exponent = build(node.this), build(node.expression)
     first = number(base, node.this).cast(pl.Float64)
     second = number(exponent, node.expression).cast(pl.Float64)
-    known = (first > 0) | ((first == 0) & (second >= 0)) | ((first < 0) & (second == second.floor()))
-    return derived("number", pl.when(known).then(first.pow(second)), base, exponent, copies=4)
+    defined = (first > 0) | ((first == 0) & (second >= 0)) | ((first < 0) & (second == second.floor()))
+    return derived("number", pl.when(defined).then(first.pow(second)), base, exponent, copies=4)
 
 
 def rounded(build: Builder, node: Node) -> Part:
@@ -142,8 +142,8 @@ def trim(build: Builder, node: Node) -> Part:
     """TRIM, LTRIM and RTRIM of blanks, or of given characters."""
     part = build(node.this)
     value = text(part, node.this).str
-    given = node.args.get("expression")
-    characters = " " if given is None else build(given).literal
+    argument = node.args.get("expression")
+    characters = " " if argument is None else build(argument).literal
     if not isinstance(characters, str):
         refuse(node, "TRIM takes its characters in single quotes")
     strip = {"LEADING": value.strip_chars_start, "TRAILING": value.strip_chars_end}

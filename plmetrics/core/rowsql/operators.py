@@ -60,8 +60,8 @@ def constant(_: Builder, node: Node) -> Part:
 
 def _number_constant(node: Node, digits: str, sign: int) -> Part:
     if re.fullmatch(r"\d{1,19}", digits) and sign * int(digits) in _INTEGERS:
-        whole = sign * int(digits)
-        return Part(pl.lit(whole, dtype=pl.Int64), "number", literal=whole, bits=whole.bit_length())
+        integer = sign * int(digits)
+        return Part(pl.lit(integer, dtype=pl.Int64), "number", literal=integer, bits=integer.bit_length())
     if not _DECIMAL.fullmatch(digits):
         refuse(node, f"'{digits}' is not a number")
     value = sign * float(digits)
@@ -149,10 +149,10 @@ def _comparison(
     comparable(left, right, node)
     first, second = _fitted(left, right), _fitted(right, left)
     if left.kind == right.kind == "unknown":
-        made = first.pipe_with_dtype(partial(_of_columns, other=second, operation=operation))
-        return derived("condition", made, left, right)
-    made = operation(_checked(first, left, right), _checked(second, right, left))
-    return derived("condition", made, left, right)
+        expression = first.pipe_with_dtype(partial(_of_columns, other=second, operation=operation))
+        return derived("condition", expression, left, right)
+    expression = operation(_checked(first, left, right), _checked(second, right, left))
+    return derived("condition", expression, left, right)
 
 
 def _checked(value: pl.Expr, part: Part, other: Part) -> pl.Expr:
@@ -195,11 +195,11 @@ def in_list(build: Builder, node: Node) -> Part:
         refuse(node, "IN needs a list of values", "write x IN ('a', 'b')")
     value = build(node.this)
     members = [build(member) for member in node.expressions]
-    given = [member for member in members if member.kind != "null"]
-    found = _found(value, given, node)
-    if len(given) < len(members):
-        found = derived("condition", found.expr | pl.lit(None, dtype=pl.Boolean), found)
-    return found
+    values = [member for member in members if member.kind != "null"]
+    membership = _found(value, values, node)
+    if len(values) < len(members):
+        membership = derived("condition", membership.expr | pl.lit(None, dtype=pl.Boolean), membership)
+    return membership
 
 
 def _found(value: Part, members: list[Part], node: Node) -> Part:
@@ -216,14 +216,14 @@ def _found(value: Part, members: list[Part], node: Node) -> Part:
 def is_value(build: Builder, node: Node) -> Part:
     """IS NULL, IS TRUE, IS FALSE; never null itself."""
     part = build(node.this)
-    wanted = node.expression
-    if wanted.key == "null":
+    operand = node.expression
+    if operand.key == "null":
         build.tests_null = True
         return derived("condition", part.expr.is_null(), part)
-    if wanted.key != "boolean":
+    if operand.key != "boolean":
         refuse(node, "IS compares with NULL, TRUE or FALSE only", "write = instead of IS")
     truth = condition(part, node.this)
-    return derived("condition", truth.eq_missing(pl.lit(bool(wanted.this))), part)
+    return derived("condition", truth.eq_missing(pl.lit(bool(operand.this))), part)
 
 
 def like(build: Builder, node: Node, escape: str | None = None) -> Part:

@@ -147,13 +147,13 @@ def text(part: Part, node: Node) -> pl.Expr:
 def common_kind(parts: Iterable[Part], node: Node) -> Kind:
     """The kind of a value that is one of several."""
     kinds = {part.kind for part in parts}
-    known = kinds - {"unknown", "null"}
-    if len(known) > 1:
-        first, second = sorted(_KINDS[kind] for kind in known)[:2]
+    definite = kinds - {"unknown", "null"}
+    if len(definite) > 1:
+        first, second = sorted(_KINDS[kind] for kind in definite)[:2]
         refuse(node, f"the values must be of one type, and here are {first} and {second}")
-    if "unknown" in kinds or not known:
+    if "unknown" in kinds or not definite:
         return "unknown"
-    return known.pop()
+    return definite.pop()
 
 
 def comparable(left: Part, right: Part, node: Node) -> None:

@@ -62,7 +62,7 @@ class Aggregated:
     def arithmetic(self, *, exact: bool) -> AbstractContextManager[object]:
         """Within it products are exact if that is asked for; sums of weights that overflowed are no warning."""
         stack = ExitStack()
-        stack.enter_context(exact_products(wanted=exact))
+        stack.enter_context(exact_products(enabled=exact))
         masses = [held for name, held in self.sums[0].columns.items() if name.endswith("weight")]
         with np.errstate(over="ignore"):
             finite = all(np.isfinite(held.sum()) for held in masses)

@@ -106,17 +106,17 @@ def _pieces(score: pl.Series) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """The scores as they lie, and where each piece begins: one long array would be made only to be read once."""
     at = 0
     for chunk in score.get_chunks():
-        held = chunk.to_numpy()
-        for first in range(0, len(held), _PACKED):
-            yield at + first, held[first : first + _PACKED]
-        at += len(held)
+        scores = chunk.to_numpy()
+        for first in range(0, len(scores), _PACKED):
+            yield at + first, scores[first : first + _PACKED]
+        at += len(scores)
 
 
 def _pack(piece: tuple[int, NDArray[np.float64]], positive: pl.Series, out: Keys) -> None:
     first, score = piece
-    own = out[first : first + len(score)]
-    np.left_shift(score.view(np.uint64), _CLASS, out=own)
-    own |= positive.slice(first, len(score)).to_numpy()
+    target = out[first : first + len(score)]
+    np.left_shift(score.view(np.uint64), _CLASS, out=target)
+    target |= positive.slice(first, len(score)).to_numpy()
 
 
 def _shares(rows: int) -> list[tuple[int, int]]:
@@ -135,11 +135,11 @@ def _part(keys: Keys, offsets: Codes, first: int, last: int) -> tuple[Codes, Cod
     ties = [np.zeros(0, dtype=np.int64)]
     for begin in range(first, last, _PIECE):
         part = keys[begin : min(begin + _PIECE, last) + 1]
-        own = part[:_PIECE]
-        classes = own.astype(np.uint8) & np.uint8(1)
+        piece = part[:_PIECE]
+        classes = piece.astype(np.uint8) & np.uint8(1)
         places = np.flatnonzero(classes.view(np.bool_)) + begin
         low = np.searchsorted(offsets, begin, side="right") - 1
-        high = np.searchsorted(offsets, begin + len(own))
+        high = np.searchsorted(offsets, begin + len(piece))
         count[low:high] += np.diff(np.searchsorted(places, offsets[low : high + 1]))
         total[low:high] += _by_slice(places, places, offsets[low : high + 1])
         ties.append(np.flatnonzero((part[1:] ^ part[:-1]) == _CLASS) + begin)
@@ -167,8 +167,8 @@ def _starts(keys: Keys, offsets: Codes) -> Codes:
 def _by_slice(places: Codes, values: Codes, offsets: Codes) -> Codes:
     """Sums by slice of values at ascending places."""
     edges = np.searchsorted(places, offsets)
-    held = np.flatnonzero(np.diff(edges))
+    occupied = np.flatnonzero(np.diff(edges))
     out = np.zeros(len(offsets) - 1, dtype=np.int64)
-    if len(held):
-        out[held] = np.add.reduceat(values[: edges[-1]], edges[held])
+    if len(occupied):
+        out[occupied] = np.add.reduceat(values[: edges[-1]], edges[occupied])
     return out

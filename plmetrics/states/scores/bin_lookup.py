@@ -80,10 +80,10 @@ class Keys:
         else:
             guess = ((key + int(self.low) + 1) << self.shift).view(np.float64)
             near = np.nextafter(guess, 0.0), guess
-        held = np.isfinite(near[0]) & np.isfinite(near[1])
-        sides = [np.where(held, side, 0.0) for side in near]
-        held &= (self(sides[0]) <= key) & (self(sides[1]) > key)
-        low, high = (np.where(held, _rank(side), end) for side, end in zip(sides, ends, strict=True))
+        bracketing = np.isfinite(near[0]) & np.isfinite(near[1])
+        sides = [np.where(bracketing, side, 0.0) for side in near]
+        bracketing &= (self(sides[0]) <= key) & (self(sides[1]) > key)
+        low, high = (np.where(bracketing, _rank(side), end) for side, end in zip(sides, ends, strict=True))
         return low, high
 
 
@@ -96,10 +96,10 @@ class Locator:
     table: NDArray[np.uint16]
 
     @classmethod
-    def near(cls, wanted: Array, scores: Array) -> Locator:
-        """Bins whose edges are as near to the wanted ones as keys for such scores allow."""
+    def near(cls, cuts: Array, scores: Array) -> Locator:
+        """Bins whose edges are as near to `cuts` as keys for such scores allow."""
         keys = Keys.of(scores)
-        chosen = np.unique(keys(wanted))
+        chosen = np.unique(keys(cuts))
         chosen = chosen[chosen < keys.size - 1]
         table = np.searchsorted(chosen, np.arange(keys.size)).astype(np.uint16)
         return cls(keys, keys.highest(chosen), table)
@@ -126,10 +126,10 @@ class FixedBins:
 
     def bins(self, score: Array, key: Codes) -> NDArray[np.uint16]:
         """The bin of each score."""
-        found = self.table.take(key)
-        open_ = np.flatnonzero(found == _AMBIGUOUS)
-        found[open_] = np.searchsorted(self.edges, score[open_])
-        return found
+        places = self.table.take(key)
+        open_ = np.flatnonzero(places == _AMBIGUOUS)
+        places[open_] = np.searchsorted(self.edges, score[open_])
+        return places
 
 
 def _even(scores: Array) -> Keys:

@@ -38,15 +38,15 @@ class Members:
     def of(cls, block: Codes, weight: Array | None, point: NDArray[np.int64], points: int) -> Members:
         """From the block and weight of each row, and its point, ascending."""
         first = np.diff(point, prepend=-1) != 0
-        firsts, own = np.full(points, -1, dtype=np.int64), None
+        firsts, weights = np.full(points, -1, dtype=np.int64), None
         firsts[point[first]] = block[first]
         if weight is not None:
-            own = np.zeros(points)
-            own[point[first]] = weight[first]
+            weights = np.zeros(points)
+            weights[point[first]] = weight[first]
         further = point[~first]
         starts = np.flatnonzero(np.diff(further, prepend=-1))
         more = None if weight is None else weight[~first]
-        return cls(firsts, own, block[~first], more, starts, further[starts])
+        return cls(firsts, weights, block[~first], more, starts, further[starts])
 
     def drawn(self, weights: Array) -> Array:
         """The drawn weight at each point `[replicate, point]`, from that of each block `[replicate, block]`.

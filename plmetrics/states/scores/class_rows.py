@@ -80,7 +80,7 @@ class Ascending:
         if self.weight is None:
             return np.diff(bounds)
         out = np.zeros(len(bounds) - 1)
-        held = np.flatnonzero(bounds[1:] > bounds[:-1])
-        if len(held):
-            out[held] = np.add.reduceat(self.weight, bounds[held])
+        occupied = np.flatnonzero(bounds[1:] > bounds[:-1])
+        if len(occupied):
+            out[occupied] = np.add.reduceat(self.weight, bounds[occupied])
         return out

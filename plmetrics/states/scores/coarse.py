@@ -44,13 +44,13 @@ def coarse_edges(score: Array, positive: NDArray[np.bool_], offsets: Codes) -> A
     starts, members = distinct_starts(score, offsets), np.flatnonzero(positive)
     if len(starts) == 0:
         return np.zeros((len(offsets) - 1, coarse_number(len(offsets) - 1) - 1))
-    held = np.searchsorted(members, offsets)
+    positions = np.searchsorted(members, offsets)
     members = members if len(members) else offsets[:1]
     rows = np.hstack(
         [
             _from_top(offsets, lambda rows: rows * by_rows),
-            members.take(_from_top(held, lambda rows: rows * by_positives), mode="clip"),
-            members.take(_from_top(held, lambda rows: (1.0 + rows) ** near_top - 1.0), mode="clip"),
+            members.take(_from_top(positions, lambda rows: rows * by_positives), mode="clip"),
+            members.take(_from_top(positions, lambda rows: (1.0 + rows) ** near_top - 1.0), mode="clip"),
         ]
     )
     first, end = (np.searchsorted(starts, part)[:, None] for part in (offsets[:-1], offsets[1:]))
@@ -94,11 +94,11 @@ def coarse_of_fine(fine: Array, slices: int) -> NDArray[np.uint16]:
     from_top += _place(np.log1p(above), np.log1p(total), near_top)
     steps = np.arange(1, coarse_number(slices))
     out = np.zeros(mass.shape, dtype=np.uint16)
-    for own, row, bins in zip(mass, coarse_number(slices) - 1 - from_top, out, strict=True):
-        occupied = np.flatnonzero(own)
+    for masses, row, bins in zip(mass, coarse_number(slices) - 1 - from_top, out, strict=True):
+        occupied = np.flatnonzero(masses)
         if len(occupied):
             opened = np.searchsorted(row[occupied], steps)[None]
-            edges = _closed(opened, own[occupied[opened]], np.zeros((1, 1), dtype=np.int64), len(occupied))
+            edges = _closed(opened, masses[occupied[opened]], np.zeros((1, 1), dtype=np.int64), len(occupied))
             np.cumsum(np.bincount(occupied[edges[0]], minlength=len(bins)), out=bins)
     return out
 
@@ -107,8 +107,8 @@ def bins_of_places(edges: Codes, size: int) -> NDArray[np.uint16]:
     """The bin of each of so many places, by the edges at or below it: `[slice, place]`."""
     every = np.arange(size)
     out = np.empty((len(edges), size), dtype=np.uint16)
-    for own, row in zip(out, edges, strict=True):
-        own[:] = np.searchsorted(row, every, side="right")
+    for target, row in zip(out, edges, strict=True):
+        target[:] = np.searchsorted(row, every, side="right")
     return out
 
 

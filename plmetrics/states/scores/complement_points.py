@@ -43,13 +43,13 @@ class Stretch:
 
     def rest(self, number: int, *, scores: bool) -> Piece:
         """The points of the rows that are not in a slice."""
-        held = np.flatnonzero(self.code != number)
+        outside = np.flatnonzero(self.code != number)
         key: NDArray[Any] = np.cumsum(self.new)
         if scores:
             assert self.score is not None
             key = self.score
-        rows = Ascending(key[held], None if self.weight is None else self.weight[held])
-        return points_of(0, rows, self.member[held], np.array([0, len(held)]), scores=scores)
+        rows = Ascending(key[outside], None if self.weight is None else self.weight[outside])
+        return points_of(0, rows, self.member[outside], np.array([0, len(outside)]), scores=scores)
 
 
 class SetOrder:

@@ -153,13 +153,13 @@ class Tally:
     def _add_mixed(self, rows: Placed, members: Members) -> None:
         """Count rows of several slices: among the counts from the first of these to the last."""
         code = members.code.astype(np.int64) - self.first
-        held = (code >= 0) & (code < len(self.counts))
-        if not held.any():
+        inside = (code >= 0) & (code < len(self.counts))
+        if not inside.any():
             return
-        lowest, highest = int(code[held].min()), int(code[held].max())
+        lowest, highest = int(code[inside].min()), int(code[inside].max())
         number = members.spread(code)
-        if not held.all():
-            index = np.flatnonzero(members.spread(held))
+        if not inside.all():
+            index = np.flatnonzero(members.spread(inside))
             number, rows = number[index], rows.take(index)
         first, room = lowest * self._size, (highest + 1 - lowest) * self._size
         key = self._keys(rows, self._place(rows, number), room)
@@ -225,8 +225,8 @@ class CoarseTally(Tally):
             table, place = self._places[number], rows.place
         else:
             table, place = self._places.reshape(-1), number * self._places.shape[1] + rows.place
-        found: NDArray[Any] = table.take(place)
-        return found
+        places: NDArray[Any] = table.take(place)
+        return places
 
 
 class FixedTally(Tally):
@@ -256,9 +256,9 @@ class FixedTally(Tally):
     def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None
         assert rows.key is not None
-        found = self._bins.bins(rows.score, rows.key).astype(np.int32)
-        found *= self.counts.shape[-1]
-        return found
+        places = self._bins.bins(rows.score, rows.key).astype(np.int32)
+        places *= self.counts.shape[-1]
+        return places
 
     def _sum(self, some: slice, key: NDArray[Any], rows: Placed) -> None:
         score = rows.score

@@ -156,9 +156,9 @@ class SlicedPacked(ExactPoints):
         if self.codes is None:
             return self.source.block.astype(np.int64) * inner, None
         keep = (self.codes >= first) & (self.codes < last)
-        kept = None if keep.all() else keep
-        code, block = _kept(self.codes, kept), _kept(self.source.block, kept)
-        return ((code - first) * blocks + block) * inner, kept
+        mask = None if keep.all() else keep
+        code, block = _kept(self.codes, mask), _kept(self.source.block, mask)
+        return ((code - first) * blocks + block) * inner, mask
 
 
 def _coarse_places(keys: NDArray[np.uint64], ordered: SlicedRows) -> NDArray[np.uint16]:
@@ -166,8 +166,8 @@ def _coarse_places(keys: NDArray[np.uint64], ordered: SlicedRows) -> NDArray[np.
     rows = ordered.ordered
     edges = coarse_edges(rows.score, rows.positive, ordered.offsets).view(np.uint64) << _CLASS
     out = np.empty(len(keys), dtype=np.uint16)
-    for own, (first, last) in zip(edges, pairwise(ordered.offsets.tolist()), strict=True):
-        out[first:last] = _in_threads(partial(_coarse_place, own), keys[first:last])
+    for cuts, (first, last) in zip(edges, pairwise(ordered.offsets.tolist()), strict=True):
+        out[first:last] = _in_threads(partial(_coarse_place, cuts), keys[first:last])
     return out
 
 

@@ -49,8 +49,8 @@ class NonZero:
     @classmethod
     def of(cls, numbers: Array) -> NonZero:
         """From all numbers."""
-        held = numbers != 0
-        return cls(numbers[held], np.packbits(held), len(numbers))
+        mask = numbers != 0
+        return cls(numbers[mask], np.packbits(mask), len(numbers))
 
     def __getitem__(self, place: slice) -> Array:
         """Consecutive numbers."""
@@ -100,9 +100,9 @@ class Piece:
         low, high = max(first, self.first), min(last, self.last)
         if low >= high:
             return slice(0, 0), sizes
-        own = self.offsets[low - self.first : high - self.first + 1]
-        sizes[low - first : high - first] = np.diff(own)
-        return slice(int(own[0]), int(own[-1])), sizes
+        ends = self.offsets[low - self.first : high - self.first + 1]
+        sizes[low - first : high - first] = np.diff(ends)
+        return slice(int(ends[0]), int(ends[-1])), sizes
 
 
 class SetPoints:
@@ -173,21 +173,21 @@ class SetPoints:
         return self._state(0, self.slices, long=False)
 
     def _state(self, first: int, last: int, *, long: bool = True) -> State:
-        held = [piece for piece in self._pieces if piece.first < last and piece.last > first]
-        places = [piece.sizes(first, last) for piece in held]
+        pieces = [piece for piece in self._pieces if piece.first < last and piece.last > first]
+        places = [piece.sizes(first, last) for piece in pieces]
         names = ("positive", "negative", "score") if self._scores else ("positive", "negative")
         parts = {
-            name: [getattr(piece, name)[place] for piece, (place, _) in zip(held, places, strict=True)]
+            name: [getattr(piece, name)[place] for piece, (place, _) in zip(pieces, places, strict=True)]
             for name in names
         }
         if long and last - first == 1:
             return {name: Pieces.of(values, counts=name != "score") for name, values in parts.items()}
-        sizes = np.array([size for _, size in places], dtype=np.int64).reshape(len(held), last - first)
+        sizes = np.array([size for _, size in places], dtype=np.int64).reshape(len(pieces), last - first)
         offsets = np.append(0, np.cumsum(sizes.sum(axis=0)))
         order = None
-        if len(held) > 1:
+        if len(pieces) > 1:
             order = np.argsort(
-                np.repeat(np.tile(np.arange(last - first), len(held)), sizes.ravel()), kind="stable"
+                np.repeat(np.tile(np.arange(last - first), len(pieces)), sizes.ravel()), kind="stable"
             )
         return {name: Segments(_in_order(values, order), offsets) for name, values in parts.items()}
 
@@ -212,9 +212,9 @@ class SlicedPoints(ExactPoints):
 
     def parts(self, *, scores: bool) -> list[Callable[[], State]]:
         """The points of a few slices at a time; those between positives joined, unless scores are to be read."""
-        held = self.distinct if scores else self.joined
-        assert held is not None
-        return held.parts()
+        points = self.distinct if scores else self.joined
+        assert points is not None
+        return points.parts()
 
     def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:
         """See `rows`."""
@@ -247,13 +247,13 @@ def add_range(sets: Sequence[tuple[Kept, tuple[ByCell, ByCell], Codes]]) -> None
     """
     jobs = [
         (number, *job)
-        for number, (held, classes, code) in enumerate(sets)
-        for job in held.jobs(classes, code)
+        for number, (points, classes, code) in enumerate(sets)
+        for job in points.jobs(classes, code)
     ]
     largest_first = sorted(range(len(jobs)), key=lambda index: -jobs[index][1])
-    made = dict(zip(largest_first, each(lambda index: jobs[index][2](), largest_first), strict=True))
+    results = dict(zip(largest_first, each(lambda index: jobs[index][2](), largest_first), strict=True))
     for index, (number, *_) in enumerate(jobs):
-        sets[number][0].add(made[index])
+        sets[number][0].add(results[index])
 
 
 def joined(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any], NDArray[Any], None]:
@@ -270,11 +270,11 @@ def joined(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any], NDAr
     tied = np.flatnonzero(others[np.minimum(low, len(others) - 1)] == score) if len(others) else low[:0]
     high[tied] = np.searchsorted(others, score[tied], side="right")
     ends = np.concatenate(([0], np.column_stack((low, high)).reshape(-1), [len(others)]))
-    beside = negative.masses(ends)
-    members = np.zeros(len(beside), dtype=np.int64 if positive.weight is None else np.float64)
+    negatives = negative.masses(ends)
+    members = np.zeros(len(negatives), dtype=np.int64 if positive.weight is None else np.float64)
     members[1::2] = positive.masses(np.append(starts, len(positive.score)))
-    held = np.flatnonzero(members + beside)
-    return members[held], beside[held], None
+    occupied = np.flatnonzero(members + negatives)
+    return members[occupied], negatives[occupied], None
 
 
 def distinct(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any], NDArray[Any], Array]:
@@ -315,21 +315,23 @@ def points_of(
 ) -> Piece:
     """The points of rows that lie slice after slice, ascending by score within each."""
     score, weight = rows.score, rows.weight
-    held = bounds[:-1][np.diff(bounds) > 0]
+    begins = bounds[:-1][np.diff(bounds) > 0]
     change = np.append(True, score[1:] != score[:-1])[: len(score)]
-    change[held] = True
+    change[begins] = True
     starts = np.flatnonzero(change)
     positive = _added(member, weight, starts)
     if not scores and len(starts):
         bare = positive == 0
-        kept = np.append(True, ~(bare[1:] & bare[:-1]))
-        kept[np.searchsorted(starts, held)] = True
-        kept_at = np.flatnonzero(kept)
+        retained = np.append(True, ~(bare[1:] & bare[:-1]))
+        retained[np.searchsorted(starts, begins)] = True
+        kept_at = np.flatnonzero(retained)
         starts, positive = starts[kept_at], np.add.reduceat(positive, kept_at)
     rows_each = np.diff(starts, append=len(score))
     negative = rows_each - positive if weight is None else _added(~member, weight, starts)
-    own = score[starts] if scores else None
-    return Piece(first, np.searchsorted(starts, bounds), _smallest(positive), _smallest(negative), own)
+    group_scores = score[starts] if scores else None
+    return Piece(
+        first, np.searchsorted(starts, bounds), _smallest(positive), _smallest(negative), group_scores
+    )
 
 
 def _added(member: NDArray[np.bool_], weight: Array | None, starts: Codes) -> NDArray[Any]:
@@ -342,12 +344,12 @@ def _added(member: NDArray[np.bool_], weight: Array | None, starts: Codes) -> ND
 
 def _together(sizes: Codes, limit: int) -> Iterator[tuple[int, int]]:
     """Ranges of consecutive slices that have up to so many rows together; a slice of more is alone."""
-    first, held = 0, 0
+    first, rows = 0, 0
     for number, size in enumerate(sizes.tolist()):
-        if number > first and held + size > limit:
+        if number > first and rows + size > limit:
             yield first, number
-            first, held = number, 0
-        held += size
+            first, rows = number, 0
+        rows += size
     if first < len(sizes):
         yield first, len(sizes)
 

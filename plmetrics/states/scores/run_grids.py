@@ -67,24 +67,24 @@ class ModelGrid:
         """The coarse bin of each fine bin: `[slice, fine bin]`."""
         places = np.tile(self._without(number), (len(slices), 1))
         if number in self.cuts:
-            found = _rows_of(slices.values, self.cuts[number].values)
-            known = found >= 0
-            places[known] = self.cuts[number].places[found[known]]
+            rows = _rows_of(slices.values, self.cuts[number].values)
+            matched = rows >= 0
+            places[matched] = self.cuts[number].places[rows[matched]]
         return bins_of_places(places, len(self.edges) + 1)
 
     def _without(self, number: int) -> Codes:
         """The cuts of a slice that has none of its own: those of all rows."""
-        whole = self.cuts[0].places[0]
-        return whole if self.coarse_bins(number) == len(whole) + 1 else self.usual
+        overall = self.cuts[0].places[0]
+        return overall if self.coarse_bins(number) == len(overall) + 1 else self.usual
 
 
-def _rows_of(wanted: pl.DataFrame, known: pl.DataFrame) -> Codes:
+def _rows_of(values: pl.DataFrame, table: pl.DataFrame) -> Codes:
     """The row of each slice among the known ones, -1 where it is none of them."""
-    if not wanted.width:
-        return np.zeros(wanted.height, dtype=np.int64)
-    numbered = known.with_row_index("@row")
-    found = wanted.join(numbered, on=wanted.columns, how="left", nulls_equal=True, maintain_order="left")
-    return found["@row"].cast(pl.Int64).fill_null(-1).to_numpy()
+    if not values.width:
+        return np.zeros(values.height, dtype=np.int64)
+    numbered = table.with_row_index("@row")
+    joined = values.join(numbered, on=values.columns, how="left", nulls_equal=True, maintain_order="left")
+    return joined["@row"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 def cuts_of(fine: Array, slices: int) -> Codes:
@@ -97,5 +97,5 @@ def cuts_of(fine: Array, slices: int) -> Codes:
 
 def usual_cuts(fine: Array) -> Codes:
     """The cuts of all rows for sets of several slices, from the counts of all rows `[1, bin, class]`."""
-    made: Codes = cuts_of(fine, _PLAIN)[0]
-    return made
+    cuts: Codes = cuts_of(fine, _PLAIN)[0]
+    return cuts

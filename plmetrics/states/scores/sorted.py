@@ -220,11 +220,13 @@ class SlicedRows:
         point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.ordered.score))))
         classes = {"positive": self.ordered.positive, "negative": ~self.ordered.positive}
         members = {name: self._members(member, point, len(starts)) for name, member in classes.items()}
-        beside = {"score": Segments(self.ordered.score[starts], offsets)} if scores else {}
+        constant = {"score": Segments(self.ordered.score[starts], offsets)} if scores else {}
         for part in in_parts(weights, len(point)):
-            whole = self.ordered.weight is None and bool((part == np.rint(part)).all())
-            drawn = {name: Segments(rows.drawn(part), offsets, whole=whole) for name, rows in members.items()}
-            yield {**beside, **drawn}
+            integral = self.ordered.weight is None and bool((part == np.rint(part)).all())
+            replicated = {
+                name: Segments(rows.drawn(part), offsets, whole=integral) for name, rows in members.items()
+            }
+            yield {**constant, **replicated}
 
     def _starts_between_positives(self) -> Codes:
         starts = self.starts()
@@ -262,8 +264,8 @@ class SlicedRows:
         edges = coarse_edges(self.ordered.score, self.ordered.positive, self.offsets)
         bins = coarse_number(self.slices)
         key = self.code(0, self.slices) * bins + coarse_bins(self.ordered.score, self.offsets, edges)
-        own = np.ones(len(key)) if self.ordered.weight is None else self.ordered.weight
-        mass, sums = (count(key, each, (self.slices, bins)) for each in (own, own * self.ordered.score))
+        weight = np.ones(len(key)) if self.ordered.weight is None else self.ordered.weight
+        mass, sums = (count(key, each, (self.slices, bins)) for each in (weight, weight * self.ordered.score))
         mean: Array = np.divide(sums, mass, out=np.full(mass.shape, 0.5), where=mass > 0)
         return mean
 
@@ -283,10 +285,10 @@ class SlicedRows:
         weight = np.ones(len(score)) if self.ordered.weight is None else self.ordered.weight
         running = np.cumsum(weight)
         before = np.concatenate(([0.0], running))[self.offsets]
-        wanted = np.arange(1, bins) / bins * np.diff(before)[:, None]
-        slack = _TIE * np.maximum(np.diff(before)[:, None], wanted)
-        reached = np.searchsorted(running, before[:-1, None] + wanted - slack)
-        passed = np.searchsorted(running, before[:-1, None] + wanted + slack)
+        targets = np.arange(1, bins) / bins * np.diff(before)[:, None]
+        slack = _TIE * np.maximum(np.diff(before)[:, None], targets)
+        reached = np.searchsorted(running, before[:-1, None] + targets - slack)
+        passed = np.searchsorted(running, before[:-1, None] + targets + slack)
         low, high = self.offsets[:-1, None], np.maximum(self.offsets[1:, None] - 1, self.offsets[:-1, None])
         if len(score) == 0:
             return np.zeros((len(sizes), bins - 1))
@@ -319,8 +321,8 @@ class SlicedRows:
             block = 0 if self.ordered.block is None or blocks == 1 else self.ordered.block[part]
             key = (code * blocks + block) * binning.bins + bin_of
             shape = (last - first, blocks, binning.bins)
-            own = None if self.ordered.weight is None else self.ordered.weight[part]
-            yield first, last, count_bins(binning, key, score, self.ordered.positive[part], own, shape)
+            weight = None if self.ordered.weight is None else self.ordered.weight[part]
+            yield first, last, count_bins(binning, key, score, self.ordered.positive[part], weight, shape)
 
 
 def replicates_rows(rows: int, replicates: int, slices: int) -> bool:

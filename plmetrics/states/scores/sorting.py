@@ -71,16 +71,16 @@ def by_slice(keys: Keys, codes: Codes, slices: int) -> tuple[Keys, Codes]:
     step = max(_STEP, 4 * slices)
     small = np.min_scalar_type(slices)
     firsts = range(0, len(keys), step)
-    own = np.zeros((len(firsts), slices + 1), dtype=np.int64)
+    counts = np.zeros((len(firsts), slices + 1), dtype=np.int64)
     parts = [(codes[first : first + step] + 1).astype(small) for first in firsts]
     for place, part in enumerate(parts):
-        own[place] = np.bincount(part, minlength=slices + 1)
-    ends = np.cumsum(own.sum(axis=0))
-    begins = np.append(0, ends[:-1]) + np.cumsum(own, axis=0) - own
+        counts[place] = np.bincount(part, minlength=slices + 1)
+    ends = np.cumsum(counts.sum(axis=0))
+    begins = np.append(0, ends[:-1]) + np.cumsum(counts, axis=0) - counts
     out = np.empty(len(keys), dtype=keys.dtype)
 
     def put(place: int) -> None:
-        sizes = own[place]
+        sizes = counts[place]
         to = np.repeat(begins[place] - (np.cumsum(sizes) - sizes), sizes)
         to += np.arange(len(to))
         part = keys[firsts[place] : firsts[place] + step]

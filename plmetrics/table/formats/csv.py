@@ -83,8 +83,8 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
     for file, names in headers.items():
         if file is first or _same_columns(file, names, first, headers[first], complaints):
             _widen(schema, _types(file, names, rows, complaints), file, complaints)
-    known = {name: pl.String() if dtype == _UNKNOWN else dtype for name, dtype in schema.items()}
-    return [_counted(file) for file in headers], pl.Schema(known)
+    types = {name: pl.String() if dtype == _UNKNOWN else dtype for name, dtype in schema.items()}
+    return [_counted(file) for file in headers], pl.Schema(types)
 
 
 def scan(
@@ -231,11 +231,11 @@ def _header(file: SourceFile, complaints: Complaints) -> list[str] | None:
 
 def _told_apart(names: Sequence[str]) -> list[str]:
     """Names of which those that are repeated have a number each, so that nothing reads one of them unawares."""
-    counts, seen = Counter(names), Counter[str]()
+    counts, occurrences = Counter(names), Counter[str]()
     apart = []
     for name in names:
-        seen[name] += 1
-        apart.append(f"{name} (repeated, {seen[name]})" if counts[name] > 1 else name)
+        occurrences[name] += 1
+        apart.append(f"{name} (repeated, {occurrences[name]})" if counts[name] > 1 else name)
     return apart
 
 
@@ -310,8 +310,8 @@ def _word_types(file: SourceFile, columns: dict[str, int], rows: int | None) -> 
 
 def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[str, pl.DataType]:
     """As `_word_types`, of some columns that are read at once."""
-    wanted = [_polars_name(name) for name in columns]
-    table = pl.read_csv(file.path, columns=wanted, glob=False, infer_schema=False, n_rows=rows)
+    names = [_polars_name(name) for name in columns]
+    table = pl.read_csv(file.path, columns=names, glob=False, infer_schema=False, n_rows=rows)
     word, number = (f"^({pattern.pattern})$" for pattern in (_NOT_FINITE, _NUMBER))
     looks = []
     for index, name in enumerate(columns):
@@ -319,12 +319,12 @@ def _long_types(file: SourceFile, columns: list[str], rows: int | None) -> dict[
         words = value.str.contains(f"(?i){word}")
         looks += [words.any().alias(f"{index} word")]
         looks += [(~words & ~value.str.contains(number)).any().alias(f"{index} text")]
-    seen = table.select(looks).row(0, named=True)
+    facts = table.select(looks).row(0, named=True)
     types: dict[str, pl.DataType] = dict.fromkeys(columns, _UNKNOWN)
     for index, name in enumerate(columns):
-        if seen[f"{index} text"]:
+        if facts[f"{index} text"]:
             types[name] = pl.String()
-        elif seen[f"{index} word"]:
+        elif facts[f"{index} word"]:
             types[name] = pl.Float64()
     return types
 
@@ -336,14 +336,14 @@ def _widen(
     complaints: Complaints,
 ) -> None:
     for name, dtype in types.items():
-        known = schema[name]
-        pair = frozenset({known.base_type(), dtype.base_type()})
-        if known == _UNKNOWN:
+        dtype_so_far = schema[name]
+        pair = frozenset({dtype_so_far.base_type(), dtype.base_type()})
+        if dtype_so_far == _UNKNOWN:
             schema[name] = dtype
         elif pl.String in pair:
             schema[name] = pl.String()
         elif pair in _WIDER:
             schema[name] = _WIDER[pair]
-        elif dtype not in (known, _UNKNOWN):
-            message = f"column '{name}' is {dtype}, but {known} in the files before it"
+        elif dtype not in (dtype_so_far, _UNKNOWN):
+            message = f"column '{name}' is {dtype}, but {dtype_so_far} in the files before it"
             complaints.add(file.path, message, "write the column in one way in all files")

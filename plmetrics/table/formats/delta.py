@@ -41,17 +41,17 @@ def list_table(root: Path, complaints: Complaints) -> Listing:
             for key in keys
         ),
     )
-    found: dict[SourceFile, str] = {}
+    paths: dict[SourceFile, str] = {}
     for path in actions["path"]:
         file = data_file(_on_disk(path, root), root, complaints, _REPAIR)
         if file is not None:
-            found[file] = path
-    files = tuple(sorted(found, key=lambda file: file.name))
-    known = pl.DataFrame(
-        {"path": [found[file] for file in files], FILE_PATH: [file.path for file in files]},
+            paths[file] = path
+    files = tuple(sorted(paths, key=lambda file: file.name))
+    partitions = pl.DataFrame(
+        {"path": [paths[file] for file in files], FILE_PATH: [file.path for file in files]},
         schema={"path": pl.String, FILE_PATH: pl.String},
     )
-    values = known.join(values, on="path", how="left", maintain_order="left").drop("path")
+    values = partitions.join(values, on="path", how="left", maintain_order="left").drop("path")
     declared = pl.scan_delta(table).collect_schema()
     schema = pl.Schema({name: dtype for name, dtype in declared.items() if name not in keys})
     return Listing(DELTA, files, schema, _partitions(values))

@@ -48,9 +48,9 @@ class Partitions:
         A column of the same name in the files gives way. Rows stay in their order.
         """
         names = [] if self.native else self.schema.names()
-        known = self.values.select(FILE_PATH, *names).with_columns(*more)
+        values = self.values.select(FILE_PATH, *names).with_columns(*more)
         rows = frame.drop(names, strict=False)
-        return rows.join(known.lazy(), on=FILE_PATH, how="left", maintain_order="left")
+        return rows.join(values.lazy(), on=FILE_PATH, how="left", maintain_order="left")
 
     def read_by_scan(self) -> Partitions:
         """The same for a format whose scan can read them by itself, where no other folder of a path looks like one."""
@@ -82,11 +82,11 @@ def find_partitions(files: Sequence[SourceFile], complaints: Complaints) -> Part
     """
     texts = [dict(partition_pairs(file.name)) for file in files]
     keys = list(texts[0]) if texts else []
-    for file, found in zip(files, texts, strict=True):
-        if list(found) != keys:
-            message = f"the key=value folders are {_folders(found)}, but {_folders(keys)} for {files[0].name}"
+    for file, keys_of_file in zip(files, texts, strict=True):
+        if list(keys_of_file) != keys:
+            message = f"the key=value folders are {_folders(keys_of_file)}, but {_folders(keys)} for {files[0].name}"
             complaints.add(file.path, message)
-    columns = {key: _column([found.get(key, NULL) for found in texts]) for key in keys}
+    columns = {key: _column([keys_of_file.get(key, NULL) for keys_of_file in texts]) for key in keys}
     return Partitions(
         schema=pl.Schema({key: column.dtype for key, column in columns.items()}),
         values=pl.DataFrame({FILE_PATH: [file.path for file in files], **columns}),
@@ -105,19 +105,19 @@ def partition_pairs(path: str) -> list[tuple[str, str]]:
 
 
 def _column(texts: Sequence[str]) -> pl.Series:
-    known = {text: unquote(text) for text in set(texts) if text != NULL}
-    dtype, parsed = _parsed(known)
+    decoded = {text: unquote(text) for text in set(texts) if text != NULL}
+    dtype, parsed = _parsed(decoded)
     return pl.Series([parsed.get(text) for text in texts], dtype=dtype)
 
 
-def _parsed(known: dict[str, str]) -> tuple[pl.DataType, dict[str, Any]]:
+def _parsed(decoded: dict[str, str]) -> tuple[pl.DataType, dict[str, Any]]:
     for pattern, dtype, parse in _TYPES:
-        if known and all(pattern.fullmatch(value) for value in known.values()):
+        if decoded and all(pattern.fullmatch(value) for value in decoded.values()):
             try:
-                return dtype, {text: parse(value) for text, value in known.items()}
+                return dtype, {text: parse(value) for text, value in decoded.items()}
             except ValueError:
                 break
-    return pl.String(), known
+    return pl.String(), decoded
 
 
 def _folders(keys: Iterable[str]) -> str:

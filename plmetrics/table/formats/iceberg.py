@@ -39,8 +39,8 @@ def list_table(path: Path, complaints: Complaints) -> Listing:
     root = metadata.parent.parent
     table, tasks = _open(metadata)
     _refuse_hidden(table, tasks, root)
-    found = (data_file(_on_disk(task.file.file_path), root, complaints, _MOVED) for task in tasks)
-    files = tuple(sorted((file for file in found if file), key=lambda file: file.name))
+    data_files = (data_file(_on_disk(task.file.file_path), root, complaints, _MOVED) for task in tasks)
+    files = tuple(sorted((file for file in data_files if file), key=lambda file: file.name))
     schema = pl.scan_iceberg(table).collect_schema()
     return Listing(ICEBERG, files, schema, _no_partitions(files), _needed(table))
 
@@ -89,8 +89,8 @@ def _refuse_hidden(table: Any, tasks: Sequence[Any], root: Path) -> None:
         renamed = [sorted(every) for every in names.values() if len(every) > 1]
         reused = [name for name, every in fields.items() if len(every) > 1]
         if renamed or reused:
-            said = " and ".join([" = ".join(every) for every in renamed] + reused)
-            message = f"columns were renamed or replaced, so that older files name them otherwise: {said}"
+            changes = " and ".join([" = ".join(every) for every in renamed] + reused)
+            message = f"columns were renamed or replaced, so that older files name them otherwise: {changes}"
     if message is not None:
         raise DataError(Problem(f"{shown_path(root)}: {message}", hint=_REWRITE))
 

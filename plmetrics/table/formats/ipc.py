@@ -32,19 +32,19 @@ _ONE_SCHEMA = (
 
 def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[SourceFile], pl.Schema]:
     """The files with their row counts, and their common columns, which may stand in any order."""
-    read: list[SourceFile] = []
+    counted_files: list[SourceFile] = []
     schema = pl.Schema()
     for file in files:
-        found = _read_one(file, complaints)
-        if found is None:
+        footer = _read_one(file, complaints)
+        if footer is None:
             continue
-        rows, columns = found
-        if not read:
+        rows, columns = footer
+        if not counted_files:
             schema = columns
         else:
-            _compare(schema, columns, file, read[0], complaints)
-        read.append(replace(file, rows=rows))
-    return read, schema
+            _compare(schema, columns, file, counted_files[0], complaints)
+        counted_files.append(replace(file, rows=rows))
+    return counted_files, schema
 
 
 def scan(

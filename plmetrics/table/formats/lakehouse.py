@@ -109,13 +109,13 @@ class ListedFiles:
         self, files: Sequence[SourceFile], complaints: Complaints
     ) -> tuple[list[SourceFile], pl.Schema]:
         """The files with the row counts of their footers, and the table's columns as wide as all files need them."""
-        read: list[SourceFile] = []
+        counted_files: list[SourceFile] = []
         schema: dict[str, pl.DataType] = {}
         for file in files:
-            found = parquet.read_one(file, complaints)
-            if found is None:
+            footer = parquet.read_one(file, complaints)
+            if footer is None:
                 continue
-            rows, columns = found
+            rows, columns = footer
             for name in self._listing.schema:
                 if name in columns:
                     wide = parquet.common_type(schema.get(name, columns[name]), columns[name])
@@ -128,8 +128,8 @@ class ListedFiles:
                         schema[name] = wide
                 elif name in self._listing.needed:
                     complaints.add(file.path, f"column '{name}' stands in the table's metadata only")
-            read.append(replace(file, rows=rows))
-        return read, pl.Schema(
+            counted_files.append(replace(file, rows=rows))
+        return counted_files, pl.Schema(
             {name: schema.get(name, dtype) for name, dtype in self._listing.schema.items()}
         )
 

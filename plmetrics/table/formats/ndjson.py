@@ -43,19 +43,19 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
     Other files need these columns too; columns that the first file does not have are ignored. Whole numbers in one
     file and numbers in another are numbers, text and anything else is text.
     """
-    read: list[SourceFile] = []
+    counted_files: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
     rows = inferred_rows(files)
     for file in files:
         columns = _columns(file, rows, complaints)
         if columns is None:
             continue
-        if not read:
+        if not counted_files:
             schema = dict(columns)
         else:
-            _widen(schema, columns, file, read[0], complaints)
-        read.append(file)
-    return read, pl.Schema(
+            _widen(schema, columns, file, counted_files[0], complaints)
+        counted_files.append(file)
+    return counted_files, pl.Schema(
         {name: pl.String() if dtype == pl.Null else dtype for name, dtype in schema.items()}
     )
 
@@ -147,13 +147,13 @@ def _widen(
             schema[name] = wide
 
 
-def _common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
-    if other in (one, pl.Null):
-        return one
-    if one == pl.Null:
+def _common_type(first: pl.DataType, other: pl.DataType) -> pl.DataType | None:
+    if other in (first, pl.Null):
+        return first
+    if first == pl.Null:
         return other
-    if pl.String in (one, other):
+    if pl.String in (first, other):
         return pl.String()
-    if one in _NUMBERS and other in _NUMBERS:
-        return pl.Float64() if pl.Float64 in (one, other) else pl.Int128()
+    if first in _NUMBERS and other in _NUMBERS:
+        return pl.Float64() if pl.Float64 in (first, other) else pl.Int128()
     return None

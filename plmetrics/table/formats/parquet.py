@@ -51,19 +51,19 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
     Columns may stand in another order, and columns that the first file does not have are ignored. Numeric
     types that differ are read as the type that holds both; any other difference is a complaint.
     """
-    read: list[SourceFile] = []
+    counted_files: list[SourceFile] = []
     schema: dict[str, pl.DataType] = {}
     for file in files:
-        found = read_one(file, complaints)
-        if found is None:
+        footer = read_one(file, complaints)
+        if footer is None:
             continue
-        rows, columns = found
-        if not read:
+        rows, columns = footer
+        if not counted_files:
             schema = dict(columns)
         else:
-            _widen(schema, columns, file, read[0], complaints)
-        read.append(replace(file, rows=rows))
-    return read, pl.Schema(schema)
+            _widen(schema, columns, file, counted_files[0], complaints)
+        counted_files.append(replace(file, rows=rows))
+    return counted_files, pl.Schema(schema)
 
 
 def scan(
@@ -112,7 +112,7 @@ def read_one(file: SourceFile, complaints: Complaints) -> tuple[int, Mapping[str
     return None
 
 
-def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
+def common_type(first: pl.DataType, other: pl.DataType) -> pl.DataType | None:
     """The type that both can be read as, or None. Whole numbers beside others are Float64, exact up to 2^53.
 
     >>> common_type(pl.UInt32(), pl.Int32())
@@ -120,22 +120,24 @@ def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
     >>> common_type(pl.Int64(), pl.Float64())
     Float64
     """
-    if other in (one, pl.Null):
-        return one
-    if one == pl.Null:
+    if other in (first, pl.Null):
+        return first
+    if first == pl.Null:
         return other
-    if {one.base_type(), other.base_type()} == {pl.Categorical, pl.String}:
+    if {first.base_type(), other.base_type()} == {pl.Categorical, pl.String}:
         return pl.String()
-    for candidate in (one, other, pl.Int16(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Int128()):
-        if _holds(candidate, one) and _holds(candidate, other):
+    for candidate in (first, other, pl.Int16(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Int128()):
+        if _holds(candidate, first) and _holds(candidate, other):
             return candidate
-    numbers = all(dtype.base_type() in _NUMBERS for dtype in (one, other))
+    numbers = all(dtype.base_type() in _NUMBERS for dtype in (first, other))
     return pl.Float64() if numbers else None
 
 
 def _holds(target: pl.DataType, source: pl.DataType) -> bool:
-    wanted, given = _NUMBERS.get(target.base_type()), _NUMBERS.get(source.base_type())
-    return wanted is not None and given is not None and wanted[0] >= given[0] and wanted[1] >= given[1]
+    required, actual = _NUMBERS.get(target.base_type()), _NUMBERS.get(source.base_type())
+    return (
+        required is not None and actual is not None and required[0] >= actual[0] and required[1] >= actual[1]
+    )
 
 
 def _widen(

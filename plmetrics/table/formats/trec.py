@@ -68,8 +68,8 @@ def read_trec(
     table = _joined(judged.with_columns(pl.col(RELEVANCE).clip(0)), scored, complete=complete)
     judgements = table.join(judged, on=QUERY, how="semi")
     if judgements.is_empty():
-        runs_asked = "the run" if len(runs) == 1 else "a run"
-        msg = f"{shown_path(files[0].path)} has judgements of no query of {runs_asked}"
+        subject = "the run" if len(runs) == 1 else "a run"
+        msg = f"{shown_path(files[0].path)} has judgements of no query of {subject}"
         raise DataError(Problem(msg, ("data", "trec"), "see that both call the queries alike"))
     return judgements, table[QUERY].n_unique() - judgements[QUERY].n_unique(), tuple(files)
 
@@ -78,8 +78,8 @@ def _joined(judged: pl.DataFrame, runs: Mapping[str, pl.DataFrame], *, complete:
     keys = [QUERY, DOCUMENT]
     table = judged
     if not complete:
-        asked = pl.concat([run.select(QUERY) for run in runs.values()]).unique()
-        table = judged.join(asked, on=QUERY, how="semi")
+        queries = pl.concat([run.select(QUERY) for run in runs.values()]).unique()
+        table = judged.join(queries, on=QUERY, how="semi")
     for run in runs.values():
         table = table.join(run, on=keys, how="full", coalesce=True)
     return table.with_columns(pl.col(RELEVANCE).fill_null(0.0))
@@ -133,15 +133,15 @@ def _complain(path: Path, lines: pl.DataFrame, form: str, complaints: Complaints
     bad = lines.filter(pl.col(_VALUE).is_null() | pl.col(QUERY).is_null())
     if bad.height:
         line, text = bad.select(_LINE, _TEXT).row(0)
-        told = f"line {line:,}: {text.strip()[:_SHOWN]!r} is not of the form {form}"
-        complaints.add(path, told + _more(bad.height - 1, "line"), "blanks separate the columns")
+        message = f"line {line:,}: {text.strip()[:_SHOWN]!r} is not of the form {form}"
+        complaints.add(path, message + _more(bad.height - 1, "line"), "blanks separate the columns")
         return
     again = lines.filter(~pl.struct(QUERY, DOCUMENT).is_first_distinct())
     if again.height:
         line, query, document = again.select(_LINE, QUERY, DOCUMENT).row(0)
         first = lines.filter((pl.col(QUERY) == query) & (pl.col(DOCUMENT) == document))[_LINE][0]
-        told = f"line {line:,}: query {query} has document {document} already in line {first:,}"
-        complaints.add(path, told + _more(again.height - 1, "line"), "keep one line a query and document")
+        message = f"line {line:,}: query {query} has document {document} already in line {first:,}"
+        complaints.add(path, message + _more(again.height - 1, "line"), "keep one line a query and document")
 
 
 def _more(count: int, word: str) -> str:
