@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Quantiles, Sums
 from plmetrics.catalogue.row_quantiles import Quantile
 from plmetrics.catalogue.variation import lost, squared, variation
 from plmetrics.catalogue.variation import moment as moment_of
@@ -24,7 +25,8 @@ from plmetrics.states.sums import Atom, RowValue
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Direction, Family, Kind, Undefined
+    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.catalogue.value_kind import Kind
     from plmetrics.core.names import SuitePath
     from plmetrics.core.rowsql.compiler import RowExpression
     from plmetrics.states.sums import Rows
@@ -44,7 +46,7 @@ class Custom(Metric):
     name: str  # type: ignore[misc]
     task: str  # type: ignore[misc]
     direction: Direction = "none"  # type: ignore[misc]
-    path: SuitePath = field(default=(), compare=False)
+    path: SuitePath = field(default=(), compare=False)  # type: ignore[misc]
 
     use_when = "A suite defines it."
     beware = "Nobody but its author has checked it."
@@ -74,7 +76,7 @@ class Custom(Metric):
 class RowAggregate(Custom):
     """Base of the aggregates of one row expression over the rows where a condition holds."""
 
-    family: ClassVar[Family] = "sums"
+    needs = Sums()
     aggregate: ClassVar[str]
     sql: str = ""
     where: str | None = None
@@ -85,6 +87,10 @@ class RowAggregate(Custom):
     def expressions(self) -> Mapping[str, str]:
         """Its row expressions by the key they stand at."""
         return {self.aggregate: self.sql} | ({} if self.where is None else {"where": self.where})
+
+    def row_expressions(self) -> Mapping[SuitePath, str]:
+        """Its row expressions by their place in the suite."""
+        return {(*self.path, key): text for key, text in self.expressions().items()}
 
     def columns(self) -> tuple[str, ...]:
         """The columns that its row expressions read."""
@@ -124,7 +130,9 @@ class RowAggregate(Custom):
     @property
     def every_row(self) -> bool:
         """Whether it asks for nulls, so that rows which are left out for one must not be absent."""
-        return self.family == "sums" and any(read(text).tests_null for text in self.expressions().values())
+        return isinstance(self.needs, Sums) and any(
+            read(text).tests_null for text in self.expressions().values()
+        )
 
     @property
     def yes_or_no(self) -> bool:
@@ -163,6 +171,7 @@ class CustomMean(RowAggregate):
     """Mean of a row expression: sum of w x / sum of w over the rows with a value; a share for a condition."""
 
     aggregate = "mean"
+    mean = "mass"
     interval_form = "t"
 
     @property
@@ -210,6 +219,7 @@ class NullShare(RowAggregate):
     """Share of the rows, in weight, where a row expression is null."""
 
     aggregate = "null_share"
+    mean = "mass"
     kind = "proportion"
     range = _SHARE
     every_row = True
@@ -340,22 +350,19 @@ class CustomRatio(RowAggregate):
 class CustomQuantile(RowAggregate, Quantile):
     """Quantile of a row expression: its weighted averaged inverted distribution function at q."""
 
-    family: ClassVar[Family] = "scores"
+    family = "scores"
     aggregate = "quantile"
     range = EVERYTHING
     q: float = 0.5
 
     @property
-    def level(self) -> float:
-        """The share q."""
-        return self.q
+    def needs(self) -> Quantiles:  # type: ignore[override]
+        """The expression at the share q; what is no number counts as none."""
+        value = RowValue(self._key("value"), lambda rows: self.value_of(rows).fill_nan(None))
+        return Quantiles(self.q, by=value)
 
     def _defined(self) -> dict[str, Any]:
         return {**super()._defined(), "q": self.q}
-
-    def values(self) -> RowValue:
-        """The expression; what is no number counts as none."""
-        return RowValue(self._key("value"), lambda rows: self.value_of(rows).fill_nan(None))
 
     def undefined(self, state: Any) -> Undefined:
         """No values."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import numpy as np
 
 from plmetrics.catalogue.custom import EVERYTHING, Custom
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Parts, Slices
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.metric import Facts, Family
+    from plmetrics.catalogue.metric import Facts
 
 _EMPTY = ("no_rows", "too_few_rows")
 OVER = ("mean", "sum", "min", "max", "worst")
@@ -28,7 +29,7 @@ class Derived(Metric):
     `parts()` are those others; `finalise` maps a mapping of their texts to values, NaN where undefined, to values.
     """
 
-    family: ClassVar[Family] = "derived"
+    needs = Parts()
     expressible = False
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
@@ -117,12 +118,22 @@ class AcrossSlices(Metric):
     `least` slices to go by its status is `too_few`.
     """
 
-    family: ClassVar[Family] = "derived"
+    needs = Slices()
     expressible = False
     for_each: ClassVar[bool] = False
     least: ClassVar[int] = 1
     too_few: ClassVar[str] = "no_defined_slices"
     slice_set: str
+
+    @property
+    def criteria(self) -> frozenset[str]:
+        """The criteria of fairness that it judges groups by."""
+        return frozenset()
+
+    @property
+    def against(self) -> str | float | bool | None:
+        """The slice that others are held against, None without one."""
+        return None
 
     @property
     def reads_overall(self) -> bool:
@@ -159,6 +170,16 @@ class AcrossSlices(Metric):
         return f"undefined slices left out: {len(names):,}" if names else None
 
 
+def is_derived(metric: Metric) -> TypeGuard[Derived]:
+    """Whether a metric is made from the values of others slice by slice."""
+    return isinstance(metric.needs, Parts) and not isinstance(metric.needs, Slices)
+
+
+def is_across_slices(metric: Metric | None) -> TypeGuard[AcrossSlices]:
+    """Whether a metric is made from the values of others in all slices of a set."""
+    return metric is not None and isinstance(metric.needs, Slices)
+
+
 @dataclass(frozen=True)
 class OverSlices(Custom, AcrossSlices):
     """A metric put together over the slices of a set: mean, sum, min, max or worst of its values.
@@ -166,7 +187,6 @@ class OverSlices(Custom, AcrossSlices):
     Undefined slices are left out and counted in the note. It stands under its slice set, with slice `all`.
     """
 
-    family: ClassVar[Family] = "derived"
     slice_set: str = ""
     metric: Metric | None = None
     agg: str = "mean"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import numbers
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -11,41 +10,39 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
 
-from plmetrics.catalogue.parameters import ParameterError, parameters
+from plmetrics.catalogue.needs import Need, Parts, Points, Sums, need_of
+from plmetrics.catalogue.parameters import (
+    PARAMETER_TYPES,
+    ParameterError,
+    normalised,
+    parameter_text,
+    parameters,
+)
 from plmetrics.catalogue.threshold_rule import ThresholdRule
+from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.catalogue.variation import faint
 from plmetrics.core import ops
 from plmetrics.core.errors import ConfigError
-from plmetrics.core.names import number_text
-from plmetrics.core.text import value_text
 from plmetrics.states.expressions import point_expression, sum_expressions
 from plmetrics.states.sums import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.states.scores.sorted import Binning
+    from plmetrics.catalogue.needs import Family, Reads
+    from plmetrics.catalogue.value_kind import Kind
+    from plmetrics.core.names import SuitePath
     from plmetrics.states.sums import RowValue
     from plmetrics.table.checks import Requirement
 
-Family = Literal["sums", "scores", "ranks", "derived"]
 Direction = Literal["higher", "lower", "zero", "none"]
-Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
-Reads = Literal["area", "curve", "order", "scores", "ranks"]
 IntervalForm = Literal["t", "delta", "logit"]
+Mean = Literal["rows", "mass"]
+Noise = Literal["full", "reduced", "largest"]
 Undefined = list[tuple[str, Any]]
 UNREACHABLE_ON_GRID = "unreachable_on_grid"
 """The status of a value that a grid may hide: the bound says how large it may be."""
 
-_TYPES: dict[str, type] = {
-    "float": float,
-    "int": int,
-    "bool": bool,
-    "str": str,
-    "None": type(None),
-    "ThresholdRule": ThresholdRule,
-}
-_FLOAT_LIMIT = 1 << 1023
 TOTAL = "is a total, which is larger where there are more rows"
 """What is wrong with a metric that is `additive` where groups of different sizes are compared by it."""
 
@@ -68,16 +65,20 @@ class Metric:
     serve slices, replicates and Polars expressions. `presets` are aliases that stand for the metric with
     parameters set, such as `mce` for `ece(norm=max)`.
 
-    Facts that a class must state: `name`, `task`, `family` (the state it reads), `range`, `direction` (which side is
-    better). Facts with a default: `kind` (which interval suits it), `interval_form` (what stands in for the bootstrap
-    under `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `smooth` (a little more weight
-    of a row moves it a little: the jackknife and the delta method need that), `additive` (a total: replicates are
-    scaled to the table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not do),
-    `reads` (family scores: `area` is the area under the ROC curve and the size of the classes; `curve` the ROC curve,
-    where neighbouring scores without positives may be one point; `order` the weight of each class at every distinct
-    score; `scores` these and `state.score` as well, which grids do not have; family ranks: `ranks` are the moments of
-    ranks, and anything else which pairs of rows agree as well). For whoever chooses a metric: `threshold_free`,
-    `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`, `reference`.
+    Facts that a class must state: `name`, `task`, `range`, `direction` (which side is better), and what it reads of the
+    rows: `needs` (one of `plmetrics.catalogue.needs`), or in short its `family`: `sums` of rows, which `atoms` name, or
+    `scores`, the weight of each class along the score, of which `reads` says what: `area` is the area under the ROC
+    curve and the size of the classes; `curve` the ROC curve, where neighbouring scores without positives may be one
+    point; `order` (the default) the weights at every distinct score; `scores` these and `state.score` as well, which
+    grids do not have.
+
+    Facts with a default: `kind` (which interval suits it), `interval_form` (what stands in for the bootstrap under
+    `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `mean` (slices make up the whole by
+    their shares: of all `rows`, as with `t`, or of the `mass` that `denominators` gives), `smooth` (a little more
+    weight of a row moves it a little: the jackknife and the delta method need that), `additive` (a total: replicates
+    are scaled to the table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not
+    do). For whoever chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`,
+    `beware`, `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -108,6 +109,11 @@ class Metric:
     interval_form: ClassVar[IntervalForm | None] = None
     smooth: ClassVar[bool] = True
     additive: ClassVar[bool] = False
+    noise: ClassVar[Noise] = "full"
+    paired_test: ClassVar[Literal["mcnemar", "delong"] | None] = None
+    criterion: ClassVar[Literal["parity", "odds", "calibration"] | None] = None
+    binary_outcome: ClassVar[bool] = False
+    path: ClassVar[SuitePath | None] = None
     probability: ClassVar[bool] = False
     needs_score: ClassVar[bool] = False
     reads: ClassVar[Reads] = "order"
@@ -121,31 +127,26 @@ class Metric:
     formula: ClassVar[str] = ""
     reference: ClassVar[str] = ""
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        need = vars(cls).get("needs")
+        if isinstance(need, Need):
+            cls.family = need.family
+
     def __post_init__(self) -> None:
         for name, field in parameters(self).items():
-            value = self._normalised(name, field)
+            value = normalised(getattr(self, field.name), field, self.name)
             object.__setattr__(self, field.name, value)
             check = field.metadata.get("check")
             if check is not None and not check(value):
                 msg = f"{self.name}: {name} must be {field.metadata['domain']}, not {value!r}"
                 raise ParameterError(msg, name)
 
-    def _normalised(self, name: str, field: dataclasses.Field[Any]) -> Any:
-        value = _plain(getattr(self, field.name))
-        allowed = _type_names(field)
-        if type(value) is int and "float" in allowed and "int" not in allowed and abs(value) < _FLOAT_LIMIT:
-            value = float(value)
-        fits = isinstance(value, tuple(_TYPES[name] for name in allowed))
-        if not fits or (isinstance(value, bool) and "bool" not in allowed):
-            msg = f"{self.name}: {name} must be {field.metadata['domain'] or field.type}, not {value!r}"
-            raise ParameterError(msg, name)
-        return value
-
     @cached_property
     def text(self) -> str:
         """Canonical text: parameters in catalogue order, those at their default left out."""
         parts = [
-            ("" if field.metadata.get("unnamed") else f"{name}=") + _value_text(getattr(self, field.name))
+            ("" if field.metadata.get("unnamed") else f"{name}=") + parameter_text(getattr(self, field.name))
             for name, field in parameters(self).items()
             if getattr(self, field.name) != field.default
         ]
@@ -176,6 +177,10 @@ class Metric:
     def requirements(self) -> tuple[Requirement, ...]:
         """What must hold for values of its `columns`."""
         return ()
+
+    def row_expressions(self) -> Mapping[SuitePath, str]:
+        """The SQL that it reads of rows, by its place in the suite that defines it."""
+        return {}
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The sums this metric reads, by the name `finalise` uses for each. Family sums only.
@@ -217,6 +222,35 @@ class Metric:
         return self.probability or (rule is not None and rule.constant is not None)
 
     @property
+    def mean(self) -> Mean | None:
+        """Of what it is a mean, so that slices make up the whole by shares: of all rows, or of the `denominators`."""
+        return "rows" if self.interval_form == "t" else None
+
+    @property
+    def value_kind(self) -> ValueKind:
+        """Its kind and range, for its intervals."""
+        return ValueKind(self.kind, self.range)
+
+    @property
+    def closed_forms(self) -> tuple[str, ...]:
+        """The intervals by a formula that is made for such a value."""
+        if isinstance(self.needs, Parts):
+            return ()
+        logit = self.kind == "pr_area" and self.interval_form in {"logit", "delta"}
+        return ("logit",) if logit else self.value_kind.closed_forms
+
+    @property
+    def usual_form(self) -> str | None:
+        """What stands in for the bootstrap under `uncertainty: {method: auto}`; None where nothing does."""
+        own = () if isinstance(self.needs, Parts) else self.value_kind.closed_forms
+        return next(iter(own), self.interval_form) if self.value_kind.is_smooth else None
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether a little more weight of a row moves it a little, so that influences say how it varies."""
+        return self.smooth and self.value_kind.is_smooth and all(part.differentiable for part in self.parts())
+
+    @property
     def definition(self) -> Any:
         """The metric as a suite writes it: its text, or a mapping for one that the suite defines."""
         return self.text
@@ -227,17 +261,20 @@ class Metric:
         threshold = getattr(self, "threshold", None)
         return threshold if isinstance(threshold, ThresholdRule) else None
 
+    @property
+    def fixed_threshold(self) -> float | None:
+        """Its threshold, where that is a number."""
+        threshold = getattr(self, "threshold", None)
+        return threshold if isinstance(threshold, float) else None
+
     def centres(self) -> tuple[RowValue, ...]:
         """The numbers of a row whose moments it takes around a constant, which prepare finds. Family sums only."""
         return ()
 
-    def values(self) -> RowValue | None:
-        """The number that rows are ordered by, or None for the model's score. Family scores only."""
-        return None
-
-    def binning(self) -> Binning | None:
-        """The fixed bins this metric reads, or None for the distinct scores. Family scores only."""
-        return None
+    @property
+    def needs(self) -> Need:
+        """What it reads of the rows, from which alone runs are planned; by default what `family` and `reads` say."""
+        return need_of(self.family, self.reads)
 
     def finalise(self, state: Any) -> Any:
         """The value, from the state's named arrays."""
@@ -260,14 +297,9 @@ class Metric:
         return None
 
     @property
-    def reads_distinct(self) -> bool:
-        """Whether every distinct score is a point of replicates. Family scores only."""
-        return self.reads in {"order", "scores"}
-
-    @property
     def reads_points(self) -> bool:
-        """Whether every distinct score is a point of the state of all rows. Family scores only."""
-        return self.reads_distinct or self.finds_threshold
+        """Whether every distinct score is a point of the state of all rows: for its value, or its threshold."""
+        return isinstance(self.needs, Points) and (self.needs.distinct or self.finds_threshold)
 
     @property
     def finds_threshold(self) -> bool:
@@ -305,9 +337,9 @@ class Metric:
         labels, scores = (pl.col(part) if isinstance(part, str) else part for part in (label, score))
         weights = pl.col(weight) if isinstance(weight, str) else weight
         rule = self.chosen_threshold
-        if self.family == "sums" and self.expressible and (rule is None or rule.constant is not None):
+        if isinstance(self.needs, Sums) and self.expressible and (rule is None or rule.constant is not None):
             value = self._or_null(sum_expressions(self, labels, scores, weights))
-        elif self.expressible and self.binning() is None and self.values() is None:
+        elif self.expressible and isinstance(self.needs, Points):
             value = point_expression(self._or_null, labels, scores, weights)
         else:
             msg = f"{self.name} has no expression form; use plmetrics.evaluate"
@@ -325,7 +357,7 @@ class Metric:
         return pl.when(finite).then(value).otherwise(pl.lit(None, dtype=pl.Float64))
 
 
-_TYPES["Metric"] = Metric
+PARAMETER_TYPES["Metric"] = Metric
 
 
 def square_sums(metric: Metric) -> list[str]:
@@ -338,53 +370,6 @@ def leaves(metric: Metric) -> tuple[Metric, ...]:
     classes = [own for _, own in metric.per_class() if own is not metric]
     if classes:
         return tuple(leaf for own in classes for leaf in leaves(own))
-    if metric.family != "derived":
+    if not isinstance(metric.needs, Parts):
         return (metric,)
     return tuple(leaf for part in metric.parts() for leaf in leaves(part))
-
-
-@dataclass(frozen=True)
-class Norm(Metric):
-    """A metric that is the size of a vector of linear estimates, such as the gaps of a reliability diagram.
-
-    Noise makes such a value larger than it is in truth, so its interval is centred: it needs the size of
-    (replicate's gaps - point's gaps), which is `deviation`.
-    """
-
-    kind = "norm"
-
-    def gaps(self, state: Any) -> Any:
-        """The signed gaps along the points or bins."""
-        raise NotImplementedError
-
-    def size(self, state: Any, gaps: Any) -> Any:
-        """The size of a vector of gaps, weighed as in the state."""
-        raise NotImplementedError
-
-    def finalise(self, state: Any) -> Any:
-        """The size of the state's own gaps."""
-        return self.size(state, self.gaps(state))
-
-    def deviation(self, replicate: Any, point: Any) -> Any:
-        """Size of the difference between the two vectors of gaps, weighed as in the replicate."""
-        return self.size(replicate, self.gaps(replicate) - self.gaps(point))
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return int(value)
-    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, int) else value
-
-
-def _type_names(field: dataclasses.Field[Any]) -> list[str]:
-    declared = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
-    return str(declared).split(" | ")
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return number_text(value)
-    return value_text(value) if isinstance(value, str) else str(value)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue.threshold_rule import ThresholdRule
+from plmetrics.core.names import number_text
+from plmetrics.core.text import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +17,15 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 MOST_BINS = 10_000
+PARAMETER_TYPES: dict[str, type] = {
+    "float": float,
+    "int": int,
+    "bool": bool,
+    "str": str,
+    "None": type(None),
+    "ThresholdRule": ThresholdRule,
+}
+_FLOAT_LIMIT = 1 << 1023
 
 
 class ParameterError(ValueError):
@@ -54,6 +68,41 @@ def unnamed_parameter(metric: type[DataclassInstance]) -> str | None:
     """The parameter that stands in texts without its name, if there is one."""
     fields = parameters(metric).items()
     return next((name for name, field in fields if field.metadata.get("unnamed")), None)
+
+
+def normalised(value: Any, field: dataclasses.Field[Any], metric: str) -> Any:
+    """The value of a parameter of a metric, as its field declares it.
+
+    Raises:
+        ParameterError: it is of another type.
+    """
+    value = _plain(value)
+    declared = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+    allowed = str(declared).split(" | ")
+    if type(value) is int and "float" in allowed and "int" not in allowed and abs(value) < _FLOAT_LIMIT:
+        value = float(value)
+    fits = isinstance(value, tuple(PARAMETER_TYPES[name] for name in allowed))
+    if not fits or (isinstance(value, bool) and "bool" not in allowed):
+        name = parameter_name(field)
+        msg = f"{metric}: {name} must be {field.metadata['domain'] or field.type}, not {value!r}"
+        raise ParameterError(msg, name)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return int(value)
+    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, int) else value
+
+
+def parameter_text(value: Any) -> str:
+    """The value of a parameter in the text of a metric."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    return value_text(value) if isinstance(value, str) else str(value)
 
 
 def finite(value: float) -> bool:

@@ -6,10 +6,11 @@ import dataclasses
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from plmetrics.catalogue.index import MODULES
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Direction, Metric
+from plmetrics.catalogue.needs import Family, Reads
 from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.errors import EnvironmentFault, Problem
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "plmetrics.metrics"
 """The group of entry points by which a package announces metric classes, or modules that register some."""
 
-FAMILIES = ("sums", "scores", "ranks", "derived")
-DIRECTIONS = ("higher", "lower", "zero", "none")
-READS = ("area", "curve", "order", "scores", "ranks")
+DIRECTIONS = get_args(Direction)
 _FACTS = ("name", "task", "family", "range", "direction")
 _PACKAGE = "plmetrics.catalogue"
 _HOMES = {
@@ -91,7 +90,7 @@ def check(metric: type[Metric]) -> None:
     if missing:
         msg = f"the metric class {metric.__name__} does not say its {', '.join(missing)}"
         raise ValueError(msg)
-    for fact, known in (("family", FAMILIES), ("direction", DIRECTIONS), ("reads", READS)):
+    for fact, known in (("family", get_args(Family)), ("direction", DIRECTIONS), ("reads", get_args(Reads))):
         given = getattr(metric, fact)
         if not isinstance(given, property) and given not in known:
             msg = f"{fact} of the metric class {metric.__name__} must be one of {', '.join(known)}"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.means import any_state
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.row_values import member_of
 from plmetrics.catalogue.variation import moment, squared
 from plmetrics.core import ops
@@ -19,12 +19,15 @@ from plmetrics.states.sums import Atom, RowValue, View, as_tuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from plmetrics.catalogue.metric import Direction, Family, Undefined
+    from numpy.typing import NDArray
+
+    from plmetrics.catalogue.metric import Direction, Undefined
     from plmetrics.states.sums import Rows
 
 MOST_SUMS = 15
 """With more sums than this, besides the weight, there are too many products of two: blocks say the error then."""
 
+_STATES = 8
 _STEP = 2.0**-14
 """By what share of itself a sum is moved to see how the value moves with it."""
 
@@ -33,7 +36,6 @@ _CLEAR = 1e-7
 
 _SAME = 1e-9
 _KNOWN = "_row_error"
-_JUMPS = ("norm", "ratio", "extreme")
 _EVERY = Atom("any_row", lambda rows: pl.lit(value=True), counts=True)  # noqa: ARG005
 _COUNTS = {
     "weight": _EVERY,
@@ -52,7 +54,7 @@ def row_error(metric: Metric, *, weighted: bool) -> Metric | None:
     >>> [row_error(plm.metric(name), weighted=False) is None for name in ("brier", "f1", "tp", "roc_auc")]
     [False, False, True, True]
     """
-    if metric.family != "sums" or metric.additive or metric.kind in _JUMPS or not metric.smooth:
+    if not isinstance(metric.needs, Sums) or metric.additive or not metric.differentiable:
         return None
     made = metric.__dict__.get(_KNOWN)
     if made is None or made.of is not metric or made.weighted != weighted:  # a copy brings that of another
@@ -99,7 +101,7 @@ class RowError(Metric):
 
     name = "row_error"
     task = "any"
-    family: ClassVar[Family] = "sums"
+    needs = Sums()
     range = (0.0, float("inf"))
     direction: ClassVar[Direction] = "lower"
     expressible = False
@@ -132,7 +134,7 @@ class RowError(Metric):
     @cached_property
     def _moving(self) -> tuple[_Sum, ...]:
         """The sums that the value or its denominators move with, tried out on any state."""
-        state = View(any_state(self.of))
+        state = View(_any_state(self.of))
         sums = [_Sum(name, None, atom) for name, atom in _COUNTS.items()]
         for name, part in self.of.atoms().items():
             several = isinstance(part, tuple)
@@ -142,7 +144,7 @@ class RowError(Metric):
 
     def _is_scale_free(self) -> bool:
         """Whether the value stays where all sums double, denominators double, and neither reads the number of rows."""
-        state = any_state(self.of)
+        state = _any_state(self.of)
         single = self._numbers_of(View(state))
         double = self._numbers_of(View({name: 2.0 * held for name, held in state.items()}))
         more = self._numbers_of(View(state | {"n": 3.0 * state["n"]}))
@@ -377,3 +379,20 @@ def _weight(rows: Rows) -> pl.Expr:
 
 def _alike(one: Any, other: Any) -> bool:
     return bool(np.allclose(one, other, rtol=_SAME, atol=0.0, equal_nan=True))
+
+
+def _any_state(metric: Metric) -> dict[str, NDArray[np.float64]]:
+    """Any state: masses that add up to the weight, and sums of any size."""
+    drawn = np.random.default_rng(1)
+    positives, negatives = drawn.uniform(1, 2, _STATES), drawn.uniform(1, 2, _STATES)
+    weight = positives + negatives
+    state = {"n": weight, "weight": weight, "positives": positives, "negatives": negatives}
+    hits, alarms = drawn.uniform(0.1, 0.9, (2, _STATES))
+    counts = {"tp": hits, "fn": positives - hits, "fp": alarms, "tn": negatives - alarms}
+    for name, part in metric.atoms().items():
+        if name in counts:
+            state[name] = counts[name]
+            continue
+        shape = (_STATES, len(part)) if isinstance(part, tuple) else (_STATES,)
+        state[name] = drawn.uniform(0.1, 0.9, shape)
+    return state

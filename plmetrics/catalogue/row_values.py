@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.needs import Sums
 from plmetrics.states.sums import Atom, View, as_tuple
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def row_value(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
     >>> row_value(plm.metric("brier")) is None, row_value(plm.metric("f1")) is None
     (False, True)
     """
-    if metric.family != "sums" or metric.interval_form != "t":
+    if not isinstance(metric.needs, Sums) or metric.interval_form != "t":
         return None
     atoms = metric.atoms()
     summed = [part for part in atoms.values() if not all(atom.counts for atom in as_tuple(part))]
@@ -59,7 +60,7 @@ def _unit(metric: Metric) -> float:
 
 def called_rightly(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
     """Whether each row is called rightly, where the metric is the accuracy; else None."""
-    if getattr(metric, "name", None) != "accuracy":
+    if metric.paired_test != "mcnemar":
         return None
     held = metric.atoms()
     atoms = [atom for name in _RIGHT if name in held for atom in as_tuple(held[name])]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.threshold_rule import ThresholdRule
 from plmetrics.core.names import number_text
 from plmetrics.core.text import Call, Value, parse_call
@@ -182,7 +183,7 @@ def _reach(select_on: str | None, parameters: dict[str, Value], arguments: tuple
 
 
 def _at_threshold(metric: Metric, named: Call) -> Metric:
-    if not hasattr(metric, "threshold") or metric.family != "sums":
+    if not hasattr(metric, "threshold") or not isinstance(metric.needs, Sums):
         msg = f"'{metric.name}' is read at no threshold, so none can be chosen by it"
         raise RuleError(msg, "name a metric such as f1, mcc or expected_cost(cost_fp=1, cost_fn=5)")
     if "threshold" in named.parameters:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.catalogue.needs import Bins, Need, Ordered, Points, Queries, Ranks, Sums
 from plmetrics.table.slices import SliceSet
 from plmetrics.table.source import ROW_NUMBER
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.step import Step
+    from plmetrics.states.queries import QueryValue
+    from plmetrics.states.scores.sorted import Binning
     from plmetrics.states.sums import RowValue
     from plmetrics.suite.model import Suite
     from plmetrics.table.roles import RoleColumns
@@ -74,8 +77,8 @@ class Request:
 
     @property
     def sums(self) -> tuple[Metric, ...]:
-        """The metrics of the family sums."""
-        return tuple(metric for metric in self.leaves if metric.family == "sums")
+        """The metrics that need sums."""
+        return self._needing(Sums)
 
     @property
     def counts_every_row(self) -> bool:
@@ -85,13 +88,13 @@ class Request:
 
     @property
     def scores(self) -> tuple[Metric, ...]:
-        """The metrics of the family scores."""
-        return tuple(metric for metric in self.leaves if metric.family == "scores")
+        """The metrics that need rows in the order of scores, or of other numbers."""
+        return self._needing(Ordered)
 
     @property
     def orders_scores(self) -> bool:
         """Whether rows are ordered by the models' scores."""
-        by_score = any(metric.values() is None for metric in self.scores)
+        by_score = any(need.by is None for need in self.orders)
         return by_score or (bool(self.suite.curves) and not self.draws_rows)
 
     @property
@@ -100,8 +103,26 @@ class Request:
         suite = self.suite
         if suite.uncertainty is not None or suite.curves or self.roles.weight is not None:
             return False
-        ordered = [metric.reads for metric in self.scores if metric.values() is None]
-        return set(ordered) == {"area"}
+        return {need for need in self.orders if need.by is None} == {Points("area")}
+
+    def _needing(self, need: type[Need]) -> tuple[Metric, ...]:
+        return tuple(metric for metric in self.leaves if isinstance(metric.needs, need))
+
+    @property
+    def orders(self) -> tuple[Ordered, ...]:
+        """What the metrics of scores need."""
+        return tuple(metric.needs for metric in self.leaves if isinstance(metric.needs, Ordered))
+
+    @property
+    def binnings(self) -> tuple[Binning, ...]:
+        """The fixed bins of scores that metrics need."""
+        return tuple(dict.fromkeys(need.binning for need in self.orders if isinstance(need, Bins)))
+
+    @property
+    def query_values(self) -> tuple[QueryValue, ...]:
+        """The numbers of each query of a ranking that metrics need."""
+        needs = (metric.needs for metric in self.leaves)
+        return tuple(value for need in needs if isinstance(need, Queries) for value in need.values)
 
     @property
     def draws_rows(self) -> bool:
@@ -111,7 +132,7 @@ class Request:
     @property
     def ranks(self) -> tuple[Metric, ...]:
         """The metrics of the ranks of labels and predictions."""
-        return tuple(metric for metric in self.leaves if metric.family == "ranks")
+        return self._needing(Ranks)
 
     @property
     def reads_pairs(self) -> bool:
@@ -121,8 +142,7 @@ class Request:
     @property
     def values(self) -> tuple[RowValue, ...]:
         """The other numbers that rows are ordered by."""
-        found = {value.key: value for metric in self.scores if (value := metric.values()) is not None}
-        return tuple(found.values())
+        return tuple({need.by.key: need.by for need in self.orders if need.by is not None}.values())
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

@@ -30,6 +30,8 @@ from plmetrics.inference.intervals.scale import IDENTITY, Scale, scale_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from plmetrics.catalogue.value_kind import ValueKind
+
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
@@ -78,10 +80,9 @@ def widened(
     limit: float,
     correction: str,
     *,
-    bounds: tuple[float, float],
+    kind: ValueKind,
     scale: str,
     level: float,
-    kind: str = "other",
 ) -> pl.DataFrame:
     """The rows with intervals at the level that their p values are held to.
 
@@ -95,10 +96,9 @@ def widened(
         rows: of one gate, with observed, lower, upper, std_error, blocks and method.
         limit: of the gate.
         correction: holm, bonferroni or benjamini_hochberg.
-        bounds: range of the metric.
+        kind: what kind of value the metric has: values of shares have tests of their own.
         scale: of a contrast; empty for values.
         level: of the intervals that are there.
-        kind: of the metric: values of a `proportion` are shares.
 
     Returns:
         The rows with other `lower` and `upper`, null where there is no interval or no wider one with two ends, and
@@ -107,11 +107,11 @@ def widened(
     forms: list[Form | Shares]
     if scale:
         forms = [_contrasts(rows, scale, level)]
-    elif kind == "proportion":
+    elif kind.is_share:
         forms = [shares_of(rows, level)]
     else:
-        forms = [*_values(rows, bounds, level)]
-    limits = _CONTRASTS[scale][1] if scale else bounds
+        forms = [*_values(rows, kind.bounds, level)]
+    limits = _CONTRASTS[scale][1] if scale else kind.bounds
     nonempty = [form for form in forms if len(form.rows)]
     lower, upper = np.full(rows.height, np.nan), np.full(rows.height, np.nan)
     if nonempty:

@@ -119,10 +119,9 @@ def _corrected(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.D
         judged,
         limit,
         rule.correction,
-        bounds=gate.subject.range,
+        kind=gate.subject.value_kind,
         scale="" if gate.against is None else gate.scale,
         level=suite.uncertainty.level,
-        kind=gate.subject.kind,
     )
     others = numbered.filter(pl.col("insufficient").is_not_null())
     return pl.concat([wide.select(others.columns), others]).sort("@row").drop("@row")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.derived import AcrossSlices, is_across_slices
 from plmetrics.core.threads import each
 from plmetrics.inference.chunks import Chunk, Found, chunks, joined
 from plmetrics.inference.derived import WholeSet, across_slices
@@ -158,7 +158,7 @@ class _Tables:
         self._keeper = keeper
         self._metrics = metrics_rows([states.slices for states in analysis.sets])
         self._contrasts = _contrasts(analysis)
-        self._numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
+        self._kinds = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
         (chunk,) = chunks(analysis.sets[0].sums, analysis.weights)
         self._overall = self._estimates(0, chunk)
 
@@ -189,7 +189,7 @@ class _Tables:
             sliced.finish()
         for metric in over:
             for number, (named, own) in enumerate(metric.per_class()):
-                assert isinstance(own, AcrossSlices)
+                assert is_across_slices(own)
                 for index, part in whole.parts(own):
                     self._write(Place(index, metric, number, named), own, part)
 
@@ -231,7 +231,7 @@ class _Tables:
         """The rows of a metric, or of a class of it, in some slices."""
         analysis, metric = self._analysis, place.metric
         for position, model in enumerate(analysis.models):
-            where = (position, place.index, self._numbers[metric.text], place.number)
+            where = (position, place.index, self._kinds[metric.text], place.number)
             for turn, columns in enumerate(_metric_columns(analysis, model, metric, own, part)):
                 self._metrics.add(where, part.listed, columns | {"class": place.named}, part.first, turn)
         if self._contrasts is not None:
@@ -279,7 +279,7 @@ def _metric_columns(
     for chosen in methods:
         found = part.of_kind[chosen.replicates][model]
         estimates = {kind: part.of_kind[kind][model].estimate for kind in chosen.reads}
-        interval = made(estimates, chosen, kind=own.kind, bounds=own.range, level=analysis.level)
+        interval = made(estimates, chosen, kind=own.value_kind, level=analysis.level)
         columns = metric_columns(model, metric, found, interval, hard=hard)
         if chosen.doubt:
             columns["note"] = np.where(found.note == None, chosen.doubt, found.note)  # noqa: E711 (element by element)

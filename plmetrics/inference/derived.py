@@ -89,8 +89,9 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> Found:
         status = "reference_not_judged"
     point = _groups(metric, here, held, reference, replicates=False)
     drawn = None
-    resampled = metric.kind != "extreme"
-    if resampled and all(part.estimate.replicates is not None for part in parts.values()):
+    if metric.value_kind.is_resampled and all(
+        part.estimate.replicates is not None for part in parts.values()
+    ):
         drawn = _groups(metric, here, held, reference, replicates=True)
     made = _value(metric, point, drawn, status, first)
     own = np.array([part.estimate.blocks[held] for part in parts.values()])

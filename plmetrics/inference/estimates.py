@@ -68,7 +68,7 @@ def estimate(
     else:
         value = finalised(metric, totals)
         reasons = conditions(metric, totals)
-        if weights is not None and metric.kind != "extreme":
+        if weights is not None and metric.value_kind.is_resampled:
             moved = weights if isinstance(weights, Nudges) else None
             replicates = defined(metric, chunk.sums.replicates(metric, model, prefix, moved))
             if metric.additive:

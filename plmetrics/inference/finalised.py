@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import square_sums
+from plmetrics.catalogue.needs import Ordered
 from plmetrics.catalogue.variation import faint
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.inference.sums import COUNTS
@@ -68,7 +69,8 @@ def finalised(metric: Metric, view: View) -> Array:
 
 def _declared(metric: Metric, view: View) -> View:
     """The state without scores for a metric that does not declare them: not every state of its rows has some."""
-    return view.without("score") if metric.family == "scores" and metric.reads != "scores" else view
+    need = metric.needs
+    return view.without("score") if isinstance(need, Ordered) and not need.scores else view
 
 
 def defined(metric: Metric, view: View) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.derived import Derived
+from plmetrics.catalogue.derived import is_derived
 from plmetrics.inference.derived import by_parts
 from plmetrics.inference.estimates import estimate, with_row_error
 
@@ -73,7 +73,7 @@ class Estimates:
         return float(self._chunk.sums.total(f"{self._analysis.population.models[model]}weight")[0])
 
     def _make(self, metric: Metric, model: str, kind: ReplicateKind | None) -> Found:
-        if isinstance(metric, Derived):
+        if is_derived(metric):
             return by_parts(metric, {part.text: self._one(part, model, kind) for part in metric.parts()})
         return estimate(
             metric,

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.needs import Sums
 from plmetrics.inference.intervals.methods import Chosen, Rows, methods_of
 from plmetrics.inference.weights import Nudges
 
@@ -61,7 +62,7 @@ class Replication:
     def refused(self, metric: Metric) -> str:
         """Why a metric's estimates have no replicates, where that is so."""
         chosen = self.methods(metric)
-        if metric.kind == "extreme":
+        if not metric.value_kind.is_resampled:
             return "not_estimable"
         return chosen[0].refused or "not_requested" if chosen else "not_requested"
 
@@ -91,7 +92,7 @@ class Replication:
     def draws_sums(self) -> bool:
         """Whether sums are resampled."""
         return any(
-            leaf.family == "sums" and "bootstrap" in self.kinds(own)
+            isinstance(leaf.needs, Sums) and "bootstrap" in self.kinds(own)
             for metric in self._suite.computed
             for _, own in metric.per_class()
             for leaf in leaves(own)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.needs import Ordered, Ranks
 from plmetrics.core.slice_texts import slice_place
 from plmetrics.inference.chunks import Found, chunk_of, joined
 from plmetrics.inference.contrasts import joined_texts, pair_places, sides_of
@@ -124,7 +125,7 @@ class SliceContrasts:
 
     def _rest(self, metric: Metric, rests: Estimates, model: str, own: Found) -> Found:
         """The estimates of the rests; without a value where a metric of theirs was not ordered."""
-        ordered = [leaf for leaf in leaves(metric) if leaf.family in {"scores", "ranks"}]
+        ordered = [leaf for leaf in leaves(metric) if isinstance(leaf.needs, (Ordered, Ranks))]
         if all(rests.has(leaf, model) for leaf in ordered):
             return rests.of_model(metric, model)
         return _without_value(own, NEEDS_ROWS)

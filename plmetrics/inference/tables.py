@@ -178,9 +178,7 @@ def metric_columns(
 
 def _threshold(metric: Metric, found: Found, *, hard: bool) -> Any:
     """Where the value was read: at the metric's own threshold, or at one that was found."""
-    return (
-        None if hard else getattr(metric, "threshold", None) if found.threshold is None else found.threshold
-    )
+    return None if hard else metric.fixed_threshold if found.threshold is None else found.threshold
 
 
 def _with_few_units(notes: Any, blocks: Any, interval: Interval) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.derived import AcrossSlices, OverSlices
+from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.metric import TOTAL, leaves
 from plmetrics.core.names import did_you_mean
 from plmetrics.features.registry import feature
@@ -116,9 +116,9 @@ def _one_cost(curves: Sequence[Curve | None], add: Add) -> None:
 def _metric_slices(fields: Mapping[str, Any], written: Written, add: Add) -> None:
     for index, metric in enumerate(fields.get("metrics") or ()):
         _sets(fields["metric_slices"].get(metric.text, ()), ("metrics", index, "slices"), written, add)
-        if isinstance(metric, OverSlices):
+        if is_across_slices(metric) and metric.path is not None:
             _sets([metric.slice_set], (*metric.path, "over", "slice_set"), written, add)
-        elif isinstance(metric, AcrossSlices):
+        elif is_across_slices(metric):
             _by(metric.slice_set, ("metrics", index), fields, written, add)
 
 
@@ -138,8 +138,10 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
     if fields["task"] != "binary" or not hard:
         return
     for index, metric in enumerate(fields.get("metrics") or ()):
-        thresholds = {getattr(leaf, "threshold", 0.5) for leaf in leaves(metric)}
-        if metric.needs_score or thresholds != {0.5}:
+        moved = any(
+            leaf.chosen_threshold or leaf.fixed_threshold not in {None, 0.5} for leaf in leaves(metric)
+        )
+        if metric.needs_score or moved:
             msg = f"model '{hard[0]}' has only hard predictions, and {metric.text} needs a score"
             add(msg, ("metrics", index), "give the model a score column, or leave the metric out")
     for index, curve in _sound(fields["curves"]):
@@ -176,7 +178,7 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, a
 def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path: SuitePath, add: Add) -> None:
     """A gate cannot judge a metric in a slice set that it is not asked for in."""
     asked = fields["metric_slices"].get(gate.metric.text)
-    if isinstance(gate.metric, AcrossSlices):
+    if is_across_slices(gate.metric):
         asked = (gate.metric.slice_set,)
     for name in named:
         if asked is not None and name not in {"overall", "all", *asked}:
@@ -198,7 +200,7 @@ def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], written: Wr
         add("between says where the gate holds: it excludes slices", (*path, "slices"))
     if gate.at_least is not None:
         add("between takes at_most (a difference) or ratio_at_least", (*path, "at_least"))
-    if isinstance(gate.metric, AcrossSlices):
+    if is_across_slices(gate.metric):
         msg = f"'{gate.metric.text}' has one value for all slices, and one for each is needed"
         add(msg, (*path, "metric"), "leave between out")
     elif gate.metric.additive:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, SerializeAsAny, model_serializer
 
-from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.derived import AcrossSlices, is_across_slices
 from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.suite.sections.basics import (
     BASELINE,
@@ -114,14 +114,12 @@ class Suite(Strict):
         """
         of = slice_set.rpartition("|")[2]
         return tuple(
-            metric
-            for metric in self.metrics
-            if not isinstance(metric, AcrossSlices) and of in self.sets_of(metric)
+            metric for metric in self.metrics if not is_across_slices(metric) and of in self.sets_of(metric)
         )
 
     def sets_of(self, metric: Metric) -> tuple[str, ...]:
         """Where a metric has rows: `overall` and slice sets in suite order; one over slices in its set alone."""
-        if isinstance(metric, AcrossSlices):
+        if is_across_slices(metric):
             return (metric.slice_set,)
         chosen = self.metric_slices.get(metric.text, tuple(self.slices))
         return ("overall", *(name for name in self.slices if name in chosen))
@@ -129,7 +127,7 @@ class Suite(Strict):
     @property
     def computed(self) -> tuple[Metric, ...]:
         """The metrics, and those that only gates look at, each once."""
-        judged = (gate.subject for gate in self.gates if isinstance(gate.subject, AcrossSlices))
+        judged = (gate.subject for gate in self.gates if is_across_slices(gate.subject))
         return tuple({metric.text: metric for metric in (*self.metrics, *judged)}.values())
 
     @property
@@ -139,7 +137,7 @@ class Suite(Strict):
 
     def over(self, slice_set: str) -> tuple[AcrossSlices, ...]:
         """The metrics that put together the slices of a set."""
-        return tuple(m for m in self.computed if isinstance(m, AcrossSlices) and m.slice_set == slice_set)
+        return tuple(m for m in self.computed if is_across_slices(m) and m.slice_set == slice_set)
 
     @property
     def reads_where(self) -> str | None:
@@ -157,9 +155,10 @@ class Suite(Strict):
         if self.uncertainty is None or self.columns.unit is not None:
             return None
         weighted = self.columns.weight is not None
-        closed = metric.kind == "proportion" and not weighted
+        share = "wilson" in metric.closed_forms
+        closed = share and not weighted
         reading = {"delta"} if closed else {"delta", "analytic"}
-        if not closed and (metric.interval_form is not None or metric.kind == "proportion"):
+        if not closed and (metric.interval_form is not None or share):
             reading |= {"auto", "t"} if metric.interval_form == "t" else {"auto"}
         if reading.isdisjoint(self.uncertainty.names):
             return None
@@ -179,7 +178,7 @@ class Suite(Strict):
             leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
         ]
         if "overall" in slice_sets:
-            across = (metric for metric in self.computed if isinstance(metric, AcrossSlices))
+            across = (metric for metric in self.computed if is_across_slices(metric))
             found += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
         found += [leaf for section in self.sections.values() for m in section.metrics() for leaf in leaves(m)]
         return tuple({metric.text: metric for metric in found}.values())

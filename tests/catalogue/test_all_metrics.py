@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plmetrics.catalogue.metric import Direction, Family, Kind
+from plmetrics.catalogue.metric import Direction
+from plmetrics.catalogue.needs import Bins, Family, Points, Sums
 from plmetrics.catalogue.parameters import parameters
 from plmetrics.catalogue.registry import classes, create
 from plmetrics.catalogue.thresholds import Best, Optimal, Reach
+from plmetrics.catalogue.value_kind import Kind
 from plmetrics.core.text import parse_call
 from plmetrics.suite.problems import Findings
 from plmetrics.suite.sections.metrics import MetricReader
@@ -100,7 +102,7 @@ OTHERS = [create(cls.task, cls.name, required(cls)) for cls in classes() if cls 
 def has_expression(metric):
     """Whether it can be said as one expression on the rows."""
     rule = metric.chosen_threshold
-    known = metric.expressible and metric.binning() is None and metric.values() is None
+    known = metric.expressible and isinstance(metric.needs, (Sums, Points))
     return known and (rule is None or rule.constant is not None)
 
 
@@ -153,7 +155,8 @@ def test_text_parses_back_to_the_same_metric(metric):
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 def test_needs_fit_the_family(metric):
     assert bool(metric.atoms()) or metric.name in OF_COUNTS or metric.family in {"scores", "ranks"}
-    assert (metric.binning() is not None) == (metric.name in BINNED)
+    assert metric.needs.family == metric.family
+    assert isinstance(metric.needs, Bins) == (metric.name in BINNED)
     assert metric.needs_score == (metric.probability or metric.family in {"scores", "ranks"})
     assert metric.kind in get_args(Kind)
     fields = {field.name for field in dataclasses.fields(metric)}

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import plmetrics as plm
+from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.gates.rules import Rule
 from plmetrics.gates.simultaneous import widened
 from plmetrics.inference.comparisons.paired import paired_difference
@@ -154,7 +155,7 @@ def share_with(rows: pl.DataFrame, correction: str, verdict: str, limit: float =
     rule = Rule(limit, None, "a", by_interval=True, correction=correction)
     if correction != "none":
         parts = rows.partition_by("family", maintain_order=True)
-        given: dict[str, Any] = {"bounds": (-np.inf, np.inf), "scale": "difference", "level": LEVEL}
+        given: dict[str, Any] = {"kind": ValueKind(), "scale": "difference", "level": LEVEL}
         rows = pl.concat([widened(part, limit, correction, **given) for part in parts])
     judged = rows.with_columns(verdict=rule.verdict())
     return float(judged.group_by("family").agg((pl.col("verdict") == verdict).any())["verdict"].mean() or 0)

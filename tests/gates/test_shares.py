@@ -11,6 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import plmetrics as plm
+from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.gates.shares import shares_of
 from plmetrics.gates.simultaneous import widened
 
@@ -28,9 +29,9 @@ def of_rows(hits: Any, rows: Any, method: str = "wilson", blocks: Any = None) ->
 
 
 def judged(rows: pl.DataFrame, limit: float, correction: str = "bonferroni") -> pl.DataFrame:
-    return widened(rows, limit, correction, bounds=(0.0, 1.0), scale="", level=LEVEL, kind="proportion").sort(
-        "observed"
-    )
+    return widened(
+        rows, limit, correction, kind=ValueKind("proportion", (0.0, 1.0)), scale="", level=LEVEL
+    ).sort("observed")
 
 
 @pytest.mark.parametrize("rows", [2, 17, 300, 123_456])
@@ -72,7 +73,7 @@ def test_p_values_and_intervals_agree(correction: str) -> None:
     rows = random.integers(5, 90, 20)
     hits = random.binomial(rows, 0.7)
     table = of_rows(hits, rows)
-    found = widened(table, 0.55, correction, bounds=(0.0, 1.0), scale="", level=LEVEL, kind="proportion")
+    found = widened(table, 0.55, correction, kind=ValueKind("proportion", (0.0, 1.0)), scale="", level=LEVEL)
     p = [stats.binomtest(int(k), int(n), 0.55, "greater").pvalue for k, n in zip(hits, rows, strict=True)]
     passed = np.array(plm.tests.adjusted(p, method=correction), dtype=float) <= SHARE
     np.testing.assert_array_equal((found["lower"] >= 0.55).to_numpy(), passed)
@@ -112,7 +113,7 @@ def test_what_has_no_interval_or_no_spread_is_not_judged() -> None:
     )
     assert shares_of(rows, LEVEL).rows.tolist() == [1]
     assert (
-        widened(rows, 0.5, "holm", bounds=(0.0, 1.0), scale="", level=LEVEL, kind="proportion")[
+        widened(rows, 0.5, "holm", kind=ValueKind("proportion", (0.0, 1.0)), scale="", level=LEVEL)[
             "lower"
         ].null_count()
         == 2

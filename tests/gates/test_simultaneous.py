@@ -14,6 +14,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.gates.simultaneous import share_left_out, widened
 
 CORRECTIONS = {"holm": "holm", "bonferroni": "bonferroni", "benjamini_hochberg": "fdr_bh"}
@@ -24,7 +25,7 @@ SHARE = 0.05
 def judged(rows: list[dict[str, Any]], limit: float, correction: str, **keywords: Any) -> pl.DataFrame:
     schema = dict.fromkeys(("observed", "lower", "upper", "std_error"), pl.Float64)
     frame = pl.DataFrame(rows, schema=schema | {"blocks": pl.Int64, "method": pl.String})
-    given = {"bounds": (0.0, 1.0), "scale": "", "level": LEVEL} | keywords
+    given = {"kind": ValueKind("other", (0.0, 1.0)), "scale": "", "level": LEVEL} | keywords
     return widened(frame, limit, correction, **given)
 
 

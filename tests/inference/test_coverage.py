@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.inference.comparisons.paired import paired_difference
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.ladder import Interval, interval
@@ -44,26 +45,26 @@ def close(observed: float, expected: float, slack: float) -> bool:
 @pytest.mark.parametrize(("form", "blocks"), [("t", 8), ("t", 100), ("percentile", 100), ("centred", 100)])
 def test_a_mean(form: Any, blocks: int) -> None:
     x = np.random.default_rng(1).normal(3.0, 2.0, (TABLES, blocks))
-    made = interval(estimate(x), kind="other", bounds=(-np.inf, np.inf), level=LEVEL, form=form)
+    made = interval(estimate(x), kind=ValueKind("other", (-np.inf, np.inf)), level=LEVEL, form=form)
     assert close(share(made, 3.0), LEVEL, slack=0.01)
 
 
 def test_percentiles_of_few_blocks_are_too_narrow_which_is_why_t_takes_over() -> None:
     x = np.random.default_rng(2).normal(3.0, 2.0, (TABLES, 8))
-    made = interval(estimate(x), kind="other", bounds=(-np.inf, np.inf), level=LEVEL, form="percentile")
+    made = interval(estimate(x), kind=ValueKind("other", (-np.inf, np.inf)), level=LEVEL, form="percentile")
     assert share(made, 3.0) < LEVEL - 0.04
 
 
 @pytest.mark.parametrize(("p", "n"), [(0.3, 100), (0.3, 30), (0.9, 100), (0.995, 60)])
 def test_a_proportion(p: float, n: int) -> None:
     x = (np.random.default_rng(3).random((TABLES, n)) < p).astype(np.float64)
-    made = interval(estimate(x), kind="proportion", bounds=(0, 1), level=LEVEL, form="auto")
+    made = interval(estimate(x), kind=ValueKind("proportion", (0, 1)), level=LEVEL, form="auto")
     assert share(made, p) > LEVEL - 0.06
 
 
 def test_a_positive_mean_on_the_log_scale() -> None:
     x = np.random.default_rng(4).exponential(2.0, (TABLES, 40))
-    made = interval(estimate(x), kind="other", bounds=(0, np.inf), level=LEVEL, form="auto")
+    made = interval(estimate(x), kind=ValueKind("other", (0, np.inf)), level=LEVEL, form="auto")
     assert close(share(made, 2.0), LEVEL, slack=0.03)
 
 
@@ -110,7 +111,7 @@ def test_rates_and_errors_of_clusters(clusters: int) -> None:
         ok = np.full(tables, "ok", dtype=object)
         made = Estimate(value, ok, blocks, replicates, (mass.sum(axis=1),))
         for form, found in covers.items():
-            ends = interval(made, kind="other", bounds=(0.0, end), level=0.95, form=form)
+            ends = interval(made, kind=ValueKind("other", (0.0, end)), level=0.95, form=form)
             found.append(float(np.mean((ends.lower <= truth) & (truth <= ends.upper))))
     noise = 3 * (0.95 * 0.05 / tables) ** 0.5
     assert 0.94 - noise < min(covers["auto"]) <= max(covers["auto"]) < 0.96 + noise, covers
@@ -125,7 +126,7 @@ def test_a_norm_whose_truth_is_0() -> None:
     replicates, deviations = np.abs(drawn).mean(axis=0), np.abs(drawn - point[:, None]).mean(axis=0)
     ok, blocks = np.full(TABLES, "ok", dtype=object), np.full(TABLES, 100)
     ece = Estimate(np.abs(point).mean(axis=0), ok, blocks, replicates, (blocks.astype(float),), deviations)
-    asked = {"kind": "norm", "bounds": (0, 1), "level": LEVEL}
+    asked = {"kind": ValueKind("norm", (0, 1)), "level": LEVEL}
     assert share(interval(ece, form="auto", **asked), 0.0) > LEVEL
     assert share(interval(ece, form="percentile", **asked), 0.0) < 0.05
 

@@ -13,6 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import log_loss
 
 import plmetrics as plm
+from plmetrics.catalogue.needs import Points
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.segments import Segments
 from plmetrics.inference.finalised import conditions
@@ -104,7 +105,7 @@ for _score, _part in product(("brier", "log_loss"), ("miscalibration", "discrimi
     _text = f"corp_{_part}" + ("" if _score == "brier" else "(score=log_loss)")
     REFERENCES[_text] = lambda y, p, w, score=_score, part=_part: corp(y, p, w, score, part)
 METRICS = {text: plm.metric(text, task="binary") for text in REFERENCES}
-BY_POINTS = {text: m for text, m in METRICS.items() if m.family == "scores" and m.binning() is None}
+BY_POINTS = {text: m for text, m in METRICS.items() if isinstance(m.needs, Points)}
 NORMS = [text for text, metric in METRICS.items() if metric.kind == "norm"]
 
 

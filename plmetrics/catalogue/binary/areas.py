@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.counts import both_classes
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -74,11 +75,10 @@ class RocHullAuc(Metric):
 
     name = "roc_hull_auc"
     task = "binary"
-    family = "scores"
+    needs = Points("curve")
     range = (0.0, 1.0)
     direction = "higher"
     kind = "pr_area"
-    reads = "curve"
     smooth = False
     needs_score = True
     expressible = False
@@ -126,11 +126,10 @@ class PrecisionRecallArea(Metric):
     """Base of the averages of precision over recall."""
 
     task = "binary"
-    family = "scores"
+    needs = Points("curve")
     range = (0.0, 1.0)
     direction = "higher"
     kind = "pr_area"
-    reads = "curve"
     needs_score = True
     expressible = False
     interpretable = False

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.counts import INFINITY
-from plmetrics.catalogue.metric import Metric, Norm
+from plmetrics.catalogue.metric import Metric, Noise
+from plmetrics.catalogue.needs import Bins, Sums
+from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.parameters import ParameterError, bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -17,7 +19,7 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Family, Undefined
+    from plmetrics.catalogue.metric import Undefined
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Binned(Metric):
     """Base of the metrics that read the score in bins."""
 
     task = "binary"
-    family: ClassVar[Family] = "scores"
+    family = "scores"
     probability = True
     needs_score = True
 
@@ -37,9 +39,12 @@ class Binned(Metric):
         domain="uniform or quantile",
     )
 
-    def binning(self) -> Binning | None:
+    @property
+    def needs(self) -> Bins:
         """Bins of equal width or equal weight."""
-        return Binning(self.bins, "quantile" if self.strategy == "quantile" else "uniform")
+        return Bins(
+            Binning(self.bins, "quantile" if self.strategy == "quantile" else "uniform"), optional=True
+        )
 
 
 def bin_rates(state: Any) -> Any:
@@ -80,6 +85,7 @@ class ExpectedCalibrationError(Binned, Norm):
     """
 
     name = "ece"
+    criterion = "calibration"
     presets = MappingProxyType({"mce": {"norm": "max"}})
     range = (0.0, 1.0)
     direction = "lower"
@@ -105,6 +111,11 @@ class ExpectedCalibrationError(Binned, Norm):
         if self.debias and self.norm == "max":
             msg = "ece: debias has no form for norm=max; use norm=l1 or norm=l2, or leave debias out"
             raise ParameterError(msg)
+
+    @property
+    def noise(self) -> Noise:  # type: ignore[override]
+        """What `debias` takes off, which the largest gap does not show."""
+        return "largest" if self.norm == "max" else "reduced" if self.debias else "full"
 
     def gaps(self, state: Any) -> Any:
         """Mean score minus rate of positives by bin, above 0 where it promises too much; 0 in empty bins."""
@@ -148,8 +159,10 @@ class CalibrationRatio(Metric):
     """
 
     name = "calibration_ratio"
+    mean = "mass"
+    criterion = "calibration"
     task = "binary"
-    family = "sums"
+    needs = Sums()
     range = (0.0, INFINITY)
     direction = "none"
     probability = True

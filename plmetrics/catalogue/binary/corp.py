@@ -16,13 +16,14 @@ from plmetrics.catalogue.binary.decomposition import shortened
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
 from plmetrics.catalogue.binary.skill import class_shares
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Points, Sums
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.core.segments import Segments
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Family, Kind, Reads
+    from plmetrics.catalogue.value_kind import Kind
 
 _DIMITRIADIS = (
     "Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS "
@@ -56,9 +57,8 @@ class CorpPart(Metric):
 class RecalibratedPart(CorpPart):
     """Base of the two parts that read recalibrated scores."""
 
-    family: ClassVar[Family] = "scores"
+    needs = Points("curve")
     kind: ClassVar[Kind] = "norm"
-    reads: ClassVar[Reads] = "curve"
     needs_score = True
     expressible = False
 
@@ -93,7 +93,7 @@ class CorpMiscalibration(RecalibratedPart):
     range = (0.0, INFINITY)
     direction = "lower"
     probability = True
-    reads = "scores"
+    needs = Points("scores")
     formula = "mean S(p, y) - mean S(c, y), with c the isotonic regression of y on p and S the proper score"
     use_when = "You ask what recalibration would gain, in units of the score and without choosing bins."
     beware = "It is judged by the recalibration's own rows: noise alone makes it larger than 0, most with few rows."
@@ -164,7 +164,7 @@ class CorpUncertainty(CorpPart):
     """
 
     name = "corp_uncertainty"
-    family: ClassVar[Family] = "sums"
+    needs = Sums()
     range = (0.0, math.log(2.0))
     direction = "none"
     formula = "q (1 - q) for brier, -(q ln q + (1 - q) ln(1 - q)) for log_loss, with q = P / (P + N)"

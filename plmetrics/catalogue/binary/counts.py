@@ -12,6 +12,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import finite, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.threshold_rule import ThresholdRule
@@ -22,7 +23,7 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Direction, Undefined
+    from plmetrics.catalogue.metric import Direction, Mean, Undefined
 
 QUADRANTS = ("tp", "fp", "fn", "tn")
 INFINITY = float("inf")
@@ -66,7 +67,7 @@ class Decision(Metric):
     """Base of the metrics of a yes or no decision: sums over rows of a binary task."""
 
     task = "binary"
-    family = "sums"
+    needs = Sums()
     threshold_free = False
     range = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
@@ -94,6 +95,11 @@ class Rate(AtThreshold):
     part: ClassVar[tuple[str, ...]]
     whole: ClassVar[tuple[str, ...]]
     empty: ClassVar[str] = "zero_denominator"
+
+    @property
+    def mean(self) -> Mean:
+        """Over all rows, if every cell is in the denominator."""
+        return "rows" if set(self.whole) == set(QUADRANTS) else "mass"
 
     def atoms(self) -> Mapping[str, Atom]:
         """The cells of the denominator."""
@@ -245,6 +251,7 @@ class Prevalence(Decision):
     """
 
     name = "prevalence"
+    mean = "rows"
     threshold_free = True
     direction = "none"
     kind = "proportion"
@@ -271,6 +278,7 @@ class SelectionRate(Rate):
     """
 
     name = "selection_rate"
+    criterion = "parity"
     direction = "none"
     part = ("tp", "fp")
     whole = QUADRANTS

@@ -25,7 +25,7 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.metric import Mean, Undefined
     from plmetrics.catalogue.threshold_rule import ThresholdRule
     from plmetrics.states.sums import Atom
 
@@ -180,6 +180,11 @@ class ExpectedCost(Decision):
     def atoms(self) -> Mapping[str, Atom]:
         """TP, FP, FN and TN."""
         return quadrants(self.threshold)
+
+    @property
+    def mean(self) -> Mean | None:
+        """At the observed prevalence."""
+        return "rows" if isinstance(self.prevalence, str) else None
 
     def finalise(self, state: Any) -> Any:
         """Costs per row, or the error rates weighed by the stated prevalence."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plmetrics.catalogue.binary.calibration import Binned, bin_rates, calibration_gaps, mean_over_bins
 from plmetrics.catalogue.binary.skill import class_shares
-from plmetrics.catalogue.metric import Norm
+from plmetrics.catalogue.needs import Bins, Sums
+from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.states.scores.sorted import Binning
 
 _MURPHY = (
     "Murphy (1973), A new vector partition of the probability score, Journal of Applied Meteorology 12(4)"
@@ -112,7 +110,7 @@ class BrierUncertainty(Binned):
     """
 
     name = "brier_uncertainty"
-    family = "sums"
+    needs = Sums()  # type: ignore[assignment]
     probability = False
     needs_score = False
     range = (0.0, 0.25)
@@ -121,10 +119,6 @@ class BrierUncertainty(Binned):
     use_when = "Beside brier, to see what a model without features gets on the same rows."
     beware = "It describes the data, not the model."
     reference = _MURPHY
-
-    def binning(self) -> Binning | None:
-        """None: it reads no score."""
-        return None
 
     def finalise(self, state: Any) -> Any:
         """Product of the shares of both classes."""
@@ -154,10 +148,11 @@ class BrierWithinBin(Binned):
     beware = "It belongs to the bins as much as to the model: judge models by the other parts."
     reference = _STEPHENSON
 
-    def binning(self) -> Binning | None:
+    @property
+    def needs(self) -> Bins:
         """Bins that also hold the squared distances of scores from labels."""
-        plain = super().binning()
-        return None if plain is None else replace(plain, distances=True)
+        plain = super().needs
+        return replace(plain, binning=replace(plain.binning, distances=True))
 
     def finalise(self, state: Any) -> Any:
         """Bin by bin, so that what cancels is small."""

@@ -9,13 +9,15 @@ from plmetrics.catalogue.binary.calibration import calibration_gaps
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.decomposition import shortened
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Bins
 from plmetrics.catalogue.parameters import bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Family, Kind, Undefined
+    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.value_kind import Kind
 
 _HOSMER = (
     "Hosmer and Lemeshow (1980), Goodness of fit tests for the multiple logistic regression model, CSTM 9(10)"
@@ -27,7 +29,7 @@ class Goodness(Metric):
     """Base of the statistic and its p value."""
 
     task = "binary"
-    family: ClassVar[Family] = "scores"
+    family = "scores"
     probability = True
     needs_score = True
     expressible = False
@@ -41,9 +43,10 @@ class Goodness(Metric):
         domain="groups or groups-2",
     )
 
-    def binning(self) -> Binning | None:
+    @property
+    def needs(self) -> Bins:
         """Groups of equal weight in each slice."""
-        return Binning(self.groups, "quantile")
+        return Bins(Binning(self.groups, "quantile"))
 
     def undefined(self, state: Any) -> Undefined:
         """A group of scores 0, or 1, that is wrong somewhere: it expects no spread at all."""

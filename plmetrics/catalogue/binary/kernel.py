@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from plmetrics.catalogue.metric import Norm
+from plmetrics.catalogue.needs import Points
+from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
-
-if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Family
 
 _NARROWEST = 0.002
 """exp(distance of two scores / bandwidth) stays in the range of floats."""
@@ -41,12 +39,11 @@ class KernelCalibrationError(Norm):
 
     name = "kernel_ce"
     task = "binary"
-    family: ClassVar[Family] = "scores"
+    needs = Points("scores")
     range = (0.0, 1.0)
     direction = "lower"
     probability = True
     needs_score = True
-    reads = "scores"
     expressible = False
     interpretable = False
     formula = "sqrt(sum over i, j of w_i w_j (p_i - y_i)(p_j - y_j) exp(-abs(p_i - p_j) / bandwidth)) / W"

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plmetrics.catalogue.binary.counts import INFINITY, both_classes
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Family, Undefined
+    from plmetrics.catalogue.metric import Undefined
 
 _COX = "Cox (1958), Two further applications of a model for binary regression, Biometrika 45(3/4)"
 _STEPS = 100
@@ -28,11 +29,10 @@ class Recalibration(Metric):
     """Base of the coefficients of a logistic regression of the labels on the log odds of the scores."""
 
     task = "binary"
-    family: ClassVar[Family] = "scores"
+    needs = Points("scores")
     range = (-INFINITY, INFINITY)
     probability = True
     needs_score = True
-    reads = "scores"
     expressible = False
     reference = _COX
 
@@ -62,6 +62,7 @@ class CalibrationSlope(Recalibration):
     """
 
     name = "calibration_slope"
+    criterion = "calibration"
     direction = "none"
     formula = "b of the maximum likelihood fit of logit P(y = 1) = a + b logit(p)"
     use_when = (
@@ -96,6 +97,7 @@ class CalibrationIntercept(Recalibration):
     """
 
     name = "calibration_intercept"
+    criterion = "calibration"
     direction = "zero"
     formula = "a of the maximum likelihood fit of logit P(y = 1) = a + b logit(p), b = 1 or fitted as well"
     use_when = (

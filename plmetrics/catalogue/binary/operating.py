@@ -15,12 +15,13 @@ import numpy as np
 from plmetrics.catalogue.binary.areas import Called, called
 from plmetrics.catalogue.binary.counts import both_classes
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
+from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, Reads, Undefined
+    from plmetrics.catalogue.metric import Direction, Undefined
 
 _TIE = 1e-12
 _FAWCETT = "Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27(8)"
@@ -36,12 +37,11 @@ class OperatingPoint(Metric):
     """Base of the metrics that are read at a threshold which they find."""
 
     task = "binary"
-    family = "scores"
+    needs = Points("curve")
     range = (0.0, 1.0)
     smooth = False
     direction: ClassVar[Direction] = "higher"
     threshold_free = False
-    reads: ClassVar[Reads] = "curve"
     needs_score = True
     expressible = False
 

@@ -8,16 +8,19 @@ be.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from plmetrics.catalogue.binary.counts import both_classes
-from plmetrics.catalogue.metric import Metric, Norm
+from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Points
+from plmetrics.catalogue.norm import Norm
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Kind, Reads, Undefined
+    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.value_kind import Kind
 
 _NEGLIGIBLE = 1e-300
 """What is smaller beside another number cannot be divided by without overflow."""
@@ -32,7 +35,7 @@ class RocArea(Metric):
     """Base of the metrics that are a function of the area under the ROC curve."""
 
     task = "binary"
-    family = "scores"
+    needs = Points("area")
     direction = "higher"
     kind = "roc_area"
     needs_score = True
@@ -96,9 +99,14 @@ class RocAuc(RocArea):
         return "roc_area" if self.max_fpr is None else "pr_area"
 
     @property
-    def reads(self) -> Reads:  # type: ignore[override]
+    def needs(self) -> Points:  # type: ignore[override]
         """A part of the area is read from the curve."""
-        return "area" if self.max_fpr is None else "curve"
+        return Points("area" if self.max_fpr is None else "curve")
+
+    @property
+    def paired_test(self) -> Literal["delong"] | None:  # type: ignore[override]
+        """The test of DeLong and others, of the whole area."""
+        return "delong" if self.max_fpr is None else None
 
     @property
     def expressible(self) -> bool:  # type: ignore[override]
@@ -150,7 +158,6 @@ class Gini(RocArea):
     """
 
     name = "gini"
-    reads = "area"
     range = (-1.0, 1.0)
     formula = "2 AUC - 1"
     use_when = "Your field reports it, as credit scoring does; it says what the AUC says with 0 for no skill."
@@ -183,11 +190,10 @@ class AveragePrecision(Metric):
 
     name = "average_precision"
     task = "binary"
-    family = "scores"
+    needs = Points("curve")
     range = (0.0, 1.0)
     direction = "higher"
     kind = "pr_area"
-    reads = "curve"
     interval_form = "delta"
     needs_score = True
     interpretable = False
@@ -245,10 +251,9 @@ class KolmogorovSmirnov(Norm):
 
     name = "ks"
     task = "binary"
-    family = "scores"
+    needs = Points("curve")
     range = (0.0, 1.0)
     direction = "higher"
-    reads = "curve"
     needs_score = True
     formula = "max over s of abs(F1(s) - F0(s))"
     use_when = "One threshold will be used and the score should part the classes as far as possible there."

@@ -46,6 +46,7 @@ class F1(AtThreshold):
     """
 
     name = "f1"
+    mean = "mass"
     interval_form = "delta"
     interpretable = False
     formula = "2 TP / (2 TP + FP + FN)"
@@ -85,6 +86,7 @@ class FBeta(Decision):
     """
 
     name = "fbeta"
+    mean = "mass"
     interval_form = "delta"
     interpretable = False
     formula = "(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)"
@@ -132,6 +134,7 @@ class Jaccard(AtThreshold):
     """
 
     name = "jaccard"
+    mean = "mass"
     kind = "proportion"
     formula = "TP / (TP + FP + FN)"
     use_when = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -68,7 +69,7 @@ class MeanScore(Metric):
     """Base of the scores that are a mean over rows of something that depends on label and probability."""
 
     task = "binary"
-    family = "sums"
+    needs = Sums()
     direction: ClassVar[Direction] = "lower"
     probability = True
     needs_score = True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.catalogue.binary.counts import INFINITY
 from plmetrics.catalogue.binary.probability import BRIER, GNEITING, clip_parameter, log_loss_atom
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
@@ -47,7 +48,7 @@ class DefaultLogLoss(Metric):
 
     name = "default_log_loss"
     task = "binary"
-    family = "sums"
+    needs = Sums()
     range = (0.0, math.log(2.0))
     direction = "none"
     interpretable = False
@@ -75,7 +76,7 @@ class DefaultAccuracy(Metric):
 
     name = "default_accuracy"
     task = "binary"
-    family = "sums"
+    needs = Sums()
     range = (0.0, 1.0)
     smooth = False
     direction = "none"
@@ -97,7 +98,7 @@ class Skill(Metric):
     """Base of the skills: 1 - score / score of the prevalence."""
 
     task = "binary"
-    family = "sums"
+    needs = Sums()
     range = (-INFINITY, 1.0)
     direction = "higher"
     probability = True

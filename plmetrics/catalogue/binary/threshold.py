@@ -30,6 +30,7 @@ class Accuracy(Rate):
     """
 
     name = "accuracy"
+    paired_test = "mcnemar"
     part = ("tp", "tn")
     whole = QUADRANTS
     empty = "no_rows"
@@ -78,6 +79,7 @@ class Precision(Rate):
     """
 
     name = "precision"
+    criterion = "calibration"
     aliases = ("ppv",)
     part = ("tp",)
     whole = ("tp", "fp")
@@ -105,6 +107,7 @@ class FalseDiscoveryRate(Rate):
     """
 
     name = "false_discovery_rate"
+    criterion = "calibration"
     direction = "lower"
     part = ("fp",)
     whole = ("tp", "fp")
@@ -128,6 +131,7 @@ class Recall(Rate):
     """
 
     name = "recall"
+    criterion = "odds"
     aliases = ("tpr", "sensitivity")
     part = ("tp",)
     whole = ("tp", "fn")
@@ -151,6 +155,7 @@ class FalseNegativeRate(Rate):
     """
 
     name = "fnr"
+    criterion = "odds"
     aliases = ("miss_rate",)
     direction = "lower"
     part = ("fn",)
@@ -175,6 +180,7 @@ class Specificity(Rate):
     """
 
     name = "specificity"
+    criterion = "odds"
     aliases = ("tnr",)
     part = ("tn",)
     whole = ("tn", "fp")
@@ -198,6 +204,7 @@ class FalsePositiveRate(Rate):
     """
 
     name = "fpr"
+    criterion = "odds"
     direction = "lower"
     part = ("fp",)
     whole = ("tn", "fp")
@@ -222,6 +229,7 @@ class NegativePredictiveValue(Rate):
     """
 
     name = "npv"
+    criterion = "calibration"
     part = ("tn",)
     whole = ("tn", "fn")
     formula = "TN / (TN + FN)"
@@ -244,6 +252,7 @@ class FalseOmissionRate(Rate):
     """
 
     name = "false_omission_rate"
+    criterion = "calibration"
     direction = "lower"
     part = ("fn",)
     whole = ("tn", "fn")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.binary.areas import called
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -31,12 +32,11 @@ class AtTop(Metric):
     """Base of the metrics of the top k."""
 
     task = "binary"
-    family = "scores"
+    needs = Points("curve")
     range = (0.0, 1.0)
     smooth = False
     direction = "higher"
     threshold_free = False
-    reads = "curve"
     needs_score = True
     expressible = False
     reference = _RETRIEVAL

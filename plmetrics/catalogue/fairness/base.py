@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from plmetrics.catalogue.derived import Groups
-    from plmetrics.catalogue.metric import Kind, Undefined
+    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.value_kind import Kind
 
 METHODS = ("between_groups", "to_overall", "reference")
 _SHOWN = 5
@@ -48,9 +50,9 @@ class Judged(AcrossSlices):
         return float(getattr(self, "min_share", 0.0))
 
     @property
-    def against(self) -> str | float | bool | None:
-        """The group that others are held against."""
-        return None
+    def criteria(self) -> frozenset[str]:
+        """Those of the rates that it is made of."""
+        return frozenset(leaf.criterion for leaf in leaves(self) if leaf.criterion is not None)
 
     def admitted(self, status: Any, share: Any) -> Any:
         """Groups without a value, and those too small to be judged, take no part."""

@@ -12,7 +12,7 @@ from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Kind
+    from plmetrics.catalogue.value_kind import Kind
 
 TASKS = ("binary", "multiclass", "regression", "quantile", "ranking", "uplift")
 

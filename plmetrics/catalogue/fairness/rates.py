@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.binary.counts import QUADRANTS, Rate
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
@@ -20,6 +21,7 @@ class RejectionRate(Rate):
     """Share of the rows that are called negative: (FN + TN) / (TP + FP + FN + TN)."""
 
     name = "rejection_rate"
+    criterion = "parity"
     direction = "none"
     part = ("fn", "tn")
     whole = QUADRANTS
@@ -30,8 +32,10 @@ class MeanGap(Metric):
     """Mean score minus rate of positives: sum of w (p - y) / W."""
 
     name = "mean_gap"
+    mean = "rows"
+    criterion = "calibration"
     task = "binary"
-    family = "sums"
+    needs = Sums()
     range = (-1.0, 1.0)
     direction = "zero"
     probability = True

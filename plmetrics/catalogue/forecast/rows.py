@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.core import ops
 from plmetrics.core.names import number_text
 from plmetrics.core.special import ndtri
@@ -30,7 +31,7 @@ class MeanOfForecasts(Metric):
     """Base of the means over rows of something that label and forecast give."""
 
     task = "quantile"
-    family = "sums"
+    needs = Sums()
     expressible = False
     range = (0.0, INFINITY)
     interval_form = "t"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from plmetrics.catalogue.multiclass.base import MEASURES, Multiclass, class_atoms, hit, left_out
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class _Agreement(Multiclass):
     """Base of the metrics of the margins and the diagonal of the confusion table."""
 
-    family = "sums"
+    needs = Sums()
     direction: ClassVar[Direction] = "higher"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
@@ -36,9 +37,10 @@ class _Agreement(Multiclass):
 class _Calls(Multiclass):
     """Base of the shares of rows that are called rightly or wrongly."""
 
-    family = "sums"
+    needs = Sums()
     range = (0.0, 1.0)
     kind = "proportion"
+    mean = "rows"
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """Hits of each class."""
@@ -59,6 +61,7 @@ class Accuracy(_Calls):
     """
 
     name = "accuracy"
+    paired_test = "mcnemar"
     direction = "higher"
     handles_imbalance = False
     formula = "sum over classes of hits_c / W"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
@@ -142,7 +143,8 @@ class OfClass(Metric):
     rate: ClassRate
     number: int
     task = "multiclass"
-    family = "sums"
+    needs = Sums()
+    mean = "mass"
     expressible = False
 
     def __post_init__(self) -> None:
@@ -202,7 +204,7 @@ class ClassRate(Multiclass):
     `part` and `whole` read `hit`, `called`, `actual` and `weight`, with any axes.
     """
 
-    family = "sums"
+    needs = Sums()
     range = (0.0, 1.0)
     direction = "higher"
     empty: ClassVar[str] = "zero_denominator"

@@ -18,14 +18,13 @@ from plmetrics.catalogue.registry import register
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Metric
+    from plmetrics.catalogue.metric import Metric, Noise
 
 
 @dataclass(frozen=True)
 class _Binned(Multiclass, Derived):
     """Base of the calibration errors that read probabilities in bins."""
 
-    family = "derived"
     range = (0.0, 1.0)
     direction = "lower"
     kind = "norm"
@@ -51,6 +50,11 @@ class _Binned(Multiclass, Derived):
         if self.debias and self.norm == "max":
             msg = f"{self.name}: debias has no form for norm=max; use norm=l1 or norm=l2, or leave debias out"
             raise ParameterError(msg)
+
+    @property
+    def noise(self) -> Noise:  # type: ignore[override]
+        """That of each class."""
+        return self.of_one().noise
 
     def of_one(self) -> Metric:
         """The binary calibration error."""

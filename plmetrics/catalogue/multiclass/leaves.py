@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Ordered, Sums
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Undefined
-    from plmetrics.states.scores.sorted import Binning
     from plmetrics.states.sums import Rows
 
 
@@ -28,7 +28,6 @@ class Rebased(Metric):
     inner: Metric
     value: RowValue
     task = "multiclass"
-    family = "scores"
     expressible = False
 
     def __post_init__(self) -> None:
@@ -60,9 +59,10 @@ class Rebased(Metric):
         return self.inner.kind
 
     @property
-    def reads(self) -> Any:  # type: ignore[override]
-        """That of the inner metric."""
-        return self.inner.reads
+    def needs(self) -> Ordered:
+        """That of the inner metric, in the order of the value."""
+        assert isinstance(self.inner.needs, Ordered)
+        return replace(self.inner.needs, by=self.value)
 
     @property
     def interval_form(self) -> Any:  # type: ignore[override]
@@ -91,14 +91,6 @@ class Rebased(Metric):
         assert self.value.positive is not None
         positive = self.value.positive(rows)
         return (positive if own else ~positive) & self.value.build(rows).is_not_null()
-
-    def values(self) -> RowValue | None:
-        """What rows are ordered by."""
-        return self.value
-
-    def binning(self) -> Binning | None:
-        """That of the inner metric."""
-        return self.inner.binning()
 
     def finalise(self, state: Any) -> Any:
         """The inner metric's."""
@@ -167,7 +159,7 @@ class ClassWeight(Metric):
     atom: Atom
     name = "class_weight"
     task = "multiclass"
-    family = "sums"
+    needs = Sums()
     range = (0.0, float("inf"))
     direction = "none"
     additive = True

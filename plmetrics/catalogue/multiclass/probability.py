@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.multiclass.base import INFINITY, Multiclass, actual
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -31,7 +32,7 @@ _GNEITING = (
 class _MeanScore(Multiclass):
     """Base of the means over rows of something that depends on the class and its probability."""
 
-    family = "sums"
+    needs = Sums()
     probability = True
     reads_parts = True
     interval_form: ClassVar[IntervalForm | None] = "t"
@@ -138,7 +139,7 @@ class DefaultLogLoss(Multiclass):
     """
 
     name = "default_log_loss"
-    family = "sums"
+    needs = Sums()
     range = (0.0, INFINITY)
     direction = "none"
     interpretable = False

@@ -34,7 +34,6 @@ def _average_parameter() -> Any:
 class OverClasses(Multiclass, Derived):
     """Base of the averages over classes of a binary metric of each class against the rest."""
 
-    family = "derived"
     direction = "higher"
     kind = "pr_area"
     range = (0.0, 1.0)

@@ -14,6 +14,7 @@ from plmetrics.catalogue.multiclass.base import (
     undefined_parameter,
 )
 from plmetrics.catalogue.multiclass.leaves import ClassWeight
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import parameter, squarable
 from plmetrics.catalogue.registry import register
 
@@ -175,7 +176,7 @@ class Support(Multiclass):
     """
 
     name = "support"
-    family = "sums"
+    needs = Sums()
     range = (0.0, INFINITY)
     direction = "none"
     additive = True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Queries
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.core import ops
 from plmetrics.states.queries import EVERY_RANK, QueryValue, query_column
@@ -84,9 +85,9 @@ class QueryMetric(Metric):
     family = "sums"
     range = (0.0, 1.0)
     interval_form = "t"
+    mean = "mass"
     direction: ClassVar[Direction] = "higher"
     expressible = False
-    reads_gain: ClassVar[bool] = False
     empty_counts: ClassVar[str] = "skip"
 
     def per_query(self, ranked: Ranked) -> Array:
@@ -94,20 +95,21 @@ class QueryMetric(Metric):
         raise NotImplementedError
 
     @property
-    def query_values(self) -> tuple[QueryValue, ...]:
-        """The numbers of a query that it reads: its own, and how many relevant rows there are."""
-        return (QueryValue(self.text, self.per_query, getattr(self, "ties", None)), self._relevant)
+    def needs(self) -> Queries:
+        """Its own number of a query, and how many relevant rows there are."""
+        own = QueryValue(self.text, self.per_query, getattr(self, "ties", None))
+        return Queries((own, self._relevant), getattr(self, "gain", None))
 
     @property
     def _relevant(self) -> QueryValue:
-        if self.reads_gain:
+        if hasattr(self, "gain"):
             return QueryValue("gain", lambda ranked: ranked.judged.ideal("linear", EVERY_RANK))
         at = float(getattr(self, "relevant_at", 1.0))
         return QueryValue(f"relevant|{at!r}", lambda ranked: ranked.judged.relevant(at))
 
     def atoms(self) -> Mapping[str, Atom]:
         """Sum and number of the queries that take part, and the numbers of those that may not."""
-        own, relevant = (value.key for value in self.query_values)
+        own, relevant = (value.key for value in self.needs.values)
         return {
             "value_sum": Atom(f"sum|{own}", lambda rows: _of(rows, own).fill_null(0.0)),
             "taking": Atom(f"taking|{own}", lambda rows: _of(rows, own).is_not_null(), counts=True),

@@ -38,8 +38,6 @@ def _empty_parameter() -> Any:
 class _ShareOfIdeal(QueryMetric):
     """Base of gains divided by that of the best order."""
 
-    reads_gain = True
-
     def _gained(self, ranked: Ranked) -> Array:
         raise NotImplementedError
 
@@ -101,7 +99,6 @@ class DCG(QueryMetric):
 
     name = "dcg"
     range = (0.0, float("inf"))
-    reads_gain = True
     empty_counts: ClassVar[str] = "zero"
     formula = "mean over queries of the sum over i <= k of gain_i / log2(i + 1)"
     use_when = "Gain has a unit of its own, such as money, and its total matters."

@@ -21,7 +21,8 @@ from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Direction, Kind
+    from plmetrics.catalogue.metric import Direction
+    from plmetrics.catalogue.value_kind import Kind
     from plmetrics.states.queries import Array, Ranked
 
 _MANNING = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"

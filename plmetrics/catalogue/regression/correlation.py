@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Ranks, Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import LABEL, MEAN_ERROR, lost, moments, variation
 from plmetrics.catalogue.variation import moment
@@ -14,7 +15,7 @@ from plmetrics.states.sums import RowValue
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Family, Undefined
+    from plmetrics.catalogue.metric import Undefined
     from plmetrics.states.sums import Atom
 
 _PREDICTION = RowValue("prediction", lambda rows: rows.score)
@@ -30,7 +31,7 @@ class _Values(Metric):
     """Base of the correlations of values: second moments around constants near label and prediction."""
 
     task = "regression"
-    family = "sums"
+    needs = Sums()
     range = (-1.0, 1.0)
     direction = "higher"
 
@@ -122,7 +123,7 @@ class _Ranks(Metric):
     """Base of the correlations of ranks; see `plmetrics.states.ranks` for what they read."""
 
     task = "regression"
-    family: ClassVar[Family] = "ranks"
+    needs = Ranks()
     range = (-1.0, 1.0)
     direction = "higher"
     needs_score = True
@@ -145,7 +146,7 @@ class Spearman(_Ranks):
     """
 
     name = "spearman"
-    reads = "ranks"
+    needs = Ranks(pairs=False)
     formula = "pearson of the middle ranks"
     use_when = "Only the order of predictions is used, or the scale of the label is arbitrary."
     beware = "Near misses at the top weigh no more than in the middle: for the top, use a ranking metric."

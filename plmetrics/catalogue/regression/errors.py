@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import (
     ABSOLUTE_ERROR,
@@ -92,6 +93,7 @@ class RootMeanSquaredError(MeanOverRows):
 
     name = "rmse"
     interval_form = "delta"
+    closed_forms = ("chi2",)
     formula = "sqrt(sum of w (prediction - label)^2 / sum of w)"
     use_when = "Predictions are meant as means and you want the error in the label's own unit."
     beware = "A few outliers can decide it; a large gap to mae says that they do."
@@ -145,7 +147,7 @@ class ErrorVariance(Metric):
 
     name = "error_variance"
     task = "regression"
-    family = "sums"
+    needs = Sums()
     range = (0.0, INFINITY)
     direction = "lower"
     interpretable = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import nonnegative, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import (
@@ -45,7 +46,7 @@ class AgainstMean(Metric):
     """
 
     task = "regression"
-    family = "sums"
+    needs = Sums()
     range = (-INFINITY, 1.0)
     direction = "higher"
 
@@ -188,7 +189,7 @@ class DefaultRmse(Metric):
 
     name = "default_rmse"
     task = "regression"
-    family = "sums"
+    needs = Sums()
     range = (0.0, INFINITY)
     direction = "none"
     formula = "sqrt(sum of w (label - mean label)^2 / sum of w)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plmetrics.catalogue.needs import Quantiles
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.row_quantiles import Quantile
@@ -25,10 +26,6 @@ class ErrorQuantile(Quantile):
     range = (0.0, float("inf"))
     direction: ClassVar[Direction] = "lower"
 
-    def values(self) -> RowValue:
-        """The absolute error."""
-        return _ABSOLUTE_ERROR
-
 
 @register
 class MedianAbsoluteError(ErrorQuantile):
@@ -44,6 +41,7 @@ class MedianAbsoluteError(ErrorQuantile):
     """
 
     name = "median_absolute_error"
+    needs = Quantiles(0.5, by=_ABSOLUTE_ERROR)
     formula = "median of abs(prediction - label)"
     use_when = (
         "A few wild rows must not decide the comparison, and you want a typical error in the label's unit."
@@ -52,11 +50,6 @@ class MedianAbsoluteError(ErrorQuantile):
     reference = (
         "Hyndman and Koehler (2006), Another look at measures of forecast accuracy, Int. J. Forecasting 22(4)"
     )
-
-    @property
-    def level(self) -> float:
-        """The middle."""
-        return 0.5
 
 
 @register
@@ -86,9 +79,9 @@ class AbsoluteErrorQuantile(ErrorQuantile):
     q: float = parameter(doc="which quantile", check=lambda value: 0 <= value <= 1, domain="from 0 to 1")
 
     @property
-    def level(self) -> float:
+    def needs(self) -> Quantiles:
         """The share q."""
-        return self.q
+        return Quantiles(self.q, by=_ABSOLUTE_ERROR)
 
 
 @register
@@ -106,6 +99,7 @@ class MaxError(ErrorQuantile):
     """
 
     name = "max_error"
+    needs = Quantiles(1.0, by=_ABSOLUTE_ERROR)
     kind = "extreme"
     formula = "max of abs(prediction - label)"
     use_when = "One bad prediction is one too many, and you look for it."
@@ -113,8 +107,3 @@ class MaxError(ErrorQuantile):
         "One row decides it, and it grows with the number of rows: do not compare samples of unlike size."
     )
     reference = "Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 7.4"
-
-    @property
-    def level(self) -> float:
-        """The end."""
-        return 1.0

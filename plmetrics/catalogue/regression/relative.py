@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter, positive
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, INFINITY, MeanOverRows
@@ -18,7 +19,7 @@ from plmetrics.states.sums import Atom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.metric import Mean, Undefined
     from plmetrics.states.sums import Rows
 
 _HYNDMAN = (
@@ -50,7 +51,7 @@ class MeanAbsolutePercentageError(Metric):
 
     name = "mape"
     task = "regression"
-    family = "sums"
+    needs = Sums()
     range = (0.0, INFINITY)
     direction = "lower"
     formula = "100 * sum of w abs(prediction - label) / abs(label) / sum of w"
@@ -76,6 +77,11 @@ class MeanAbsolutePercentageError(Metric):
         if (self.zeros == "epsilon") != (self.epsilon is not None):
             msg = "mape: zeros=epsilon and epsilon go together, as in mape(zeros=epsilon, epsilon=0.01)"
             raise ParameterError(msg)
+
+    @property
+    def mean(self) -> Mean:
+        """Over the rows that are divided."""
+        return "mass" if self.zeros == "drop" else "rows"
 
     def atoms(self) -> Mapping[str, Atom]:
         """Relative errors, and what is known of labels of 0."""
@@ -174,8 +180,9 @@ class WeightedMape(Metric):
     """
 
     name = "wmape"
+    mean = "mass"
     task = "regression"
-    family = "sums"
+    needs = Sums()
     range = (0.0, INFINITY)
     direction = "lower"
     formula = "100 * sum of w abs(prediction - label) / sum of w abs(label)"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.variation import lost as lost_of_moments
 from plmetrics.catalogue.variation import moment, squared
 from plmetrics.catalogue.variation import variation as of_moments
@@ -31,7 +32,7 @@ class MeanOverRows(Metric):
     """Base of the means over rows of a function of label and prediction."""
 
     task = "regression"
-    family = "sums"
+    needs = Sums()
     range = (0.0, INFINITY)
     interval_form: ClassVar[IntervalForm | None] = "t"
     direction: ClassVar[Direction] = "lower"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import ParameterError, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.regression.rows import ABSOLUTE_ERROR, INFINITY
@@ -18,7 +19,7 @@ from plmetrics.table.checks import Requirement
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from plmetrics.catalogue.metric import Undefined
+    from plmetrics.catalogue.metric import Mean, Undefined
     from plmetrics.states.sums import Rows
 
 
@@ -46,7 +47,7 @@ class MeanAbsoluteScaledError(Metric):
 
     name = "mase"
     task = "regression"
-    family = "sums"
+    needs = Sums()
     expressible = False
     range = (0.0, INFINITY)
     direction = "lower"
@@ -74,6 +75,11 @@ class MeanAbsoluteScaledError(Metric):
         if self.scale is not None and (self.series is not None or self.season != 1):
             msg = "mase: season and series belong to time, and scale needs neither"
             raise ParameterError(msg)
+
+    @property
+    def mean(self) -> Mean | None:
+        """With a scale of each row."""
+        return "rows" if self.scale is not None else None
 
     def columns(self) -> tuple[str, ...]:
         """The scale, or what its time order is found by."""

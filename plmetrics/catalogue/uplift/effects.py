@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, centred_moment, of_arm
@@ -55,7 +56,7 @@ class AverageEffect(OfArms):
     """
 
     name = "ate"
-    family = "sums"
+    needs = Sums()
     formula = "mean outcome of the treated - mean outcome of the controls"
     use_when = "Treatment was assigned at random, with the same chance for every row."
     beware = "Without random assignment it also holds what told the arms apart before the treatment."
@@ -101,7 +102,7 @@ class EValue(OfArms):
     """
 
     name = "e_value"
-    family = "sums"
+    needs = Sums()
     kind = "extreme"
     range = (1.0, float("inf"))
     formula = "R + sqrt(R (R - 1)), R = mean outcome of one arm / mean outcome of the other, at least 1"
@@ -134,7 +135,7 @@ class EValue(OfArms):
 class ByPropensity(OfArms):
     """Base of the effects that weigh rows by the inverse of the chance to be in their arm."""
 
-    family = "sums"
+    needs = Sums()
 
     propensity: str = parameter(
         doc="column of the chance to be treated", check=bool, domain="the name of a column"

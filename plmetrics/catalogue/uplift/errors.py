@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.uplift.arms import (
     CONTROL,
     INFINITY,
@@ -38,7 +39,7 @@ class EffectError(OfArms):
     """
 
     name = "ate_standard_error"
-    family = "sums"
+    needs = Sums()
     range = (0.0, INFINITY)
     direction: ClassVar[Direction] = "lower"
 

@@ -15,7 +15,8 @@ from plmetrics.catalogue.uplift.errors import EffectError
 
 if TYPE_CHECKING:
     from plmetrics.catalogue.derived import Groups
-    from plmetrics.catalogue.metric import Direction, Kind, Metric
+    from plmetrics.catalogue.metric import Direction, Metric
+    from plmetrics.catalogue.value_kind import Kind
 
 _COCHRAN = "Cochran (1954), The combination of estimates from different experiments, Biometrics 10(1)"
 
@@ -25,7 +26,6 @@ class OfEffects(Judged):
     """Base of the metrics of the effects in the slices of a set, weighted by the inverse of their squared errors."""
 
     task = "uplift"
-    family = "derived"
     direction: ClassVar[Direction] = "none"
     kind: ClassVar[Kind] = "extreme"
     failures: ClassVar[tuple[str, ...]] = ()

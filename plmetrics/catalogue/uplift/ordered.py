@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OfArms
@@ -31,9 +32,8 @@ _TIE = 1e-12
 class OfOrder(OfArms):
     """Base of the metrics of the order of predicted effects: every distinct score is a point, in replicates as well."""
 
-    family = "scores"
+    needs = Points("scores")
     needs_score = True
-    reads = "scores"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Qini(OfCurve):
     )
 
     @property
-    def binary_outcome(self) -> bool:
+    def binary_outcome(self) -> bool:  # type: ignore[override]
         """Whether outcomes must be 0 or 1."""
         return self.normalise == "perfect"
 

@@ -173,7 +173,7 @@ def ranking_tests(request: Request) -> tuple[ComparisonTest, ...]:
 def compares_areas(request: Request) -> bool:
     """Whether models are compared by areas under ROC curves whose intervals are DeLong's: so is their test then."""
     suite = request.suite
-    areas = suite.task == "binary" and any(metric.text == "roc_auc" for metric in suite.metrics)
+    areas = any(metric.paired_test == "delong" for metric in suite.metrics)
     if not areas or suite.uncertainty is None or not request.pairs or suite.data.missing == "drop_per_model":
         return False
     names = (name for name in suite.uncertainty.names if name not in _NOT_OF_AREAS)

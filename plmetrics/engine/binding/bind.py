@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.catalogue.custom import RowAggregate
 from plmetrics.catalogue.metric import Facts, leaves
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.rowsql import compile_row
@@ -224,7 +223,7 @@ def _check_metrics(suite: Suite, schema: pl.Schema) -> None:
     collected = Collected()
     for metric in suite.valued("overall", *suite.slices):
         with collected.step():
-            if isinstance(metric, RowAggregate):
+            if metric.row_expressions():
                 from plmetrics.engine.binding.row_expressions import check_expressions
 
                 check_expressions(metric, schema)

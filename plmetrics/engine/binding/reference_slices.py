@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.derived import AcrossSlices
-from plmetrics.catalogue.means import is_mean
+from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.slice_texts import only_value, slice_place
@@ -26,11 +25,11 @@ def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
     """
     problems = _compared(suite, slices)
     for index, metric in enumerate(suite.metrics):
-        if not isinstance(metric, AcrossSlices):
+        if not is_across_slices(metric):
             continue
         names = [name for part in slices if part.slice_set.name == metric.slice_set for name in part.texts()]
         if metric.reference_among(names) == -1:
-            asked = str(getattr(metric, "against", None))
+            asked = str(metric.against)
             values = [only_value(name) for name in names]
             msg = f"{metric.text}: '{asked}' is not a slice of '{metric.slice_set}'"
             problems.append(Problem(msg, ("metrics", index), did_you_mean(asked, values)))
@@ -49,9 +48,7 @@ def check_decomposed(suite: Suite, sets: Sequence[SliceSet]) -> None:
     tagged = {part.name for part in sets if part.is_tagged}
     for name, texts in ({} if suite.compare is None else suite.compare.decompose).items():
         path = ("compare", "decompose", name)
-        means = {
-            text for text, metric in metrics.items() if any(is_mean(own) for _, own in metric.per_class())
-        }
+        means = {text for text, metric in metrics.items() if any(own.mean for _, own in metric.per_class())}
         listed = ", ".join(f"'{text}'" for text in metrics)
         hint = (
             f"means among the metrics: {', '.join(sorted(means))}"

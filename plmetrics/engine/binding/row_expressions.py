@@ -12,7 +12,7 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import compile_row
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.custom import RowAggregate
+    from plmetrics.catalogue.metric import Metric
 
 
 def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:
@@ -31,18 +31,13 @@ def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: 
     return row.expr
 
 
-def check_expressions(metric: RowAggregate, schema: pl.Schema) -> None:
+def check_expressions(metric: Metric, schema: pl.Schema) -> None:
     """Check the row expressions of a metric on zero rows of the source."""
     empty = pl.LazyFrame(schema=schema)
-    for key, text in metric.expressions().items():
-        path = (
-            (*metric.path, metric.aggregate, key)
-            if metric.aggregate == "ratio" != key
-            else (*metric.path, key)
-        )
+    for path, text in metric.row_expressions().items():
         row = compile_row(text, dict.fromkeys(ROLES, pl.lit(0.0)))
         _require_all(row.columns, schema, path, f"metric '{metric.name}'")
-        wanted = row.measure if key not in {"where", "null_share"} else row.expr
+        wanted = row.measure if path[-1] not in {"where", "null_share"} else row.expr
         problem = zero_rows_problem(empty.select(wanted.alias("value")))
         if problem is not None:
             types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)

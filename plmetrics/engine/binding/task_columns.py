@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.catalogue.ranking.base import QueryMetric
+from plmetrics.catalogue.needs import Queries
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.table.checks import Requirement
 from plmetrics.table.roles import require
@@ -30,10 +30,11 @@ def role_requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirem
         name = getattr(columns, role)
         if name is not None:
             out.append(Requirement(name, "null", lambda value: value.is_null(), role, ("columns", role)))
-    if any(isinstance(metric, QueryMetric) and metric.reads_gain for metric in metrics):
+    gains = {metric.needs.gain for metric in metrics if isinstance(metric.needs, Queries)} - {None}
+    if gains:
         path = ("columns", "label")
         out.append(Requirement(columns.label, "negative, and a gain must not be", _negative, "label", path))
-    if any(getattr(metric, "gain", None) == "exponential" for metric in metrics):
+    if "exponential" in gains:
         text = f"above {LARGEST_LABEL:g}, too large for exponential gains"
         out.append(Requirement(columns.label, text, _too_large, "label", ("columns", "label")))
     return tuple(out)
@@ -62,7 +63,7 @@ def check_ranking(suite: Suite, schema: pl.Schema, metrics: Sequence[Metric]) ->
 
 
 def _refuse_others(metrics: Sequence[Metric]) -> None:
-    others = [metric.text for metric in metrics if not isinstance(metric, QueryMetric)]
+    others = [metric.text for metric in metrics if not isinstance(metric.needs, Queries)]
     if others:
         msg = f"{others[0]} is made from rows, and what a ranking adds up are queries"
         hint = "leave it out; metrics may be made from other metrics: {name: ..., formula: ...}"
@@ -71,7 +72,9 @@ def _refuse_others(metrics: Sequence[Metric]) -> None:
 
 def _require_documents(suite: Suite, metrics: Sequence[Metric]) -> None:
     for metric in metrics:
-        if getattr(metric, "ties", None) == "document" and suite.columns.document is None:
+        assert isinstance(metric.needs, Queries)
+        by_document = any(value.ties == "document" for value in metric.needs.values)
+        if by_document and suite.columns.document is None:
             msg = f"{metric.text} orders ties by document, and there is no column of documents"
             raise ConfigError(Problem(msg, ("columns",), "name it: columns: {document: ...}"))
 
@@ -89,7 +92,7 @@ def _require_query(dtype: pl.DataType, name: str) -> None:
 
 def outcome_requirements(suite: Suite, metrics: Sequence[Metric]) -> tuple[Requirement, ...]:
     """Outcomes of 0 and 1, where a metric is defined for no others."""
-    asking = [metric.text for metric in metrics if getattr(metric, "binary_outcome", False)]
+    asking = [metric.text for metric in metrics if metric.binary_outcome]
     if not asking:
         return ()
     problem = f"neither 0 nor 1, and {asking[0]} is defined for no other outcomes"

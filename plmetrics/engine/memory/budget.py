@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.scores.limits import EXACT_REPLICATES
 from plmetrics.suite.sections.basics import REST
 from plmetrics.suite.tasks import ROW_CURVES
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.suite.model import Suite
@@ -181,7 +181,7 @@ def by_points(request: Request, rows: int) -> bool:
         return False
     if request.roles.treatment is not None:
         return False
-    return not _replicates_rows(suite, rows) and all(map(_reads_points, request.scores))
+    return not (_replicates_rows(suite, rows) or any(need.rows_in_order for need in request.orders))
 
 
 def compares_rests(suite: Suite, name: str) -> bool:
@@ -194,15 +194,10 @@ def _replicates_rows(suite: Suite, rows: int) -> bool:
     return uncertainty is not None and rows * uncertainty.replicates <= EXACT_REPLICATES
 
 
-def _reads_points(metric: Metric) -> bool:
-    binning = metric.binning()
-    return metric.reads != "scores" and (binning is None or binning.strategy == "uniform")
-
-
 def reads_scores(request: Request) -> bool:
     """Whether scores themselves are read, beyond their order: thresholds are, and curves."""
     drawn = any(curve.curve != "reliability" for curve in request.suite.curves)
-    return drawn or any(metric.reads_points for metric in request.scores if metric.binning() is None)
+    return drawn or any(metric.reads_points for metric in request.scores)
 
 
 def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderPlan | None:
@@ -325,10 +320,8 @@ def refuse_rows(suite: Suite, remedy: str) -> None:
             raise ConfigError(Problem(msg, ("curves", index), remedy))
     for index, metric in enumerate(suite.metrics):
         for leaf in leaves(metric):
-            binning = leaf.binning()
-            by_quantile = binning is not None and binning.strategy == "quantile"
-            if by_quantile or leaf.reads == "scores" or leaf.values() is not None or leaf.family == "ranks":
+            if leaf.needs.rows_in_order:
                 msg = f"{leaf.text} needs the sorted rows, which exact: false or the memory budget rules out"
-                choice = by_quantile and hasattr(leaf, "strategy")
+                choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 hint = f"use strategy=uniform, or {remedy}" if choice else remedy
                 raise ConfigError(Problem(msg, ("metrics", index), hint))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.catalogue.needs import Points
 from plmetrics.core.threads import each
 from plmetrics.engine.aggregate.row_plan import POSITIVE, cell_column, rows_plan
 from plmetrics.engine.memory.budget import compares_rests
@@ -291,7 +292,7 @@ def _cutter(
 def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
     """Whether the order of the scores of a set, and the scores themselves are read."""
     suite = prepared.request.suite
-    metrics = [m for m in suite.needed(name) if m.family == "scores" and m.binning() is None]
+    metrics = [metric for metric in suite.needed(name) if isinstance(metric.needs, Points)]
     drawn = any(
         curve.curve != "reliability" and (name == "overall" or name in curve.slices) for curve in suite.curves
     )
@@ -302,9 +303,8 @@ def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
 def _counts_on_grid(prepared: Prepared) -> bool:
     """Whether blocks or bins are counted beside points."""
     request = prepared.request
-    binned = any(metric.binning() is not None for metric in request.scores)
     drawn = any(curve.curve == "reliability" for curve in request.suite.curves)
-    return request.suite.uncertainty is not None or binned or drawn
+    return request.suite.uncertainty is not None or bool(request.binnings) or drawn
 
 
 def _sample_plan(prepared: Prepared, model: str) -> pl.LazyFrame:

@@ -118,8 +118,7 @@ def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
         return False
     if uncertainty is None:
         return True
-    binnings = [metric.binning() for metric in prepared.request.scores]
-    by_quantile = any(binning is not None and binning.strategy == "quantile" for binning in binnings)
+    by_quantile = any(binning.strategy == "quantile" for binning in prepared.request.binnings)
     most = max(len(part) for part in prepared.slices)
     return not by_quantile and not replicates_rows(frame.height, uncertainty.replicates, most)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plmetrics.catalogue.needs import Points, Quantiles
 from plmetrics.core.exact_sums import PARTS
 from plmetrics.core.threads import each, processors, steps
 from plmetrics.engine.aggregate.aggregation import needs_rows
@@ -381,13 +382,12 @@ def _exact_in_single(prepared: Prepared, aggregated: Aggregated) -> bool:
 
 def wanted_bins(prepared: Prepared) -> list[Bins]:
     """The kinds of bins that metrics and curves read."""
-    asked = [metric.binning() for metric in prepared.request.scores]
+    pointed = any(isinstance(need, (Points, Quantiles)) for need in prepared.request.orders)
     drawn = [curve.curve for curve in prepared.request.suite.curves]
     wanted: list[Bins] = []
-    if None in asked or any(curve != "reliability" for curve in drawn):
+    if pointed or any(curve != "reliability" for curve in drawn):
         wanted.append("fine")
-    if None in asked and prepared.blocks is not None:
+    if pointed and prepared.blocks is not None:
         wanted.append("coarse")
-    binnings = [binning for binning in asked if binning is not None]
-    binnings += [RELIABILITY] if "reliability" in drawn else []
+    binnings = (*prepared.request.binnings, *([RELIABILITY] if "reliability" in drawn else []))
     return [*wanted, *dict.fromkeys(binnings)]

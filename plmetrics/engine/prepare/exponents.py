@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.needs import Bins, Ordered
 from plmetrics.core.exact_sums import HEADROOM, exact_columns, exponent_of, fixed_sums
 from plmetrics.engine.aggregate.totals import AGGREGATES_PER_NODE, summed_in, totals
 
@@ -54,11 +55,11 @@ def with_exponents(prepared: Prepared, constants: Constants | None) -> Question[
 
 def adds_in_bins(suite: Suite) -> bool:
     """Whether numbers with fractions are added in the bins that scores are counted on."""
-    scores = [leaf for metric in suite.metrics for leaf in leaves(metric) if leaf.family == "scores"]
+    needs = [leaf.needs for metric in suite.metrics for leaf in leaves(metric)]
     if suite.columns.weight is not None:
-        return bool(scores or suite.curves)
+        return bool(suite.curves) or any(isinstance(need, Ordered) for need in needs)
     drawn = any(curve.curve == "reliability" for curve in suite.curves)
-    return drawn or any(leaf.binning() is not None for leaf in scores)
+    return drawn or any(isinstance(need, Bins) for need in needs)
 
 
 def exponents_of(prepared: Prepared) -> Question[dict[str, int]]:

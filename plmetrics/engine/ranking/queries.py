@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.memory.budget import refuse_to_hold
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
-    from plmetrics.states.queries import Array, Codes, QueryValue
+    from plmetrics.states.queries import Array, Codes
 
 
 def by_query(request: Request) -> Question[Request]:
@@ -209,11 +208,7 @@ def _twice(request: Request, found: _Found) -> Iterator[Problem]:
 
 def _values(request: Request, found: _Found) -> dict[str, dict[str, Array]]:
     """The numbers of every query by model and key; NaN where a query takes no part."""
-    wanted: dict[str, QueryValue] = {}
-    for metric in request.leaves:
-        if not isinstance(metric, QueryMetric):
-            continue
-        wanted |= {value.key: value for value in metric.query_values}
+    wanted = {value.key: value for value in request.query_values}
     document = request.suite.columns.document
     if all(value.ties != "document" for value in wanted.values()):
         document = None

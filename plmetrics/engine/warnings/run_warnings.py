@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from math import isfinite, sqrt
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plmetrics.catalogue.advice_rule import names_text
 from plmetrics.catalogue.advice_rules import rules_for
-from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.table_facts import TableFacts, class_sizes, spread
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.states.moments import about_one
@@ -26,18 +25,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.suite.model import Suite
-
-_CRITERIA: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "parity": frozenset({"selection_rate", "rejection_rate"}),
-        "odds": frozenset({"recall", "specificity", "fpr", "fnr"}),
-        "calibration": frozenset(
-            {"precision", "npv", "false_discovery_rate", "false_omission_rate", "mean_gap", "ece"}
-            | {"calibration_ratio", "calibration_intercept", "calibration_slope"}
-        ),
-    }
-)
-"""The rates by which a gate between groups asks for each criterion."""
 
 
 def run_warnings(prepared: Prepared, aggregated: Aggregated) -> list[str]:
@@ -91,21 +78,16 @@ def contradictions(suite: Suite) -> list[str]:
     """
     if not suite.gates:
         return []
-    from plmetrics.catalogue.fairness.base import Judged
-
     asked: dict[str, set[str]] = {}
     for gate in suite.gates:
         metric = gate.subject
-        if isinstance(metric, Judged):
-            names = {leaf.name for leaf in leaves(metric)}
-            asked.setdefault(metric.slice_set, set()).update(
-                criterion for criterion, rates in _CRITERIA.items() if names & rates
-            )
+        if is_across_slices(metric):
+            asked.setdefault(metric.slice_set, set()).update(metric.criteria)
     return [
         f"the gates ask for parity, odds and calibration between the slices of '{name}' together: where rates of "
         "positives differ between groups, no imperfect score can have even two of them; decide which matters"
         for name, criteria in asked.items()
-        if len(criteria) == len(_CRITERIA)
+        if len(criteria) == 3
     ]
 
 
@@ -156,8 +138,8 @@ def _no_positives(prepared: Prepared, aggregated: Aggregated) -> list[str]:
 def _never_called(prepared: Prepared, aggregated: Aggregated) -> list[str]:
     """Thresholds that no score of a model reaches, or none of a positive row: where rows are counted there anyway."""
     request, state = prepared.request, aggregated.sums[0].columns
-    asked = (getattr(metric, "threshold", None) for metric in request.sums)
-    thresholds = dict.fromkeys(threshold_text(held) for held in asked if isinstance(held, float))
+    asked = (metric.fixed_threshold for metric in request.sums)
+    thresholds = dict.fromkeys(threshold_text(number) for number in asked if number is not None)
     out = []
     for model, prefix in prepared.populations().items():
         for threshold in thresholds if not request.roles.models[model].made else ():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import shown
 from plmetrics.suite.sections.basics import Column, Finite, NamedMetric, Section, Strict
@@ -151,7 +151,7 @@ def deciding(metrics: tuple[Metric, ...], spec: CrossValidation) -> Metric | Non
 
 
 def _decides(metric: Metric) -> bool:
-    single = len(metric.per_class()) == 1 and not isinstance(metric, AcrossSlices)
+    single = len(metric.per_class()) == 1 and not is_across_slices(metric)
     return single and metric.direction in _DIRECTED
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.engine.aggregate.aggregation import families, needs_rows, sums_scan
 from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK
@@ -145,9 +144,6 @@ def _looked_up(request: Request) -> Iterator[str]:
 
 def _sorts(request: Request) -> str:
     """How rows of a ranking become queries."""
-    values = [
-        value for metric in request.sums if isinstance(metric, QueryMetric) for value in metric.query_values
-    ]
-    orders = len({value.ties for value in values} - {None})
+    orders = len({value.ties for value in request.query_values} - {None})
     sorts = len(request.models) * orders
     return f"{sorts} {'sort' if sorts == 1 else 'sorts'} in memory, {orders} a model"

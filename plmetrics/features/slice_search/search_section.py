@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from plmetrics.catalogue.metric import TOTAL, Metric
+from plmetrics.catalogue.needs import Sums
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import shown
 from plmetrics.suite.sections.basics import MOST_ROWS, Column, Correction, Level, NamedMetric, Section
@@ -115,7 +116,7 @@ def check_find_slices(spec: FindSlices, fields: Mapping[str, Any], add: Callable
 def _metric(metric: Metric, add: Callable[..., None]) -> None:
     """A metric whose difference between a slice and the rest can be taken, and says which side is worse."""
     why = None
-    if metric.family != "sums" or metric.kind == "extreme":
+    if not (isinstance(metric.needs, Sums) and metric.value_kind.is_resampled):
         why = "is not made of sums over rows"
     elif len(metric.per_class()) != 1 or metric.by_class:
         why = "has a value for each class"

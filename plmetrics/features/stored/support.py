@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import leaves
+from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.engine.prepare.exponents import adds_in_bins
 from plmetrics.features.registry import features_of
@@ -14,7 +15,6 @@ from plmetrics.suite.tasks import ROW_CURVES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
@@ -59,9 +59,9 @@ def _problems(suite: Suite) -> Iterator[Problem]:
         yield from _rounded(suite)
     for index, metric in enumerate(suite.metrics):
         for leaf in leaves(metric):
-            if _needs_rows(leaf):
+            if leaf.needs.rows_in_order:
                 told = f"{leaf.text} needs the rows in order, which a state does not hold"
-                choice = hasattr(leaf, "strategy") and leaf.binning() is not None
+                choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 yield Problem(told, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
     for index, curve in enumerate(suite.curves):
         if curve.curve in ROW_CURVES or suite.task == "uplift":
@@ -80,13 +80,6 @@ def _rounded(suite: Suite) -> Iterator[Problem]:
         if feature.state_rounding is not None:
             msg = f"reproducible serves sums of rows, and {feature.state_rounding}"
             yield Problem(msg, ("reproducible",), f"leave out reproducible, or {feature.key}")
-
-
-def _needs_rows(metric: Metric) -> bool:
-    binning = metric.binning()
-    by_quantile = binning is not None and binning.strategy == "quantile"
-    ordered = metric.family == "scores" and (metric.reads == "scores" or metric.values() is not None)
-    return by_quantile or ordered or metric.family == "ranks"
 
 
 def _comparisons(suite: Suite) -> Iterator[Problem]:

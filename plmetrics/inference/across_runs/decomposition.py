@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.means import is_mean
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.chunks import chunk_of
 from plmetrics.inference.comparisons.paired import Difference, paired_difference
@@ -85,7 +84,7 @@ def subjects(suite: Suite) -> Iterator[Subject]:
             if chosen[name] and metric.text not in chosen[name]:
                 continue
             for named, own in metric.per_class():
-                if is_mean(own):
+                if own.mean:
                     yield Subject(name, metric, named, own)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.means import is_weighed_by_rows
 from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.across_runs.alignment import aligned_metrics
 from plmetrics.inference.across_runs.comparisons import NOTE
@@ -104,7 +103,7 @@ class _Runs:
 
     def frame(self) -> pl.DataFrame:
         """Its rows: three of each slice, then three of all together."""
-        if not is_weighed_by_rows(self._subject.own):
+        if self._subject.own.mean != "rows":
             return self._refused("unknown_shares", _NO_SHARES)
         wholes = list(self._wholes())
         statuses = [side.status[0] for side in wholes if len(side.status)]

@@ -48,10 +48,10 @@ _MOST_OF_RATIOS = 0.1
 def is_inflated(metric: Metric, scale: str) -> bool:
     """Whether noise distorts contrasts of a metric: of a norm that is best at 0, where it may be nothing but noise.
 
-    Without its share of noise (`debias`) a norm has differences, but no ratios: it may be 0.
+    Without its share of noise (`noise` reduced) a norm has differences, but no ratios: it may be 0.
     """
-    norm = metric.kind == "norm" and metric.direction == "lower"
-    return norm and (scale != "difference" or not getattr(metric, "debias", False))
+    norm = metric.value_kind.is_norm and metric.direction == "lower"
+    return norm and (scale != "difference" or metric.noise != "reduced")
 
 
 def noise(estimate: Estimate) -> Array:
@@ -90,12 +90,12 @@ def bearable(metric: Metric, scale: str) -> Bearable | None:
     >>> bearable(plm.metric("mce", task="binary"), "difference")
     Bearable(most=0.25, far=False)
     """
-    if metric.kind == "norm" and metric.direction == "higher":
+    if metric.value_kind.is_norm and metric.direction == "higher":
         difference = scale == "difference"
         return Bearable(_MOST_OF_DISTANCES if difference else _MOST_OF_RATIOS, far=difference)
     if not is_inflated(metric, scale):
         return None
-    return Bearable(MOST, getattr(metric, "norm", "") != "max")
+    return Bearable(MOST, metric.noise != "largest")
 
 
 def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArray[np.bool_]:
@@ -110,8 +110,8 @@ def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArr
 
 def leaves_noise(metric: Metric, scale: str) -> bool:
     """Whether a contrast is made although noise is left in it, which `with_noise_left` allows for."""
-    rest = metric.direction == "higher" or bool(getattr(metric, "debias", False))
-    return metric.kind == "norm" and scale == "difference" and rest
+    rest = metric.direction == "higher" or metric.noise == "reduced"
+    return metric.value_kind.is_norm and scale == "difference" and rest
 
 
 def with_noise_left(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.inference.comparisons.fold_tests import outer_folds
 from plmetrics.inference.comparisons.tests.friedman import friedman_of, iman_davenport_of, nemenyi_of, ranked
 from plmetrics.inference.comparisons.tests.outcome import OK, TOO_FEW
@@ -46,7 +46,7 @@ def rank_tests(
     for test in (test for test in tests if test.test in ON_RANKS and len(suite.models) > 1):
         by_slice = test.over in suite.slices
         for metric in suite.metrics:
-            listed = not isinstance(metric, AcrossSlices) and test.over in (*suite.sets_of(metric), FOLDS)
+            listed = not is_across_slices(metric) and test.over in (*suite.sets_of(metric), FOLDS)
             if not listed or metric.direction == "none":
                 continue
             held = metrics if by_slice else outer_folds(folds)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.row_values import called_rightly, row_value
+from plmetrics.catalogue.row_values import row_value
 from plmetrics.catalogue.variation import faint
 from plmetrics.core.results import COMPARISONS_SCHEMA
 from plmetrics.core.threads import each
@@ -182,10 +182,8 @@ def _of_rows(analysis: Analysis, rows: PairedRows | None) -> Iterator[pl.DataFra
 
 def _is_of(test: ComparisonTest, metric: Metric) -> bool:
     """Whether a test of rows has a say on a metric."""
-    if test.test == "mcnemar":
-        return called_rightly(metric) is not None
-    if test.test == "delong":
-        return metric.text == "roc_auc" and metric.task == "binary"
+    if test.test in {"mcnemar", "delong"}:
+        return test.test == metric.paired_test
     return row_value(metric) is not None
 
 

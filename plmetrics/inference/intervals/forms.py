@@ -21,7 +21,6 @@ from plmetrics.inference.intervals.closed_forms import (
 from plmetrics.inference.intervals.delong import delong, delong_error, delong_logit
 from plmetrics.inference.intervals.hanley_mcneil import area_error, hanley_mcneil, hanley_mcneil_score
 from plmetrics.inference.intervals.ladder import Interval, at_end, interval, share_of, without
-from plmetrics.inference.intervals.methods import AREA_RANGES
 from plmetrics.inference.intervals.scale import IDENTITY, scale_of
 from plmetrics.inference.intervals.spread import spread
 from plmetrics.inference.intervals.student import on_scale
@@ -29,8 +28,8 @@ from plmetrics.inference.intervals.student import on_scale
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from plmetrics.catalogue.value_kind import ValueKind
     from plmetrics.inference.estimate import Estimate, ReplicateKind
-    from plmetrics.inference.intervals.ladder import Bounds, Kind
     from plmetrics.inference.intervals.methods import Chosen
 
 Array = NDArray[np.float64]
@@ -44,8 +43,7 @@ def made(
     estimates: Mapping[ReplicateKind | None, Estimate],
     chosen: Chosen,
     *,
-    kind: Kind,
-    bounds: Bounds,
+    kind: ValueKind,
     level: float,
 ) -> Interval:
     """The interval of each slice by a method.
@@ -58,14 +56,13 @@ def made(
     Args:
         estimates: the same estimate with each kind of replicates that the method reads.
         chosen: the method.
-        kind: what sort of number the metric is.
-        bounds: range of the metric.
+        kind: what kind of value the metric has, and its range.
         level: two-sided confidence level, such as 0.95.
 
     >>> from plmetrics.inference.estimate import Estimate
     >>> from plmetrics.inference.intervals.methods import Chosen
     >>> share = Estimate(np.array([0.75]), np.array(["ok"]), np.array([200]), None, (np.array([200.0]),))
-    >>> found = made({None: share}, Chosen("wilson"), kind="proportion", bounds=(0.0, 1.0), level=0.95)
+    >>> found = made({None: share}, Chosen("wilson"), kind=ValueKind("proportion", (0.0, 1.0)), level=0.95)
     >>> found.lower.round(3), found.upper.round(3), found.std_error.round(4)
     (array([0.686]), array([0.805]), array([0.0306]))
     """
@@ -76,7 +73,6 @@ def made(
         return interval(
             estimate,
             kind=kind,
-            bounds=bounds,
             level=level,
             form=chosen.form,
             smooth=chosen.smooth,
@@ -84,7 +80,7 @@ def made(
         )
     if chosen.replicates is not None and estimate.replicates is None:
         return without(estimate.value.shape, "not_estimable")
-    return _Analytic(estimate, chosen, kind, bounds, level).interval()
+    return _Analytic(estimate, chosen, kind, level).interval()
 
 
 def _acceleration(estimates: Mapping[ReplicateKind | None, Estimate]) -> Array | None:
@@ -98,17 +94,17 @@ def _acceleration(estimates: Mapping[ReplicateKind | None, Estimate]) -> Array |
 class _Analytic:
     """One form for all slices of an estimate."""
 
-    def __init__(self, estimate: Estimate, chosen: Chosen, kind: Kind, bounds: Bounds, level: float) -> None:
+    def __init__(self, estimate: Estimate, chosen: Chosen, kind: ValueKind, level: float) -> None:
         self._estimate = estimate
         self._form = chosen.form
         self._kind = kind
-        self._bounds = bounds
+        self._bounds = kind.bounds
         self._level = level
         value = estimate.value
         shape = value.shape
         self._undefined = np.zeros(shape, dtype=np.int64)
         self._lost = np.zeros(shape, dtype=np.bool_)
-        self._flat = at_end(value, kind, bounds)
+        self._flat = at_end(value, kind)
         if estimate.replicates is None:
             self._error = self._closed_error()
             self._flat |= self._error == 0
@@ -139,12 +135,10 @@ class _Analytic:
         value, blocks = self._estimate.value, self._estimate.blocks
         method = np.full(value.shape, self._form, dtype=object)
         status = np.full(value.shape, "ok", dtype=object)
-        if self._kind == "proportion":
-            method[self._flat & (method != "clopper_pearson")] = "wilson"
-        elif self._kind == "roc_area" and self._bounds in AREA_RANGES:
-            method[self._flat] = "hanley_mcneil_score"
-        else:
+        if self._kind.end_form is None:
             status[self._flat] = "degenerate"
+        else:
+            method[self._flat & (method != "clopper_pearson")] = self._kind.end_form
         status[self._lost] = "undefined_replicates"
         status[blocks < 2] = "too_few_units"
         status[~np.isfinite(value)] = "undefined_value"
@@ -160,9 +154,9 @@ class _Analytic:
         return Interval(lower, upper, error, method, status, self._undefined)
 
     def _ends(self, name: str, estimate: Estimate, error: Array) -> Ends:
-        if (self._kind == "proportion" and estimate.replicates is None) or name == "wilson":
+        if (self._kind.is_share and estimate.replicates is None) or name == "wilson":
             return self._of_share(name, estimate)
-        if (self._kind == "roc_area" and estimate.replicates is None) or name == "hanley_mcneil_score":
+        if (self._kind.is_area and estimate.replicates is None) or name == "hanley_mcneil_score":
             low, width = self._bounds[0], self._bounds[1] - self._bounds[0]
             lower, upper = self._of_area(name, estimate)
             return low + width * lower, low + width * upper
@@ -197,7 +191,7 @@ class _Analytic:
         """The standard error that goes with a closed form."""
         value, sizes = self._estimate.value, self._estimate.sizes
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self._kind == "roc_area":
+            if self._kind.is_area:
                 width = self._bounds[1] - self._bounds[0]
                 if self._form.startswith("delong") and self._estimate.placements is not None:
                     return width * delong_error(self._estimate.placements)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from plmetrics.inference.intervals.bca import bca
 from plmetrics.inference.intervals.centred import centred, centred_ratio
 from plmetrics.inference.intervals.closed_forms import normal, wilson
 from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
-from plmetrics.inference.intervals.methods import AREA_RANGES
 from plmetrics.inference.intervals.percentile import basic, percentile
 from plmetrics.inference.intervals.scale import scale_of
 from plmetrics.inference.intervals.spread import Spread, spread
@@ -22,12 +21,11 @@ from plmetrics.inference.intervals.student import student
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from plmetrics.catalogue.value_kind import Bounds, ValueKind
     from plmetrics.inference.estimate import Estimate
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
-Bounds = tuple[float, float]
-Kind = Literal["proportion", "roc_area", "pr_area", "norm", "ratio", "extreme", "other"]
 
 FEW_BLOCKS = 400
 """Below this many blocks, percentiles of replicates are too narrow and Student's quantiles take over.
@@ -39,7 +37,6 @@ Of 6,000 tables of 100 clusters of 8 rows, percentiles of rates, F1, Brier, log 
 FEW_BLOCKS_OF_JUMPS = 50
 """The same for metrics that jump: replicates heap up on few values there, which a standard error does not tell."""
 
-_AUTO = {"norm": "centred", "ratio": "centred", "roc_area": "t", "pr_area": "t"}
 _END_TOLERANCE = 1e-12
 _CLIPPED = ("basic", "normal", "bca")
 """Forms whose ends may both lie beyond an end of the range: nothing is left of such an interval."""
@@ -65,8 +62,7 @@ class Interval:
 def interval(
     estimate: Estimate,
     *,
-    kind: Kind,
-    bounds: Bounds,
+    kind: ValueKind,
     level: float,
     form: str,
     acceleration: Array | None = None,
@@ -84,8 +80,7 @@ def interval(
 
     Args:
         estimate: values, blocks and replicates; without replicates the status is `not_requested`.
-        kind: what sort of number the metric is.
-        bounds: range of the metric; ends of intervals never leave it.
+        kind: what kind of value the metric has, and its range, which no end of an interval leaves.
         level: two-sided confidence level, such as 0.95.
         form: the form of rung 4: auto, percentile, t, centred, basic, normal or bca.
         acceleration: `[slice]`, for bca; without it the form is `percentile`.
@@ -94,27 +89,27 @@ def interval(
     >>> from plmetrics.inference.estimate import Estimate
     >>> drawn = np.linspace(0.6, 0.8, 101)[:, None] * np.array([[1.0, 0.0]]) + np.array([[0.0, 1.0]])
     >>> shares = Estimate(np.array([0.7, 1.0]), np.array(["ok", "ok"]), np.array([900] * 2), drawn, (np.full(2, 90.0),))
-    >>> found = interval(shares, kind="proportion", bounds=(0.0, 1.0), level=0.95, form="auto")
+    >>> found = interval(shares, kind=ValueKind("proportion", (0.0, 1.0)), level=0.95, form="auto")
     >>> found.method.tolist(), found.lower.round(3).tolist()
     (['percentile', 'wilson'], [0.603, 0.959])
     """
     if estimate.replicates is None:
-        return without(estimate.value.shape, "not_estimable" if kind == "extreme" else "not_requested")
+        return without(estimate.value.shape, "not_requested" if kind.is_resampled else "not_estimable")
     described = spread(estimate.replicates, np.abs(estimate.value))
     form = "percentile" if form == "bca" and acceleration is None else form
     few = FEW_BLOCKS if smooth else FEW_BLOCKS_OF_JUMPS
-    method, status = _rungs(estimate, described, kind, bounds, form, few)
+    method, status = _rungs(estimate, described, kind, form, few)
     lower, upper = np.full(estimate.value.shape, np.nan), np.full(estimate.value.shape, np.nan)
     for name in dict.fromkeys(method[status == "ok"]):
         index = np.flatnonzero((method == name) & (status == "ok"))
-        centre = centred_ratio if kind == "ratio" else centred
+        centre = centred_ratio if kind.is_ratio else centred
         own = estimate.take(index)
         if name == "bca":
             assert acceleration is not None
             ends = _corrected(own, acceleration[index], level, method, index)
         else:
-            ends = _ends(name, own, described.std_error[index], bounds, level, centre)
-        lower[index], upper[index] = (np.clip(end, *bounds) for end in ends)
+            ends = _ends(name, own, described.std_error[index], kind.bounds, level, centre)
+        lower[index], upper[index] = (np.clip(end, *kind.bounds) for end in ends)
     lost = (status == "ok") & ~(np.isfinite(lower) & np.isfinite(upper))
     lost |= np.isin(method.astype(str), _CLIPPED) & (status == "ok") & ~(lower < upper)
     status[lost] = "degenerate"
@@ -133,21 +128,19 @@ def without(shape: tuple[int, ...], reason: str) -> Interval:
 
 
 def _rungs(
-    estimate: Estimate, described: Spread, kind: Kind, bounds: Bounds, form: str, few: int
+    estimate: Estimate, described: Spread, kind: ValueKind, form: str, few: int
 ) -> tuple[Texts, Texts]:
     """Method and status of each slice: rung 4 first, then 3 to 1, so that the first has the last word."""
     method = np.full(estimate.value.shape, form, dtype=object)
     status = np.full(estimate.value.shape, "ok", dtype=object)
     if form == "auto":
-        method[:] = _AUTO.get(kind, "percentile")
+        method[:] = kind.resampling_form
         method[(method == "percentile") & (estimate.blocks < few)] = "t"
-    flat = described.constant | at_end(estimate.value, kind, bounds)
-    if kind == "proportion":
-        method[flat] = "wilson"
-    elif kind == "roc_area" and bounds in AREA_RANGES:
-        method[flat] = "hanley_mcneil_score"
-    else:
+    flat = described.constant | at_end(estimate.value, kind)
+    if kind.end_form is None:
         status[flat] = "degenerate"
+    else:
+        method[flat] = kind.end_form
     status[described.too_many_undefined] = "undefined_replicates"
     status[estimate.blocks < 2] = "too_few_units"
     status[~np.isfinite(estimate.value)] = "undefined_value"
@@ -167,15 +160,15 @@ def _corrected(
     return lower, upper
 
 
-def at_end(value: Array, kind: Kind, bounds: Bounds) -> NDArray[np.bool_]:
+def at_end(value: Array, kind: ValueKind) -> NDArray[np.bool_]:
     """Whether a value is an end of its range, up to rounding.
 
     Near 0 there is no rounding to forgive, except for shares and areas, where nothing real is that small.
     """
-    low, high = (end if np.isfinite(end) else 0.0 for end in bounds)
-    share = kind in {"proportion", "roc_area"}
+    low, high = (end if np.isfinite(end) else 0.0 for end in kind.bounds)
+    share = kind.is_share or kind.is_area
     slack = [_END_TOLERANCE * (1.0 if share else abs(end)) for end in (low, high)]
-    return (value <= bounds[0] + slack[0]) | (value >= bounds[1] - slack[1])
+    return (value <= kind.bounds[0] + slack[0]) | (value >= kind.bounds[1] - slack[1])
 
 
 def _ends(

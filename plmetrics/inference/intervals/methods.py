@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
-AREA_RANGES = ((0.0, 1.0), (-1.0, 1.0))
-_SHARES = ("wilson", "clopper_pearson", "normal")
-_AREAS = ("delong_logit", "delong", "hanley_mcneil", "hanley_mcneil_score")
-_JUMPS = ("norm", "ratio", "extreme")
-
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -47,7 +42,7 @@ class Chosen:
         """The replicates whose differences say how precise a difference of two estimates is."""
         if self.replicates is not None or self.refused:
             return self.replicates
-        return "influence" if is_smooth(metric) else "bootstrap"
+        return "influence" if metric.differentiable else "bootstrap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +74,6 @@ def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[Ch
     return found or (Chosen("auto", None, "not_applicable"),)
 
 
-def is_smooth(metric: Metric) -> bool:
-    """Whether a little more weight of a row moves the metric a little, so that influences say how it varies."""
-    return metric.kind not in _JUMPS and metric.smooth and all(is_smooth(part) for part in metric.parts())
-
-
 def _named(name: str, metric: Metric, form: str, rows: Rows) -> Chosen | None:
     match name:
         case "bootstrap":
@@ -95,61 +85,35 @@ def _named(name: str, metric: Metric, form: str, rows: Rows) -> Chosen | None:
         case "jackknife":
             return _moved("jackknife", metric, "not_smooth")
         case "delta":
-            return _moved("delta", metric, "") if is_smooth(metric) else None
+            return _moved("delta", metric, "") if metric.differentiable else None
     return _form(name, metric, rows)
 
 
 def _resampled(form: str, metric: Metric) -> Chosen:
     """A form of the bootstrap. Where blocks left out say nothing, bca has no acceleration: its quantiles stay put."""
-    smooth = is_smooth(metric)
+    smooth = metric.differentiable
     return Chosen("percentile" if form == "bca" and not smooth else form, "bootstrap", smooth=smooth)
 
 
 def _own(metric: Metric, rows: Rows) -> Chosen | None:
     """The form that suits a metric, None where only the bootstrap does. Forms that count rows give way to delta."""
-    closed = None
-    if metric.family == "derived":
-        closed = None
-    elif metric.kind == "proportion":
-        closed = "wilson"
-    elif _is_area(metric):
-        closed = "delong_logit"
-    elif metric.interval_form == "logit":
-        closed = "logit"
-    if closed is not None:
-        return Chosen("delta", "influence") if rows.doubt else Chosen(closed)
-    form = metric.interval_form
-    return None if form is None or metric.kind in _JUMPS else Chosen(form, "influence")
+    form = metric.usual_form
+    if form in metric.closed_forms:
+        return Chosen("delta", "influence") if rows.doubt else Chosen(form)
+    return None if form is None else Chosen(form, "influence")
 
 
 def _moved(form: str, metric: Metric, refusal: str) -> Chosen:
     """The delta method, or the jackknife."""
-    if not is_smooth(metric):
+    if not metric.differentiable:
         return Chosen(form, None, refusal)
     return Chosen(form, "jackknife" if form == "jackknife" else "influence")
 
 
 def _form(name: str, metric: Metric, rows: Rows) -> Chosen | None:
     """A form by its name. What is both a closed form and one of the bootstrap is the former where that applies."""
-    if name == "t" and metric.interval_form == "t" and metric.kind not in (*_JUMPS, "proportion"):
+    if name == "t" and metric.usual_form == "t":
         return Chosen("t", "influence")
-    if _applies(name, metric):
+    if name in metric.closed_forms:
         return Chosen(name, None, rows.doubt)
     return _resampled(name, metric) if name in BOOTSTRAP_FORMS else None
-
-
-def _applies(name: str, metric: Metric) -> bool:
-    """Whether a closed form is made for such a metric."""
-    if metric.family == "derived":
-        return False
-    if name in _SHARES:
-        return metric.kind == "proportion"
-    if name in _AREAS:
-        return _is_area(metric)
-    if name == "logit":
-        return metric.kind == "pr_area" and metric.interval_form in {"logit", "delta"}
-    return name == "chi2" and metric.name == "rmse"
-
-
-def _is_area(metric: Metric) -> bool:
-    return metric.kind == "roc_area" and metric.range in AREA_RANGES

@@ -44,9 +44,9 @@ def coarse_replicates(
     `values` are those on points, which replicates are moved to; `weights` is W or which block is moved.
     """
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-    moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
+    moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
     described: dict[str, NDArray[Any]] = {}
-    if any(metric.reads == "scores" for metric in metrics):
+    if any(metric.needs.scores for metric in metrics):
         described["score"] = sliced.coarse_scores()
     if any(metric.finds_threshold for metric in metrics):
         described["tied"] = sliced.coarse_ties()
@@ -108,7 +108,7 @@ class _Few:
         return [
             (
                 np.clip(defined(metric, replicate) + shift, *metric.range).T,
-                metric.deviation(replicate, self.coarse).T if metric.kind == "norm" else None,
+                metric.deviation(replicate, self.coarse).T if metric.value_kind.is_norm else None,
             )
             for metric, shift in zip(metrics, self.shifts, strict=True)
         ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.row_quantiles import Quantile
+from plmetrics.catalogue.needs import Bins, Points, Quantiles
 from plmetrics.core.placements import placed
 from plmetrics.core.threads import each, processors, steps
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised, finalising
@@ -50,11 +50,11 @@ def ordered_values(
     `weights` is W `[replicate, block]` or which block is moved, None without replicates. Quantiles have none of the
     latter: they jump. With `placements` ROC areas of rows without weights have the variances of these.
     """
-    quantiles = [metric for metric in metrics if isinstance(metric, Quantile)]
-    if quantiles:
-        return quantile_values(quantiles, sliced, None if isinstance(weights, Nudges) else weights)
-    by_points = [metric for metric in metrics if metric.binning() is None]
+    quantiles = [metric for metric in metrics if isinstance(metric.needs, Quantiles)]
     out: dict[str, OrderedValues] = {}
+    if quantiles:
+        out |= quantile_values(quantiles, sliced, None if isinstance(weights, Nudges) else weights)
+    by_points = [metric for metric in metrics if isinstance(metric.needs, Points)]
     if by_points:
         out |= _by_points(by_points, sliced, weights, placements=placements)
     for binning, sharing in _sharing_bins(metrics).items():
@@ -66,9 +66,8 @@ def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
     """The metrics that read each kind of fixed bins: what they read is counted and resampled once."""
     found: dict[Binning, list[Metric]] = {}
     for metric in metrics:
-        binning = metric.binning()
-        if binning is not None:
-            found.setdefault(binning, []).append(metric)
+        if isinstance(metric.needs, Bins):
+            found.setdefault(metric.needs.binning, []).append(metric)
     return found
 
 
@@ -81,7 +80,7 @@ def _by_points(
     if weights is not None:
         if sliced.rows is not None and _exactly(sliced.rows, weights, sliced.slices):
             for scores in (False, True):
-                alike = [metric for metric in metrics if metric.reads_distinct == scores]
+                alike = [metric for metric in metrics if _reads_distinct(metric) == scores]
                 drawn = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
                 replicates, deviations = replicates | drawn[0], deviations | drawn[1]
         else:
@@ -91,6 +90,11 @@ def _by_points(
         text: replace(found, replicates=replicates.get(text), deviations=deviations.get(text))
         for text, found in made.items()
     }
+
+
+def _reads_distinct(metric: Metric) -> bool:
+    """Whether every distinct score is a point of replicates."""
+    return isinstance(metric.needs, Points) and metric.needs.distinct
 
 
 def _point_values(
@@ -124,7 +128,7 @@ def _on_part(
 def _on_points(
     metrics: Sequence[Metric], point: View, sliced: SlicedScores, *, placements: bool
 ) -> dict[str, OrderedValues]:
-    areas = any(metric.kind == "roc_area" for metric in metrics)
+    areas = any("delong" in metric.closed_forms for metric in metrics)
     varying = _placements(point) if placements and areas and not sliced.weighted else None
     return {
         metric.text: OrderedValues(
@@ -175,12 +179,12 @@ def _exact_replicates(
 
     def of_some(part: Array) -> tuple[dict[str, Array], dict[str, Array]]:
         found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-        moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.kind == "norm"}
+        moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
         for state in sliced.replicate_points(part, scores=scores):
             replicate = score_view(state, joined=not scores)
             for metric in metrics:
                 found[metric.text].append(defined(metric, replicate))
-                if metric.kind == "norm":
+                if metric.value_kind.is_norm:
                     moved[metric.text].append(metric.deviation(replicate, point))
         return stacked(found, axis=0), stacked(moved, axis=0)
 
@@ -209,7 +213,8 @@ def _by_bins(
             whole = part.sum(axis=1)
             replicate = None if weights is None else bin_view(drawn_bins(weights, single, part))
             return [
-                _on_bins(metric, whole, None if metric.kind == "extreme" else replicate) for metric in metrics
+                _on_bins(metric, whole, replicate if metric.value_kind.is_resampled else None)
+                for metric in metrics
             ]
 
         for made in each(of_few, steps(first, last, SLICES_AT_ONCE)):
@@ -223,7 +228,7 @@ def _on_bins(metric: Metric, whole: Array, replicate: View | None) -> OrderedVal
     point = bin_view(whole)
     replicates = None if replicate is None else defined(metric, replicate).T
     deviations = None
-    if replicate is not None and metric.kind == "norm":
+    if replicate is not None and metric.value_kind.is_norm:
         with np.errstate(divide="ignore", invalid="ignore"):
             deviations = metric.deviation(replicate, bin_view(whole[:, None])).T
     return OrderedValues(finalised(metric, point), conditions(metric, point), replicates, deviations)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.needs import Quantiles
+from plmetrics.core import ops
 from plmetrics.core.resampling import resample
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
 from plmetrics.states.scores.sorted import replicates_rows
@@ -20,18 +22,19 @@ from plmetrics.states.sums import View
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.row_quantiles import Quantile
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.core.segments import Segments
     from plmetrics.states.scores.sorted import SlicedScores
 
 Array = NDArray[np.float64]
 
+_TIE = 1e-12
 _SLICES_AT_ONCE = 4
 """Replicates of the bins of so many slices are held together."""
 
 
 def quantile_values(
-    metrics: Sequence[Quantile], sliced: SlicedScores, weights: Array | None
+    metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | None
 ) -> dict[str, OrderedValues]:
     """Values and replicates of some quantiles of one number of each row, by metric text.
 
@@ -41,7 +44,7 @@ def quantile_values(
     point = value_view(state)
     values = {metric.text: finalised(metric, point) for metric in metrics}
     drawn: dict[str, Array] = {}
-    resampled = [metric for metric in metrics if metric.kind != "extreme"]
+    resampled = [metric for metric in metrics if metric.value_kind.is_resampled]
     if weights is not None and resampled:
         if sliced.rows is not None and replicates_rows(sliced.rows, len(weights), sliced.slices):
             drawn = _exact(resampled, sliced, weights)
@@ -61,7 +64,7 @@ def value_view(state: Mapping[str, Any]) -> View:
     return View({"value": state["score"], "mass": state["positive"], "weight": total, "n": total})
 
 
-def _exact(metrics: Sequence[Quantile], sliced: SlicedScores, weights: Array) -> dict[str, Array]:
+def _exact(metrics: Sequence[Metric], sliced: SlicedScores, weights: Array) -> dict[str, Array]:
     found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     value = sliced.point_state()["score"]
     for state in sliced.replicate_points(weights):
@@ -72,7 +75,7 @@ def _exact(metrics: Sequence[Quantile], sliced: SlicedScores, weights: Array) ->
 
 
 def _coarse(
-    metrics: Sequence[Quantile],
+    metrics: Sequence[Metric],
     sliced: SlicedScores,
     weights: Array,
     state: Mapping[str, Segments],
@@ -87,13 +90,31 @@ def _coarse(
             whole = mass.sum(axis=1)[:, None]
             replicate = resample(weights, mass)
             for metric in metrics:
+                assert isinstance(metric.needs, Quantiles)
+                level = metric.needs.level
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    shares = metric.place(replicate, whole)
+                    shares = _place(level, replicate, whole)
                 moved = distribution.values(np.arange(first, last)[:, None], shares)
-                here = distribution.values(np.arange(first, last), np.full(last - first, metric.level))
+                here = distribution.values(np.arange(first, last), np.full(last - first, level))
                 shifted = moved + (values[metric.text][first:last] - here)[:, None]
                 found[metric.text].append(np.clip(shifted, *metric.range).T)
     return {text: np.concatenate(parts, axis=1) for text, parts in found.items()}
+
+
+def _place(level: float, mass: Any, whole: Any) -> Any:
+    """Where a replicate's quantile lies in the distribution of all rows: a share from 0 to 1.
+
+    Args:
+        level: which quantile.
+        mass: the replicate's weight by bin `[..., bin]`, bins ascending.
+        whole: the weight of all rows by bin.
+    """
+    running, everything = ops.cumulative(mass), ops.cumulative(whole)
+    wanted = level * running[..., -1:]
+    within = ops.smaller(ops.larger(ops.ratio(wanted - (running - mass), mass, otherwise=0.0), 0.0), 1.0)
+    reached = (running >= wanted * (1 - _TIE)) & (mass > 0)
+    passed = ops.where(reached, everything - whole + within * whole, np.inf)
+    return -ops.largest(-passed) / everything[..., -1]
 
 
 class _Distribution:

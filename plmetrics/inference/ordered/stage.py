@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.catalogue.needs import Ordered, Ranks
 from plmetrics.core.exact_sums import product
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.residuals import histogram_edges
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.catalogue.needs import Need
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.states.pairs import Pairs, SlicedPairs
@@ -51,7 +53,7 @@ def ordered_stage(
         for index, states in enumerate(analysis.sets):
             drawn_here = _curves_of(analysis, states.slices) if value is None else []
             needed = analysis.suite.needed(states.slices.slice_set.name)
-            metrics = [metric for metric in needed if metric.family == "scores" and _order(metric) == value]
+            metrics = [metric for metric in needed if _in_order(metric.needs, value)]
             if not metrics and not drawn_here:
                 continue
             sliced = of_set(index)
@@ -70,7 +72,7 @@ def rank_stage(
     for model, _, of_set in rows:
         for index, states in enumerate(analysis.sets):
             needed = analysis.suite.needed(states.slices.slice_set.name)
-            metrics = [metric for metric in needed if metric.family == "ranks"]
+            metrics = [metric for metric in needed if isinstance(metric.needs, Ranks)]
             if metrics:
                 sliced = Sliced(index, model, of_set(index), of_set)
                 out |= _values(analysis, sliced, metrics, rank_values)
@@ -139,10 +141,9 @@ def row_curves(
     return drawing.frame()
 
 
-def _order(metric: Metric) -> str | None:
-    """The key of what a metric orders rows by, None for the score."""
-    value = metric.values()
-    return None if value is None else value.key
+def _in_order(need: Need, value: str | None) -> bool:
+    """Whether rows are needed in the order of a value, by its key, None for the score."""
+    return isinstance(need, Ordered) and (None if need.by is None else need.by.key) == value
 
 
 def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:
@@ -162,7 +163,8 @@ def rank_values(
 
     `weights` is W `[replicate, block]` or which block is moved, None without replicates.
     """
-    exact = rank_view(pairs, pairwise=any(metric.reads != "ranks" for metric in metrics))
+    needs = [metric.needs for metric in metrics]
+    exact = rank_view(pairs, pairwise=any(isinstance(need, Ranks) and need.pairs for need in needs))
     values = {metric.text: finalised(metric, exact) for metric in metrics}
     drawn = {} if weights is None else _replicates(metrics, pairs, weights, values)
     return {

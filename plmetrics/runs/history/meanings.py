@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.derived import is_across_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Seq
     >>> misleading({"columns": {"label": "late"}}, {"columns": {"label": "lost"}}, ())
     ["columns.label was 'late' and is 'lost'"]
     """
-    across = any(isinstance(metric, AcrossSlices) for metric in metrics)
+    across = any(is_across_slices(metric) for metric in metrics)
     decisive = [*_DECIDES, "min_rows"] if across else [*_DECIDES]
     if before.get("calibrate") and after.get("calibrate"):
         decisive.append("calibrate")

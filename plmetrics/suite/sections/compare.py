@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import shown
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST, RESULT, Compare
@@ -136,7 +136,7 @@ def _decomposed(
         for place, text in enumerate(texts):
             if metrics and text not in metrics:
                 add(f"'{text}' is not in metrics", (*path, name, place), did_you_mean(text, list(metrics)))
-            elif metrics and isinstance(metrics[text], AcrossSlices):
+            elif metrics and is_across_slices(metrics[text]):
                 add(f"'{text}' has no value in a slice", (*path, name, place))
 
 

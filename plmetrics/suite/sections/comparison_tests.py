@@ -109,13 +109,13 @@ def _check(
     test: ComparisonTest, fields: Mapping[str, Any], path: Any, add: Callable[..., None], *, folded: bool
 ) -> None:
     metrics, task = fields.get("metrics"), fields.get("task")
-    names = None if metrics is None else {metric.text for metric in metrics if metric is not None}
+    paired = {metric.paired_test for metric in metrics or () if metric is not None}
     if test.test == "mcnemar" and metrics is not None:
-        if not any(getattr(metric, "name", "") == "accuracy" for metric in metrics):
+        if "mcnemar" not in paired:
             add(
                 "mcnemar compares accuracies, and accuracy is not in metrics", path, "add accuracy to metrics"
             )
-    elif test.test == "delong" and names is not None and (task != "binary" or "roc_auc" not in names):
+    elif test.test == "delong" and metrics is not None and "delong" not in paired:
         hint = "add roc_auc to metrics" if task == "binary" else "it is for task: binary"
         add("delong compares areas under the ROC curve, and roc_auc is not in metrics", path, hint)
     elif test.test in ON_FOLDS and not folded:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, read
-from plmetrics.catalogue.derived import OVER, AcrossSlices, Formula, OverSlices
+from plmetrics.catalogue.derived import OVER, Formula, OverSlices, is_across_slices
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import RowExpressionError, compile_row
 from plmetrics.suite.problems import shown
@@ -190,7 +190,7 @@ class Definitions:
         if not row.columns:
             self._found.add(f"'{text}' names no metric", path)
         operands = [(name, self._single(name, path)) for name in row.columns]
-        if any(isinstance(metric, AcrossSlices) for _, metric in operands):
+        if any(is_across_slices(metric) for _, metric in operands):
             self._found.add("a metric over slices cannot stand in a formula", path)
         named = tuple((name, metric) for name, metric in operands if metric is not None)
         return Formula(**facts, expression=text, sql=sql, operands=named)
@@ -225,7 +225,7 @@ class Definitions:
                 (*path, "slice_set"),
             )
         metric = self._single(value["metric"], (*path, "metric"))
-        if isinstance(metric, AcrossSlices):
+        if is_across_slices(metric):
             self._found.add("a metric over slices cannot be put over slices again", (*path, "metric"))
         if metric is not None and agg == "worst" and metric.direction not in {"higher", "lower"}:
             self._found.add(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.derived import AcrossSlices
+from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.metric import TOTAL
 from plmetrics.suite.problems import shown
 from plmetrics.suite.sections.basics import (
@@ -229,7 +229,7 @@ def check_opponent(
         return
     if other.run and (compare is None or compare.run is None):
         add("against: {run: true} needs the run to compare with", path, "add compare: {run: FOLDER}")
-    if other.slice is not None and (gate.between or isinstance(gate.metric, AcrossSlices)):
+    if other.slice is not None and (gate.between or is_across_slices(gate.metric)):
         msg = f"'{gate.metric.text}' is put together from all slices: there is no one slice to hold against others"
         add(msg, path, "name a model, or {run: true}")
     elif other.slice is not None and gate.metric.additive:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.custom import Custom
-from plmetrics.catalogue.derived import AcrossSlices, Derived
 from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.needs import Parts
 from plmetrics.catalogue.parameters import ParameterError, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, read_rule
 from plmetrics.core.names import did_you_mean
@@ -232,13 +231,13 @@ class MetricReader:
 def _with_parts(metric: Metric) -> Iterator[Metric]:
     """A metric and those that it is made of."""
     yield metric
-    if isinstance(metric, (AcrossSlices, Derived)):
+    if isinstance(metric.needs, Parts):
         for part in metric.parts():
             yield from _with_parts(part)
 
 
 def _check_class(metric: Metric, path: SuitePath, found: Findings) -> None:
-    if isinstance(metric, Custom):
+    if metric.path is not None:
         return
     try:
         registry.check(type(metric))

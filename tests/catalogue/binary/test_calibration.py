@@ -199,7 +199,7 @@ def test_ece_refuses(parameters, words):
 def test_ece_asks_for_its_bins_and_has_no_expression():
     metric = create("binary", "ece", {"bins": 20, "strategy": "quantile", "debias": True})
     assert metric.text == "ece(bins=20, strategy=quantile, debias=true)"
-    assert (metric.binning().bins, metric.binning().strategy) == (20, "quantile")
+    assert (metric.needs.binning.bins, metric.needs.binning.strategy) == (20, "quantile")
     with pytest.raises(ConfigError, match="evaluate"):
         metric.expr("y", "p")
 

@@ -3,6 +3,7 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
+from plmetrics.catalogue.needs import Bins, Sums
 from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.registry import create
 from plmetrics.core.errors import ConfigError
@@ -147,7 +148,8 @@ def test_the_four_are_written_alike(name):
 
 
 def test_only_the_within_bin_part_asks_for_distances():
-    asked = {name: create("binary", name, {}).binning() for name in PARTS}
-    assert {name for name, binning in asked.items() if binning and binning.distances} == {"brier_within_bin"}
-    assert asked["brier_uncertainty"] is None
-    assert create("binary", "ece", {}).binning() == asked["brier_reliability"] == asked["brier_resolution"]
+    asked = {name: create("binary", name, {}).needs for name in PARTS}
+    binned = {name: need.binning for name, need in asked.items() if isinstance(need, Bins)}
+    assert {name for name, binning in binned.items() if binning.distances} == {"brier_within_bin"}
+    assert asked["brier_uncertainty"] == Sums()
+    assert create("binary", "ece", {}).needs == asked["brier_reliability"] == asked["brier_resolution"]

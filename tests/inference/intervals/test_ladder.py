@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.intervals.closed_forms import wilson
 from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
@@ -44,7 +45,7 @@ def one(
 def found(
     estimate: Estimate, kind: Any = "other", bounds: tuple[float, float] = (0, 1), form: Any = "auto"
 ) -> Interval:
-    return interval(estimate, kind=kind, bounds=bounds, level=0.95, form=form)
+    return interval(estimate, kind=ValueKind(kind, bounds), level=0.95, form=form)
 
 
 def said(made: Interval) -> tuple[str | None, str]:
@@ -78,7 +79,7 @@ def test_the_last_rungs(kind: str, blocks: int, method: str) -> None:
 
 @pytest.mark.parametrize(("blocks", "method"), [(50, "percentile"), (49, "t")])
 def test_metrics_that_jump_have_percentiles_earlier(blocks: int, method: str) -> None:
-    asked = {"kind": "other", "bounds": (0.0, 1.0), "level": 0.95, "form": "auto"}
+    asked = {"kind": ValueKind("other", (0.0, 1.0)), "level": 0.95, "form": "auto"}
     assert said(interval(one(blocks=blocks), smooth=False, **asked)) == (method, "ok")
 
 
@@ -238,7 +239,7 @@ def test_ends_stay_in_the_range_and_nulls_have_reasons(
 ) -> None:
     numbers = np.clip(numbers, *bounds).tolist()
     estimate = one(numbers[0], blocks=blocks, replicates=numbers[1:], sizes=(float(blocks), 7.0))
-    made = interval(estimate, kind=kind, bounds=bounds, level=level, form=form)  # type: ignore[arg-type]
+    made = interval(estimate, kind=ValueKind(kind, bounds), level=level, form=form)  # type: ignore[arg-type]
     said(made)
     if made.status[0] == "ok":
         assert bounds[0] <= made.lower[0] <= made.upper[0] <= bounds[1]

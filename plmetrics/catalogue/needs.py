@@ -1,0 +1,151 @@
+"""What metrics read: each declares one need, and what is counted, sorted and kept follows from the needs alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from plmetrics.states.queries import QueryValue
+    from plmetrics.states.scores.sorted import Binning
+    from plmetrics.states.sums import RowValue
+
+Family = Literal["sums", "scores", "ranks", "derived"]
+Reads = Literal["area", "curve", "order", "scores", "ranks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Base of the needs. `family` is the word for them in metric cards, and in classes that declare no need."""
+
+    family: ClassVar[Family]
+
+    @property
+    def rows_in_order(self) -> bool:
+        """Whether sorted rows are needed: no grid of scores and no stored state serves it."""
+        return False
+
+    @property
+    def scores(self) -> bool:
+        """Whether the scores of points are read themselves, as `state.score`."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Sums(Need):
+    """Sums over rows: the metric's `atoms`."""
+
+    family = "sums"
+
+
+@dataclass(frozen=True, slots=True)
+class Queries(Sums):
+    """Sums over the queries of a ranking, of numbers of each query.
+
+    `gain` is how labels are gains, which are 0 or more: `linear`, or 2 to the power of them (`exponential`).
+    """
+
+    values: tuple[QueryValue, ...]
+    gain: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered(Need):
+    """Base of the needs of rows in the order of a number: of the model's score, or of `by`."""
+
+    family = "scores"
+    by: RowValue | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Points(Ordered):
+    """The weight of each class along the score, ascending.
+
+    `reads` says which points: for `area` the area under the ROC curve and the size of the classes do; on a `curve`
+    neighbouring scores without positives may be one point; `order` has a point at every distinct score; `scores` has
+    the scores themselves as well (`state.score`).
+    """
+
+    reads: Reads = "order"
+
+    @property
+    def distinct(self) -> bool:
+        """Whether every distinct score is a point."""
+        return self.reads in {"order", "scores"}
+
+    @property
+    def scores(self) -> bool:
+        """If it says so."""
+        return self.reads == "scores"
+
+    @property
+    def rows_in_order(self) -> bool:
+        """Scores themselves, and other numbers, stand on no grid."""
+        return self.scores or self.by is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Bins(Ordered):
+    """Sums in fixed bins of the score. `optional` is whether a parameter `strategy` chooses bins of equal width."""
+
+    binning: Binning
+    optional: bool = False
+
+    @property
+    def rows_in_order(self) -> bool:
+        """The edges of bins of equal weight are quantiles of a slice."""
+        return self.binning.strategy == "quantile" or self.by is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles(Ordered):
+    """A quantile of the number `by`, at a level from 0 to 1: distinct numbers, ascending, with the weight of each."""
+
+    level: float
+
+    @property
+    def rows_in_order(self) -> bool:
+        """Another number stands on no grid of scores."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks(Need):
+    """Moments of the ranks of labels and predictions; with `pairs` also which pairs of rows agree."""
+
+    family = "ranks"
+    pairs: bool = True
+
+    @property
+    def rows_in_order(self) -> bool:
+        """Ranks are of sorted rows."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Parts(Need):
+    """The values of other metrics in each slice: the metric's `parts`."""
+
+    family = "derived"
+
+
+@dataclass(frozen=True, slots=True)
+class Slices(Parts):
+    """The values of other metrics in all slices of a set."""
+
+
+def need_of(family: Family, reads: Reads) -> Need:
+    """The need of a class that declares a family, and what it reads of it, in place of a need.
+
+    >>> need_of("scores", "curve")
+    Points(by=None, reads='curve')
+    """
+    match family:
+        case "sums":
+            return Sums()
+        case "scores":
+            return Points(reads)
+        case "ranks":
+            return Ranks(pairs=reads != "ranks")
+        case "derived":
+            return Parts()

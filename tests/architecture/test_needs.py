@@ -1,0 +1,118 @@
+"""How a metric is computed follows from what it declares: nobody else asks for its name, class, kind or family."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plmetrics
+from plmetrics.catalogue import registry
+from plmetrics.catalogue.metric import Metric
+
+PACKAGE = Path(plmetrics.__file__).parent
+OUTSIDE = sorted(path for path in PACKAGE.rglob("*.py") if "catalogue" not in path.relative_to(PACKAGE).parts)
+VARIABLES = {"metric", "leaf", "own", "m", "cls"}
+ATTRIBUTES = {"metric", "subject"}
+"""What variables, and attributes such as `gate.subject`, are called that hold a metric."""
+
+UNASKED = {"name", "kind", "family", "reads", "__class__"}
+"""What no decision reads of a metric."""
+
+EXCEPTIONS = {
+    ("api/catalogue.py", "cls.name"): "a table of metrics has a column of it",
+    ("api/catalogue.py", "cls.family"): "the same",
+    ("report/catalogue.py", "metric.name"): "a card shows it, and the advice about it",
+    ("report/catalogue.py", "metric.family"): "the same",
+    ("cli/metrics.py", "metric.name"): "cards are asked for by name",
+    ("cli/terminal/completion.py", "metric.name"): "names are completed",
+    ("engine/binding/row_expressions.py", "metric.name"): "a message has it",
+    ("api/catalogue.py", "getattr(cls, fact)"): "the other columns of the table",
+    ("suite/sections/metrics.py", "type(metric)"): "a class that declares too little is refused by name",
+    (
+        "features/drift/drift_table.py",
+        "self._sides.column.subject.kind",
+    ): "no metric: a column that may drift",
+    ("features/drift/against_counts.py", "own.kind"): "the same",
+    ("features/cross_validation/fold_values.py", "own.name"): "no metric: a slice set",
+}
+"""By module and expression: why it may ask."""
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def classes() -> set[str]:
+    """The names of all classes of metrics."""
+    registry.classes()
+    for path in (PACKAGE / "catalogue").rglob("*.py"):
+        importlib.import_module("plmetrics." + shown(path).removesuffix(".py").replace("/", "."))
+    found, waiting = {Metric.__name__}, [Metric]
+    while waiting:
+        below = waiting.pop().__subclasses__()
+        found |= {own.__name__ for own in below if own.__module__.startswith("plmetrics.")}
+        waiting += below
+    return found
+
+
+def is_metric(node: ast.expr) -> bool:
+    """Whether an expression is a metric, by what it is called."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in ATTRIBUTES
+    return isinstance(node, ast.Name) and node.id in VARIABLES
+
+
+def questions(tree: ast.AST, metrics: set[str]) -> Iterator[str]:
+    """Where a module asks a metric for what it is."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in UNASKED and is_metric(node.value):
+            yield ast.unparse(node)
+        if isinstance(node, ast.Compare) and any(_is_text(part) for part in (node.left, *node.comparators)):
+            yield from (ast.unparse(node) for part in node.comparators if isinstance(part, ast.Constant))
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if node.func.id in {"getattr", "hasattr", "type"} and node.args and is_metric(node.args[0]):
+            yield ast.unparse(node)
+        if node.func.id in {"isinstance", "issubclass"}:
+            named = {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
+            if (named & metrics) - {Metric.__name__}:
+                yield ast.unparse(node)
+
+
+def _is_text(node: Any) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "text" and is_metric(node.value)
+
+
+ASKED = {
+    (shown(path), asked) for path in OUTSIDE for asked in questions(ast.parse(path.read_text()), classes())
+}
+
+
+def test_a_metric_is_asked_for_its_needs_alone() -> None:
+    assert ASKED - EXCEPTIONS.keys() == set()
+
+
+def test_every_exception_is_needed() -> None:
+    assert EXCEPTIONS.keys() - ASKED == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "metric.name == 'rmse'",
+        "gate.metric.kind in JUMPS",
+        "metric.text == 'roc_auc'",
+        "isinstance(own, Quantile)",
+        "isinstance(own, (str, QueryMetric))",
+        "hasattr(leaf, 'strategy')",
+        "getattr(metric, 'debias', False)",
+        "type(metric)",
+    ],
+)
+def test_what_asks_otherwise_is_seen(line: str) -> None:
+    assert list(questions(ast.parse(line), {"Quantile", "QueryMetric"}))
