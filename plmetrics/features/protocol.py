@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.states.stored import Builder, State
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
-    from plmetrics.suite.sections.basics import Section
+    from plmetrics.suite.sections.section import Section
     from plmetrics.table.checks import Requirement
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Slices, SliceSet
@@ -99,6 +99,7 @@ class Feature(ABC):
 
     Attributes:
         key: its key in the suite.
+        section: the model of what stands there.
         description: what the key is for, in the schema of suites.
         stage: what its stage of a run is called; its key if not said.
         after: the stage of a run that it comes after: `aggregate`, `order` or `tests`.
@@ -109,6 +110,7 @@ class Feature(ABC):
     """
 
     key: ClassVar[str]
+    section: ClassVar[type[Section]]
     description: ClassVar[str]
     stage: ClassVar[str] = ""
     after: ClassVar[str] = "aggregate"
@@ -117,16 +119,9 @@ class Feature(ABC):
     state_rounding: ClassVar[str | None] = None
     merge_warning: ClassVar[str | None] = None
 
-    @abstractmethod
     def read(self, value: object, problems: Findings, read_metric: ReadMetric) -> Section | None:
         """The section from plain values, short forms written out; None where it is wrong."""
-
-    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:  # noqa: B027
-        """Note what of the section does not fit the rest of the suite."""
-
-    @abstractmethod
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the section as users write it."""
+        return self.section.read(value, (self.key,), problems, read_metric)
 
     def path(self, suite: Suite) -> SuitePath:  # noqa: ARG002
         """Where a suite asks for it."""

@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.metric import TOTAL, leaves
 from plmetrics.core.names import did_you_mean
-from plmetrics.features.registry import feature
+from plmetrics.suite.problems import absent
 from plmetrics.suite.sections.gates import SHARE_HINT, check_evidence, check_opponent, check_rule
 from plmetrics.suite.tasks import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.mentions import Written
+    from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.suite.sections.gates import Gate
 
 Add = Callable[..., None]
 
 
-def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
+def check(fields: Mapping[str, Any], written: Written, problems: Findings) -> None:
     """Note what does not fit together."""
+    add = problems.add
     if fields.get("compare") is not None:
         from plmetrics.suite.sections.compare import check_compare
 
@@ -36,8 +38,8 @@ def check(fields: Mapping[str, Any], written: Written, add: Add) -> None:
         from plmetrics.suite.sections.calibrate import check_added
 
         check_added(fields, add)
-    for key, section in fields["sections"].items():
-        feature(key).check(section, fields, add)
+    for section in fields["sections"].values():
+        section.check(fields, problems)
     _roles(fields, add)
     _trec(fields, add)
     _metric_slices(fields, written, add)
@@ -163,7 +165,7 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, a
         add(f"the gate's metric '{gate.metric.text}' is not in metrics", (*path, "metric"), hint)
     for key, name in (("model", gate.model), ("against", gate.rival)):
         if models and name is not None and name not in models:
-            add(f"{key} '{name}' is not one of the models", (*path, key), did_you_mean(name, models))
+            add(*absent(name, "models", (*path, key), models, key))
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
     _sets([name for name in named if name not in {"overall", "all"}], (*path, "slices"), written, add)
     _between(gate, path, fields, written, add)
@@ -210,4 +212,4 @@ def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], written: Wr
 def _sets(names: Any, path: tuple[str | int, ...], written: Written, add: Add) -> None:
     for name in names:
         if name not in written.slices:
-            add(f"'{name}' is not one of the slice sets", path, did_you_mean(name, written.slices))
+            add(*absent(name, "slice sets", path, written.slices))

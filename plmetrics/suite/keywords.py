@@ -65,7 +65,7 @@ class Calibrate(TypedDict, total=False):
     """A calibrator of scores, whose result is one more model, named MODEL_METHOD."""
     method: Required[Literal["platt", "isotonic", "temperature", "beta"]]
     fit_on: Required[str]
-    models: Sequence[str] | str | None
+    models: str | Sequence[str] | None
     smoothing: bool
 
 class MetricInSlices(TypedDict, total=False):
@@ -180,7 +180,7 @@ class Compare(TypedDict, total=False):
     slices: Mapping[str, str | Sequence[str]]
     run: RunFolder | None
     reference: Literal["accepted", "any"]
-    decompose: str | Sequence[str] | Mapping[str, Sequence[str]]
+    decompose: str | Sequence[str] | Mapping[str, str | Sequence[str]]
     correction: Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
     family: Literal["metric", "suite"]
     p_value: Literal["t", "percentile"]
@@ -222,7 +222,7 @@ class Curve(TypedDict, total=False):
         "residual_histogram", "residual_qq", "label_histogram", "conditional_label", "conditional_prediction",
         "conditional_recall", "qini", "uplift", "guelman", "effect_calibration"]]
     )
-    slices: Sequence[str]
+    slices: str | Sequence[str]
     cost_fp: float
     cost_fn: float
 
@@ -236,12 +236,12 @@ class LeakageLimits(TypedDict, total=False):
 class Leakage(TypedDict, total=False):
     """Checks that the rows to evaluate were not known in training. What goes beyond its limit is a failed gate."""
     train: Table | None
-    keys: Sequence[str] | str | None
-    train_keys: Sequence[str] | str | None
+    keys: str | Sequence[str] | None
+    train_keys: str | Sequence[str] | None
     time: str | None
     train_time: str | None
-    duplicates: bool | Sequence[str] | str
-    attributes: bool | Sequence[str] | str
+    duplicates: bool | str | Sequence[str]
+    attributes: bool | str | Sequence[str]
     perfect: float
     limit: LeakageLimits
     level: Literal["fail", "warn"]
@@ -269,7 +269,7 @@ class Drift(TypedDict, total=False):
     scores: bool
     label: bool
     columns: str | Sequence[str]
-    measures: Sequence[str | MetricParameters] | str | None
+    measures: str | Sequence[str | MetricParameters] | None
     bins: int
     floor: float
     slices: str | Sequence[str]
@@ -311,9 +311,9 @@ class CrossValidation(TypedDict, total=False):
 
 class FindSlices(TypedDict, total=False):
     """A search for slices that are worse than the rest: found on one part of the units, confirmed on the other."""
-    columns: Required[Sequence[str] | str]
+    columns: Required[str | Sequence[str]]
     metric: Required[MetricText]
-    model: Sequence[str] | str | None
+    model: str | Sequence[str] | None
     depth: int
     bins: int
     top: int

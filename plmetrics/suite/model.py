@@ -13,7 +13,6 @@ from plmetrics.suite.sections.basics import (
     BASELINE,
     MOST_ROWS,
     Calibrate,
-    Column,
     Columns,
     Compare,
     Curve,
@@ -21,11 +20,10 @@ from plmetrics.suite.sections.basics import (
     ModelColumns,
     NamedMetric,
     Output,
-    Section,
     SliceSet,
-    Strict,
 )
 from plmetrics.suite.sections.gates import Gate  # noqa: TC001 (pydantic reads it)
+from plmetrics.suite.sections.section import Column, Section, Strict
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.tasks import Task  # noqa: TC001 (pydantic reads it)
 

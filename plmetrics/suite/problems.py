@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -27,10 +27,24 @@ class Findings:
         """Note one more."""
         self.problems.append(Problem(message, path, hint))
 
-    def model(self, kind: type[AnyModel], value: Any, path: SuitePath) -> AnyModel | None:
-        """Validate one section; None, with the problems noted, if it is wrong."""
+    def unknown_keys(self, given: Mapping[Any, Any], known: Iterable[str], path: SuitePath) -> bool:
+        """Note the keys of a mapping that it cannot have; whether there are any."""
+        unknown = [key for key in given if key not in known]
+        for key in unknown:
+            self.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+        return bool(unknown)
+
+    def is_mapping(self, value: Any, path: SuitePath, hint: str | None = None) -> bool:
+        """Whether a value is a mapping; a problem is noted if not."""
         if not isinstance(value, Mapping):
-            self.add(f"{path[-1]} must be a mapping, not {shown(value)}", path)
+            self.add(f"{path[-1]} must be a mapping, not {shown(value)}", path, hint)
+        return isinstance(value, Mapping)
+
+    def model(
+        self, kind: type[AnyModel], value: Any, path: SuitePath, hint: str | None = None
+    ) -> AnyModel | None:
+        """Validate one section; None, with the problems noted, if it is wrong. `hint` is for what is no mapping."""
+        if not self.is_mapping(value, path, hint):
             return None
         try:
             return kind.model_validate({key: frozen(item) for key, item in value.items()})
@@ -137,6 +151,22 @@ def _kind_at(kind: type[BaseModel], place: SuitePath) -> type[BaseModel]:
         parts = () if field is None else (field.annotation, *get_args(field.annotation))
         kind = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), kind)
     return kind
+
+
+def absent(
+    name: str, kind: str, path: SuitePath, known: Iterable[str], what: str = "", hint: str | None = None
+) -> tuple[str, SuitePath, str | None]:
+    """The problem of a name that is not one of the models or slice sets of a suite, as `add` takes it.
+
+    Args:
+        name: the name.
+        kind: models or slice sets.
+        path: where it stands.
+        known: those that there are.
+        what: the key that it is given by, if the path does not end with it.
+        hint: what to do where it is like none of them.
+    """
+    return f"{what} '{name}' is not one of the {kind}".lstrip(), path, did_you_mean(name, known) or hint
 
 
 def frozen(value: Any) -> Any:

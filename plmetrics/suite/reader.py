@@ -17,7 +17,7 @@ from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import Written
 from plmetrics.suite.model import Suite
 from plmetrics.suite.problems import Findings, shown
-from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, Output, Strict
+from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, Output
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import MetricReader, is_torn, say_torn
 from plmetrics.suite.sections.models import class_name, read_models
@@ -27,7 +27,8 @@ from plmetrics.suite.tasks import CURVES
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.sections.basics import Section, SliceSet
+    from plmetrics.suite.sections.basics import SliceSet
+    from plmetrics.suite.sections.section import Section, Strict
 
 _KEYS = tuple(key for key in Suite.model_fields if key not in {"metric_slices", "sections"})
 _SECTIONS: Mapping[str, type[Strict]] = MappingProxyType(
@@ -109,7 +110,7 @@ def suite_from_mapping(
         from plmetrics.suite.sections.slices import check_predicate
 
         check_predicate(data["where"], ("data", "where"), found)
-    crosschecks.check(fields, Written.of(raw), found.add)
+    crosschecks.check(fields, Written.of(raw), found)
     suite = None if found.problems else found.model(Suite, _given(fields), ())
     if suite is not None:
         return suite
@@ -308,8 +309,6 @@ def _curve(spec: Any, path: SuitePath, found: Findings) -> Curve | None:
     if not isinstance(given, Mapping):
         found.add(f"a curve is a name such as roc, or a mapping, not {shown(spec)}", path)
         return None
-    if isinstance(given.get("slices"), str):
-        given = {**given, "slices": [given["slices"]]}
     name = given.get("curve")
     known = tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
     if isinstance(name, str) and name not in known:

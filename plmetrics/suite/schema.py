@@ -34,6 +34,7 @@ def json_schema() -> Schema:
     del definitions["Section"]
     properties["task"]["enum"] = list(registry.tasks())
     curve = definitions["Curve"]["properties"]["curve"]
+    one = _reference("Calibrate")
     written = {
         "columns": _reference("Columns"),
         "data": _reference("Data"),
@@ -44,7 +45,7 @@ def json_schema() -> Schema:
             {"type": "null"},
         ),
         "models": _models(_reference("ModelColumns")),
-        "calibrate": _calibrate(definitions),
+        "calibrate": _one_of(one, {"type": "array", "items": one}, {"type": "null"}),
         "slices": _slices(definitions),
         "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
         "compare": _compare(definitions),
@@ -56,7 +57,7 @@ def json_schema() -> Schema:
     for name, shape in written.items():
         properties[name] = {"description": Suite.model_fields[name].description, **shape}
     for feature in features():
-        shape = feature.schema()
+        shape = feature.section.model_json_schema()
         definitions |= shape.pop("$defs", {}) | {shape["title"]: shape}
         reference = _one_of(_reference(shape["title"]), {"type": "null"})
         properties[feature.key] = {"description": feature.description, **reference}
@@ -157,20 +158,10 @@ def _models(columns: Schema) -> Schema:
     )
 
 
-def _calibrate(definitions: Schema) -> Schema:
-    models = definitions["Calibrate"]["properties"]["models"]
-    models["anyOf"].append(_text("The model to calibrate."))
-    one = _reference("Calibrate")
-    return _one_of(one, {"type": "array", "items": one}, {"type": "null"})
-
-
 def _compare(definitions: Schema) -> Schema:
     properties = definitions["Compare"]["properties"]
     of_test = definitions.pop("ComparisonTest")["properties"]
     properties["tests"] = {"description": properties["tests"]["description"], **tests_schema(of_test)}
-    properties["scales"] = _one_of_or_list(properties["scales"])
-    asked = properties["slices"]["additionalProperties"]
-    properties["slices"]["additionalProperties"] = _one_of_or_list(asked)
     sets = _some_sets("Slice sets, for all metrics that are means.")
     described = properties["decompose"].pop("description")
     properties["decompose"] = {"description": described, **_one_of(*sets["anyOf"], properties["decompose"])}
@@ -178,13 +169,6 @@ def _compare(definitions: Schema) -> Schema:
     definitions["Compare"]["anyOf"] = [{"required": [key]} for key in subjects]
     baseline = _text("Name of the baseline model.")
     return _one_of(_reference("Compare"), baseline, {"type": "null"})
-
-
-def _one_of_or_list(several: Schema) -> Schema:
-    """A list, or one of its items in its place."""
-    kept = ("description", "default", "title")
-    facts: Schema = {key: several.pop(key) for key in kept if key in several}
-    return {**facts, **_one_of(several["items"], several)}
 
 
 def _slices(definitions: Schema) -> Schema:

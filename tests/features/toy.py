@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 from rich.text import Text
@@ -10,15 +10,17 @@ from rich.text import Text
 from plmetrics.catalogue.registry import create
 from plmetrics.core.results import GATES_SCHEMA
 from plmetrics.features.protocol import Feature, Outputs
-from plmetrics.suite.sections.basics import Section
+from plmetrics.suite.sections.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.core.names import SuitePath
+    from plmetrics.features.protocol import Run
     from plmetrics.report.summary import Summary
     from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.section import ReadMetric
 
 
 class Toy(Section):
@@ -27,20 +29,21 @@ class Toy(Section):
     cosmetic: ClassVar[Mapping[str, Any]] = {}
     at_least: int
 
+    @classmethod
+    def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
+        return super().read(
+            {"at_least": value} if isinstance(value, int) else value, path, problems, read_metric
+        )
+
     def metrics(self) -> Sequence[Metric]:
         return (create("binary", "prevalence", {}),)
 
 
 class ToyFeature(Feature):
     key = "toy"
+    section = Toy
     description = "Positives by slice."
     after = "order"
-
-    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> Toy | None:
-        return problems.model(Toy, {"at_least": value} if isinstance(value, int) else value, ("toy",))
-
-    def schema(self) -> dict[str, Any]:
-        return Toy.model_json_schema()
 
     def run(self, run: Run) -> Outputs:
         section = run.request.suite.sections["toy"]

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
 from plmetrics.features.protocol import Feature, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
     from rich.text import Text
 
     from plmetrics.core.names import SuitePath
-    from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.features.protocol import Run
     from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.problems import Findings
-    from plmetrics.suite.sections.basics import Section
     from plmetrics.table.checks import Requirement
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.slices import Slices, SliceSet
@@ -29,6 +27,7 @@ class CrossValidationFeature(Feature):
     """Estimates fold by fold, which a column of folds alone asks for."""
 
     key = "cross_validation"
+    section = CrossValidation
     description = "Estimates fold by fold; columns.fold alone asks for them with defaults."
     after = "order"
     state_refusal = "folds belong to one run over all rows, and a state holds some"
@@ -36,25 +35,6 @@ class CrossValidationFeature(Feature):
     def path(self, suite: Suite) -> SuitePath:
         """The section, or the column of folds."""
         return (self.key,) if self.key in suite.sections else ("columns", "fold")
-
-    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> CrossValidation | None:
-        """The section from plain values."""
-        from plmetrics.features.cross_validation.cross_validation_section import read_cross_validation
-
-        return read_cross_validation(value, problems, read_metric)
-
-    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
-        """Note what is asked for without what it needs."""
-        from plmetrics.features.cross_validation.cross_validation_section import check_cross_validation
-
-        assert isinstance(section, CrossValidation)
-        check_cross_validation(section, fields, add)
-
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the section."""
-        from plmetrics.features.cross_validation.cross_validation_section import cross_validation_schema
-
-        return cross_validation_schema()
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
         """Check the columns of repeated predictions; those of folds are checked as slice sets."""

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import shown
-from plmetrics.suite.sections.basics import Column, Finite, NamedMetric, Section, Strict
+from plmetrics.suite.problems import absent
+from plmetrics.suite.sections.basics import Finite, NamedMetric
+from plmetrics.suite.sections.section import Column, OrOne, Section, Strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.core.names import SuitePath
     from plmetrics.states.sums import Total
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.section import ReadMetric
     from plmetrics.table.roles import PredictionTable
 
 _PATH = ("cross_validation",)
 _FORM = (
     "write columns: {fold: fold} for the folds, and cross_validation: {repeat: ..., split: ...} for the rest"
 )
-_LISTED = ("slices",)
 _DIRECTED = ("higher", "lower", "zero")
 
 AXES = ("configuration", "split", "x", "repeat", "fold", "inner")
@@ -73,6 +75,8 @@ class Diagnosis(Strict):
 class CrossValidation(Section):
     """Estimates fold by fold, next to the pooled ones; the column of the fold itself is `columns.fold`."""
 
+    example: ClassVar[str | None] = _FORM
+
     repeat: Column | None = Field(
         default=None, description="Column of the repetition: rows occur once in each of them."
     )
@@ -95,7 +99,9 @@ class CrossValidation(Section):
     parameter: Column | None = Field(
         default=None, description="Column of a parameter's value, a number: a validation curve."
     )
-    slices: tuple[str, ...] = Field(default=(), description="Slice sets to do it for, besides overall.")
+    slices: Annotated[tuple[str, ...], OrOne()] = Field(
+        default=(), description="Slice sets to do it for, besides overall."
+    )
     metric: NamedMetric | None = Field(
         default=None,
         description="Text of the metric by which inner folds choose, and that is diagnosed; the first with a direction "
@@ -122,6 +128,39 @@ class CrossValidation(Section):
             "inner": self.inner,
         }
         return {axis: column for axis in AXES if (column := given[axis]) is not None}
+
+    @classmethod
+    def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
+        """The section from plain values, which do not hold the fold itself."""
+        if isinstance(value, Mapping) and "fold" in value:
+            hint = "write columns: {fold: ...}"
+            problems.add("the column of the fold stands in columns", (*path, "fold"), hint)
+            return None
+        return super().read(value, path, problems, read_metric)
+
+    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        """Note what is asked for without what it needs."""
+        columns = fields.get("columns")
+        if columns is not None:
+            _columns(self, columns.fold, problems.add)
+        metrics = fields.get("metrics")
+        if metrics is not None:
+            _metric(self, metrics, problems.add)
+        known = fields.get("slices")
+        for index, name in enumerate(self.slices if known is not None else ()):
+            if name not in (known or {}):
+                problems.add(*absent(name, "slice sets", (*_PATH, "slices", index), known or {}))
+        for name, predictions in self.repeated.items():
+            if len(set(predictions)) < max(len(predictions), 2):
+                hint = "list a column for each time the model was trained"
+                problems.add(
+                    f"repeated '{name}' needs two or more different columns", (*_PATH, "repeated", name), hint
+                )
+        if self.truth is not None and not self.repeated:
+            problems.add("truth needs repeated: the predictions whose error falls apart", (*_PATH, "truth"))
+        if self.repeated and fields["task"] not in {"", "regression", "binary"}:
+            msg = f"repeated belongs to tasks 'regression' and 'binary', not to '{fields['task']}'"
+            problems.add(msg, (*_PATH, "repeated"))
 
     def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:
         """The squared errors of repeated predictions, where there are some."""
@@ -153,50 +192,6 @@ def deciding(metrics: tuple[Metric, ...], spec: CrossValidation) -> Metric | Non
 def _decides(metric: Metric) -> bool:
     single = len(metric.per_class()) == 1 and not is_across_slices(metric)
     return single and metric.direction in _DIRECTED
-
-
-def read_cross_validation(
-    value: Any, found: Findings, metric: Callable[[Any, tuple[str | int, ...]], Metric | None]
-) -> CrossValidation | None:
-    """The section; None where it is wrong. `metric` reads one from its text."""
-    if not isinstance(value, Mapping):
-        found.add(f"cross_validation must be a mapping, not {shown(value)}", _PATH, _FORM)
-        return None
-    if "fold" in value:
-        found.add("the column of the fold stands in columns", (*_PATH, "fold"), "write columns: {fold: ...}")
-        return None
-    given = {key: [item] if key in _LISTED and isinstance(item, str) else item for key, item in value.items()}
-    if isinstance(given.get("metric"), (str, Mapping)):
-        given["metric"] = metric(given["metric"], (*_PATH, "metric"))
-        if given["metric"] is None:
-            return None
-    return found.model(CrossValidation, given, _PATH)
-
-
-def check_cross_validation(
-    spec: CrossValidation, fields: Mapping[str, Any], add: Callable[..., None]
-) -> None:
-    """Note what is asked for without what it needs."""
-    columns = fields.get("columns")
-    if columns is not None:
-        _columns(spec, columns.fold, add)
-    metrics = fields.get("metrics")
-    if metrics is not None:
-        _metric(spec, metrics, add)
-    known = fields.get("slices")
-    for index, name in enumerate(spec.slices if known is not None else ()):
-        if name not in (known or {}):
-            msg = f"'{name}' is not one of the slice sets"
-            add(msg, (*_PATH, "slices", index), did_you_mean(name, known or {}))
-    for name, predictions in spec.repeated.items():
-        if len(set(predictions)) < max(len(predictions), 2):
-            hint = "list a column for each time the model was trained"
-            add(f"repeated '{name}' needs two or more different columns", (*_PATH, "repeated", name), hint)
-    if spec.truth is not None and not spec.repeated:
-        add("truth needs repeated: the predictions whose error falls apart", (*_PATH, "truth"))
-    if spec.repeated and fields["task"] not in {"", "regression", "binary"}:
-        msg = f"repeated belongs to tasks 'regression' and 'binary', not to '{fields['task']}'"
-        add(msg, (*_PATH, "repeated"))
 
 
 def _columns(spec: CrossValidation, fold: str | None, add: Callable[..., None]) -> None:
@@ -237,12 +232,3 @@ def _metric(spec: CrossValidation, metrics: tuple[Metric, ...], add: Callable[..
         add(f"'{own.text}' {why}, so it cannot choose", (*_PATH, "metric"))
     elif own is None and spec.inner is not None and deciding(metrics, spec) is None:
         add("none of the metrics says which side is better, so that inner folds cannot choose", _PATH)
-
-
-def cross_validation_schema() -> dict[str, Any]:
-    """The JSON Schema of the section: one slice set may stand without a list."""
-    schema = CrossValidation.model_json_schema()
-    several = schema["properties"]["slices"]
-    facts = {key: several.pop(key) for key in ("description", "default", "title") if key in several}
-    schema["properties"]["slices"] = {**facts, "anyOf": [several["items"], several]}
-    return schema

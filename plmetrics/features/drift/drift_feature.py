@@ -8,7 +8,7 @@ from plmetrics.features.drift.drift_section import Drift, section_of
 from plmetrics.features.protocol import Feature, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -16,14 +16,12 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
-    from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.features.protocol import Run
     from plmetrics.features.stored.alignment import Alike, Stored
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.stored import Builder, State
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.problems import Findings
-    from plmetrics.suite.sections.basics import Section
     from plmetrics.table.source import Source
 
 
@@ -31,6 +29,7 @@ class DriftFeature(Feature):
     """Scores, labels and attributes against those of a reference: a table, rows of the same one, states or a run."""
 
     key = "drift"
+    section = Drift
     description = "How scores, labels and attributes moved from a reference window; none if not given."
     paths = ("reference", "state", "run")
     state_rounding = "drift adds values within bins as they come"
@@ -38,25 +37,6 @@ class DriftFeature(Feature):
         "drift is not measured here, nor are its gates judged: a merged state (--states FILE) keeps the counts, and is "
         "a reference for runs with drift: {state: FILE}"
     )
-
-    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> Drift | None:  # noqa: ARG002
-        """The section from plain values."""
-        from plmetrics.features.drift.drift_section import read_drift
-
-        return read_drift(value, problems)
-
-    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
-        """Note what is asked for without what it needs."""
-        from plmetrics.features.drift.drift_section import check_drift
-
-        assert isinstance(section, Drift)
-        check_drift(section, fields, add)
-
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the section."""
-        from plmetrics.features.drift.drift_section import drift_schema
-
-        return drift_schema()
 
     def argument(self, value: Any) -> Any:
         """The section as a suite has it, where `reference` is a frame, `state` a state or `run` a result."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, join_torn
@@ -17,9 +17,10 @@ from plmetrics.features.drift.drift_measures import (
     MeasureError,
     measure_of,
 )
-from plmetrics.suite.problems import frozen, shown
-from plmetrics.suite.sections.basics import FRAME, Column, Correction, Finite, Section, Strict
+from plmetrics.suite.problems import absent, frozen
+from plmetrics.suite.sections.basics import FRAME, Correction, Finite
 from plmetrics.suite.sections.metrics import is_torn, say_torn
+from plmetrics.suite.sections.section import Column, OrOne, Section, Strict
 from plmetrics.suite.sections.slices import check_predicate
 
 if TYPE_CHECKING:
@@ -28,10 +29,9 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.section import ReadMetric
 
 _PATH = ("drift",)
-_FORM = "write drift: {reference: last_month.parquet, columns: [age]}"
-_LISTS = ("columns", "measures", "slices")
 _SOURCES = ("reference", "where", "state", "run")
 _ALONE = ("state", "run")
 CHOICES = ("accepted", "any")
@@ -62,6 +62,10 @@ class DriftGate(Strict):
     )
 
 
+_MAPPING = {"type": "object", "minProperties": 1, "maxProperties": 1}
+_MeasureText = Annotated[Column, WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, _MAPPING]})]
+
+
 class Drift(Section):
     """Whether scores, labels and attributes are as they were in a reference window."""
 
@@ -71,6 +75,8 @@ class Drift(Section):
         "run": True,
         "gates": {"__all__": {"name"}},
     }
+
+    example: ClassVar[str | None] = "write drift: {reference: last_month.parquet, columns: [age]}"
 
     reference: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
         default=None,
@@ -94,8 +100,10 @@ class Drift(Section):
     )
     scores: bool = Field(default=True, description="Whether to compare the scores of every model.")
     label: bool = Field(default=True, description="Whether to compare the label.")
-    columns: tuple[Column, ...] = Field(default=(), description="Other columns to compare.")
-    measures: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+    columns: Annotated[tuple[Column, ...], OrOne()] = Field(
+        default=(), description="Other columns to compare."
+    )
+    measures: Annotated[tuple[_MeasureText, ...], Field(min_length=1), OrOne()] | None = Field(
         default=None,
         description="What to measure: psi, ks_2samp, chi2_2samp, wasserstein, jensen_shannon, mean, variance, "
         "quantile(q=0.95); those of the first six that fit a column if not given.",
@@ -107,7 +115,7 @@ class Drift(Section):
     floor: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=1e-4, description="The least share that psi takes a bin to have."
     )
-    slices: str | tuple[str, ...] = Field(
+    slices: Annotated[tuple[str, ...], OrOne()] = Field(
         default=(), description="Slice sets to compare in, besides overall; or all."
     )
     correction: Correction = Field(
@@ -147,8 +155,38 @@ class Drift(Section):
 
     def sets(self, known: tuple[str, ...]) -> tuple[str, ...]:
         """The slice sets to compare in, in the order of the suite."""
-        named = (self.slices,) if isinstance(self.slices, str) else self.slices
-        return known if "all" in named else tuple(name for name in known if name in named)
+        return known if "all" in self.slices else tuple(name for name in known if name in self.slices)
+
+    @classmethod
+    def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
+        """The section from plain values, with measures as texts."""
+        before = len(problems.problems)
+        if isinstance(value, Mapping):
+            value = dict(value)
+            measures = value.get("measures")
+            if isinstance(measures, (str, list, tuple)):
+                value["measures"] = _texts([measures] if isinstance(measures, str) else measures, problems)
+            check_predicate(value.get("where"), (*path, "where"), problems)
+            _sources(value, problems)
+        section = super().read(value, path, problems, read_metric)
+        return section if len(problems.problems) == before else None
+
+    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        """Note what is asked for without what it needs."""
+        known = tuple(fields.get("slices") or {})
+        for name in self.slices:
+            if name not in {"all", "overall", *known}:
+                hint = "add it under slices"
+                problems.add(*absent(name, "slice sets", (*_PATH, "slices"), known, hint=hint))
+        if fields.get("reproducible") and self.is_counted:
+            msg = "reproducible does not serve drift from a state or a run: values are added within bins as they come"
+            problems.add(
+                msg, _PATH, "leave reproducible out, or name the rows of the reference: drift.reference"
+            )
+        if not (self.scores or self.label or self.columns):
+            problems.add("drift compares nothing", _PATH, "give it scores, label or columns")
+        for place, gate in enumerate(self.gates):
+            _gate(gate, (*_PATH, "gates", place), self, fields, problems.add)
 
 
 def section_of(suite: Suite) -> Drift:
@@ -156,21 +194,6 @@ def section_of(suite: Suite) -> Drift:
     section = suite.sections["drift"]
     assert isinstance(section, Drift)
     return section
-
-
-def read_drift(value: Any, found: Findings) -> Drift | None:
-    """The section; None where it is wrong."""
-    if not isinstance(value, Mapping):
-        found.add(f"drift must be a mapping, not {shown(value)}", _PATH, _FORM)
-        return None
-    given = {key: [item] if key in _LISTS and isinstance(item, str) else item for key, item in value.items()}
-    before = len(found.problems)
-    if isinstance(given.get("measures"), (list, tuple)):
-        given["measures"] = _texts(given["measures"], found)
-    check_predicate(given.get("where"), (*_PATH, "where"), found)
-    _sources(given, found)
-    spec = found.model(Drift, given, _PATH)
-    return spec if len(found.problems) == before else None
 
 
 def _texts(entries: Any, found: Findings) -> list[Any]:
@@ -225,23 +248,6 @@ def _sources(given: Mapping[str, Any], found: Findings) -> None:
     found.add(msg, (*_PATH, alone[-1]), "leave one of them out")
 
 
-def check_drift(spec: Drift, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
-    """Note what is asked for without what it needs."""
-    known = tuple(fields.get("slices") or {})
-    named = (spec.slices,) if isinstance(spec.slices, str) else spec.slices
-    for name in named:
-        if name not in {"all", "overall", *known}:
-            hint = did_you_mean(name, known) or "add it under slices"
-            add(f"'{name}' is not one of the slice sets", (*_PATH, "slices"), hint)
-    if fields.get("reproducible") and spec.is_counted:
-        msg = "reproducible does not serve drift from a state or a run: values are added within bins as they come"
-        add(msg, _PATH, "leave reproducible out, or name the rows of the reference: drift.reference")
-    if not (spec.scores or spec.label or spec.columns):
-        add("drift compares nothing", _PATH, "give it scores, label or columns")
-    for place, gate in enumerate(spec.gates):
-        _gate(gate, (*_PATH, "gates", place), spec, fields, add)
-
-
 def _gate(
     gate: DriftGate, path: SuitePath, spec: Drift, fields: Mapping[str, Any], add: Callable[..., None]
 ) -> None:
@@ -266,8 +272,7 @@ def _gate(
             add(f"'{name}' is not one of drift's slice sets", (*path, "slices"), did_you_mean(name, sets))
     models = fields.get("models")
     if gate.model is not None and models and gate.model not in models:
-        hint = did_you_mean(gate.model, models)
-        add(f"model '{gate.model}' is not one of the models", (*path, "model"), hint)
+        add(*absent(gate.model, "models", (*path, "model"), models, "model"))
     _gated_column(gate, path, spec, fields, add)
 
 
@@ -310,17 +315,3 @@ def _as_path(value: Any) -> Any:
         return FRAME
     texts = [str(path) for path in paths]
     return texts if isinstance(value, (list, tuple)) else texts[0]
-
-
-def drift_schema() -> dict[str, Any]:
-    """The JSON Schema of the section: columns and measures may stand without a list, measures as mappings."""
-    schema = Drift.model_json_schema()
-    properties = schema["properties"]
-    columns = properties["columns"]
-    facts = {key: columns.pop(key) for key in ("description", "default", "title")}
-    properties["columns"] = {**facts, "anyOf": [columns["items"], columns]}
-    measures = properties["measures"]["anyOf"]
-    mapping = {"type": "object", "minProperties": 1, "maxProperties": 1}
-    measures[0]["items"] = {"anyOf": [measures[0]["items"], mapping]}
-    measures.append({"type": "string", "minLength": 1, "description": "The measure."})
-    return schema

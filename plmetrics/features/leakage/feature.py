@@ -9,7 +9,7 @@ from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.protocol import Feature, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     import polars as pl
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
-    from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.features.protocol import Run
     from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.problems import Findings
-    from plmetrics.suite.sections.basics import Section
     from plmetrics.table.source import Source
 
 
@@ -29,28 +27,10 @@ class LeakageFeature(Feature):
     """Rows of the training table, of other folds or repeated, and attributes that tell the label."""
 
     key = "leakage"
+    section = Leakage
     description = "Checks for rows and attributes that give the label away; none if not given."
     paths = ("train",)
     state_refusal = "leakage looks for rows that are alike, which a state does not hold"
-
-    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> Leakage | None:  # noqa: ARG002
-        """The section from plain values."""
-        from plmetrics.features.leakage.leakage_section import read_leakage
-
-        return read_leakage(value, problems)
-
-    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
-        """Note what is asked for without what it needs."""
-        from plmetrics.features.leakage.leakage_section import check_leakage
-
-        assert isinstance(section, Leakage)
-        check_leakage(section, fields, add)
-
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the section."""
-        from plmetrics.features.leakage.leakage_section import leakage_schema
-
-        return leakage_schema()
 
     def argument(self, value: Any) -> Any:
         """The section as a suite has it, where `train` is a frame."""

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from plmetrics.suite.problems import shown
-from plmetrics.suite.sections.basics import FRAME, Column, Section, Strict
+from plmetrics.suite.sections.basics import FRAME
+from plmetrics.suite.sections.section import Column, OneOrMore, Section, Strict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.section import ReadMetric
 
 
 _PATH = ("leakage",)
-_FORM = "write leakage: {train: train.parquet, keys: [id]}"
-_TEXTS = ("keys", "train_keys", "duplicates", "attributes")
 
 
 Limit = Annotated[int, Field(ge=0)] | Annotated[float, Field(gt=0, lt=1)]
@@ -38,14 +36,15 @@ class Leakage(Section):
     """Checks that the rows to evaluate were not known in training. What goes beyond its limit is a failed gate."""
 
     cosmetic: ClassVar[Mapping[str, Any]] = {"train": True}
+    example: ClassVar[str | None] = "write leakage: {train: train.parquet, keys: [id]}"
 
     train: Column | Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
         default=None, description="Files of the training table, as in data.path. ${VAR} is replaced."
     )
-    keys: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+    keys: OneOrMore | None = Field(
         default=None, description="Columns that together tell what a row is about: no such row in two places."
     )
-    train_keys: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+    train_keys: OneOrMore | None = Field(
         default=None, description="What the keys are called in the training table; the same if not given."
     )
     time: Column | None = Field(
@@ -55,11 +54,11 @@ class Leakage(Section):
     train_time: Column | None = Field(
         default=None, description="What `time` is called in the training table; the same if not given."
     )
-    duplicates: bool | Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+    duplicates: bool | OneOrMore = Field(
         default=False,
         description="Whether no two rows may have the same keys, or the columns to compare instead.",
     )
-    attributes: bool | Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+    attributes: bool | OneOrMore = Field(
         default=False,
         description="Columns that must not tell the label by themselves; true: all without a role.",
     )
@@ -69,50 +68,49 @@ class Leakage(Section):
     limit: LeakageLimits = Field(default=LeakageLimits(), description="How much of it is borne.")
     level: Literal["fail", "warn"] = Field(default="fail", description="Whether leakage fails the run.")
 
+    @classmethod
+    def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
+        """The section from plain values; a number is no limit."""
+        limit = value.get("limit", {}) if isinstance(value, Mapping) else {}
+        hint = "write limit: {keys: 10} for rows, or {keys: 0.001} for a share of them"
+        if not problems.is_mapping(limit, (*path, "limit"), hint):
+            return None
+        return super().read(value, path, problems, read_metric)
+
+    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        """Note what is asked for without what it needs."""
+        columns = fields.get("columns")
+        fold = columns is not None and columns.fold is not None
+        if not (self.keys or self.time or self.duplicates or self.attributes):
+            problems.add("leakage checks nothing", _PATH, "give it keys, time, duplicates or attributes")
+        if self.keys and self.train is None and not fold and not self.duplicates:
+            hint = "add train: the training table; or columns.fold, or duplicates: true"
+            problems.add("there is nothing to look for the keys in", (*_PATH, "keys"), hint)
+        if self.duplicates is True and not self.keys:
+            problems.add(
+                "duplicates: true needs keys", (*_PATH, "duplicates"), "add keys: [id], or list columns here"
+            )
+        if self.time is not None and self.train is None:
+            problems.add("time needs train: the table whose last time it is compared with", (*_PATH, "time"))
+        if self.train is not None and not (self.keys or self.time):
+            problems.add(
+                "train is compared by keys or time", (*_PATH, "train"), "add keys: [id], or time: column"
+            )
+        for key, needs in (("train_time", "time"), ("train_keys", "keys")):
+            if getattr(self, key) and not getattr(self, needs):
+                problems.add(f"{key} needs {needs}", (*_PATH, key))
+        if self.train_keys and self.keys and len(self.train_keys) != len(self.keys):
+            problems.add("train_keys must name a column for each of keys", (*_PATH, "train_keys"))
+        for key in self.limit.model_fields_set:
+            if not _asked(self, key, fold=fold):
+                problems.add(f"limit names '{key}', which is not checked", (*_PATH, "limit", key))
+
 
 def section_of(suite: Suite) -> Leakage:
     """The section of a suite that has it."""
     section = suite.sections["leakage"]
     assert isinstance(section, Leakage)
     return section
-
-
-def read_leakage(value: Any, found: Findings) -> Leakage | None:
-    """The section; None where it is wrong."""
-    if not isinstance(value, Mapping):
-        found.add(f"leakage must be a mapping, not {shown(value)}", _PATH, _FORM)
-        return None
-    given = {key: [item] if key in _TEXTS and isinstance(item, str) else item for key, item in value.items()}
-    if "limit" in given and not isinstance(given["limit"], Mapping):
-        hint = "write limit: {keys: 10} for rows, or {keys: 0.001} for a share of them"
-        found.add(f"limit must be a mapping, not {shown(given['limit'])}", (*_PATH, "limit"), hint)
-        return None
-    return found.model(Leakage, given, _PATH)
-
-
-def check_leakage(spec: Leakage, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
-    """Note what is asked for without what it needs."""
-    columns = fields.get("columns")
-    fold = columns is not None and columns.fold is not None
-    if not (spec.keys or spec.time or spec.duplicates or spec.attributes):
-        add("leakage checks nothing", _PATH, "give it keys, time, duplicates or attributes")
-    if spec.keys and spec.train is None and not fold and not spec.duplicates:
-        hint = "add train: the training table; or columns.fold, or duplicates: true"
-        add("there is nothing to look for the keys in", (*_PATH, "keys"), hint)
-    if spec.duplicates is True and not spec.keys:
-        add("duplicates: true needs keys", (*_PATH, "duplicates"), "add keys: [id], or list columns here")
-    if spec.time is not None and spec.train is None:
-        add("time needs train: the table whose last time it is compared with", (*_PATH, "time"))
-    if spec.train is not None and not (spec.keys or spec.time):
-        add("train is compared by keys or time", (*_PATH, "train"), "add keys: [id], or time: column")
-    for key, needs in (("train_time", "time"), ("train_keys", "keys")):
-        if getattr(spec, key) and not getattr(spec, needs):
-            add(f"{key} needs {needs}", (*_PATH, key))
-    if spec.train_keys and spec.keys and len(spec.train_keys) != len(spec.keys):
-        add("train_keys must name a column for each of keys", (*_PATH, "train_keys"))
-    for key in spec.limit.model_fields_set:
-        if not _asked(spec, key, fold=fold):
-            add(f"limit names '{key}', which is not checked", (*_PATH, "limit", key))
 
 
 def _asked(spec: Leakage, check: str, *, fold: bool) -> bool:
@@ -136,11 +134,3 @@ def with_frame(given: Any) -> Any:
         return {**given, "train": FRAME}
     texts = [str(path) for path in paths]
     return {**given, "train": texts if isinstance(train, (list, tuple)) else texts[0]}
-
-
-def leakage_schema() -> dict[str, Any]:
-    """The JSON Schema of the section: columns may stand without a list."""
-    schema = Leakage.model_json_schema()
-    for key in _TEXTS:
-        schema["properties"][key]["anyOf"].append({"type": "string", "description": "The column."})
-    return schema

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.catalogue.needs import Sums
-from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import shown
-from plmetrics.suite.sections.basics import MOST_ROWS, Column, Correction, Level, NamedMetric, Section
+from plmetrics.suite.problems import absent
+from plmetrics.suite.sections.basics import MOST_ROWS, Correction, Level, NamedMetric
+from plmetrics.suite.sections.section import OneOrMore, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from plmetrics.core.names import SuitePath
     from plmetrics.suite.model import Suite
     from plmetrics.suite.problems import Findings
+    from plmetrics.suite.sections.section import ReadMetric
 
 _PATH = ("find_slices",)
-_FORM = "write find_slices: {columns: [region, device], metric: log_loss}"
 _POSSIBLE = {
     "binary": "log_loss, brier, accuracy, precision, recall or f1",
     "multiclass": "log_loss, brier or accuracy",
@@ -33,11 +33,13 @@ _POSSIBLE = {
 class FindSlices(Section):
     """A search for slices that are worse than the rest: found on one part of the units, confirmed on the other."""
 
-    columns: Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+    example: ClassVar[str | None] = "write find_slices: {columns: [region, device], metric: log_loss}"
+
+    columns: OneOrMore = Field(
         description="Columns whose values, alone and crossed, make the slices that are searched."
     )
     metric: NamedMetric = Field(description="Text of the metric that is worse: one made of sums over rows.")
-    model: Annotated[tuple[Column, ...], Field(min_length=1)] | None = Field(
+    model: OneOrMore | None = Field(
         default=None, description="The models to search for; every model if not given."
     )
     depth: Annotated[int, Field(ge=1, le=6)] = Field(
@@ -70,47 +72,42 @@ class FindSlices(Section):
         default=100, description="Groups of units whose spread gives the standard errors."
     )
 
+    @classmethod
+    def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
+        """The section from plain values, if its metric can be searched by."""
+
+        def searched(given: Any, place: SuitePath) -> Metric | None:
+            metric = read_metric(given, place)
+            if metric is not None and metric.task != "ranking":
+                _metric(metric, problems.add)
+            return metric
+
+        return super().read(value, path, problems, searched)
+
+    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        """Note what is asked for without what it needs."""
+        for index, name in enumerate(self.columns):
+            if name in self.columns[:index]:
+                problems.add(f"column '{name}' is named twice", (*_PATH, "columns", index))
+        data = fields.get("data")
+        if data is not None and data.missing != "error" and self.metric.every_row:
+            msg = f"find_slices cannot search by {self.metric.text}: it counts rows that data.missing leaves out"
+            problems.add(msg, (*_PATH, "metric"), "leave such rows in, or search by another metric")
+        if fields["task"] == "ranking":
+            problems.add(
+                "find_slices searches rows, and a ranking has queries",
+                _PATH,
+                "leave it out for task 'ranking'",
+            )
+        elif fields["task"]:
+            _models(self, fields, problems.add)
+
 
 def section_of(suite: Suite) -> FindSlices:
     """The section of a suite that has it."""
     section = suite.sections["find_slices"]
     assert isinstance(section, FindSlices)
     return section
-
-
-def read_find_slices(
-    value: Any, found: Findings, metric: Callable[[Any, tuple[str | int, ...]], Metric | None]
-) -> FindSlices | None:
-    """The section; None where it is wrong. `metric` reads one from its text."""
-    if not isinstance(value, Mapping):
-        found.add(f"find_slices must be a mapping, not {shown(value)}", _PATH, _FORM)
-        return None
-    given: dict[str, Any] = {
-        key: [item] if key in {"columns", "model"} and isinstance(item, str) else item
-        for key, item in value.items()
-    }
-    if isinstance(given.get("metric"), (str, Mapping)):
-        given["metric"] = metric(given["metric"], (*_PATH, "metric"))
-        if given["metric"] is None:
-            return None
-    if isinstance(given.get("metric"), Metric) and given["metric"].task != "ranking":
-        _metric(given["metric"], found.add)
-    return found.model(FindSlices, given, _PATH)
-
-
-def check_find_slices(spec: FindSlices, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
-    """Note what is asked for without what it needs."""
-    for index, name in enumerate(spec.columns):
-        if name in spec.columns[:index]:
-            add(f"column '{name}' is named twice", (*_PATH, "columns", index))
-    data = fields.get("data")
-    if data is not None and data.missing != "error" and spec.metric.every_row:
-        msg = f"find_slices cannot search by {spec.metric.text}: it counts rows that data.missing leaves out"
-        add(msg, (*_PATH, "metric"), "leave such rows in, or search by another metric")
-    if fields["task"] == "ranking":
-        add("find_slices searches rows, and a ranking has queries", _PATH, "leave it out for task 'ranking'")
-    elif fields["task"]:
-        _models(spec, fields, add)
 
 
 def _metric(metric: Metric, add: Callable[..., None]) -> None:
@@ -136,24 +133,9 @@ def _models(spec: FindSlices, fields: Mapping[str, Any], add: Callable[..., None
     known = (*models, *added, *(["baseline"] if fields.get("baseline") else []))
     for index, name in enumerate(spec.model or ()):
         if models and name not in known:
-            msg = f"model '{name}' is not one of the models"
-            add(msg, (*_PATH, "model", index), did_you_mean(name, known))
+            add(*absent(name, "models", (*_PATH, "model", index), known, "model"))
     for name in spec.model or models:
         lacking = spec.metric.lacks(tuple(models[name].columns())) if name in models else None
         if lacking is not None:
             msg = f"{spec.metric.text} needs {lacking}, which model '{name}' does not have"
             add(msg, (*_PATH, "metric"), "give the model such columns, or name other models here")
-
-
-def find_slices_schema() -> dict[str, Any]:
-    """The JSON Schema of the section: one column, and one model, may stand without a list."""
-    schema = FindSlices.model_json_schema()
-    columns = schema["properties"]["columns"]
-    several = {key: columns.pop(key) for key in ("type", "items", "minItems")}
-    columns["anyOf"] = [several, _text("The column.")]
-    schema["properties"]["model"]["anyOf"].append(_text("The model."))
-    return schema
-
-
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "minLength": 1, "description": description}

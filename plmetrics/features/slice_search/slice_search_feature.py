@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plmetrics.features.protocol import Feature, Outputs
 from plmetrics.features.slice_search.search_section import FindSlices, section_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
     import polars as pl
     from rich.text import Text
 
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
-    from plmetrics.features.protocol import ReadMetric, Run
+    from plmetrics.features.protocol import Run
     from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
-    from plmetrics.suite.problems import Findings
-    from plmetrics.suite.sections.basics import Section
     from plmetrics.table.source import Source
 
 _NONE_TESTED = (
@@ -32,29 +30,11 @@ class SliceSearchFeature(Feature):
     """A search for slices that are worse than the rest."""
 
     key = "find_slices"
+    section = FindSlices
     description = "A search for slices that are worse than the rest; none if not given."
     stage = "search"
     after = "tests"
     state_refusal = "find_slices searches the rows, which a state does not hold"
-
-    def read(self, value: Any, problems: Findings, read_metric: ReadMetric) -> FindSlices | None:
-        """The section from plain values."""
-        from plmetrics.features.slice_search.search_section import read_find_slices
-
-        return read_find_slices(value, problems, read_metric)
-
-    def check(self, section: Section, fields: Mapping[str, Any], add: Callable[..., None]) -> None:
-        """Note models that are not there, and metrics that they cannot serve."""
-        from plmetrics.features.slice_search.search_section import check_find_slices
-
-        assert isinstance(section, FindSlices)
-        check_find_slices(section, fields, add)
-
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the section."""
-        from plmetrics.features.slice_search.search_section import find_slices_schema
-
-        return find_slices_schema()
 
     def columns(self, suite: Suite) -> tuple[str, ...]:
         """The columns that are searched."""

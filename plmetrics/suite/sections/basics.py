@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core.text import value_text
+from plmetrics.suite.sections.section import Column, OneOrMore, OrOne, Strict
 from plmetrics.suite.tasks import CurveName  # noqa: TC001 (pydantic reads it)
 from plmetrics.table.predicted import quantile_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from plmetrics.states.sums import Total
-    from plmetrics.table.roles import PredictionTable
 
 Missing = Literal["error", "drop", "drop_per_model"]
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "none"]
@@ -29,7 +28,6 @@ BASELINE = "baseline"
 BY_FOLD = "fold"
 """What `fit_on` says of calibrators that are fitted on the other folds."""
 
-Column = Annotated[str, Field(min_length=1)]
 Level = Annotated[float, Field(gt=0, lt=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 MOST_ROWS = 10**12
@@ -46,40 +44,6 @@ def _written(metric: Metric) -> Any:
 NamedMetric = Annotated[
     Metric, PlainSerializer(_written, return_type=Any), WithJsonSchema({"type": "string", "minLength": 1})
 ]
-
-
-class Strict(BaseModel):
-    """Frozen, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True)
-
-
-class Section(Strict):
-    """The section of a feature.
-
-    Attributes:
-        cosmetic: its keys that change no number, such as paths, as Pydantic's `exclude` takes them.
-    """
-
-    cosmetic: ClassVar[Mapping[str, Any]] = {}
-
-    @property
-    def reads_other_rows(self) -> bool:
-        """Whether it reads rows of the table that are not evaluated."""
-        return False
-
-    def metrics(self) -> Sequence[Metric]:
-        """Metrics that are summed for the feature in the scan of the run, in every slice, and listed nowhere."""
-        return ()
-
-    def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:  # noqa: ARG002
-        """Sums that the scan of the run makes for the feature, once for all models: their names begin with `@`.
-
-        Args:
-            table: the rows that are summed.
-            every: whether rows are among them that fail checks.
-        """
-        return ()
 
 
 class Long(Strict):
@@ -275,11 +239,11 @@ class Compare(Strict):
     pairs: Literal["all"] | None = Field(
         default=None, description="Every pair of models instead, the later one with the earlier one."
     )
-    scales: Annotated[tuple[ContrastScale, ...], Field(min_length=1)] = Field(
+    scales: Annotated[tuple[ContrastScale, ...], Field(min_length=1), OrOne()] = Field(
         default=("difference",),
         description="What a comparison is: the difference, the ratio, or the relative change (ratio - 1).",
     )
-    slices: dict[str, Annotated[tuple[Column, ...], Field(min_length=1)]] = Field(
+    slices: dict[str, OneOrMore] = Field(
         default_factory=dict,
         description="What the slices of a set are compared with: rest (all other rows), all (all rows), pairs "
         "(each with those before it), or the text of one of them.",
@@ -293,7 +257,7 @@ class Compare(Strict):
         description="Which of a folder's runs may be that run: the last whose gates did not fail, or the last of any "
         "verdict. Never one of the same data.",
     )
-    decompose: dict[str, tuple[Column, ...]] = Field(
+    decompose: dict[str, Annotated[tuple[Column, ...], OrOne()]] = Field(
         default_factory=dict,
         description="Slice sets over which a change of a mean is taken apart: the slices moved (within), or their "
         "shares did (mix).",
@@ -328,7 +292,7 @@ class Calibrate(Strict):
         description="SQL condition on the rows to fit on, whatever data.where says: they are left out of the "
         "evaluation. Or fold: each fold's scores get the curve that is fitted on the other folds (columns.fold)."
     )
-    models: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+    models: Annotated[tuple[str, ...], Field(min_length=1), OrOne()] | None = Field(
         default=None, description="The models to calibrate; all that give scores if not given."
     )
     smoothing: bool = Field(
@@ -348,7 +312,9 @@ class Curve(Strict):
     """A curve and the slice sets it is drawn for, besides overall."""
 
     curve: CurveName = Field(description="Name of the curve.")
-    slices: tuple[str, ...] = Field(default=(), description="Slice sets to draw it for, besides overall.")
+    slices: Annotated[tuple[str, ...], OrOne()] = Field(
+        default=(), description="Slice sets to draw it for, besides overall."
+    )
     cost_fp: Annotated[Finite, Field(ge=0)] = Field(
         default=1.0, description="Cost of a false positive (curve cost)."
     )

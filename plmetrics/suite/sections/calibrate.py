@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import shown
+from plmetrics.suite.problems import absent, shown
 from plmetrics.suite.sections.basics import BASELINE, BY_FOLD, Calibrate
 from plmetrics.suite.sections.slices import check_predicate
 
@@ -31,10 +30,7 @@ def read_calibrations(value: Any, found: Findings) -> tuple[Calibrate, ...]:
     out: list[Calibrate] = []
     for index, spec in enumerate(value if listed else [value]):
         path: SuitePath = ("calibrate", index) if listed else ("calibrate",)
-        given = spec
-        if isinstance(spec, Mapping) and isinstance(spec.get("models"), str):
-            given = {**spec, "models": [spec["models"]]}
-        made = found.model(Calibrate, given, path)
+        made = found.model(Calibrate, spec, path)
         if made is not None:
             if made.fit_on != BY_FOLD:
                 check_predicate(made.fit_on, (*path, "fit_on"), found)
@@ -100,7 +96,7 @@ def _problems(
         yield f"smoothing belongs to method 'platt', not to '{spec.method}'", ("smoothing",), None
     for name in spec.models or ():
         if models and name not in models:
-            yield f"'{name}' is not one of the models", ("models",), did_you_mean(name, models)
+            yield absent(name, "models", ("models",), models)
         elif models and models[name].score is None:
             yield f"model '{name}' chooses classes: only scores can be calibrated", ("models",), None
     if models and not spec.sources(models):

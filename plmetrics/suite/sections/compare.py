@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import shown
+from plmetrics.suite.problems import absent, shown
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST, RESULT, Compare
 from plmetrics.suite.sections.comparison_tests import check_tests, read_tests
 
@@ -29,8 +29,6 @@ def read_compare(value: Any, found: Findings) -> Compare | None:
         found.add(f"compare must be the name of a model or a mapping, not {shown(value)}", _PATH, _FORM)
         return None
     given = {"baseline": value} if isinstance(value, str) else dict(value)
-    if isinstance(given.get("scales"), str):
-        given["scales"] = [given["scales"]]
     if given.get("slices") is not None:
         given["slices"] = _by_set(given["slices"], "slices", "{region: rest}", found)
     if given.get("decompose") is not None:
@@ -57,7 +55,7 @@ def _by_set(value: Any, key: str, form: str, found: Findings) -> Any:
         hint = f"write {key}: {form}"
         found.add(f"{key} must be a mapping of slice sets, not {shown(value)}", (*_PATH, key), hint)
         return {}
-    return {name: [asked] if isinstance(asked, str) else asked for name, asked in value.items()}
+    return value
 
 
 def _decompose(value: Any, found: Findings) -> Any:
@@ -95,8 +93,7 @@ def check_compare(fields: Mapping[str, Any], written: Written, add: Callable[...
     for key, named in (("slices", compare.slices), ("decompose", compare.decompose)):
         for name in named:
             if name not in written.slices:
-                close = did_you_mean(name, written.slices)
-                add(f"'{name}' is not one of the slice sets", (*_PATH, key, name), close)
+                add(*absent(name, "slice sets", (*_PATH, key, name), written.slices))
     for name, asked in compare.slices.items():
         if PAIRS in asked and not set(asked) <= {PAIRS, REST, ALL}:
             hint = "leave out what is compared with one slice"
@@ -111,8 +108,7 @@ def _models(compare: Compare, models: tuple[str, ...], add: Callable[..., None])
             "baseline and pairs both say what models are compared", (*_PATH, "pairs"), "leave one of them out"
         )
     elif models and compare.baseline is not None and compare.baseline not in models:
-        hint = did_you_mean(compare.baseline, models)
-        add(f"baseline '{compare.baseline}' is not one of the models", (*_PATH, "baseline"), hint)
+        add(*absent(compare.baseline, "models", (*_PATH, "baseline"), models, "baseline"))
     elif compare.pairs is not None and len(models) == 1:
         add(f"pairs needs two models, and there is only '{models[0]}'", (*_PATH, "pairs"))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.catalogue.row_values import row_value
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import TextError, parse_call
-from plmetrics.suite.problems import shown
+from plmetrics.suite.problems import absent, shown
 from plmetrics.suite.sections.basics import TEST_PARAMETERS, ComparisonTest
 
 if TYPE_CHECKING:
@@ -143,11 +143,7 @@ def _check_over(
             hint = f"name the column of the fold, or a slice set: {{{test.test}: {{over: SLICE_SET}}}}"
             add(f"{test.test} ranks models in folds, and columns.fold is not given", path, hint)
     elif test.over not in slices:
-        add(
-            f"'{test.over}' is not one of the slice sets",
-            (*path, test.test, "over"),
-            did_you_mean(test.over, slices),
-        )
+        add(*absent(test.over, "slice sets", (*path, test.test, "over"), slices))
 
 
 def tests_schema(properties: Mapping[str, Any]) -> dict[str, Any]:

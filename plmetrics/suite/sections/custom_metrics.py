@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, read
 from plmetrics.catalogue.derived import OVER, Formula, OverSlices, is_across_slices
-from plmetrics.core.names import did_you_mean
 from plmetrics.core.rowsql import RowExpressionError, compile_row
 from plmetrics.suite.problems import shown
 
@@ -117,9 +116,7 @@ class Definitions:
         kind = kind_of(spec)
         assert kind is not None
         known = (*_EVERYWHERE, kind, *_OWN.get(kind, ("where",)))
-        for key in spec:
-            if key not in known:
-                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+        self._found.unknown_keys(spec, known, path)
         return kind
 
     def _aggregate(self, kind: str, facts: dict[str, Any], spec: Mapping[str, Any]) -> Custom | None:
@@ -206,13 +203,9 @@ class Definitions:
     def _over(self, facts: dict[str, Any], value: Any) -> Custom | None:
         path = (*facts["path"], "over")
         hint = "write over: {slice_set: season, metric: points, agg: mean}"
-        if not isinstance(value, Mapping):
-            self._found.add(f"over must be a mapping, not {shown(value)}", path, hint)
+        if not self._found.is_mapping(value, path, hint):
             return None
-        known = ("slice_set", "metric", "agg")
-        for key in value:
-            if key not in known:
-                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+        self._found.unknown_keys(value, ("slice_set", "metric", "agg"), path)
         if not {"slice_set", "metric"} <= set(value):
             self._found.add("over needs slice_set and metric", path, hint)
             return None

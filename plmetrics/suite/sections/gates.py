@@ -12,15 +12,8 @@ from plmetrics.catalogue import registry
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.metric import TOTAL
 from plmetrics.suite.problems import shown
-from plmetrics.suite.sections.basics import (
-    MOST_ROWS,
-    Column,
-    ContrastScale,
-    Correction,
-    Finite,
-    NamedMetric,
-    Strict,
-)
+from plmetrics.suite.sections.basics import MOST_ROWS, ContrastScale, Correction, Finite, NamedMetric
+from plmetrics.suite.sections.section import Column, Strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

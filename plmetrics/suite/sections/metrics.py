@@ -177,9 +177,7 @@ class MetricReader:
             hint = "write {recall_at_precision: {precision: 0.9}} or recall_at_precision(precision=0.9)"
             self._found.add("a metric as a mapping has one key, its name", path, hint)
             return
-        for key in value:
-            if key not in known:
-                self._found.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+        self._found.unknown_keys(value, known, path)
 
     def _known(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
         """A metric; where the task itself is wrong, the name is looked up in all tasks."""

@@ -75,12 +75,7 @@ def _slice_set(spec: Any, path: SuitePath, found: Findings) -> SliceSet | None:
             found.add(f"column must be a text, not {shown(given['column'])}", (*path, "column"))
             return None
         given["columns"] = [given.pop("column")]
-    unknown = [key for key in given if key not in SliceSet.model_fields]
-    for key in unknown:
-        found.add(
-            f"unknown key '{key}'", (*path, key), did_you_mean(str(key), ["column", *SliceSet.model_fields])
-        )
-    if unknown:
+    if found.unknown_keys(given, ["column", *SliceSet.model_fields], path):
         return None
     if "bins" in given:
         given["bins"] = _bins(given["bins"], (*path, "bins"), found)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from plmetrics.suite.sections.basics import Strict
+from plmetrics.suite.sections.section import Strict
 
 IntervalMethod = Literal[
     "auto",

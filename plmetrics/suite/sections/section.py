@@ -1,0 +1,97 @@
+"""What the sections of a suite are made of: strict models, short forms, and the reading and checking of a feature's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core.core_schema import no_info_before_validator_function
+
+from plmetrics.catalogue.metric import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
+
+    from plmetrics.core.names import SuitePath
+    from plmetrics.states.sums import Total
+    from plmetrics.suite.problems import Findings
+    from plmetrics.table.roles import PredictionTable
+
+    ReadMetric = Callable[[Any, SuitePath], Metric | None]
+
+Column = Annotated[str, Field(min_length=1)]
+
+
+class OrOne:
+    """A list in whose place its one item may stand, if that is a text."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_before_validator_function(_listed, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        several = handler(schema)
+        item = several["items"]
+        return {"anyOf": [next(iter(item.get("anyOf", [item]))), several]}
+
+
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+OneOrMore = Annotated[tuple[Column, ...], Field(min_length=1), OrOne()]
+"""Names, at least one."""
+
+
+class Strict(BaseModel):
+    """Frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True)
+
+
+class Section(Strict):
+    """The section of a feature.
+
+    Attributes:
+        cosmetic: its keys that change no number, such as paths, as Pydantic's `exclude` takes them.
+        example: what to write in place of what is no mapping.
+    """
+
+    cosmetic: ClassVar[Mapping[str, Any]] = {}
+    example: ClassVar[str | None] = None
+
+    @classmethod
+    def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
+        """The section from plain values, `metric` read by its text; None, which is noted, if it is wrong."""
+        metric = value.get("metric") if isinstance(value, Mapping) else None
+        if isinstance(metric, (str, Mapping, Metric)) and "metric" in cls.model_fields:
+            value = {**value, "metric": read_metric(metric, (*path, "metric"))}
+            if value["metric"] is None:
+                return None
+        return problems.model(cls, value, path, cls.example)
+
+    def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
+        """Note what does not fit the rest of the suite, whose sections are in `fields`, None where they are wrong."""
+
+    @property
+    def reads_other_rows(self) -> bool:
+        """Whether it reads rows of the table that are not evaluated."""
+        return False
+
+    def metrics(self) -> Sequence[Metric]:
+        """Metrics that are summed for the feature in the scan of the run, in every slice, and listed nowhere."""
+        return ()
+
+    def totals(self, table: PredictionTable, *, every: bool) -> Sequence[Total]:  # noqa: ARG002
+        """Sums that the scan of the run makes for the feature, once for all models: their names begin with `@`.
+
+        Args:
+            table: the rows that are summed.
+            every: whether rows are among them that fail checks.
+        """
+        return ()
