@@ -7,7 +7,7 @@ on, and returns its answer. Questions that are asked together go on in rounds: t
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import polars as pl
 
@@ -17,10 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Answer = TypeVar("Answer")
+Other = TypeVar("Other")
+Third = TypeVar("Third")
 Question = Generator[Sequence[pl.LazyFrame], list[pl.DataFrame], Answer]
 
 
-def together(*questions: Question[Any]) -> Question[list[Any]]:
+@overload
+def together(one: Question[Answer], other: Question[Other], /) -> Question[tuple[Answer, Other]]: ...
+@overload
+def together(
+    one: Question[Answer], other: Question[Other], third: Question[Third], /
+) -> Question[tuple[Answer, Other, Third]]: ...
+def together(*questions: Question[Any]) -> Question[tuple[Any, ...]]:
     """The answers to some questions, in order: a round asks what each of them that is still open asks next."""
     answers: list[Any] = [None] * len(questions)
     frames: dict[int, Any] = dict.fromkeys(range(len(questions)))
@@ -34,7 +42,7 @@ def together(*questions: Question[Any]) -> Question[list[Any]]:
         if plans:
             collected = iter((yield [plan for own in plans.values() for plan in own]))
         frames = {place: [next(collected) for _ in own] for place, own in plans.items()}
-    return answers
+    return tuple(answers)
 
 
 def asked(plans: Mapping[str, pl.LazyFrame]) -> Question[dict[str, pl.DataFrame]]:

@@ -15,6 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.binding.models import with_model
+from plmetrics.engine.inquiry import answered, together
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.constants import Calibrated
 from plmetrics.suite.sections.basics import BY_FOLD, ModelColumns
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.suite.sections.basics import Calibrate
-    from plmetrics.table.roles import PredictionTable
 
     Numbers = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ def with_calibrators(request: Request) -> Question[Calibrated]:
         ConfigError: the rows to fit on do not fit into the memory budget.
     """
     specs = request.suite.calibrate
-    narrowed, counts = _without_fitted(request)
+    narrowed, counted = _without_fitted(request)
     if any(spec.fit_on == BY_FOLD for spec in specs):
         narrowed = _with_fold(narrowed)
     left_out = 0
@@ -87,11 +87,8 @@ def with_calibrators(request: Request) -> Question[Calibrated]:
     for condition in dict.fromkeys(spec.fit_on for spec in specs):
         own = {_path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition}
         models = {name: path for path, spec in own.items() for name in spec.sources(request.suite.models)}
-        asked = _ToFit.of(narrowed, condition, models)
-        rows, *counted = yield [asked.plan, *counts]
-        if counted:
-            left_out, counts = _refuse_all_fitted(counted[0]), []
-        rows = asked.checked(rows)
+        number, rows = yield from together(counted, _rows_to_fit(narrowed, condition, models))
+        left_out, counted = left_out + number, answered(0)
         for path, spec in own.items():
             for source in spec.sources(request.suite.models):
                 fitted = _fitted(narrowed, spec, source, rows, path)
@@ -105,19 +102,19 @@ def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:
     return ("calibrate", place) if len(specs) > 1 else ("calibrate",)
 
 
-def _without_fitted(request: Request) -> tuple[Request, list[pl.LazyFrame]]:
-    """The request without the rows that calibrators are fitted on, and a plan that counts these if there are some."""
+def _without_fitted(request: Request) -> tuple[Request, Question[int]]:
+    """The request without the rows that calibrators are fitted on, and the question how many these are."""
     conditions = [spec.fit_on for spec in request.suite.calibrate if spec.fit_on != BY_FOLD]
     if not conditions:
-        return request, []
+        return request, answered(0)
     fitted = pl.any_horizontal([compile_row(text).expr.fill_null(value=False) for text in conditions])
-    counts = request.raw.select(pl.len().alias("all"), fitted.sum().alias("fitted"))
     where = ~fitted if request.where is None else request.where & ~fitted
-    return replace(request, raw=request.raw.filter(~fitted), where=where), [counts]
+    return replace(request, raw=request.raw.filter(~fitted), where=where), _left_out(request, fitted)
 
 
-def _refuse_all_fitted(counts: pl.DataFrame) -> int:
+def _left_out(request: Request, fitted: pl.Expr) -> Question[int]:
     """How many rows calibrators are fitted on; there must be others."""
+    (counts,) = yield [request.raw.select(pl.len().alias("all"), fitted.sum().alias("fitted"))]
     rows, left_out = counts.row(0)
     if rows and rows == left_out:
         msg = f"fit_on holds for all {rows:,} rows: none is left to evaluate"
@@ -135,46 +132,28 @@ def _with_fold(request: Request) -> Request:
     return replace(request, roles=replace(roles, columns=columns, requirements=(*roles.requirements, known)))
 
 
-@dataclass(frozen=True, slots=True)
-class _ToFit:
-    """The rows to fit on: labels, weights, folds and scores, with the marks of sound ones, and at most how many."""
-
-    request: Request
-    table: PredictionTable
-    columns: tuple[str, ...]
-    limit: int
-    path: SuitePath
-
-    @classmethod
-    def of(cls, request: Request, condition: str, models: Mapping[str, SuitePath]) -> _ToFit:
-        """Those of a condition, for some models."""
-        fitting = _fitting(request, condition, tuple(models))
-        table = prediction_table(fitting.raw, fitting.schema, fitting.roles)
-        columns = [LABEL, *(score_column(model) for model in models)]
-        columns += [WEIGHT] if table.weight is not None else []
-        columns += [plain_column(str(request.suite.columns.fold))] if condition == BY_FOLD else []
-        missing = fitting.roles.missing
-        columns += [VALID] if missing == "error" else []
-        columns += [valid_column(model) for model in models] if missing == "drop_per_model" else []
-        limit = max(working_memory(request) // (len(columns) * 8 * _COPIES), 1)
-        return cls(fitting, table, tuple(columns), limit, (*next(iter(models.values())), "fit_on"))
-
-    @property
-    def plan(self) -> pl.LazyFrame:
-        """What brings them, and one more if there are too many."""
-        return self.table.frame.select(self.columns).head(self.limit + 1)
-
-    def checked(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows, sound and neither none nor too many."""
-        if rows.height > self.limit:
-            msg = f"there are more than {self.limit:,} rows to fit calibrators on, too many for the memory budget"
-            raise ConfigError(Problem(msg, self.path, "narrow fit_on, or raise memory"))
-        if VALID in rows.columns and not rows[VALID].all():
-            raise bad_values(self.request, self.table.checks, rows.height)
-        if rows.height == 0:
-            hint = "fit_on is not narrowed by data.where: it speaks of all rows of the data"
-            raise DataError(Problem("there are no rows to fit calibrators on", self.path, hint))
-        return rows.sort(rows.columns) if self.request.suite.reproducible else rows
+def _rows_to_fit(request: Request, condition: str, models: Mapping[str, SuitePath]) -> Question[pl.DataFrame]:
+    """Labels, weights, folds and scores of the rows to fit on, with the marks of sound ones."""
+    fitting = _fitting(request, condition, tuple(models))
+    table = prediction_table(fitting.raw, fitting.schema, fitting.roles)
+    columns = [LABEL, *(score_column(model) for model in models)]
+    columns += [WEIGHT] if table.weight is not None else []
+    columns += [plain_column(str(request.suite.columns.fold))] if condition == BY_FOLD else []
+    missing = fitting.roles.missing
+    columns += [VALID] if missing == "error" else []
+    columns += [valid_column(model) for model in models] if missing == "drop_per_model" else []
+    limit = max(working_memory(request) // (len(columns) * 8 * _COPIES), 1)
+    (rows,) = yield [table.frame.select(columns).head(limit + 1)]
+    path = (*next(iter(models.values())), "fit_on")
+    if rows.height > limit:
+        msg = f"there are more than {limit:,} rows to fit calibrators on, too many for the memory budget"
+        raise ConfigError(Problem(msg, path, "narrow fit_on, or raise memory"))
+    if missing == "error" and not rows[VALID].all():
+        raise bad_values(fitting, table.checks, rows.height)
+    if rows.height == 0:
+        hint = "fit_on is not narrowed by data.where: it speaks of all rows of the data"
+        raise DataError(Problem("there are no rows to fit calibrators on", path, hint))
+    return rows.sort(rows.columns) if request.suite.reproducible else rows
 
 
 def _fitting(request: Request, condition: str, models: Sequence[str]) -> Request:
