@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MISSING = "-"
 _DEFAULT_DIGITS = 4
@@ -54,6 +58,12 @@ def estimate(
     style = _style(max(abs(value), abs(lower), abs(upper)), upper - lower)
     low, high = (_write(end, style, signed=signed) for end in (lower, upper))
     return Estimate(_write(value, style, signed=signed), f"[{low}, {high}]")
+
+
+def row_estimate(row: Mapping[str, Any], column: str = "value", *, signed: bool = False) -> Estimate:
+    """The value of a row of a result table, with its interval or why there is none."""
+    why: dict[str, Any] = {"status": row["status"], "interval_status": row.get("interval_status")}
+    return estimate(row[column], row["lower"], row["upper"], signed=signed, **why)
 
 
 def number(value: float, *, signed: bool = False) -> str:

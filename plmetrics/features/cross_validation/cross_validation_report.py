@@ -8,7 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
-from plmetrics.report.numbers import MISSING, Estimate, estimate, number, plural
+from plmetrics.report.numbers import MISSING, estimate, number, plural, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -114,14 +114,7 @@ def _optimism(row: dict[str, Any]) -> str:
 
 
 def _gap(row: dict[str, Any]) -> str:
-    shown: Estimate = estimate(
-        row["value"],
-        row["lower"],
-        row["upper"],
-        status=row["status"],
-        interval_status=row["interval_status"],
-        signed=True,
-    )
+    shown = row_estimate(row, signed=True)
     return f"{_whose(row)}: training rows less others {shown}"
 
 

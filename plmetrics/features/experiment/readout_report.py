@@ -20,7 +20,7 @@ from plmetrics.report.layout import (
     to_text,
     wrapped,
 )
-from plmetrics.report.numbers import MISSING, count, estimate, number, p_value
+from plmetrics.report.numbers import MISSING, count, number, p_value, row_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,7 @@ def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
         Column("adjusted", "right", optional=True),
         Column("needed", "right", optional=True),
     ]
-    differences = aligned([_difference(row) for row in shown])
+    differences = aligned([row_estimate(row, "difference", signed=True) for row in shown])
     cells = [_cells(row, difference) for row, difference in zip(shown, differences, strict=True)]
     lines = heading(printable(rows[0]["outcome"]), rows[0]["test"], width)
     longest = min(max(row[0].cell_len for row in cells), _LONGEST)
@@ -81,17 +81,6 @@ def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
         lines += wrapped(Text(more, FAINT), width)
     notes = dict.fromkeys(row["note"] for row in shown if row["note"])
     return lines + [line for note in notes for line in wrapped(Text(printable(note), "yellow"), width)]
-
-
-def _difference(row: Row) -> Any:
-    return estimate(
-        row["difference"],
-        row["lower"],
-        row["upper"],
-        status=row["status"],
-        interval_status=None,
-        signed=True,
-    )
 
 
 def _cells(row: Row, difference: Text) -> list[Text]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from plmetrics.report.layout import Column, aligned, heading, printable, table_or_stack
-from plmetrics.report.sections.overall import value_estimate
+from plmetrics.report.numbers import row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -27,7 +27,7 @@ def classes(summary: Summary, width: int) -> list[Text]:
 
 
 def _table(rows: list[Row], width: int) -> list[Text]:
-    values = {(row["class"], row["metric"]): value_estimate(row) for row in rows}
+    values = {(row["class"], row["metric"]): row_estimate(row) for row in rows}
     names = list(dict.fromkeys(name for name, _ in values))
     metrics = list(dict.fromkeys(metric for _, metric in values))
     listed = names[:_SHOWN]

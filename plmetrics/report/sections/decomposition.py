@@ -16,7 +16,7 @@ from plmetrics.report.layout import (
     table_or_stack,
     wrapped,
 )
-from plmetrics.report.numbers import estimate, plural
+from plmetrics.report.numbers import plural, row_estimate
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -50,20 +50,7 @@ def _block(part: pl.DataFrame, width: int) -> list[Text]:
     chosen = {"all": total, **{name: by_slice[name] for name in by_slice if name in largest}}
     columns = [Column("slice"), Column("within"), Column("mix"), Column("total")]
     numbers = [
-        aligned(
-            [
-                estimate(
-                    rows[name]["value"],
-                    rows[name]["lower"],
-                    rows[name]["upper"],
-                    status=rows[name]["status"],
-                    interval_status=rows[name]["interval_status"],
-                    signed=True,
-                )
-                for rows in chosen.values()
-            ]
-        )
-        for name in _PARTS
+        aligned([row_estimate(rows[name], signed=True) for rows in chosen.values()]) for name in _PARTS
     ]
     cells = [
         [Text(printable(name)), *row] for name, row in zip(chosen, zip(*numbers, strict=True), strict=True)

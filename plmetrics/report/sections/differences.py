@@ -20,7 +20,7 @@ from plmetrics.report.layout import (
     table_or_stack,
     wrapped,
 )
-from plmetrics.report.numbers import Estimate, estimate, p_value
+from plmetrics.report.numbers import Estimate, p_value, row_estimate
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -119,14 +119,7 @@ def _reading(summary: Summary, row: Row) -> str:
 
 def difference_estimate(row: Row) -> Estimate:
     """A comparison with its interval, or why there is none."""
-    return estimate(
-        row["difference"],
-        row["lower"],
-        row["upper"],
-        status=row["status"],
-        interval_status=row["interval_status"],
-        signed=row["scale"] != "ratio",
-    )
+    return row_estimate(row, "difference", signed=row["scale"] != "ratio")
 
 
 def word(outcome: str) -> Text:

@@ -8,7 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.report.layout import Column, aligned, heading, printable, table, table_or_stack
-from plmetrics.report.numbers import Estimate, estimate
+from plmetrics.report.numbers import Estimate, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -22,22 +22,11 @@ def overall(summary: Summary, width: int) -> list[Text]:
     rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
     if not rows:
         return []
-    values = {(metric_label(row), printable(row["model"])): value_estimate(row) for row in rows}
+    values = {(metric_label(row), printable(row["model"])): row_estimate(row) for row in rows}
     metrics = list(dict.fromkeys(metric for metric, _ in values))
     models = list(dict.fromkeys(model for _, model in values))
     return heading("Overall", width=width) + (
         _wide(values, metrics, models, width) or _long(values, metrics, width)
-    )
-
-
-def value_estimate(row: Row) -> Estimate:
-    """A row of `metrics` as value and interval."""
-    return estimate(
-        row["value"],
-        row["lower"],
-        row["upper"],
-        status=row["status"],
-        interval_status=row["interval_status"],
     )
 
 

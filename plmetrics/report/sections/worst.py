@@ -11,8 +11,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.report.layout import Column, aligned, heading, printable, table_or_stack
-from plmetrics.report.numbers import count, number
-from plmetrics.report.sections.overall import value_estimate
+from plmetrics.report.numbers import count, number, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -71,7 +70,7 @@ def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int =
 
 def _lines(rows: list[Row], width: int) -> list[Text]:
     cells = []
-    for row, value in zip(rows, aligned([value_estimate(row) for row in rows]), strict=True):
+    for row, value in zip(rows, aligned([row_estimate(row) for row in rows]), strict=True):
         model = Text(printable(row["model"]))
         cells.append(
             [Text(printable(row["slice"])), model, value, _shortfall(row), Text(f"{count(row['n'])} rows")]
@@ -87,9 +86,9 @@ def _lines(rows: list[Row], width: int) -> list[Text]:
 
 
 def _shortfall(row: Row) -> Text:
-    """The signed distance to the overall value, with as many decimals as the value is value_estimate with."""
+    """The signed distance to the overall value, with as many decimals as the value is shown with."""
     distance = row["value"] - row["whole"]
-    _, point, decimals = value_estimate(row).value.partition(".")
+    _, point, decimals = row_estimate(row).value.partition(".")
     plain = point and decimals.isdigit()
     text = Text(f"{distance:+.{len(decimals)}f}" if plain else number(distance, signed=True))
     if row["errors"] is not None:
