@@ -2,109 +2,65 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from plmetrics.core.segments import Operand
 
-
-def betainc(a: Operand, b: Operand, x: Operand) -> Operand:
-    """The regularised incomplete beta function."""
-    import scipy.special
-
-    return scipy.special.betainc(a, b, x)
+    Special = Callable[..., Operand]
 
 
-def betaincinv(a: Operand, b: Operand, y: Operand) -> Operand:
-    """Where the regularised incomplete beta function is y."""
-    import scipy.special
+def _special(name: str) -> Special:
+    """The function of that name, which imports SciPy when it is called."""
 
-    return scipy.special.betaincinv(a, b, y)
+    def function(*arguments: Operand) -> Any:
+        import scipy.special
 
+        return getattr(scipy.special, name)(*arguments)
 
-def betaln(a: Operand, b: Operand) -> Operand:
-    """Logarithm of the beta function."""
-    import scipy.special
-
-    return scipy.special.betaln(a, b)
+    return function
 
 
-def chdtrc(degrees: Operand, x: Operand) -> Operand:
-    """Chance that a chi-squared variable is above x."""
-    import scipy.special
+betainc = _special("betainc")
+"""The regularised incomplete beta function: `betainc(a, b, x)`."""
 
-    return scipy.special.chdtrc(degrees, x)
+betaincinv = _special("betaincinv")
+"""Where the regularised incomplete beta function is y: `betaincinv(a, b, y)`."""
 
+betaln = _special("betaln")
+"""Logarithm of the beta function: `betaln(a, b)`."""
 
-def chdtri(degrees: Operand, chance: Operand) -> Operand:
-    """Above what a chi-squared variable is with some chance."""
-    import scipy.special
+chdtrc = _special("chdtrc")
+"""Chance that a chi-squared variable is above x: `chdtrc(degrees, x)`."""
 
-    return scipy.special.chdtri(degrees, chance)
+chdtri = _special("chdtri")
+"""Above what a chi-squared variable is with some chance: `chdtri(degrees, chance)`."""
 
+expit = _special("expit")
+"""1 / (1 + exp(-x)): `expit(x)`."""
 
-def expit(x: Operand) -> Operand:
-    """1 / (1 + exp(-x))."""
-    import scipy.special
+fdtrc = _special("fdtrc")
+"""Chance that an F variable is above x: `fdtrc(numerator, denominator, x)`."""
 
-    return scipy.special.expit(x)
+gammaln = _special("gammaln")
+"""Logarithm of the gamma function: `gammaln(x)`."""
 
+logit = _special("logit")
+"""ln(p / (1 - p)): `logit(p)`."""
 
-def fdtrc(numerator: Operand, denominator: Operand, x: Operand) -> Operand:
-    """Chance that an F variable is above x."""
-    import scipy.special
+nctdtr = _special("nctdtr")
+"""Chance that a noncentral t variable is at most x: `nctdtr(degrees, centre, x)`."""
 
-    return scipy.special.fdtrc(numerator, denominator, x)
+ndtr = _special("ndtr")
+"""Chance that a normal variable is at most x: `ndtr(x)`."""
 
+ndtri = _special("ndtri")
+"""The quantile of a normal variable: `ndtri(p)`."""
 
-def gammaln(x: Operand) -> Operand:
-    """Logarithm of the gamma function."""
-    import scipy.special
+stdtr = _special("stdtr")
+"""Chance that a t variable is at most x: `stdtr(degrees, x)`."""
 
-    return scipy.special.gammaln(x)
-
-
-def logit(p: Operand) -> Operand:
-    """ln(p / (1 - p))."""
-    import scipy.special
-
-    return scipy.special.logit(p)
-
-
-def nctdtr(degrees: Operand, centre: Operand, x: Operand) -> Operand:
-    """Chance that a noncentral t variable is at most x."""
-    import scipy.special
-
-    return scipy.special.nctdtr(degrees, centre, x)
-
-
-def ndtr(x: Operand) -> Operand:
-    """Chance that a normal variable is at most x."""
-    import scipy.special
-
-    return scipy.special.ndtr(x)
-
-
-def ndtri(p: Operand) -> Operand:
-    """The quantile of a normal variable.
-
-    >>> round(float(ndtri(0.975)), 6)
-    1.959964
-    """
-    import scipy.special
-
-    return scipy.special.ndtri(p)
-
-
-def stdtr(degrees: Operand, x: Operand) -> Operand:
-    """Chance that a t variable is at most x."""
-    import scipy.special
-
-    return scipy.special.stdtr(degrees, x)
-
-
-def stdtrit(degrees: Operand, p: Operand) -> Operand:
-    """The quantile of a t variable."""
-    import scipy.special
-
-    return scipy.special.stdtrit(degrees, p)
+stdtrit = _special("stdtrit")
+"""The quantile of a t variable: `stdtrit(degrees, p)`."""
