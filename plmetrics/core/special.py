@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 def _special(name: str) -> Special:
     """The function of that name, which imports SciPy when it is called."""
 
-    def function(*arguments: Operand) -> Any:
+    def function(*arguments: Operand) -> Operand:
         import scipy.special
 
-        return getattr(scipy.special, name)(*arguments)
+        called: Special = getattr(scipy.special, name)
+        return called(*arguments)
 
     return function
 

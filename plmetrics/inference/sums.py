@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import mix
-from plmetrics.core.resampling import exact_in_single
 from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.weights import exact_in_single
 from plmetrics.states.moments import centre_name
 from plmetrics.states.sums import View, as_tuple
 

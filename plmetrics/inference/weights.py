@@ -7,18 +7,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
-from plmetrics.core.resampling import resample
 from plmetrics.core.threads import each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from plmetrics.core.segments import Values
+
+Array = NDArray[np.float64]
 
 TILT = 1e-3
 """By how much a block's weight is raised and lowered to see its influence: central differences of either side."""
+
+WHOLE_IN_SINGLE = 1 << 24
+"""Whole numbers below it are exact in single precision."""
 
 _ROWS_AT_ONCE = 256
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
@@ -175,3 +181,21 @@ def _count(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     cell = (mix(words) % np.uint64(blocks)).view(np.int64)
     cell += np.arange(replicates)[:, None] * blocks
     return np.bincount(cell.ravel(), minlength=words.size).reshape(words.shape)
+
+
+def resample(weights: Values, counts: Values) -> Array:
+    """Replicates of dense counts: `[replicate, block] x [slice, block, ...] -> [slice, replicate, ...]`."""
+    sums: Array = product(weights, counts.reshape(*counts.shape[:2], -1))
+    return sums.reshape(counts.shape[0], len(weights), *counts.shape[2:])
+
+
+def exact_in_single(counts: Values) -> bool:
+    """Whether any sum of as many blocks `[slice, block, ...]` as there are is exact in single precision.
+
+    >>> exact_in_single(np.array([[1.0, 2.0]])), exact_in_single(np.array([[0.5]])), exact_in_single(np.array([[1e9]]))
+    (True, False, False)
+    """
+    largest = np.max(counts, initial=0.0) * counts.shape[1]
+    if not largest < WHOLE_IN_SINGLE or np.min(counts, initial=0.0) < 0:
+        return False
+    return bool((counts == np.rint(counts)).all())

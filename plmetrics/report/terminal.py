@@ -9,13 +9,11 @@ from rich.text import Text
 
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.report.layout import printable, separated, to_text, wrapped
-from plmetrics.report.sections.classes import classes
 from plmetrics.report.sections.decomposition import decomposition
-from plmetrics.report.sections.differences import differences
+from plmetrics.report.sections.differences import differences, slice_comparisons
 from plmetrics.report.sections.gaps import gaps
 from plmetrics.report.sections.gates import gates
-from plmetrics.report.sections.overall import overall
-from plmetrics.report.sections.slice_comparisons import slice_comparisons
+from plmetrics.report.sections.overall import classes, overall
 from plmetrics.report.sections.tests import tests
 from plmetrics.report.sections.verdict import verdict
 from plmetrics.report.sections.worst import worst

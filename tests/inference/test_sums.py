@@ -7,13 +7,12 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.core.exact_sums import exact_products
-from plmetrics.core.resampling import exact_in_single
 from plmetrics.inference import sums as summed
 from plmetrics.inference import weights
 from plmetrics.inference.chunks import chunks
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.sums import ModelSums, _drawn, following
-from plmetrics.inference.weights import draw_weights
+from plmetrics.inference.weights import draw_weights, exact_in_single
 from plmetrics.states.sums import SlicedSums
 
 BLOCKS = 40

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.results import CROSS_VALIDATION_SCHEMA, FOLDS_SCHEMA
-from plmetrics.features.cross_validation.bias_variance import bias_and_variance
 from plmetrics.features.cross_validation.cross_validation_section import deciding, folds_of
 from plmetrics.features.cross_validation.diagnosis import diagnosis
 from plmetrics.features.cross_validation.fold_slices import FOLDS, POOLED
@@ -38,6 +37,7 @@ from plmetrics.features.cross_validation.fold_values import (
 )
 from plmetrics.features.cross_validation.generalisation_gaps import gaps, pooled_gaps
 from plmetrics.features.cross_validation.nested_choices import choices, nested, selection_optimism, words
+from plmetrics.features.cross_validation.repeated_models import bias_and_variance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,20 +1,29 @@
-"""The columns of repeated predictions, and the sums of a run behind bias, variance and noise."""
+"""Bias, variance and noise of a model that was trained several times, under squared error.
+
+The mean squared error of the m predictions of a row is (mean p - f)^2 + variance of p + (y - f)^2, but for a cross term
+that is 0 on average over the noise of y; the variance divides by m, so that nothing else is missing. Where the label
+without noise, f, is not known, y stands for it: the noise is then part of the bias, and the parts sum up exactly.
+
+Source: Geman, Bienenstock and Doursat (1992), Neural networks and the bias/variance dilemma.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import Collected
+from plmetrics.core.results import CROSS_VALIDATION_SCHEMA
 from plmetrics.features.cross_validation.cross_validation_section import section_of
 from plmetrics.features.cross_validation.repeated_totals import BIAS, LOSS, NOISE, VARIANCE, repeated_column
 from plmetrics.table.checks import Requirement, require_numbers
 from plmetrics.table.roles import require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.core.names import SuitePath
     from plmetrics.inference.subject import Analysis
@@ -85,3 +94,63 @@ def repeated_sums(analysis: Analysis) -> list[RepeatedSums]:
             sums = {kind: part.sums.total(repeated_column(f"{kind}|{name}")) for kind in kinds}
             out.append(RepeatedSums(name, part.slices, sums, n, weight))
     return out
+
+
+_METRICS = {"binary": "brier", "regression": "mse"}
+_CROSS = "bias_squared + variance + noise on average: chance leaves a rest in these rows"
+_UNKNOWN = "noise is part of it: the label without noise is not known (truth)"
+
+
+def bias_and_variance(parts: Sequence[RepeatedSums], task: str) -> pl.DataFrame:
+    """A row per name, slice and part, as in the table `cross_validation`: `model` is the name.
+
+    Units are those of the label, squared. Rows count by their weight; slices without rows have status `no_rows`.
+    """
+    names = list(dict.fromkeys(part.name for part in parts))
+    frames = [
+        _rows(part, task, kind, order)
+        for name in names
+        for part in parts
+        if part.name == name
+        for order, kind in enumerate(part.sums)
+    ]
+    if not frames:
+        return CROSS_VALIDATION_SCHEMA.to_frame()
+    table = pl.concat(frames)
+    numbers = {name: number for number, name in enumerate(names)}
+    sets = {part.slices.slice_set.name: number for number, part in enumerate(parts)}
+    ordered = table.with_columns(
+        pl.col("model").replace_strict(numbers, return_dtype=pl.Int64).alias("@model"),
+        pl.col("slice_set").replace_strict(sets, return_dtype=pl.Int64).alias("@set"),
+    ).sort("@model", "@set", "@slice", "@order", maintain_order=True)
+    missing = [name for name in CROSS_VALIDATION_SCHEMA if name not in ordered.columns]
+    return ordered.with_columns(pl.lit(None).alias(name) for name in missing).select(
+        pl.col(name).cast(dtype) for name, dtype in CROSS_VALIDATION_SCHEMA.items()
+    )
+
+
+def _rows(part: RepeatedSums, task: str, kind: str, order: int) -> pl.DataFrame:
+    size = len(part.n)
+    held = part.weight > 0
+    value = np.divide(part.sums[kind], part.weight, out=np.full(size, np.nan), where=held)
+    known = NOISE in part.sums
+    note = {BIAS: None if known else _UNKNOWN, LOSS: _CROSS if known else None}.get(kind)
+    return pl.DataFrame(
+        {
+            "slice": part.slices.texts(),
+            "slice_values": pl.Series(part.slices.pairs(), dtype=CROSS_VALIDATION_SCHEMA["slice_values"]),
+            "value": pl.Series(value, dtype=pl.Float64).fill_nan(None),
+            "n": np.rint(part.n).astype(np.int64),
+            "status": np.where(held, "ok", "no_rows").tolist(),
+            "@slice": np.arange(size),
+        }
+    ).select(
+        pl.lit(part.name).alias("model"),
+        pl.lit(part.slices.slice_set.name).alias("slice_set"),
+        pl.all(),
+        pl.lit(_METRICS[task]).alias("metric"),
+        pl.lit(kind).alias("kind"),
+        pl.lit("not_requested").alias("interval_status"),
+        pl.lit(note, dtype=pl.String).alias("note"),
+        pl.lit(order).alias("@order"),
+    )

@@ -6,24 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from plmetrics.core.results import CURVES_SCHEMA
-from plmetrics.inference.curves.confusion import confusion
 from plmetrics.inference.curves.effects import EFFECT_CURVES, points_of_effects
 from plmetrics.inference.curves.ranking import Operating, hull_points, joint_hull, points_of
-from plmetrics.inference.curves.reliability import reliability
 from plmetrics.inference.curves.residuals import points_of_rows
 from plmetrics.inference.curves.thinning import thin
+from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.intervals.closed_forms import wilson
+from plmetrics.inference.intervals.percentile import quantiles
+from plmetrics.inference.weights import resample
+from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.inference.curves.ranking import Points
-    from plmetrics.inference.curves.reliability import Array
-    from plmetrics.states.pairs import SlicedPairs
+    from plmetrics.states.pairs import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted import SlicedScores
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.table.slices import Slices
+
 
 ACROSS_MODELS = "roc_hull_models"
 """The name of the hull of all models' hulls, drawn with roc_hull where there are several models."""
@@ -108,3 +112,58 @@ def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str,
         pl.lit(None, dtype=t).alias(name) for name, t in CURVES_SCHEMA.items() if name not in frame.columns
     ]
     return frame.with_columns(missing).select(list(CURVES_SCHEMA))
+
+
+def confusion(pairs: SlicedPairs, classes: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Per slice a point for each pair of classes: `class` is the true one, `x` the number of the called one.
+
+    `y` is the share of the true class's weight, undefined where it has none, `threshold` the weight itself and `n` the
+    rows. Classes are numbered from 0 in their order, which is also the order of the points.
+    """
+    return [_table(part, classes) for part in pairs]
+
+
+def _table(pairs: Pairs, classes: Sequence[str]) -> Mapping[str, Any]:
+    number = len(classes)
+    key = pairs.label.astype(np.int64) * number + pairs.score.astype(np.int64)
+    rows = np.bincount(key, minlength=number**2)
+    weight = np.bincount(key, weights=pairs.weight, minlength=number**2).astype(np.float64)
+    truth, called = np.divmod(np.arange(number**2), number)
+    total = weight.reshape(number, number).sum(axis=1)[truth]
+    share = np.divide(weight, total, out=np.full(number**2, np.nan), where=total > 0)
+    names = np.array(classes, dtype=object)[truth]
+    return {"class": names, "x": called.astype(np.float64), "y": share, "threshold": weight, "n": rows}
+
+
+Array = NDArray[np.float64]
+
+RELIABILITY_BINS = 15
+
+
+def reliability(sliced: SlicedScores, weights: Array | None, level: float) -> list[dict[str, Any]]:
+    """Mean score and rate of positives by bin, for each slice, with Wilson intervals or, weighted, bootstrap bands."""
+    binning = Binning(RELIABILITY_BINS)
+    blocks = 1 if weights is None else weights.shape[1]
+    out: list[dict[str, Any]] = []
+    for _, _, counts in sliced.bin_counts(binning, blocks):
+        out += [_bins(part, weights, level, weighted=sliced.weighted) for part in counts]
+    return out
+
+
+def _bins(part: Array, weights: Array | None, level: float, *, weighted: bool) -> dict[str, Any]:
+    weight, positive, score = np.moveaxis(part.sum(axis=0), -1, 0)
+    held = weight > 0
+    rate = positive[held] / weight[held]
+    upper_edge = np.append(Binning(RELIABILITY_BINS).uniform_edges(), 1.0)
+    out: dict[str, Any] = {"x": score[held] / weight[held], "y": rate, "threshold": upper_edge[held]}
+    if not weighted:
+        out["lower"], out["upper"] = wilson(rate, weight[held], level)
+        out["n"] = weight[held]
+    elif weights is not None:
+        drawn = resample(weights, part[None, :, held])[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = drawn[..., 1] / drawn[..., 0]
+        alone = effective_blocks((part[:, held, 0].T,)) < 2
+        ends = quantiles(rates, ((1 - level) / 2, (1 + level) / 2))
+        out["lower"], out["upper"] = np.where(alone, np.nan, ends)
+    return out

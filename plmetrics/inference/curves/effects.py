@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.uplift.targeted import Targeted
-from plmetrics.core.resampling import resample
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
 from plmetrics.inference.ordered.views import score_view
+from plmetrics.inference.weights import resample
 from plmetrics.states.arms import ARMS
 from plmetrics.states.scores.sorted import Binning
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.core.resampling import exact_in_single, resample
-from plmetrics.inference.weights import Nudges, replicated
+from plmetrics.inference.weights import Nudges, exact_in_single, replicated, resample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

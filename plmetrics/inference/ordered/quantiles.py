@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
-from plmetrics.core.resampling import resample
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.inference.weights import resample
 from plmetrics.states.scores.sorted import replicates_rows
 from plmetrics.states.sums import View
 

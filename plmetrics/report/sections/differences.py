@@ -1,4 +1,4 @@
-"""How each model differs from the baseline, and whether that is more than noise."""
+"""How each model differs from the baseline, and slices from the rest, and whether that is more than noise."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from plmetrics.report.layout import (
     table_or_stack,
     wrapped,
 )
-from plmetrics.report.numbers import Estimate, p_value, row_estimate
+from plmetrics.report.numbers import Estimate, p_value, plural, row_estimate
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
+
 Row = dict[str, Any]
 _PLACE = ["contrast", "model", "baseline", "slice_set", "slice", "metric", "class"]
 _STYLES = {"better": "green", "worse": "red", "higher": "cyan", "lower": "cyan"}
 _ARROWS = {"better": "▲", "worse": "▼", "higher": "▲", "lower": "▼"}
+_MOST = 8
 _ORDER = ("better", "worse", "higher", "lower", "unclear", "equal")
 
 
@@ -74,7 +76,7 @@ def reading(row: Row, direction: str, alpha: float) -> str:
     return up if difference > 0 else down
 
 
-def remark(summary: Summary, scale: str, *, tested: bool) -> str:
+def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
     """What stands beside the title of comparisons: their scale, and what was done to their p values."""
     how = "p not adjusted" if summary.correction in (None, "none") else f"p adjusted by {summary.correction}"
     word = scale.replace("_", " ")
@@ -87,18 +89,17 @@ def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
     tested = bool(pair["p_value"].is_not_null().any())
     other = f"run {first['baseline']}" if first["contrast"] == "run" else first["baseline"]
     title = f"{printable(first['model'])} against {printable(other)}"
-    lines = heading(title, remark(summary, first["scale"], tested=tested), width)
+    lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
     lines += _lines(summary, rows, width, tested=tested)
     return lines + _in_slices(summary, pair.filter(pl.col("slice_set") != "overall"), width)
 
 
 def _lines(summary: Summary, rows: list[Row], width: int, *, tested: bool) -> list[Text]:
     cells = []
-    for row, difference in zip(rows, aligned([difference_estimate(row) for row in rows]), strict=True):
+    for row, difference in zip(rows, aligned([_difference(row) for row in rows]), strict=True):
         cells.append([Text(metric_label(row)), difference])
         if tested:
-            p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
-            cells[-1] += [Text(p_value(p)), word(_reading(summary, row))]
+            cells[-1] += _judged(summary, row)
     title = rows[0]["scale"].replace("_", " ") if rows else "difference"
     columns = [Column("metric"), Column(title), Column("p", align="right"), Column("reading")]
     return table_or_stack(columns if tested else columns[:2], cells, width)
@@ -114,20 +115,61 @@ def _in_slices(summary: Summary, frame: pl.DataFrame, width: int) -> list[Text]:
 
 
 def _reading(summary: Summary, row: Row) -> str:
-    return reading(row, summary.directions.get(row["metric"], "none"), alpha(summary))
+    return reading(row, summary.directions.get(row["metric"], "none"), _alpha(summary))
 
 
-def difference_estimate(row: Row) -> Estimate:
+def _judged(summary: Summary, row: Row) -> list[Text]:
+    """The p value, and a reading with its arrow and colour."""
+    p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
+    outcome = _reading(summary, row)
+    arrow = _ARROWS.get(outcome)
+    text = Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
+    return [Text(p_value(p)), text]
+
+
+def _difference(row: Row) -> Estimate:
     """A comparison with its interval, or why there is none."""
     return row_estimate(row, "difference", signed=row["scale"] != "ratio")
 
 
-def word(outcome: str) -> Text:
-    """A reading with its arrow and colour."""
-    arrow = _ARROWS.get(outcome)
-    return Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
-
-
-def alpha(summary: Summary) -> float:
+def _alpha(summary: Summary) -> float:
     """What p values are held against."""
     return 1 - (0.95 if summary.level is None else summary.level)
+
+
+def slice_comparisons(summary: Summary, width: int) -> list[Text]:
+    """A block per model, slice set and scale: the comparisons with the smallest p values, or the largest."""
+    frame = summary.comparisons.filter(pl.col("contrast").is_in(["slice", "rest"]))
+    parts = frame.partition_by("model", "slice_set", "scale", maintain_order=True)
+    return separated([_block(summary, part, width) for part in parts])
+
+
+def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
+    first = part.row(0, named=True)
+    tested = bool(part["p_value"].is_not_null().any())
+    title = f"{printable(first['model'])}: slices of {printable(first['slice_set'])}"
+    lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
+    defined = part.filter(pl.col("difference").is_not_null())
+    p = pl.coalesce("p_adjusted", "p_value")
+    away = (pl.col("difference") - (1.0 if first["scale"] == "ratio" else 0.0)).abs()
+    rows = defined.sort(p, away, descending=[False, True], nulls_last=True, maintain_order=True).rows(
+        named=True
+    )
+    named = Column("slice"), Column("against"), Column("metric"), Column(first["scale"].replace("_", " "))
+    columns = [*named, Column("p", align="right"), Column("reading")] if tested else list(named)
+    numbers = aligned([_difference(row) for row in rows[:_MOST]])
+    cells = [
+        _cells(summary, row, number, tested=tested) for row, number in zip(rows[:_MOST], numbers, strict=True)
+    ]
+    lines += table_or_stack(columns, cells, width)
+    remarks = []
+    if len(rows) > _MOST:
+        remarks.append(f"and {plural(len(rows) - _MOST, 'comparison')} more in comparisons.parquet")
+    if part.height > defined.height:
+        remarks.append(f"{plural(part.height - defined.height, 'comparison')} without a value")
+    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
+
+
+def _cells(summary: Summary, row: dict[str, Any], number: Text, *, tested: bool) -> list[Text]:
+    cells = [Text(printable(row["slice"])), Text(printable(row["baseline"])), Text(metric_label(row)), number]
+    return cells + _judged(summary, row) if tested else cells

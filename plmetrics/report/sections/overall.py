@@ -1,4 +1,4 @@
-"""The value of every metric for every model on all rows."""
+"""The value of every metric for every model on all rows, and what metrics say of each class."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from plmetrics.report.numbers import Estimate, row_estimate
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
+
 
 Row = dict[str, Any]
 _LABEL = 20
@@ -58,3 +59,38 @@ def _long(values: Values, metrics: list[str], width: int) -> list[Text]:
         rows.append([Text("" if metric == before else metric), Text(model), value])
         before = metric
     return table_or_stack([Column("metric"), Column("model"), Column("value")], rows, width)
+
+
+_SHOWN = 50
+
+
+def classes(summary: Summary, width: int) -> list[Text]:
+    """A table for each model: a row per class, a column per metric."""
+    rows = summary.metrics.filter(slice_set="overall").drop_nulls("class").rows(named=True)
+    lines: list[Text] = []
+    for model in dict.fromkeys(row["model"] for row in rows):
+        model_rows = [row for row in rows if row["model"] == model]
+        lines += heading(f"Classes of {printable(model)}", width=width) + _table(model_rows, width)
+    return lines
+
+
+def _table(rows: list[Row], width: int) -> list[Text]:
+    values = {(row["class"], row["metric"]): row_estimate(row) for row in rows}
+    names = list(dict.fromkeys(name for name, _ in values))
+    metrics = list(dict.fromkeys(metric for _, metric in values))
+    listed = names[:_SHOWN]
+    cells = [
+        aligned([values[name, metric] for name in listed if (name, metric) in values]) for metric in metrics
+    ]
+    lines = table_or_stack(
+        [Column("class"), *(Column(_short(metric)) for metric in metrics)],
+        [[Text(printable(name)), *row] for name, *row in zip(listed, *cells, strict=True)],
+        width,
+    )
+    more = len(names) - len(listed)
+    return [*lines, Text(f"  and {more:,} classes more, in the table of metrics")] if more else lines
+
+
+def _short(metric: str) -> str:
+    """The metric without what all of the table share."""
+    return metric.replace("(average=none)", "").replace("average=none, ", "")
