@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from plmetrics.suite.sections.section import plain_path
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -128,8 +131,10 @@ class Feature(ABC):
         return (self.key,)
 
     def argument(self, value: object) -> object:
-        """The section as plain values, from the argument of `plmetrics.evaluate`."""
-        return value
+        """The section as plain values, from the argument of `plmetrics.evaluate`: what is handed over has a name."""
+        if not isinstance(value, Mapping):
+            return value
+        return {key: plain_path(item) if key in self.paths else item for key, item in value.items()}
 
     def table(self, suite: Suite, argument: object, base: Path | None) -> Source | None:  # noqa: ARG002
         """The table that it reads beside the rows; relative paths start from `base`."""

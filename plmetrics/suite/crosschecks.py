@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.metric import TOTAL, leaves
 from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import absent
+from plmetrics.suite.problems import absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_evidence, check_opponent, check_rule
 from plmetrics.suite.tasks import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
@@ -81,10 +81,9 @@ def _parts(fields: Mapping[str, Any], add: Add) -> None:
         return
     for index, metric in enumerate(fields.get("metrics") or ()):
         for name, model in (fields.get("models") or {}).items():
-            lacking = metric.lacks(tuple(model.columns()))
-            if lacking is not None:
-                msg = f"{metric.text} needs {lacking}, which model '{name}' does not have"
-                add(msg, ("metrics", index), "give the model such columns, or leave the metric out")
+            words = lacks_column(metric, name, tuple(model.columns()))
+            if words is not None:
+                add(words, ("metrics", index), "give the model such columns, or leave the metric out")
 
 
 def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> None:

@@ -12,6 +12,7 @@ from plmetrics.core.errors import Problem
 from plmetrics.core.names import did_you_mean, nearest, number_text
 
 if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
@@ -167,6 +168,12 @@ def absent(
         hint: what to do where it is like none of them.
     """
     return f"{what} '{name}' is not one of the {kind}".lstrip(), path, did_you_mean(name, known) or hint
+
+
+def lacks_column(metric: Metric, model: str, parts: tuple[str, ...]) -> str | None:
+    """What a metric reads and the prediction of a model does not have, in words; None where there is all."""
+    lacking = metric.lacks(parts)
+    return None if lacking is None else f"{metric.text} needs {lacking}, which model '{model}' does not have"
 
 
 def frozen(value: Any) -> Any:

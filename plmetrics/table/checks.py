@@ -57,6 +57,13 @@ def each_once(needs: Iterable[Requirement]) -> tuple[Requirement, ...]:
     return tuple({(need.column, need.role, need.problem): need for need in needs}.values())
 
 
+def not_numbers(
+    name: str, role: str, dtype: pl.DataType, path: SuitePath, hint: str | None = None
+) -> Problem:
+    """The problem of a column that must hold numbers and is of another type."""
+    return Problem(f"column '{name}' ({role}) is of type {dtype}, but must hold numbers", path, hint)
+
+
 def require_numbers(needs: Iterable[Requirement], schema: pl.Schema) -> None:
     """See that columns that must hold numbers are of such a type.
 
@@ -65,7 +72,7 @@ def require_numbers(needs: Iterable[Requirement], schema: pl.Schema) -> None:
     """
     types = [(need, schema[need.column]) for need in needs if need.numeric]
     problems = [
-        Problem(f"column '{need.column}' ({need.role}) is of type {dtype}, but must hold numbers", need.path)
+        not_numbers(need.column, need.role, dtype, need.path)
         for need, dtype in types
         if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null})
     ]

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.names import did_you_mean, is_pattern
-from plmetrics.table.checks import Check, Requirement
+from plmetrics.table.checks import Check, Requirement, not_numbers
 from plmetrics.table.classes import class_number, require_classes
 from plmetrics.table.files import listed
 from plmetrics.table.predicted import (
@@ -267,8 +267,7 @@ def require(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]
 def _number(schema: pl.Schema, name: str, role: str, path: tuple[str | int, ...]) -> pl.Expr:
     dtype = require(schema, name, role, path)
     if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}):
-        msg = f"column '{name}' ({role}) is of type {dtype}, but must hold numbers"
-        raise DataError(Problem(msg, path, _AS_NUMBERS if dtype == pl.String else None))
+        raise DataError(not_numbers(name, role, dtype, path, _AS_NUMBERS if dtype == pl.String else None))
     return pl.col(name).cast(pl.Float64)
 
 

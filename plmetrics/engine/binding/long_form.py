@@ -11,6 +11,7 @@ import polars as pl
 from plmetrics.core.errors import Collected, DataError, PlmetricsError, Problem
 from plmetrics.core.names import is_pattern, number_text
 from plmetrics.engine.binding.row_expressions import predicate
+from plmetrics.table.checks import not_numbers
 from plmetrics.table.roles import require
 
 if TYPE_CHECKING:
@@ -130,8 +131,7 @@ def _check(source: Source, long: Long) -> None:
             name = getattr(long, role)
             dtype = require(source.schema, name, role, (*_PATH, role))
             if not dtype.is_numeric():
-                msg = f"column '{name}' ({role}) is of type {dtype}, but must hold numbers"
-                raise DataError(Problem(msg, (*_PATH, role)))
+                raise DataError(not_numbers(name, role, dtype, (*_PATH, role)))
     with collected.step():
         if long.model is not None:
             require(source.schema, long.model, "model", (*_PATH, "model"))

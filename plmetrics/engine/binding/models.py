@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.suite.problems import lacks_column
 from plmetrics.table.predicted import Predicted, quantile_part
 
 if TYPE_CHECKING:
@@ -76,10 +77,10 @@ def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema
 def _check_parts(suite: Suite, models: Mapping[str, Predicted]) -> None:
     """Metrics need of every model what they read: known only now where columns are named by a prefix."""
     problems = [
-        Problem(f"{metric.text} needs {lacking}, which model '{name}' does not have", ("metrics", index))
+        Problem(words, ("metrics", index))
         for index, metric in enumerate(suite.metrics)
         for name, model in models.items()
-        if (lacking := metric.lacks(model.parts)) is not None
+        if (words := lacks_column(metric, name, model.parts)) is not None
     ]
     if problems:
         raise ConfigError(problems)

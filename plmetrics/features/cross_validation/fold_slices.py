@@ -17,6 +17,7 @@ from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.prepare.slices import MOST_DERIVED
 from plmetrics.features.cross_validation.cross_validation_section import folds_of, section_of
 from plmetrics.suite.sections.basics import SliceSet as SliceSpec
+from plmetrics.table.checks import not_numbers
 from plmetrics.table.roles import require
 from plmetrics.table.slice_keys import SliceKey
 from plmetrics.table.slices import SliceSet
@@ -78,9 +79,7 @@ def _axis(axis: str, column: str, path: SuitePath, schema: pl.Schema) -> SliceKe
         raise DataError(Problem(f"column '{column}' ({name}) is of type {dtype}, which has no slices", path))
     if axis == "x" and not dtype.is_numeric():
         hint = "name it as configuration, if its values are no numbers"
-        raise DataError(
-            Problem(f"column '{column}' ({name}) is of type {dtype}, but must hold numbers", path, hint)
-        )
+        raise DataError(not_numbers(column, name, dtype, path, hint))
     return slice_keys(name, SliceSpec(columns=(column,)), schema)[0][0]
 
 

@@ -38,12 +38,6 @@ class DriftFeature(Feature):
         "a reference for runs with drift: {state: FILE}"
     )
 
-    def argument(self, value: Any) -> Any:
-        """The section as a suite has it, where `reference` is a frame, `state` a state or `run` a result."""
-        from plmetrics.features.drift.drift_section import with_reference
-
-        return with_reference(value)
-
     def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
         """The table of the reference."""
         from plmetrics.features.drift.references import reference_table

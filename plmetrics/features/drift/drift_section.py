@@ -18,7 +18,7 @@ from plmetrics.features.drift.drift_measures import (
     measure_of,
 )
 from plmetrics.suite.problems import absent, frozen
-from plmetrics.suite.sections.basics import FRAME, Correction, Finite
+from plmetrics.suite.sections.basics import Correction, Finite  # noqa: TC001 (pydantic reads them)
 from plmetrics.suite.sections.metrics import is_torn, say_torn
 from plmetrics.suite.sections.section import Column, OrOne, Section, Strict
 from plmetrics.suite.sections.slices import check_predicate
@@ -296,22 +296,3 @@ def _gated_column(
     if gate.column is not None and gate.column not in known and not (prefixed and spec.scores):
         hint = did_you_mean(gate.column, known) or "add it to drift's columns"
         add(f"column '{gate.column}' is not compared", (*path, "column"), hint)
-
-
-def with_reference(given: Any) -> Any:
-    """The section as a suite has it, where `reference` is a table, `state` a state, or either a path."""
-    if not isinstance(given, Mapping):
-        return given
-    return {
-        key: _as_path(value) if key in {"reference", "state", "run"} and value is not None else value
-        for key, value in given.items()
-    }
-
-
-def _as_path(value: Any) -> Any:
-    """A path or several as texts; `FRAME` for what was handed over itself."""
-    paths = value if isinstance(value, (list, tuple)) else [value]
-    if not all(hasattr(path, "__fspath__") or isinstance(path, str) for path in paths):
-        return FRAME
-    texts = [str(path) for path in paths]
-    return texts if isinstance(value, (list, tuple)) else texts[0]

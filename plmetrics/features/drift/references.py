@@ -16,7 +16,7 @@ from plmetrics.features.stored.compatibility import check_once
 from plmetrics.features.stored.state_files import DRIFT_STATE, as_written, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state
 from plmetrics.states.stored import State
-from plmetrics.suite.sections.basics import FRAME
+from plmetrics.suite.sections.section import HANDED_OVER
 from plmetrics.table.opening import open_source
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def reference_table(suite: Suite, argument: Any, base: Path | None) -> Source | 
         return None
     where = spec.where or (None if suite.data.long else suite.data.where)
     with errors_at("drift", "reference"):
-        return open_source(argument["reference"] if spec.reference == FRAME else spec.reference, base, where)
+        return open_source(
+            argument["reference"] if spec.reference == HANDED_OVER else spec.reference, base, where
+        )
 
 
 def reference_counts(
@@ -84,7 +86,7 @@ def reference_counts(
         return None
     key = "state" if spec.state is not None else "run"
     chosen = getattr(spec, key)
-    given = argument[key] if chosen == FRAME else chosen
+    given = argument[key] if chosen == HANDED_OVER else chosen
     with errors_at("drift", key):
         if key == "state":
             states = _stored(given if isinstance(given, (list, tuple)) else [given], base)

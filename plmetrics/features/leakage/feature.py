@@ -32,12 +32,6 @@ class LeakageFeature(Feature):
     paths = ("train",)
     state_refusal = "leakage looks for rows that are alike, which a state does not hold"
 
-    def argument(self, value: Any) -> Any:
-        """The section as a suite has it, where `train` is a frame."""
-        from plmetrics.features.leakage.leakage_section import with_frame
-
-        return with_frame(value)
-
     def table(self, suite: Suite, argument: Any, base: Path | None) -> Source | None:
         """The training table.
 
@@ -45,14 +39,14 @@ class LeakageFeature(Feature):
             DataError: as for the rows to evaluate; located at `leakage.train`.
         """
         from plmetrics.features.leakage.leakage_section import section_of
-        from plmetrics.suite.sections.basics import FRAME
+        from plmetrics.suite.sections.section import HANDED_OVER
         from plmetrics.table.opening import open_source
 
         train = section_of(suite).train
         if train is None:
             return None
         with errors_at(self.key, "train"):
-            return open_source(argument["train"] if train == FRAME else train, base)
+            return open_source(argument["train"] if train == HANDED_OVER else train, base)
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:
         """Check the columns of both tables."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from plmetrics.suite.sections.basics import FRAME
 from plmetrics.suite.sections.section import Column, OneOrMore, Section, Strict
 
 if TYPE_CHECKING:
@@ -122,15 +121,3 @@ def _asked(spec: Leakage, check: str, *, fold: bool) -> bool:
         "duplicates": bool(spec.duplicates),
     }
     return made[check]
-
-
-def with_frame(given: Any) -> Any:
-    """The section as a suite has it, where `train` is a frame or table of another library."""
-    if not isinstance(given, Mapping) or "train" not in given or given["train"] is None:
-        return given
-    train = given["train"]
-    paths = train if isinstance(train, (list, tuple)) else [train]
-    if not all(hasattr(path, "__fspath__") or isinstance(path, str) for path in paths):
-        return {**given, "train": FRAME}
-    texts = [str(path) for path in paths]
-    return {**given, "train": texts if isinstance(train, (list, tuple)) else texts[0]}

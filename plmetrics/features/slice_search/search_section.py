@@ -8,7 +8,7 @@ from pydantic import Field
 
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.catalogue.needs import Sums
-from plmetrics.suite.problems import absent
+from plmetrics.suite.problems import absent, lacks_column
 from plmetrics.suite.sections.basics import MOST_ROWS, Correction, Level, NamedMetric
 from plmetrics.suite.sections.section import OneOrMore, Section
 
@@ -135,7 +135,6 @@ def _models(spec: FindSlices, fields: Mapping[str, Any], add: Callable[..., None
         if models and name not in known:
             add(*absent(name, "models", (*_PATH, "model", index), known, "model"))
     for name in spec.model or models:
-        lacking = spec.metric.lacks(tuple(models[name].columns())) if name in models else None
-        if lacking is not None:
-            msg = f"{spec.metric.text} needs {lacking}, which model '{name}' does not have"
-            add(msg, (*_PATH, "metric"), "give the model such columns, or name other models here")
+        words = lacks_column(spec.metric, name, tuple(models[name].columns())) if name in models else None
+        if words is not None:
+            add(words, (*_PATH, "metric"), "give the model such columns, or name other models here")

@@ -49,7 +49,7 @@ class Times:
         dtype = self.values.dtype
         numeric = dtype.is_numeric()
         if isinstance(span, bool) or (isinstance(span, (int, float)) and span < 0):
-            raise ConfigError(Problem(f"{role} must be a span of 0 or more, not {span!r}", (role,)))
+            raise _negative(repr(span), role)
         if isinstance(span, int) and not numeric:
             return max(place - span, 0)
         if isinstance(span, (int, float)) == numeric and dtype != pl.String:
@@ -142,9 +142,13 @@ def _before(value: Any, dtype: pl.DataType, span: Span, role: str) -> Any:
         return value - span
     if isinstance(span, timedelta):
         if span < timedelta(0):
-            raise ConfigError(Problem(f"{role} must be a span of 0 or more, not {span}", (role,)))
+            raise _negative(str(span), role)
         return pl.select((pl.lit(value, dtype=dtype) - pl.lit(span)).cast(dtype)).item()
     if not _DURATION.fullmatch(span):
         msg = f"{role} is {span!r}, which is no duration"
         raise ConfigError(Problem(msg, (role,), "write a number and a unit: 12h, 7d, 2w, 1mo"))
     return pl.select(pl.lit(value, dtype=dtype).dt.offset_by(f"-{span}")).item()
+
+
+def _negative(span: str, role: str) -> ConfigError:
+    return ConfigError(Problem(f"{role} must be a span of 0 or more, not {span}", (role,)))

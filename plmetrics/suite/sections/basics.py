@@ -336,6 +336,3 @@ RESULT = "@result"
 
 REST, ALL, PAIRS = "rest", "all", "pairs"
 """What slices may be compared with beside slices by name."""
-
-FRAME = "@frame"
-"""What `train` says where the training table was handed over as a frame."""

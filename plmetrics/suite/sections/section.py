@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -42,6 +43,24 @@ class OrOne:
 
 def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
+
+
+HANDED_OVER = "@frame"
+"""What a key of paths says where a table, a state or a result was handed over itself."""
+
+
+def plain_path(value: Any) -> Any:
+    """A path or several as texts; `HANDED_OVER` for anything else that is there.
+
+    >>> from pathlib import Path
+    >>> plain_path([Path("a.csv"), "b.csv"]), plain_path(None), plain_path({"y": [1]})
+    (['a.csv', 'b.csv'], None, '@frame')
+    """
+    paths = value if isinstance(value, (list, tuple)) else [value]
+    if value is not None and not all(isinstance(path, (str, PathLike)) for path in paths):
+        return HANDED_OVER
+    texts = [path if path is None else str(path) for path in paths]
+    return texts if isinstance(value, (list, tuple)) else texts[0]
 
 
 OneOrMore = Annotated[tuple[Column, ...], Field(min_length=1), OrOne()]
