@@ -282,9 +282,10 @@ def test_random_suites_in_another_order(made: tuple[dict[str, Any], pl.DataFrame
     plain = tables_of(suite, rows)
     for name in TABLES:
         near, apart = (tables[name].drop("note", strict=False) for tables in (one, plain))
-        counted = suite.get("exact") is False  # replicates on a grid are made in single precision
+        # Replicates on a grid are made in single precision, and an interval of two of them is 13 errors wide.
+        counted = suite.get("exact") is False
         cancelled = 1e-12 if name == "metrics" and not counted else 1e-7
-        assert_frame_equal(near, apart, rel_tol=1e-6 if counted else 1e-9, abs_tol=cancelled)
+        assert_frame_equal(near, apart, rel_tol=1e-5 if counted else 1e-9, abs_tol=cancelled)
 
 
 if __name__ == "__main__":

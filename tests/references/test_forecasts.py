@@ -116,6 +116,17 @@ def test_rows_whose_quantiles_cross_are_told() -> None:
     assert found["note"].to_list() == [f"quantiles decrease in rows of weight {crossing}", None]
 
 
+def test_the_weight_of_crossing_rows_reads_alike_in_any_order() -> None:
+    """The weights 0.1, 0.2 and 0.3 sum to 0.6 or to 0.6000000000000001."""
+    quantiles = {"q_0.05": 2.0, "q_0.25": 1.0, "q_0.5": 3.0, "q_0.75": 4.0, "q_0.95": 5.0}
+    for weights in ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1]):
+        rows = pl.DataFrame({"w": weights}).with_columns(
+            y=pl.lit(2.0), **{k: pl.lit(v) for k, v in quantiles.items()}
+        )
+        found = plm.evaluate(rows, task="quantile", label="y", weight="w", models=QUANTILES, metrics=["wis"])
+        assert found.metrics["note"].to_list() == ["quantiles decrease in rows of weight 0.6"]
+
+
 def integrated(y: float, mean: float, sd: float) -> float:
     """The score as the integral that defines it."""
     low, _ = integrate.quad(lambda x: stats.norm.cdf(x, mean, sd) ** 2, mean - 12 * sd, y)

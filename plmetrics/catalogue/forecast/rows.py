@@ -60,7 +60,7 @@ class MeanOfForecasts(Metric):
 
     def remark(self, state: Any) -> Any:
         """How many rows have quantiles that decrease."""
-        return ops.where(state.crossing > 0, _told(state.crossing), None)
+        return ops.where(state.crossing > 0, _crossing_notes(state.crossing), None)
 
     def _atom(self) -> Atom:
         raise NotImplementedError
@@ -95,7 +95,9 @@ def _crosses(rows: Rows) -> pl.Expr:
 CROSSING = Atom("crossing", _crosses, counts=True)
 
 
-def _told(counts: Any) -> Any:
-    each = np.asarray(counts)
-    texts = [f"quantiles decrease in rows of weight {number_text(count)}" for count in each.ravel().tolist()]
+def _crossing_notes(masses: Any) -> Any:
+    """A note for each weight of rows whose quantiles decrease, without the last digits, which the order of rows decides."""
+    each = np.asarray(masses, dtype=np.float64)
+    weights = [mass if mass.is_integer() else float(f"{mass:.6g}") for mass in each.ravel().tolist()]
+    texts = [f"quantiles decrease in rows of weight {number_text(weight)}" for weight in weights]
     return np.array(texts, dtype=object).reshape(each.shape)
