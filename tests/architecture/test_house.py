@@ -20,7 +20,17 @@ MOST_OF_A_NAME = 3
 MOST_LOADED = {"recall": 130, "recall with intervals in slices": 170}
 """By run how many modules of the package it may load."""
 
-TYPED = ("core/*.py", "core/rowsql/*.py", "api/*.py", "engine/prepared.py", "engine/prepare/constants.py")
+TYPED = (
+    *("core/*.py", "core/rowsql/*.py", "engine/re*.py", "engine/prepared.py", "engine/prepare/constants.py"),
+    *(
+        "engine/aggregate/*.py",
+        "engine/st*.py",
+        "inference/analysis.py",
+        "inference/subject.py",
+        "inference/est*.py",
+    ),
+    *("inference/ordered/stage.py", "gates/*.py", "features/protocol.py", "features/registry.py", "api/*.py"),
+)
 """Modules whose types say what is handed over."""
 
 ANYTHING = {

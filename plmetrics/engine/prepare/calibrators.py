@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.calibrators.calibrator import Calibrator
     from plmetrics.core.names import SuitePath
+    from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.suite.sections.basics import Calibrate
@@ -61,7 +62,7 @@ class _Fitted:
     """A calibrated score as an expression over raw columns, its parameters, and the fewest rows behind a curve."""
 
     expression: pl.Expr
-    constants: Mapping[str, Any]
+    constants: Mapping[str, Json]
     rows: int
     curves: tuple[Calibrator, ...]
 
@@ -81,7 +82,7 @@ def with_calibrators(request: Request) -> Question[Calibrated]:
     if any(spec.fit_on == BY_FOLD for spec in specs):
         narrowed = _with_fold(narrowed)
     left_out = 0
-    constants: dict[str, Any] = {}
+    constants: dict[str, Json] = {}
     warnings: list[str] = []
     out = narrowed
     for condition in dict.fromkeys(spec.fit_on for spec in specs):

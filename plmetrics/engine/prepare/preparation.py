@@ -31,6 +31,7 @@ from plmetrics.table.units import OWN_BLOCK_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepare.pinning import Constants
     from plmetrics.engine.request import Request
@@ -209,7 +210,7 @@ def every_key(request: Request, table: PredictionTable) -> pl.LazyFrame:
     return request.raw.filter((weight != 0).fill_null(value=True)).select(**columns)
 
 
-def _added(calibrators: Mapping[str, Any], baseline: Mapping[str, float]) -> dict[str, Any]:
+def _added(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
     """What models that the run adds were made from."""
     found = {"calibrators": calibrators, "baseline": baseline}
     return {name: dict(values) for name, values in found.items() if values}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from plmetrics.inference.weights import Nudges
 from plmetrics.states.ranks import joint_blocks, joint_view, rank_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -85,12 +85,15 @@ class Sliced:
 
     index: int
     model: str
-    rows: Any
-    of_set: Callable[..., Any] | None
+    rows: SlicedScores | SlicedPairs
+    of_set: Callable[..., SlicedScores | SlicedPairs] | None
 
 
 def _values(
-    analysis: Analysis, sliced: Sliced, metrics: Sequence[Metric], values: Callable[..., Any]
+    analysis: Analysis,
+    sliced: Sliced,
+    metrics: Sequence[Metric],
+    values: Callable[..., Mapping[str, OrderedValues]],
 ) -> OrderedByPlace:
     """Ordered metrics of the slices of a set and of their rests, with each kind of replicates that they need."""
     out: OrderedByPlace = {}
