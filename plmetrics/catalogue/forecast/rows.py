@@ -96,7 +96,7 @@ CROSSING = Atom("crossing", _crosses, counts=True)
 
 
 def _crossing_notes(masses: Any) -> Any:
-    """A note for each weight of rows whose quantiles decrease, without the last digits, which the order of rows decides."""
+    """A note for each weight of rows whose quantiles decrease, without the digits that the order of rows decides."""
     each = np.asarray(masses, dtype=np.float64)
     weights = [mass if mass.is_integer() else float(f"{mass:.6g}") for mass in each.ravel().tolist()]
     texts = [f"quantiles decrease in rows of weight {number_text(weight)}" for weight in weights]
