@@ -115,7 +115,8 @@ class AcrossSlices(Metric):
 
     `parts()` are those others. `finalise` maps `Groups` to one value for the set, or to one for each slice
     (`for_each`); replicates go the same way. One value stands under the slice set, with slice `all`. With fewer than
-    `least` slices to go by its status is `too_few`.
+    `least` slices to go by its status is `too_few`. Others are held against the slice `against`. `criteria` are those
+    of fairness that it judges groups by.
     """
 
     needs = Slices()
@@ -123,17 +124,9 @@ class AcrossSlices(Metric):
     for_each: ClassVar[bool] = False
     least: ClassVar[int] = 1
     too_few: ClassVar[str] = "no_defined_slices"
+    against: ClassVar[str | float | bool | None] = None
+    criteria: ClassVar[frozenset[str]] = frozenset()
     slice_set: str
-
-    @property
-    def criteria(self) -> frozenset[str]:
-        """The criteria of fairness that it judges groups by."""
-        return frozenset()
-
-    @property
-    def against(self) -> str | float | bool | None:
-        """The slice that others are held against, None without one."""
-        return None
 
     @property
     def reads_overall(self) -> bool:

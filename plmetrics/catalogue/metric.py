@@ -299,7 +299,7 @@ class Metric:
     @property
     def reads_points(self) -> bool:
         """Whether every distinct score is a point of the state of all rows: for its value, or its threshold."""
-        return isinstance(self.needs, Points) and (self.needs.distinct or self.finds_threshold)
+        return self.needs.distinct or self.finds_threshold
 
     @property
     def finds_threshold(self) -> bool:

@@ -16,19 +16,16 @@ Reads = Literal["area", "curve", "order", "scores", "ranks"]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Base of the needs. `family` is the word for them in metric cards, and in classes that declare no need."""
+    """Base of the needs. `family` is the word for them in metric cards, and in classes that declare no need.
+
+    With `rows_in_order` neither a grid of scores nor a stored state serves it; with `distinct` every distinct score is
+    a point of replicates; with `scores` these themselves are read, as `state.score`.
+    """
 
     family: ClassVar[Family]
-
-    @property
-    def rows_in_order(self) -> bool:
-        """Whether sorted rows are needed: no grid of scores and no stored state serves it."""
-        return False
-
-    @property
-    def scores(self) -> bool:
-        """Whether the scores of points are read themselves, as `state.score`."""
-        return False
+    rows_in_order: ClassVar[bool] = False
+    distinct: ClassVar[bool] = False
+    scores: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +66,17 @@ class Points(Ordered):
     reads: Reads = "order"
 
     @property
-    def distinct(self) -> bool:
-        """Whether every distinct score is a point."""
+    def distinct(self) -> bool:  # type: ignore[override]
+        """On a curve, and for its area, points are joined."""
         return self.reads in {"order", "scores"}
 
     @property
-    def scores(self) -> bool:
+    def scores(self) -> bool:  # type: ignore[override]
         """If it says so."""
         return self.reads == "scores"
 
     @property
-    def rows_in_order(self) -> bool:
+    def rows_in_order(self) -> bool:  # type: ignore[override]
         """Scores themselves, and other numbers, stand on no grid."""
         return self.scores or self.by is not None
 
@@ -92,7 +89,7 @@ class Bins(Ordered):
     optional: bool = False
 
     @property
-    def rows_in_order(self) -> bool:
+    def rows_in_order(self) -> bool:  # type: ignore[override]
         """The edges of bins of equal weight are quantiles of a slice."""
         return self.binning.strategy == "quantile" or self.by is not None
 
@@ -101,12 +98,8 @@ class Bins(Ordered):
 class Quantiles(Ordered):
     """A quantile of the number `by`, at a level from 0 to 1: distinct numbers, ascending, with the weight of each."""
 
+    rows_in_order = True
     level: float
-
-    @property
-    def rows_in_order(self) -> bool:
-        """Another number stands on no grid of scores."""
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +107,8 @@ class Ranks(Need):
     """Moments of the ranks of labels and predictions; with `pairs` also which pairs of rows agree."""
 
     family = "ranks"
+    rows_in_order = True
     pairs: bool = True
-
-    @property
-    def rows_in_order(self) -> bool:
-        """Ranks are of sorted rows."""
-        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class _Referred(Judged):
     )
 
     @property
-    def against(self) -> str | float | bool | None:
+    def against(self) -> str | float | bool | None:  # type: ignore[override]
         """The group that others are held against."""
         return self.held_against
 
@@ -111,7 +111,7 @@ class _ToOne(Judged):
     )
 
     @property
-    def against(self) -> str | float | bool | None:
+    def against(self) -> str | float | bool | None:  # type: ignore[override]
         """The group that others are held against."""
         return self.held_against
 

@@ -50,7 +50,7 @@ class Judged(AcrossSlices):
         return float(getattr(self, "min_share", 0.0))
 
     @property
-    def criteria(self) -> frozenset[str]:
+    def criteria(self) -> frozenset[str]:  # type: ignore[override]
         """Those of the rates that it is made of."""
         return frozenset(leaf.criterion for leaf in leaves(self) if leaf.criterion is not None)
 
@@ -130,7 +130,7 @@ class Compared(Judged):
             raise ParameterError(msg, "method" if self.held_against is None else "reference")
 
     @property
-    def against(self) -> str | float | bool | None:
+    def against(self) -> str | float | bool | None:  # type: ignore[override]
         """The group that others are held against."""
         return self.held_against
 

@@ -80,7 +80,7 @@ def _by_points(
     if weights is not None:
         if sliced.rows is not None and _exactly(sliced.rows, weights, sliced.slices):
             for scores in (False, True):
-                alike = [metric for metric in metrics if _reads_distinct(metric) == scores]
+                alike = [metric for metric in metrics if metric.needs.distinct == scores]
                 drawn = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
                 replicates, deviations = replicates | drawn[0], deviations | drawn[1]
         else:
@@ -90,11 +90,6 @@ def _by_points(
         text: replace(found, replicates=replicates.get(text), deviations=deviations.get(text))
         for text, found in made.items()
     }
-
-
-def _reads_distinct(metric: Metric) -> bool:
-    """Whether every distinct score is a point of replicates."""
-    return isinstance(metric.needs, Points) and metric.needs.distinct
 
 
 def _point_values(
