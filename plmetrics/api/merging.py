@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,7 +130,7 @@ def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwat
 
     with watch.stage("intervals"), as_written(file_places(stored)):
         run = revived(suite, whole)
-    alike = partial(run.aggregated.arithmetic, exact=suite.reproducible)
+    alike = run.aggregated.arithmetic
     with watch.stage("intervals"), alike(), as_written(file_places(stored)):
         analysis, ordered, curves = estimated(run.prepared, run.aggregated, run.scores)
         made, kept, analysis = inferred(analysis, ordered, beside)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import polars as pl
@@ -80,7 +79,7 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: 
         aggregated = aggregate(prepared, digested=suite.keeps_replicates)
     run = Run(source, bound, prepared, aggregated, beside.counts)
     outputs = list(_of_features("aggregate", run, watch, beside))
-    alike = partial(aggregated.arithmetic, exact=suite.reproducible)
+    alike = aggregated.arithmetic
     with watch.stage("order"), reading(source), alike():
         analysis, ordered, curves = estimated(prepared, aggregated)
     run = replace(run, analysis=analysis, ordered=ordered)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,6 +132,39 @@ def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator
             yield name, pl.Series(name, np.where(alone, ordinary, total) if alone.any() else total)
         else:
             yield name, column
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """How columns of floats are added: those that have exponents so that no order of the rows rounds them.
+
+    Values of those that are `inexact` lie beyond their exponents: they are added as they come.
+    """
+
+    exponents: Mapping[str, int] = field(default_factory=dict)
+    inexact: frozenset[str] = frozenset()
+
+    @property
+    def exact(self) -> frozenset[str]:
+        """The columns that have whole numbers beside their sums."""
+        return frozenset(self.exponents) - self.inexact
+
+    def sums(self, values: Mapping[str, pl.Expr]) -> list[pl.Expr]:
+        """The aggregations of some columns, which `totals` reads; those of any two tables add."""
+        sums, exact = [], self.exact
+        for name, value in values.items():
+            sums.append(value.sum().alias(name))
+            if name in exact:
+                sums += fixed_sums(name, value, self.exponents[name])
+        return sums
+
+    def totals(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """A frame of sums with totals in their place, see `exact_columns`."""
+        return pl.DataFrame([column for _, column in exact_columns(frame, self.exponents)])
+
+    def total(self, name: str, value: pl.Expr) -> pl.Expr:
+        """The total of one column as an expression; see `ordered_sum`."""
+        return ordered_sum(value, self.exponents[name]) if name in self.exponents else value.sum()
 
 
 class Parts:

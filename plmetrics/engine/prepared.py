@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from plmetrics.core.exact_sums import Addition
 from plmetrics.core.hashing import HASH_VERSION
 from plmetrics.engine.memory.budget import OrderPlan, order_plan
 from plmetrics.states.sums import Rows
@@ -77,8 +78,7 @@ class Prepared:
     exact: bool
     warnings: tuple[str, ...] = ()
     added: Mapping[str, Json] = field(default_factory=dict)
-    exponents: Mapping[str, int] = field(default_factory=dict)
-    inexact: frozenset[str] = frozenset()
+    addition: Addition = field(default_factory=Addition)
     grids: Grids | None = None
     steps: tuple[Step, ...] = ()
 
@@ -91,11 +91,6 @@ class Prepared:
     def rows_added(self) -> pl.LazyFrame:
         """The rows that sums are made of."""
         return self.table.every if self.request.counts_every_row else self.table.frame
-
-    @property
-    def fixed(self) -> frozenset[str]:
-        """The sums that have whole numbers beside them."""
-        return frozenset(self.exponents) - self.inexact
 
     def populations(self) -> dict[str, str]:
         """Prefix of the counts that hold for a model: its own where rows are dropped per model, else shared."""
@@ -116,7 +111,7 @@ class Prepared:
             },
             "ordered_metrics": "exact" if self.exact else "binned",
             "blocks": blocks,
-            **({"exponents": dict(self.exponents)} if self.request.suite.reproducible else {}),
+            **({"exponents": dict(self.addition.exponents)} if self.request.arithmetic.any_order else {}),
             **self.added,
         }
 

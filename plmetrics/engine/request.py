@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue.needs import Bins, Need, Ordered, Points, Queries, Ranks, Sums
+from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.table.slices import SliceSet
 from plmetrics.table.source import ROW_NUMBER
 
@@ -64,6 +65,11 @@ class Request:
     def schema(self) -> pl.Schema:
         """Types of the raw columns."""
         return self.source.schema
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """How floats are added."""
+        return Arithmetic(self.suite.reproducible)
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+AGGREGATES_PER_NODE = 400
+"""The most aggregates that one node of a plan is given."""
+
 _IN_MEMORY = re.compile(r'fillcolor="0\.0 0\.3 1\.0"')
 _LABEL = re.compile(r'label="((?:[^"\\]|\\.)*)"')
 _COUNTED = "FAST COUNT"

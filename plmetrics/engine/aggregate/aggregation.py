@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
-from plmetrics.core.exact_sums import exact_products, fixed_sums
+from plmetrics.core.exact_sums import exact_products
 from plmetrics.engine.aggregate.row_plan import BLOCK, rows_plan
 from plmetrics.engine.aggregate.totals import (
     _ADDED,
-    AGGREGATES_PER_NODE,
     DIGEST,
     cells_of,
     centres_of,
@@ -24,8 +23,9 @@ from plmetrics.engine.aggregate.totals import (
     totals,
 )
 from plmetrics.engine.step import Step
+from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.complements import RestSums
-from plmetrics.states.sums import SumsState, Total
+from plmetrics.states.sums import SumsState
 from plmetrics.suite.sections.basics import REST
 from plmetrics.table.roles import (
     LABEL,
@@ -57,12 +57,13 @@ class Aggregated:
     block_keys: NDArray[np.uint64]
     units: NDArray[np.int64]
     used: dict[str, int]
+    any_order: bool
     digests: NDArray[np.uint64] | None = None
 
-    def arithmetic(self, *, exact: bool) -> AbstractContextManager[object]:
-        """Within it products are exact if that is asked for; sums of weights that overflowed are no warning."""
+    def arithmetic(self) -> AbstractContextManager[object]:
+        """Within it products are exact where no order may show; sums of weights that overflowed are no warning."""
         stack = ExitStack()
-        stack.enter_context(exact_products(enabled=exact))
+        stack.enter_context(exact_products(enabled=self.any_order))
         masses = [held for name, held in self.sums[0].columns.items() if name.endswith("weight")]
         with np.errstate(over="ignore"):
             finite = all(np.isfinite(held.sum()) for held in masses)
@@ -99,8 +100,7 @@ def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataF
         from plmetrics.engine.aggregate.row_counts import counted_rows
 
         frames, rows = counted_rows(prepared, rows)
-    if rows is not None and prepared.request.suite.reproducible:
-        rows = rows.sort(rows.columns)
+    rows = None if rows is None else prepared.request.arithmetic.rows(rows)
     refuse_bad(prepared, frames[0])
     if prepared.request.suite.positive is not None:
         from plmetrics.engine.bad_rows import refuse_absent_positive
@@ -154,7 +154,7 @@ def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.Data
         _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
     )
     used = _conserve(prepared, states[0])
-    return Aggregated(states, rows, keys, units, used)
+    return Aggregated(states, rows, keys, units, used, prepared.request.arithmetic.any_order)
 
 
 def needs_rows(prepared: Prepared) -> bool:
@@ -193,10 +193,13 @@ def _chunks(
 
     A value that is added in several ways is a column first: else it would be computed for each.
     """
-    held = totals(prepared, summed_in(prepared, cube))
-    fixed = prepared.fixed
-    exact = {one.name: one.value for one in held if one.name in fixed and one.value is not None}
-    summed = [*_aggregates(prepared, held), *beside]
+    addition, every = prepared.addition, totals(prepared, summed_in(prepared, cube))
+    exact = {one.name: one.value for one in every if one.name in addition.exact and one.value is not None}
+    summed: list[pl.Expr] = []
+    for one in every:
+        staged = {one.name: pl.col(f"{_ADDED}{one.name}")}
+        summed += addition.sums(staged) if one.name in exact else [one.sum.alias(one.name)]
+    summed += beside
     for first in range(0, len(summed), AGGREGATES_PER_NODE):
         chunk = summed[first : first + AGGREGATES_PER_NODE]
         read = {name for part in chunk for name in part.meta.root_names()}
@@ -204,19 +207,6 @@ def _chunks(
             [value.alias(f"{_ADDED}{name}") for name, value in exact.items() if f"{_ADDED}{name}" in read],
             chunk,
         )
-
-
-def _aggregates(prepared: Prepared, held: Sequence[Total]) -> list[pl.Expr]:
-    """Sums and counts; beside those that are to be exact, whole numbers."""
-    out: list[pl.Expr] = []
-    fixed = prepared.fixed
-    for one in held:
-        if one.value is None or one.name not in fixed:
-            out.append(one.sum.alias(one.name))
-            continue
-        value = pl.col(f"{_ADDED}{one.name}")
-        out += [value.sum().alias(one.name), *fixed_sums(one.name, value, prepared.exponents[one.name])]
-    return out
 
 
 def _side_by_side(parts: list[pl.DataFrame]) -> pl.DataFrame:
@@ -276,7 +266,7 @@ def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
     centres = centres_of(prepared, moments(prepared, summed_in(prepared, cube)), frame)
     state = SumsState(cell, block, held, len(keys), centres)
-    return state.in_order() if prepared.request.suite.reproducible else state
+    return state.in_order() if prepared.request.arithmetic.any_order else state
 
 
 def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:

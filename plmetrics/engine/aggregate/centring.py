@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.exact_sums import FIXED, LEFT, exact_columns, fixed_sums
+from plmetrics.core.exact_sums import FIXED, LEFT
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.aggregate.totals import (
-    AGGREGATES_PER_NODE,
     atom_totals,
     cells_of,
     centres_of,
@@ -23,7 +22,7 @@ from plmetrics.engine.aggregate.totals import (
     sums_of,
 )
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.prepare.exponents import exponents_in
+from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, distant, means
 from plmetrics.states.sums import EVERY, added
 from plmetrics.suite.sections.basics import REST
@@ -157,11 +156,9 @@ def _added(
     at = [name for name in centres.columns if name not in keys]
     sums = _totals(prepared, cube, names, at)
     values = {one.name: one.value for one in sums if one.value is not None}
-    exponents = answer(exponents_in(rows, values)) if prepared.request.suite.reproducible else {}
+    addition = answer(prepared.request.arithmetic.addition(rows, values))
     aggregates = [pl.len().cast(pl.Int64).alias(_ROWS), *(pl.col(name).first() for name in at)]
-    aggregates += [one.sum.alias(one.name) for one in sums]
-    for name, exponent in exponents.items():
-        aggregates += fixed_sums(name, values[name], exponent)
+    aggregates += addition.sums(values)
     parts = [
         aggregates[first : first + AGGREGATES_PER_NODE]
         for first in range(0, len(aggregates), AGGREGATES_PER_NODE)
@@ -170,7 +167,7 @@ def _added(
     together = collected[0]
     for part in collected[1:]:
         together = together.join(part, on=keys, nulls_equal=True) if keys else together.hstack(part)
-    return pl.DataFrame([column for _, column in exact_columns(together, exponents)]).drop(_ROWS)
+    return addition.totals(together).drop(_ROWS)
 
 
 def _totals(prepared: Prepared, cube: Cube, names: Sequence[str], at: Sequence[str]) -> list[Total]:

@@ -202,10 +202,8 @@ def paired_rows(prepared: Prepared) -> PairedRows | None:
     """
     if not reads_paired_rows(prepared):
         return None
-    suite = prepared.request.suite
     (frame,) = paired_step(prepared).collect()
-    if suite.reproducible:
-        frame = frame.sort(frame.columns)
+    frame = prepared.request.arithmetic.rows(frame)
     for name in {test.time: None for test in ranking_tests(prepared.request) if test.time is not None}:
         _refuse_nulls(frame[plain_column(name)], name)
     return PairedRows(prepared, frame)

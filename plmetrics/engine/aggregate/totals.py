@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.exact_sums import exact_columns
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.states.moments import CENTRE, Centres, Moment
 from plmetrics.states.sums import EVERY, POSITIVE_ROWS, Total, as_tuple, unchecked
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 
 _ADDED = "@added|"
-
-
-AGGREGATES_PER_NODE = 400
 
 
 def summed_in(prepared: Prepared, cube: Cube) -> list[Metric]:
@@ -173,9 +169,7 @@ def summed_columns(
     prepared: Prepared, metrics: Sequence[Metric], frame: pl.DataFrame
 ) -> dict[str, NDArray[np.float64]]:
     """The columns of a state, from those that were aggregated: what follows from others is completed."""
-    held = {
-        name: column.cast(pl.Float64).to_numpy() for name, column in exact_columns(frame, prepared.exponents)
-    }
+    held = {column.name: column.cast(pl.Float64).to_numpy() for column in prepared.addition.totals(frame)}
     _derive(held)
     _complete(prepared, metrics, held)
     return held

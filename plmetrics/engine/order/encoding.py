@@ -18,7 +18,7 @@ from plmetrics.states.scores.grid import FINE_BINS, Members
 from plmetrics.states.scores.sorted import balanced_edges
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import LABEL, WEIGHT, valid_column
-from plmetrics.table.sampling import by_content, every_kth, telling
+from plmetrics.table.sampling import telling
 from plmetrics.table.slices import LOOKUP_CELLS
 
 if TYPE_CHECKING:
@@ -157,10 +157,8 @@ def _smallest(numbers: NDArray[Any], size: int) -> NDArray[Any]:
 
 def chosen_rows(prepared: Prepared, step: int) -> pl.LazyFrame:
     """Every k-th row; where the order of rows must not show, about as many by what is in them."""
-    frame = prepared.table.frame
-    if not prepared.request.suite.reproducible:
-        return every_kth(frame, step)
-    return by_content(frame, step, telling(prepared.request.roles, frame.collect_schema().names()))
+    frame, request = prepared.table.frame, prepared.request
+    return request.arithmetic.sample(frame, step, telling(request.roles, frame.collect_schema().names()))
 
 
 def grid_steps(prepared: Prepared) -> Iterator[Step]:

@@ -295,9 +295,9 @@ class Passes:
     def _exponent(self, bins: Bins) -> int | None:
         """That of what is added in some bins, where its order must not show; None where it does not anyway."""
         weighted = self._prepared.request.suite.columns.weight is not None
-        if not self._prepared.request.suite.reproducible or not (weighted or isinstance(bins, Binning)):
-            return None
-        return self._prepared.exponents[IN_BINS]
+        return (
+            self._prepared.addition.exponents.get(IN_BINS) if weighted or isinstance(bins, Binning) else None
+        )
 
     def _coarse_of(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
         """The coarse bin of each fine bin in the slices of some parts."""

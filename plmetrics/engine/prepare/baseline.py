@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.core.exact_sums import exact_columns, fixed_sums
 from plmetrics.engine.binding.models import with_model
 from plmetrics.engine.prepare.constants import Based
-from plmetrics.engine.prepare.exponents import exponents_in
 from plmetrics.suite.sections.basics import BASELINE, ModelColumns
 from plmetrics.table.predicted import Predicted, levels_of, quantile_part
 from plmetrics.table.roles import LABEL, VALID, prediction_table
@@ -61,16 +59,12 @@ def _distribution(request: Request) -> Question[tuple[Numbers, Numbers]]:
     table = prediction_table(request.raw, request.schema, request.roles)
     frame = table.frame.filter(pl.col(VALID)) if request.roles.missing == "error" else table.frame
     rows = pl.len().cast(pl.Int64).alias("rows")
-    mass = (
-        [rows.cast(pl.Float64).alias("mass")] if table.weight is None else [table.weight.sum().alias("mass")]
-    )
-    exponents: dict[str, int] = {}
-    if request.suite.reproducible and table.weight is not None:
-        exponents = yield from exponents_in(frame, {"mass": table.weight})
-        mass += fixed_sums("mass", table.weight, exponents["mass"])
+    weights = {} if table.weight is None else {"mass": table.weight}
+    addition = yield from request.arithmetic.addition(frame, weights)
+    mass = addition.sums(weights) or [rows.cast(pl.Float64).alias("mass")]
     (counted,) = yield [frame.group_by(LABEL).agg(rows, *mass).sort(LABEL)]
-    held = dict(exact_columns(counted, exponents))
-    return held[LABEL].to_numpy(), held["mass"].to_numpy()
+    totals = addition.totals(counted)
+    return totals[LABEL].to_numpy(), totals["mass"].to_numpy()
 
 
 def _constants(

@@ -154,7 +154,7 @@ def _rows_to_fit(request: Request, condition: str, models: Mapping[str, SuitePat
     if rows.height == 0:
         hint = "fit_on is not narrowed by data.where: it speaks of all rows of the data"
         raise DataError(Problem("there are no rows to fit calibrators on", path, hint))
-    return rows.sort(rows.columns) if request.suite.reproducible else rows
+    return request.arithmetic.rows(rows)
 
 
 def _fitting(request: Request, condition: str, models: Sequence[str]) -> Request:

@@ -7,19 +7,15 @@ run: states add exactly where they are equal.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isfinite
 from typing import TYPE_CHECKING
-
-import polars as pl
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Bins, Ordered
-from plmetrics.core.exact_sums import HEADROOM, exact_columns, exponent_of, fixed_sums
-from plmetrics.engine.aggregate.totals import AGGREGATES_PER_NODE, summed_in, totals
+from plmetrics.core.exact_sums import HEADROOM, Addition, exponent_of
+from plmetrics.engine.aggregate.totals import summed_in, totals
+from plmetrics.engine.arithmetic import largest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepare.pinning import Constants
     from plmetrics.engine.prepared import Prepared
@@ -39,18 +35,18 @@ def with_exponents(prepared: Prepared, constants: Constants | None) -> Question[
     """
     own = yield from exponents_of(prepared)
     if constants is None:
-        return replace(prepared, exponents=own)
+        return replace(prepared, addition=Addition(own))
     known = constants.exponents
     beyond = frozenset(name for name in known.keys() & own.keys() if own[name] > known[name] + HEADROOM)
     if not beyond:
-        return replace(prepared, exponents=known)
+        return replace(prepared, addition=Addition(known))
     listed = ", ".join(f"'{name}'" for name in sorted(beyond)[:3])
     more = f" and {len(beyond) - 3} more" if len(beyond) > 3 else ""
     warning = (
         f"reproducible: values are much larger than in the run whose constants are taken, so that the sums {listed}"
         f"{more} may differ in the last digits with the order of rows; take constants of a run that has such values"
     )
-    return replace(prepared, exponents=known, inexact=beyond, warnings=(*prepared.warnings, warning))
+    return replace(prepared, addition=Addition(known, beyond), warnings=(*prepared.warnings, warning))
 
 
 def adds_in_bins(suite: Suite) -> bool:
@@ -76,39 +72,3 @@ def exponents_of(prepared: Prepared) -> Question[dict[str, int]]:
     if adds_in_bins(prepared.request.suite):
         known[IN_BINS] = heaviest
     return {name: exponent_of(held) for name, held in (most | known).items() if name != _WEIGHT}
-
-
-def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, float]]:
-    """How far from 0 finite values lie at most; 0 where there are none."""
-    asked = [
-        pl.when(value.is_finite()).then(value.abs()).max().cast(pl.Float64).alias(name)
-        for name, value in values.items()
-    ]
-    parts = [asked[i : i + AGGREGATES_PER_NODE] for i in range(0, len(asked), AGGREGATES_PER_NODE)]
-    found: dict[str, float] = {}
-    for row in (yield [frame.select(part) for part in parts]):
-        found |= {name: most or 0.0 for name, most in row.row(0, named=True).items()}
-    return found
-
-
-def exponents_in(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, int]]:
-    """The exponents of sums of some values."""
-    most = yield from largest(frame, values)
-    return {name: exponent_of(number) for name, number in most.items()}
-
-
-def exact_means(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, float]]:
-    """Means of the finite values, to the last bit the same in any order; 0 where there are none."""
-    if not values:
-        return {}
-    exponents = yield from exponents_in(frame, values)
-    plans = []
-    for name, value in values.items():
-        finite = pl.when(value.is_finite()).then(value)
-        sums = [finite.count().cast(pl.Int64).alias("n"), finite.sum().alias(name)]
-        plans.append(frame.select(*sums, *fixed_sums(name, finite, exponents[name])))
-    means: dict[str, float] = {}
-    for name, held in zip(values, (yield plans), strict=True):
-        rows, total = (column.item() for _, column in exact_columns(held, exponents))
-        means[name] = total / rows if rows and isfinite(total) else 0.0
-    return means

@@ -97,7 +97,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
         _added(calibrated.constants, found.baseline),
         grids=None if constants is None else constants.grids,
     )
-    if request.suite.reproducible:
+    if request.arithmetic.any_order:
         from plmetrics.engine.prepare.exponents import with_exponents
 
         prepared = inquiry.answer(with_exponents(prepared, constants))
@@ -169,13 +169,7 @@ def _means(request: Request, table: PredictionTable, *, wanted: bool) -> Questio
         for model in table.models
         for key, value in values.items()
     }
-    if request.suite.reproducible:
-        from plmetrics.engine.prepare.exponents import exact_means
-
-        return (yield from exact_means(table.frame, numbers))
-    means = [number.filter(number.is_finite()).mean().alias(name) for name, number in numbers.items()]
-    (found,) = yield [table.frame.select(means)]
-    return {name: float(value or 0.0) for name, value in found.row(0, named=True).items()}
+    return (yield from request.arithmetic.means(table.frame, numbers))
 
 
 def _counted_units(request: Request, table: PredictionTable) -> Question[list[pl.DataFrame]]:

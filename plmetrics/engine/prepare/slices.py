@@ -102,19 +102,18 @@ def _together(held: Mapping[str, int], most: int) -> Iterator[list[str]]:
 
 def _settling(key: SliceKey, request: Request, table: PredictionTable, step: int) -> pl.LazyFrame:
     """What a key is settled from: its values in order, of every k-th row, with weights, or those with the most rows."""
-    from plmetrics.table.sampling import by_content, every_kth, telling
+    from plmetrics.table.sampling import telling
 
     if key.kind == "top":
         return _ranked(table.frame, key, _excluded(key, request))
     columns = [pl.col(key.column).alias("value")]
     columns += [] if table.weight is None else [table.weight.alias("weight")]
-    if request.suite.reproducible:
-        roles = replace(request.roles, unit_name=None)
-        names = [key.column, *telling(roles, table.frame.collect_schema().names())]
-        chosen = table.frame if step == 1 else by_content(table.frame, step, names)
-        return chosen.select(columns).sort("value", *(["weight"] if len(columns) > 1 else []))
-    chosen = table.frame if step == 1 else every_kth(table.frame, step)
-    return chosen.select(columns).sort("value")
+    names = [
+        key.column,
+        *telling(replace(request.roles, unit_name=None), table.frame.collect_schema().names()),
+    ]
+    chosen = request.arithmetic.sample(table.frame, step, names)
+    return request.arithmetic.sorted(chosen.select(columns), "value")
 
 
 def _settle(key: SliceKey, request: Request, found: pl.DataFrame) -> SliceKey:

@@ -83,8 +83,7 @@ def _candidates(table: PredictionTable, request: Request, model: str) -> Questio
     """The confusion table at each distinct score of a model, and at one above them all."""
     plan = _rows_to_choose_on(table, request, model)
     yield from refuse_to_hold(request, plan, NUMBERS_IN_HAND, "choosing a threshold", "metrics")
-    every = plan.collect_schema().names() if request.suite.reproducible else ["score"]
-    (rows,) = yield [plan.sort(every)]
+    (rows,) = yield [request.arithmetic.sorted(plan, "score")]
     if VALID in rows.columns:
         _refuse_bad(rows, request)
     if rows.height == 0:

@@ -7,19 +7,17 @@ far the values of a bin lie above its edge, so that means and variances stay exa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.core.exact_sums import ordered_sum
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import working_memory
-from plmetrics.engine.prepare.exponents import exponents_in
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.streaming import collected_frames, frames_of
 from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentred, sliced_counts
@@ -33,7 +31,6 @@ from plmetrics.features.drift.windows import (
     reference_of,
 )
 from plmetrics.table.roles import WEIGHT, prediction_table
-from plmetrics.table.sampling import by_content, every_kth
 from plmetrics.table.slices import Cube, plan_cubes
 
 if TYPE_CHECKING:
@@ -41,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.engine.arithmetic import Arithmetic
     from plmetrics.engine.request import Request
     from plmetrics.features.drift.subjects import Subject
     from plmetrics.table.slices import Slices
@@ -121,7 +119,8 @@ class _Counting:
 
     def plans(self) -> list[pl.LazyFrame]:
         """One pass for each column and cube."""
-        return [plan for column in self.columns for plan in column.plans(self.windows.frame, self.cubes)]
+        frame, arithmetic = self.windows.frame, self.windows.request.arithmetic
+        return [plan for column in self.columns for plan in column.plans(frame, self.cubes, arithmetic)]
 
 
 def _look_ups(windows: Windows) -> dict[str, pl.LazyFrame]:
@@ -169,26 +168,23 @@ class _Column:
     edges: NDArray[np.float64] | None = None
     too_many: bool = False
     scattered: bool = False
-    reproducible: bool = False
 
-    def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
+    def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube], arithmetic: Arithmetic) -> list[pl.LazyFrame]:
         """A plan a cube: one streaming pass that groups by cell, window and place."""
         value, weight = pl.col(f"{VALUE}{self.number}"), pl.col(WEIGHT)
         added = {"weight": weight}
         if self.edges is not None:
             apart = value - self.centre
             added |= {"offset": weight * apart, "square": weight * apart**2}
-        powers = answer(exponents_in(frame, added)) if self.reproducible else {}
-        sums = [pl.len().cast(pl.Int64).alias("rows")]
-        for name, part in added.items():
-            total = ordered_sum(part, powers[name]) if self.reproducible else part.sum()
-            sums.append(total.alias(name))
+        addition = answer(arithmetic.addition(frame, added))
+        sums = [addition.total(name, part).alias(name) for name, part in added.items()]
+        rows = pl.len().cast(pl.Int64).alias("rows")
         place = self._place(value).alias(PLACE)
         keys = ((2 * cube.cell() + pl.col(WINDOW)).alias(KEY) for cube in cubes)
         if self.scattered:
             one = pl.lit(1, dtype=pl.Int64).alias("rows")
             return [frame.select(key, place, one, weight.alias("weight")) for key in keys]
-        return [frame.group_by(key, place).agg(sums) for key in keys]
+        return [frame.group_by(key, place).agg(rows, *sums) for key in keys]
 
     @property
     def centre(self) -> float:
@@ -229,10 +225,7 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> li
             binned.append(number)
     edges = _edges(windows, facts, binned) if binned else {}
     columns |= {number: _Column(number, windows.subjects[number], edges[number]) for number in binned}
-    return [
-        replace(columns[number], reproducible=windows.request.suite.reproducible)
-        for number in sorted(columns)
-    ]
+    return [columns[number] for number in sorted(columns)]
 
 
 def _edges(windows: Windows, facts: pl.DataFrame, numbers: Sequence[int]) -> dict[int, NDArray[np.float64]]:
@@ -243,8 +236,7 @@ def _edges(windows: Windows, facts: pl.DataFrame, numbers: Sequence[int]) -> dic
     for window in (0, 1):
         step = max(1, rows[window] // SAMPLE_ROWS)
         own = windows.frame.filter(pl.col(WINDOW) == window).select(*names, WEIGHT)
-        alike = windows.request.suite.reproducible
-        plans.append(by_content(own, step, names) if alike and step > 1 else every_kth(own, step))
+        plans.append(windows.request.arithmetic.sample(own, step, names))
     shares = np.arange(1, FINE_BINS // 2) / (FINE_BINS // 2)
     found: dict[int, list[Any]] = {
         number: [facts[f"{number}|least"].drop_nulls().to_numpy()] for number in numbers

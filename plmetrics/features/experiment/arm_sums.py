@@ -10,8 +10,8 @@ import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
+from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.prepare.exponents import exact_means
 from plmetrics.engine.streaming import collected_frame, collected_frames
 from plmetrics.features.experiment.exact_moments import exact_moments
 from plmetrics.table.roles import require
@@ -209,7 +209,7 @@ def _constants(rows: pl.LazyFrame, experiment: Experiment) -> _Constants:
     means = [part / max(size, 1) for part, size in zip(sums, sizes, strict=True)]
     if experiment.reproducible:
         numbers = {_outcome(index): pl.col(_outcome(index)) for index in range(len(experiment.outcomes))}
-        means = list(answer(exact_means(rows, numbers)).values())
+        means = list(answer(Arithmetic(any_order=True).means(rows, numbers)).values())
     near = [0.0 if shares else mean for mean, shares in zip(means, binary, strict=True)]
     return _Constants((control, *(arm for arm in arms if arm != control)), binary, tuple(near))
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.exact_sums import exact_columns, exponent_of, fixed_sums, ordered_sum
+from plmetrics.engine.arithmetic import exponents_in, largest
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.prepare.exponents import exponents_in, largest
 from plmetrics.engine.streaming import collected_frame, collected_frames
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import polars as pl
 
 from plmetrics.core.exact_sums import ordered_sum
 from plmetrics.core.names import is_pattern
+from plmetrics.engine.arithmetic import Arithmetic, exponents_in
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.prepare.exponents import exact_means, exponents_in
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.leakage.leakage_section import section_of
 from plmetrics.table.common_types import common_type
@@ -53,7 +53,7 @@ class LabelSums:
             rows: with the canonical label.
             numbers: the attributes that hold numbers, null where these are not finite.
         """
-        centres = answer(exact_means(rows, {LABEL: pl.col(LABEL), **numbers}))
+        centres = answer(Arithmetic(any_order=True).means(rows, {LABEL: pl.col(LABEL), **numbers}))
         made = cls(centres, {})
         terms = {f"{LABEL}|{key}": term for key, term in made._of_label().items()}
         for name, value in numbers.items():

@@ -14,7 +14,6 @@ import polars as pl
 
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.prepare.exponents import exponents_in
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.features.slice_search.row_sums import by_block, centred_values, code_column
 from plmetrics.states.moments import CENTRE, Centres, distant, means
@@ -95,8 +94,8 @@ def _added(plan: SearchPlan, members: Sequence[int], centres: pl.DataFrame) -> p
     keyed = prepared.table.frame.with_columns(plan.keys()).with_columns(cell.alias(_CELL))
     frame = keyed.join(centres.lazy(), on=_CELL, how="left")
     values = centred_values(prepared, plan.spec.metric)
-    exponents = answer(exponents_in(frame, values)) if prepared.request.suite.reproducible else {}
-    tally = plan.tally(tuple(members), exponents)
+    addition = answer(prepared.request.arithmetic.addition(frame, values))
+    tally = plan.tally(tuple(members), addition.exponents)
     codes = [code_column(number) for number in members]
     rows = frame.select(BLOCK, *codes, *values.values())
     for batch in collected_batches(rows, BATCH_ROWS):

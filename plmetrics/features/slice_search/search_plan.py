@@ -187,7 +187,7 @@ class SearchPlan:
     def tally(self, members: tuple[int, ...], exponents: Mapping[str, int] | None = None) -> Tally:
         """The sums of a grouping, empty; with the exponents of the run, or others."""
         sizes = [self.columns[number].size for number in members]
-        known = self.prepared.exponents if exponents is None else exponents
+        known = self.prepared.addition.exponents if exponents is None else exponents
         return Tally(members, sizes, 2 * self.spec.blocks, known)
 
 

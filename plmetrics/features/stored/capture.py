@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.aggregation import Aggregated
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
+    from plmetrics.states.moments import Moment
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins, SlicedGrid
     from plmetrics.states.scores.run_grids import Grids
@@ -186,9 +187,7 @@ def _cells(prepared: Prepared, frame: pl.DataFrame, keys: list[str]) -> pl.DataF
 
 def _with_centres(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
     """The sums with the centres that their moments are about."""
-    if prepared.request.suite.reproducible:
-        return frame
-    at = centres_of(prepared, moments(prepared, summed_in(prepared, cube)), frame).at
+    at = centres_of(prepared, _moments(prepared, [cube]), frame).at
     absent = {f"{CENTRE}{name}": held for name, held in at.items() if not isinstance(held, np.ndarray)}
     return frame.with_columns(pl.lit(float(held)).alias(name) for name, held in absent.items())
 
@@ -321,18 +320,17 @@ def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | 
     }
     return {
         "centres": {model: dict(values) for model, values in prepared.centres.items()},
-        "moments": _said_of_moments(prepared),
+        "moments": {name: asdict(moment) for name, moment in _moments(prepared, prepared.cubes).items()},
         "thresholds": thresholds,
         "classes": list(request.roles.classes),
         "keys": {column: said_of_key(key) for column, key in waiting.items()},
-        "exponents": dict(prepared.exponents),
+        "exponents": dict(prepared.addition.exponents),
         "grid": None if grids is None else grids_digest(grids),
     }
 
 
-def _said_of_moments(prepared: Prepared) -> dict[str, Any]:
+def _moments(prepared: Prepared, cubes: Sequence[Cube]) -> dict[str, Moment]:
     """The columns of moments, whose cells have centres of their own; none where states must have those of the run."""
-    if prepared.request.suite.reproducible:
+    if prepared.request.arithmetic.any_order:
         return {}
-    metrics = [metric for cube in prepared.cubes for metric in summed_in(prepared, cube)]
-    return {name: asdict(moment) for name, moment in moments(prepared, metrics).items()}
+    return moments(prepared, [metric for cube in cubes for metric in summed_in(prepared, cube)])

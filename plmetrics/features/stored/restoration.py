@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from plmetrics.core.exact_sums import Addition
 from plmetrics.engine.aggregate.aggregation import aggregated, needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
@@ -78,7 +79,7 @@ def revived(suite: Suite, saved: Saved) -> Revived:
         exact=False,
         warnings=found.warnings,
         grids=constants.grids,
-        exponents=constants.exponents,
+        addition=Addition(constants.exponents),
     )
     sums = aggregated(prepared, _frames(saved), None)
     return Revived(prepared, sums, _scores(prepared, sums, saved))

@@ -1,0 +1,87 @@
+"""How floats are added: as rows come, or so that no order of the rows shows in any sum, to the last bit.
+
+What the order of rows may change asks here, and nothing else asks whether it may show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.exact_sums import Addition, exponent_of
+from plmetrics.engine.streaming import AGGREGATES_PER_NODE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from plmetrics.engine.inquiry import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Whether results are to be the same in `any_order` of the rows, and what that takes."""
+
+    any_order: bool
+
+    def addition(self, frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[Addition]:
+        """How some values of rows are added; if need be after a look at how large they are."""
+        if not self.any_order:
+            return Addition()
+        return Addition((yield from exponents_in(frame, values)))
+
+    def means(self, frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, float]]:
+        """Means of the finite values; 0 where there are none."""
+        if not self.any_order:
+            means = [value.filter(value.is_finite()).mean().alias(name) for name, value in values.items()]
+            (found,) = yield [frame.select(means)]
+            return {name: float(mean or 0.0) for name, mean in found.row(0, named=True).items()}
+        addition = yield from self.addition(frame, values)
+        finite = {name: pl.when(value.is_finite()).then(value) for name, value in values.items()}
+        plans = [
+            frame.select(value.count().cast(pl.Int64).alias("n"), *addition.sums({name: value}))
+            for name, value in finite.items()
+        ]
+        sums = [addition.totals(frame).row(0) for frame in (yield plans)]
+        return {
+            name: total / rows if rows and isfinite(total) else 0.0
+            for name, (rows, total) in zip(finite, sums, strict=True)
+        }
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Rows in an order of their own."""
+        return frame.sort(frame.columns) if self.any_order else frame
+
+    def sorted(self, rows: pl.LazyFrame, by: str) -> pl.LazyFrame:
+        """Rows ascending by one of their columns; equal ones in an order of their own."""
+        names = rows.collect_schema().names() if self.any_order else ()
+        return rows.sort(by, *(name for name in names if name != by))
+
+    def sample(self, rows: pl.LazyFrame, step: int, names: Iterable[str]) -> pl.LazyFrame:
+        """Every k-th row, or about as many by what is in some columns of them."""
+        from plmetrics.table.sampling import by_content, every_kth
+
+        if step == 1:
+            return rows
+        return by_content(rows, step, names) if self.any_order else every_kth(rows, step)
+
+
+def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, float]]:
+    """How far from 0 finite values lie at most; 0 where there are none."""
+    asked = [
+        pl.when(value.is_finite()).then(value.abs()).max().cast(pl.Float64).alias(name)
+        for name, value in values.items()
+    ]
+    parts = [asked[i : i + AGGREGATES_PER_NODE] for i in range(0, len(asked), AGGREGATES_PER_NODE)]
+    found: dict[str, float] = {}
+    for row in (yield [frame.select(part) for part in parts]):
+        found |= {name: most or 0.0 for name, most in row.row(0, named=True).items()}
+    return found
+
+
+def exponents_in(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, int]]:
+    """The exponents of sums of some values."""
+    most = yield from largest(frame, values)
+    return {name: exponent_of(number) for name, number in most.items()}
