@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -358,6 +359,11 @@ class Metric:
 
 
 PARAMETER_TYPES["Metric"] = Metric
+
+
+def fact_of(path: str) -> Any:
+    """A fact that is that of another metric, which the path leads to: `inner.range`."""
+    return property(attrgetter(path))
 
 
 def square_sums(metric: Metric) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.core import ops
@@ -145,6 +145,11 @@ class OfClass(Metric):
     task = "multiclass"
     needs = Sums()
     mean = "mass"
+    range = fact_of("rate.range")
+    direction = fact_of("rate.direction")
+    kind = fact_of("rate.kind_of_class")
+    interval_form = fact_of("rate.interval_form")
+    additive = fact_of("rate.additive")
     expressible = False
 
     def __post_init__(self) -> None:
@@ -154,31 +159,6 @@ class OfClass(Metric):
     def text(self) -> str:
         """The rate's, and the class."""
         return f"{self.rate.text}|{self.number}"
-
-    @property
-    def range(self) -> tuple[float, float]:  # type: ignore[override]
-        """That of the rate."""
-        return self.rate.range
-
-    @property
-    def direction(self) -> Any:  # type: ignore[override]
-        """That of the rate."""
-        return self.rate.direction
-
-    @property
-    def kind(self) -> Any:  # type: ignore[override]
-        """A proportion where the rate of one class is one."""
-        return self.rate.kind_of_class
-
-    @property
-    def interval_form(self) -> Any:  # type: ignore[override]
-        """That of the rate."""
-        return self.rate.interval_form
-
-    @property
-    def additive(self) -> bool:  # type: ignore[override]
-        """Whether the rate is a total."""
-        return self.rate.additive
 
     def atoms(self) -> Mapping[str, Atom]:
         """The sums of the class."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.catalogue.metric import Metric
+from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.needs import Ordered, Sums
 from plmetrics.states.sums import Atom, RowValue
 
@@ -28,15 +28,17 @@ class Rebased(Metric):
     inner: Metric
     value: RowValue
     task = "multiclass"
+    name = fact_of("inner.name")
+    range = fact_of("inner.range")
+    direction = fact_of("inner.direction")
+    kind = fact_of("inner.kind")
+    interval_form = fact_of("inner.interval_form")
+    smooth = fact_of("inner.smooth")
+    probability = fact_of("inner.probability")
     expressible = False
 
     def __post_init__(self) -> None:
         """The inner metric's parameters are checked."""
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """That of the inner metric."""
-        return self.inner.name
 
     @property
     def text(self) -> str:
@@ -44,40 +46,10 @@ class Rebased(Metric):
         return f"{self.inner.text}|{self.value.key}"
 
     @property
-    def range(self) -> tuple[float, float]:  # type: ignore[override]
-        """That of the inner metric."""
-        return self.inner.range
-
-    @property
-    def direction(self) -> Any:  # type: ignore[override]
-        """That of the inner metric."""
-        return self.inner.direction
-
-    @property
-    def kind(self) -> Any:  # type: ignore[override]
-        """That of the inner metric."""
-        return self.inner.kind
-
-    @property
     def needs(self) -> Ordered:
         """That of the inner metric, in the order of the value."""
         assert isinstance(self.inner.needs, Ordered)
         return replace(self.inner.needs, by=self.value)
-
-    @property
-    def interval_form(self) -> Any:  # type: ignore[override]
-        """That of the inner metric."""
-        return self.inner.interval_form
-
-    @property
-    def smooth(self) -> bool:  # type: ignore[override]
-        """Whether the inner metric is."""
-        return self.inner.smooth
-
-    @property
-    def probability(self) -> bool:  # type: ignore[override]
-        """That of the inner metric."""
-        return self.inner.probability
 
     def atoms(self) -> Mapping[str, Atom]:
         """The weight of both classes."""
