@@ -57,6 +57,7 @@ class Findings:
         """Note pydantic's errors about a value; what the branches of a union say becomes one problem."""
         expected: dict[SuitePath, list[str]] = {}
         inputs: dict[SuitePath, Any] = {}
+        hints: dict[SuitePath, str | None] = {}
         for error in errors:
             place = _within(error["loc"], value)
             key = str(error["loc"][-1]) if error["loc"] else ""
@@ -73,11 +74,12 @@ class Findings:
             else:
                 expected.setdefault(place, []).append(_expected(error))
                 inputs[place] = error["input"]
+                hints[place] = error.get("ctx", {}).get("hint")
         for place, words in expected.items():
             name = next((str(step) for step in reversed(place) if isinstance(step, str)), "the value")
             alternatives = " or ".join(dict.fromkeys(words))
             message = f"{name} must be {alternatives}, not {shown(inputs[place])}"
-            hint = _quotes(words, inputs[place]) or _nearest(words, inputs[place])
+            hint = hints[place] or _quotes(words, inputs[place]) or _nearest(words, inputs[place])
             self.add(message, (*path, *place), hint)
 
 

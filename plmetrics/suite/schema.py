@@ -162,11 +162,6 @@ def _compare(definitions: Schema) -> Schema:
     properties = definitions["Compare"]["properties"]
     of_test = definitions.pop("ComparisonTest")["properties"]
     properties["tests"] = {"description": properties["tests"]["description"], **tests_schema(of_test)}
-    sets = _some_sets("Slice sets, for all metrics that are means.")
-    described = properties["decompose"].pop("description")
-    properties["decompose"] = {"description": described, **_one_of(*sets["anyOf"], properties["decompose"])}
-    subjects = ("baseline", "pairs", "slices", "run")
-    definitions["Compare"]["anyOf"] = [{"required": [key]} for key in subjects]
     baseline = _text("Name of the baseline model.")
     return _one_of(_reference("Compare"), baseline, {"type": "null"})
 

@@ -7,11 +7,11 @@ from datetime import date, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.core.text import value_text
-from plmetrics.suite.sections.section import Column, OneOrMore, OrOne, Strict
+from plmetrics.suite.sections.section import BySet, Column, OneOrMore, OrOne, Strict, each_once
 from plmetrics.suite.tasks import CurveName  # noqa: TC001 (pydantic reads it)
 from plmetrics.table.predicted import quantile_part
 
@@ -228,6 +228,11 @@ class ComparisonTest(Strict):
         return f"{self.test}({', '.join(parts)})" if parts else self.test
 
 
+def _other_rows(asked: tuple[str, ...]) -> tuple[str, ...]:
+    """What slices are compared with, each once; `overall` are all rows."""
+    return each_once(tuple(ALL if word == "overall" else word for word in asked))
+
+
 class Compare(Strict):
     """What is compared: models, slices and runs, always on shared replicates where the data are the same.
 
@@ -235,15 +240,23 @@ class Compare(Strict):
     what a decomposition names are texts of metrics, none for all that are means.
     """
 
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": [key]} for key in ("baseline", "pairs", "slices", "run")]}
+    )
+
     baseline: str | None = Field(default=None, description="The model that the others are compared with.")
     pairs: Literal["all"] | None = Field(
         default=None, description="Every pair of models instead, the later one with the earlier one."
     )
-    scales: Annotated[tuple[ContrastScale, ...], Field(min_length=1), OrOne()] = Field(
-        default=("difference",),
-        description="What a comparison is: the difference, the ratio, or the relative change (ratio - 1).",
+    scales: Annotated[tuple[ContrastScale, ...], Field(min_length=1), OrOne(), AfterValidator(each_once)] = (
+        Field(
+            default=("difference",),
+            description="What a comparison is: the difference, the ratio, or the relative change (ratio - 1).",
+        )
     )
-    slices: dict[str, OneOrMore] = Field(
+    slices: Annotated[
+        dict[str, Annotated[OneOrMore, AfterValidator(_other_rows)]], BySet("slices: {region: rest}")
+    ] = Field(
         default_factory=dict,
         description="What the slices of a set are compared with: rest (all other rows), all (all rows), pairs "
         "(each with those before it), or the text of one of them.",
@@ -257,7 +270,9 @@ class Compare(Strict):
         description="Which of a folder's runs may be that run: the last whose gates did not fail, or the last of any "
         "verdict. Never one of the same data.",
     )
-    decompose: dict[str, Annotated[tuple[Column, ...], OrOne()]] = Field(
+    decompose: Annotated[
+        dict[str, Annotated[tuple[Column, ...], OrOne()]], BySet("decompose: [region]", alone=True)
+    ] = Field(
         default_factory=dict,
         description="Slice sets over which a change of a mean is taken apart: the slices moved (within), or their "
         "shares did (mix).",

@@ -29,42 +29,9 @@ def read_compare(value: Any, found: Findings) -> Compare | None:
         found.add(f"compare must be the name of a model or a mapping, not {shown(value)}", _PATH, _FORM)
         return None
     given = {"baseline": value} if isinstance(value, str) else dict(value)
-    if given.get("slices") is not None:
-        given["slices"] = _by_set(given["slices"], "slices", "{region: rest}", found)
-    if given.get("decompose") is not None:
-        given["decompose"] = _decompose(given["decompose"], found)
     if given.get("tests") is not None:
         given["tests"] = read_tests(given["tests"], found)
-    made = found.model(Compare, {key: item for key, item in given.items() if item is not None}, _PATH)
-    if made is None:
-        return None
-    each_once: dict[str, Any] = {
-        "slices": {name: tuple(dict.fromkeys(map(_word, own))) for name, own in made.slices.items()},
-        "scales": tuple(dict.fromkeys(made.scales)),
-    }
-    return made.model_copy(update={key: each_once[key] for key in each_once if key in made.model_fields_set})
-
-
-def _word(asked: str) -> str:
-    return ALL if asked == "overall" else asked
-
-
-def _by_set(value: Any, key: str, form: str, found: Findings) -> Any:
-    """Slice sets and what is asked of each, a text being a list of one."""
-    if not isinstance(value, Mapping):
-        hint = f"write {key}: {form}"
-        found.add(f"{key} must be a mapping of slice sets, not {shown(value)}", (*_PATH, key), hint)
-        return {}
-    return value
-
-
-def _decompose(value: Any, found: Findings) -> Any:
-    """Slice sets with the metrics to decompose, none for all that are means."""
-    if isinstance(value, str):
-        return {value: []}
-    if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
-        return {name: [] for name in value}
-    return _by_set(value, "decompose", "[region]", found)
+    return found.model(Compare, {key: item for key, item in given.items() if item is not None}, _PATH)
 
 
 def with_result(given: Any) -> Any:

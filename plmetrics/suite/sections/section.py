@@ -7,6 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from plmetrics.catalogue.metric import Metric
@@ -61,6 +62,38 @@ def plain_path(value: Any) -> Any:
         return HANDED_OVER
     texts = [path if path is None else str(path) for path in paths]
     return texts if isinstance(value, (list, tuple)) else texts[0]
+
+
+class BySet:
+    """A mapping by slice set. With `alone`, names may stand in its place, with nothing asked of them."""
+
+    def __init__(self, example: str, *, alone: bool = False) -> None:
+        self._example = example
+        self._alone = alone
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_before_validator_function(self._mapping, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        name = {"type": "string", "minLength": 1}
+        several = [name, {"type": "array", "items": name}] if self._alone else []
+        return {"anyOf": [*several, handler(schema)]} if several else handler(schema)
+
+    def _mapping(self, value: Any) -> Any:
+        names = _listed(value)
+        if self._alone and isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
+            return dict.fromkeys(names, ())
+        if isinstance(value, Mapping):
+            return value
+        kind, expected = "slice_sets", "a mapping of slice sets"
+        raise PydanticCustomError(kind, expected, {"hint": f"write {self._example}"})
+
+
+def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Values without those that are there before."""
+    return tuple(dict.fromkeys(values))
 
 
 OneOrMore = Annotated[tuple[Column, ...], Field(min_length=1), OrOne()]
