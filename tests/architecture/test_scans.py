@@ -31,7 +31,7 @@ SCANS = {
     "binary": {"prepare": 4, "aggregate": 1},
     "custom": {"prepare": 1, "aggregate": 1},
     "drift": {"prepare": 1, "aggregate": 1, "drift": 2},
-    "forecast": {"prepare": 4, "aggregate": 1},
+    "forecast": {"prepare": 3, "aggregate": 1},
     "find_slices": {"aggregate": 1, "search": 2},
     "ranking": {"prepare": 2},
     "trec": {},
@@ -105,7 +105,7 @@ def test_units_are_counted_by_one_scan_however_short_memory_is(tmp_path: Path, m
     file = tmp_path / "suite.yaml"
     file.write_text(yaml.safe_dump(suite | {"uncertainty": {"replicates": 10}}))
     made = ran(file, tmp_path / "runs")
-    assert by_stage(made)["prepare"] == 2  # one for the slices
+    assert by_stage(made)["prepare"] == (2 if memory == "50KB" else 1)  # of their own, or with the slices
     assert not [each for each in made if each.stuck]
     agrees(file, made)
 

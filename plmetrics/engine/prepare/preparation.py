@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
@@ -29,7 +28,7 @@ from plmetrics.table.slices import plan_cubes
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
@@ -62,7 +61,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
         together(
             _found(request, models, centres=constants is None),
             _row_counts(request, table),
-            _counted_units(request, table),
+            _different_units(request, table),
         )
     )
     request = found.request
@@ -172,15 +171,12 @@ def _means(request: Request, table: PredictionTable, *, wanted: bool) -> Questio
     return (yield from request.arithmetic.means(table.frame, numbers))
 
 
-def _counted_units(request: Request, table: PredictionTable) -> Question[list[pl.DataFrame]]:
-    """The units, unless they are too many, and how many each block has; nothing where they are counted by batch."""
-    uncertainty = request.suite.uncertainty
-    if uncertainty is None or request.unit_rows or _by_batch(request):
-        return []
-    units = _rows_of_units(request, table).select(pl.col(UNIT)).unique()
-    counts = pl.len().cast(pl.Int64).alias("units"), pl.col(UNIT).sum().alias("digest")
-    blocks = units.group_by((pl.col(UNIT) % uncertainty.blocks).alias("block")).agg(counts)
-    return (yield [units.head(OWN_BLOCK_LIMIT + 2), blocks])
+def _different_units(request: Request, table: PredictionTable) -> Question[pl.Series | None]:
+    """The units, each once; None where rows are units, or units are counted by batch."""
+    if request.suite.uncertainty is None or request.unit_rows or _by_batch(request):
+        return None
+    (units,) = yield [_units_of_rows(request, table).unique()]
+    return units[UNIT].drop_nulls()
 
 
 def _by_batch(request: Request) -> bool:
@@ -189,8 +185,8 @@ def _by_batch(request: Request) -> bool:
     return counts_by_batch(request)
 
 
-def _rows_of_units(request: Request, table: PredictionTable) -> pl.LazyFrame:
-    return table.every if request.counts_every_row else table.frame
+def _units_of_rows(request: Request, table: PredictionTable) -> pl.LazyFrame:
+    return (table.every if request.counts_every_row else table.frame).select(pl.col(UNIT))
 
 
 def every_key(request: Request, table: PredictionTable) -> pl.LazyFrame:
@@ -265,29 +261,17 @@ def _accounting(request: Request, counted: pl.DataFrame | None) -> Accounting:
 
 
 def _blocks(
-    request: Request,
-    table: PredictionTable,
-    rows: Accounting,
-    found: Sequence[pl.DataFrame],
-    inquiry: Inquiry,
+    request: Request, table: PredictionTable, rows: Accounting, units: pl.Series | None, inquiry: Inquiry
 ) -> Blocks | None:
     uncertainty = request.suite.uncertainty
     if uncertainty is None:
         return None
     if request.unit_rows:
         return Blocks(None if units_of_rows(request, rows) <= OWN_BLOCK_LIMIT else uncertainty.blocks)
-    if not found:
-        from plmetrics.engine.prepare.units import counted_units
+    from plmetrics.engine.prepare.units import counted_units, unit_blocks
 
-        every = _rows_of_units(request, table).select(pl.col(UNIT))
-        inquiry.steps.append(Step("prepare", (every,)))
-        own, counted_blocks = counted_units(request, every, uncertainty.blocks)
-        if own is not None:
-            return Blocks(None, own, np.ones(len(own), dtype=np.int64), own)
-        return Blocks(uncertainty.blocks, *counted_blocks)
-    units, blocks = found[0][UNIT].drop_nulls(), found[1]
-    if len(units) <= OWN_BLOCK_LIMIT:
-        keys = units.sort().to_numpy()
-        return Blocks(None, keys, np.ones(len(keys), dtype=np.int64), keys)
-    counted = blocks.drop_nulls("block").sort("block")
-    return Blocks(uncertainty.blocks, *(counted[name].to_numpy() for name in ("block", "units", "digest")))
+    if units is not None:
+        return unit_blocks(units.to_numpy(), uncertainty.blocks)
+    every = _units_of_rows(request, table)
+    inquiry.steps.append(Step("prepare", (every,)))
+    return counted_units(request, every, uncertainty.blocks)

@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.memory.budget import working_memory
+from plmetrics.engine.prepared import Blocks
+from plmetrics.engine.streaming import collected_batches
 from plmetrics.table.roles import UNIT
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
 
     Hashes = NDArray[np.uint64]
-    Counts = tuple[Hashes, NDArray[np.int64], Hashes]
 
 _IN_TABLE = 150
 """Bytes a unit in a hash table, at most."""
@@ -52,27 +53,38 @@ def counts_by_batch(request: Request) -> bool:
     return rows * _IN_TABLE * _SHARE > working_memory(request)
 
 
-def counted_units(request: Request, rows: pl.LazyFrame, modulus: int) -> tuple[Hashes | None, Counts]:
-    """The hash of every unit, ascending, None where they are too many for a block each; and what blocks have.
+def unit_blocks(units: Hashes, modulus: int) -> Blocks:
+    """How some different units are blocked: each is a block of its own, unless they are too many."""
+    if len(units) <= OWN_BLOCK_LIMIT:
+        keys = np.sort(units)
+        return Blocks(None, keys, np.ones(len(keys), dtype=np.int64), keys)
+    counts, digests = np.zeros(modulus, dtype=np.int64), np.zeros(modulus, dtype=np.uint64)
+    _add(counts, digests, units)
+    return _occupied(counts, digests)
 
-    That is: the keys of the blocks with units, how many each has, and the sum of their hashes modulo 2^64. Rows without
-    a unit are passed over.
-    """
+
+def counted_units(request: Request, rows: pl.LazyFrame, modulus: int) -> Blocks:
+    """How the units of rows are blocked, counted batch by batch. Rows without a unit are passed over."""
     room = working_memory(request) // _SHARE
     size = min(_BATCH_ROWS, max(_LEAST_ROWS, room // _BATCH_BYTES))
     most = max(OWN_BLOCK_LIMIT + 1, room // _IN_MERGE)
     counts, digests = np.zeros(modulus, dtype=np.int64), np.zeros(modulus, dtype=np.uint64)
-    first, keys = 0, None
+    first = 0
     while first <= _LAST:
-        plan = rows.select(pl.col(UNIT)).filter(pl.col(UNIT) >= pl.lit(first, dtype=pl.UInt64))
-        batches = plan.collect_batches(chunk_size=size, maintain_order=False)
+        plan = rows.filter(pl.col(UNIT) >= pl.lit(first, dtype=pl.UInt64))
+        batches = collected_batches(plan, size)
         found, last = distinct((frame[UNIT].to_numpy() for frame in batches), most)
         if first == 0 and last == _LAST and len(found) <= OWN_BLOCK_LIMIT:
-            keys = found
+            return unit_blocks(found, modulus)
         _add(counts, digests, found)
         first = last + 1
+    return _occupied(counts, digests)
+
+
+def _occupied(counts: NDArray[np.int64], digests: Hashes) -> Blocks:
+    """The blocks that have units: how many, and the sum of their hashes modulo 2^64."""
     blocks = np.flatnonzero(counts)
-    return keys, (blocks.astype(np.uint64), counts[blocks], digests[blocks])
+    return Blocks(len(counts), blocks.astype(np.uint64), counts[blocks], digests[blocks])
 
 
 def distinct(batches: Iterable[Hashes], most: int) -> tuple[Hashes, int]:
