@@ -360,7 +360,7 @@ def test_a_query_in_two_states_is_refused() -> None:
     ("asked", "named"),
     [
         ({"metrics": ["ece(bins=5, strategy=quantile)"]}, "needs the rows in order"),
-        ({"exact": True}, "exact: true needs the rows"),
+        ({"exact": True}, "exact=True needs the rows"),
         ({"find_slices": {"columns": ["region"], "metric": "brier"}}, "find_slices searches the rows"),
         ({"calibrate": {"method": "platt", "fit_on": "size > 50"}}, "calibrate fits on rows"),
         ({"baseline": True}, "baseline is made from all rows"),

@@ -1,8 +1,8 @@
-"""What the steps of the preparation give: models that a run adds, and thresholds."""
+"""What the steps of the preparation give, models that a run adds and thresholds; and what it takes from another run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import Json
     from plmetrics.engine.request import Request
+    from plmetrics.states.scores.run_grids import Grids
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +37,19 @@ class Chosen:
 
     values: Mapping[str, Mapping[str, float]]
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What a run does not look for in its data, as another has found it.
+
+    `keys` are by canonical column the edges of quantile bins, and the values of a top; `grids` where scores are
+    counted.
+    """
+
+    centres: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+    keys: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    grids: Grids | None = None
+    exponents: Mapping[str, int] = field(default_factory=dict)

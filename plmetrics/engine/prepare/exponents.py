@@ -17,7 +17,7 @@ from plmetrics.engine.arithmetic import largest
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepare.pinning import Constants
+    from plmetrics.engine.prepare.constants import Constants
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.sums import Total
     from plmetrics.suite.model import Suite

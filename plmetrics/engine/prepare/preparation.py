@@ -13,7 +13,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.inquiry import Inquiry, answered, asked, together
 from plmetrics.engine.memory.budget import sorts_in_memory
-from plmetrics.engine.prepare.constants import Based, Calibrated, Chosen
+from plmetrics.engine.prepare.constants import Based, Calibrated, Chosen, Constants
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settled, slice_plans
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
 from plmetrics.engine.step import Step
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
-    from plmetrics.engine.prepare.pinning import Constants
     from plmetrics.engine.request import Request
     from plmetrics.table.roles import PredictionTable
 
@@ -40,14 +39,13 @@ MAX_CELLS = 1_000_000
 
 
 def prepare(request: Request, constants: Constants | None = None) -> Prepared:
-    """Find the constants of a run, or take them from another as far as states must share them.
+    """Find the constants of a run, or take them from another, whose slices and classes the request has then.
 
     Raises:
         DataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
     inquiry = Inquiry(request.steps)
-    request = request if constants is None else _pinned(request, constants)
     calibrated = inquiry.answer(_calibrated(request))
     request, models = calibrated.request, _based(calibrated.request)
     if request.suite.task == "ranking":
@@ -101,12 +99,6 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
 
         prepared = inquiry.answer(with_exponents(prepared, constants))
     return replace(prepared, steps=tuple(inquiry.steps))
-
-
-def _pinned(request: Request, constants: Constants) -> Request:
-    from plmetrics.engine.prepare.pinning import pinned
-
-    return pinned(request, constants)
 
 
 def _calibrated(request: Request) -> Question[Calibrated]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.prepare.pinning import Constants, pinned
+from plmetrics.engine.prepare.constants import Constants
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.features.drift.constant_grid import upper_edge
 from plmetrics.features.drift.counts import ColumnCounts, DriftCounts
@@ -25,6 +25,7 @@ from plmetrics.features.drift.window_counts import (
     union_of_cells,
 )
 from plmetrics.features.drift.windows import current_window
+from plmetrics.features.stored.pinning import pinned
 from plmetrics.states.stored import CELL
 from plmetrics.table.slices import plan_cubes
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import ConfigError, DataError, Problem
-from plmetrics.engine.prepare.pinning import said_of_key
+from plmetrics.features.stored.pinning import said_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,13 +13,14 @@ from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
 from plmetrics.engine.order.on_grid import Passes, wanted_bins
-from plmetrics.engine.prepare.pinning import Constants, pinned, said_of_key
+from plmetrics.engine.prepare.constants import Constants
 from plmetrics.engine.prepare.preparation import every_key
 from plmetrics.engine.prepared import units_of_rows
 from plmetrics.engine.request import unit_column
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.grids import grids_digest, write_grids
+from plmetrics.features.stored.pinning import pinned, said_of_key
 from plmetrics.features.stored.sparse_counts import KEYS, counted, pieces_of, total_of
 from plmetrics.features.stored.support import resamples_totals
 from plmetrics.states.moments import CENTRE

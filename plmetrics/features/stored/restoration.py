@@ -15,12 +15,12 @@ from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.binding.reference_slices import check_references
 from plmetrics.engine.memory.budget import counting_room
-from plmetrics.engine.prepare.pinning import Constants, pinned
 from plmetrics.engine.prepare.slices import found_slices, key_codes
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared
 from plmetrics.engine.ranking.queries import rebound
 from plmetrics.features.stored.capture import bins_text, blocks_in
 from plmetrics.features.stored.grids import read_grids
+from plmetrics.features.stored.pinning import pinned, read_constants
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.scores.grid import SlicedGrid, shape
 from plmetrics.states.stored import BLOCK, BLOCKS, CELL, frame_of
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.prepare.constants import Constants
     from plmetrics.engine.prepare.slices import FoundSlices
     from plmetrics.engine.request import Request
     from plmetrics.states.scores.coarse import Array
@@ -63,7 +64,7 @@ def revived(suite: Suite, saved: Saved) -> Revived:
         ConfigError: there are more slices than `max_slices`, as there may be in states that were merged.
     """
     head = saved.head
-    constants = Constants.read(head.constants, read_grids(saved))
+    constants = read_constants(head.constants, read_grids(saved))
     request = empty_request(suite, head, constants)
     found = _found(request, saved)
     check_references(request.suite, found.slices)

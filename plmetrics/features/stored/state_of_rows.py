@@ -10,12 +10,12 @@ from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.faults import check_rows, reading
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.memory.settings import memory_settings
-from plmetrics.engine.prepare.pinning import Constants
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.stored.capture import capture
 from plmetrics.features.stored.compatibility import NotAdding, check_whole
 from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.merging import read
+from plmetrics.features.stored.pinning import pinned, read_constants
 from plmetrics.features.stored.state_files import as_written, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
 from plmetrics.features.stored.support import check_units, countable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from plmetrics.engine.prepare.constants import Constants
     from plmetrics.features.stored.alignment import Stored
     from plmetrics.states.stored import Head
     from plmetrics.suite.model import Suite
@@ -64,7 +65,7 @@ def _made(suite: Suite, source: Source, earlier: Stored | None, stage: Stage) ->
         bound = bind(counted, source)
         countable(bound.suite.model_copy(update={"exact": None}))
         uneven = check_rows(counted.data.missing, source)
-        prepared = prepare(bound, taken)
+        prepared = prepare(bound if taken is None else pinned(bound, taken), taken)
     with stage("aggregate"), reading(source):
         frames, _ = summed(prepared)
         sums = aggregated(prepared, frames, None)
@@ -85,7 +86,7 @@ def _constants(suite: Suite, stored: Stored) -> Constants:
         msg = f"the constants of {stored.place} are those of another suite: they differ in {differing}"
         raise NotAdding(Problem(msg, hint="take constants from a state of this suite"))
     with as_written(file_places([stored])):
-        return Constants.read(stored.head.constants, read_grids(read(stored, "edges", "usual", "cuts")))
+        return read_constants(stored.head.constants, read_grids(read(stored, "edges", "usual", "cuts")))
 
 
 def written_state(head: Head, table: pl.DataFrame, output: Path | None) -> State:

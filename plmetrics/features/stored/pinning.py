@@ -1,14 +1,15 @@
-"""The constants of a run as plain values, which another run may take."""
+"""The constants of a run as a state says them, and a request with those of another run."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.catalogue.metric import Facts
+from plmetrics.engine.prepare.constants import Constants
 from plmetrics.table.slice_keys import bin_index, only_bin, top_index
 from plmetrics.table.slices import plain_values
 
@@ -20,31 +21,14 @@ if TYPE_CHECKING:
     from plmetrics.table.slice_keys import SliceKey
 
 
-@dataclass(frozen=True, slots=True)
-class Constants:
-    """What a run does not look for in its data, as another has found it.
-
-    `keys` are by canonical column the edges of quantile bins, and the values of a top; `grids` where scores are
-    counted.
-    """
-
-    centres: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    classes: tuple[str, ...] = ()
-    keys: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    grids: Grids | None = None
-    exponents: Mapping[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, said: Mapping[str, Any], grids: Grids | None) -> Constants:
-        """The constants from what a state says of them."""
-        thresholds = {
-            model: {rule: nan if value is None else value for rule, value in values.items()}
-            for model, values in said["thresholds"].items()
-        }
-        return cls(
-            said["centres"], thresholds, tuple(said["classes"]), said["keys"], grids, said["exponents"]
-        )
+def read_constants(written: Mapping[str, Any], grids: Grids | None) -> Constants:
+    """The constants from what a state says of them."""
+    thresholds = {
+        model: {rule: nan if value is None else value for rule, value in values.items()}
+        for model, values in written["thresholds"].items()
+    }
+    classes = tuple(written["classes"])
+    return Constants(written["centres"], thresholds, classes, written["keys"], grids, written["exponents"])
 
 
 def said_of_key(key: SliceKey) -> dict[str, Any]:
