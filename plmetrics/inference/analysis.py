@@ -67,26 +67,26 @@ class Whole:
         self._leaves = {
             (part.text, kind): part
             for metric in metrics
-            for _, own in metric.per_class()
-            for part in own.parts()
-            for kind in analysis.replication.kinds(own)
+            for _, member in metric.per_class()
+            for part in member.parts()
+            for kind in analysis.replication.kinds(member)
         }
         self._overall = overall
         self._found: dict[tuple[str, str, ReplicateKind | None], list[Found]] = {}
         self._taken: list[Taken] = []
 
-    def add(self, estimates: Estimates, taken: Taken) -> None:
+    def add(self, estimates: Estimates, place: Taken) -> None:
         """Take in a chunk of slices."""
         if not self._leaves:
             return
-        self._taken.append(taken)
+        self._taken.append(place)
         for (text, kind), part in self._leaves.items():
-            for model, found in estimates.of_kind(part, kind).items():
-                self._found.setdefault((text, model, kind), []).append(found)
+            for model, estimate in estimates.of_kind(part, kind).items():
+                self._found.setdefault((text, model, kind), []).append(estimate)
 
     def parts(self, metric: AcrossSlices) -> Iterator[tuple[int, Part]]:
         """The metric as an estimate of the set as a whole, or of each slice, with the number of the set."""
-        indices = list(dict.fromkeys(taken.index for taken in self._taken))
+        indices = list(dict.fromkeys(place.index for place in self._taken))
         names = [name for index in indices for name in self._analysis.sets[index].slices.texts()]
         replication, models = self._analysis.replication, self._analysis.models
         of_kind = {
@@ -100,25 +100,25 @@ class Whole:
             yield indices[0], Part(of_kind[judged], equal, np.array([True]), WHOLE, of_kind)
             return
         start = 0
-        for taken in self._taken:
-            places = np.arange(start, start + len(taken.listed))
+        for place in self._taken:
+            places = np.arange(start, start + len(place.listed))
             start += len(places)
-            own = {
-                kind: {model: whole.take(places) for model, whole in found.items()}
-                for kind, found in of_kind.items()
+            by_kind = {
+                kind: {model: estimate.take(places) for model, estimate in of_models.items()}
+                for kind, of_models in of_kind.items()
             }
-            yield taken.index, Part(own[judged], taken.equal, taken.listed, taken.first, own)
+            yield place.index, Part(by_kind[judged], place.equal, place.listed, place.first, by_kind)
 
     def _made(
         self, metric: AcrossSlices, model: str, names: Sequence[str], kind: ReplicateKind | None
     ) -> Found:
         texts = [part.text for part in metric.parts()]
-        read = metric.parts() if metric.reads_overall else ()
+        inputs = metric.parts() if metric.reads_overall else ()
         here = WholeSet(
             names,
-            np.concatenate([taken.listed for taken in self._taken]),
+            np.concatenate([place.listed for place in self._taken]),
             {text: joined(self._found[text, model, kind]) for text in texts},
-            {part.text: self._overall.of_kind(part, kind)[model] for part in read},
+            {part.text: self._overall.of_kind(part, kind)[model] for part in inputs},
             self._overall.weight(model),
             self._analysis.replication.blocks,
         )
@@ -177,21 +177,21 @@ class _Tables:
         """The sets of one name, and the metrics over their slices."""
         sliced = self._slice_contrasts(members)
         over = self._analysis.suite.over(name)
-        whole = Whole(self._analysis, over, self._overall)
+        across = Whole(self._analysis, over, self._overall)
         for index, states in members.items():
             for chunk in chunks(states.sums, self._analysis.weights):
                 listed = _listed(self._analysis, states, chunk)
                 estimates = self._estimates(index, chunk)
-                whole.add(estimates, self._add_chunk(index, chunk, name, listed, estimates))
+                across.add(estimates, self._add_chunk(index, chunk, name, listed, estimates))
                 if sliced is not None:
                     sliced.add(index, chunk, estimates, listed)
         if sliced is not None:
             sliced.finish()
         for metric in over:
-            for number, (named, own) in enumerate(metric.per_class()):
-                assert is_across_slices(own)
-                for index, part in whole.parts(own):
-                    self._write(Place(index, metric, number, named), own, part)
+            for number, (named, member) in enumerate(metric.per_class()):
+                assert is_across_slices(member)
+                for index, part in across.parts(member):
+                    self._write(Place(index, metric, number, named), member, part)
 
     def _slice_contrasts(self, members: Mapping[int, SetStates]) -> SliceContrasts | None:
         """The comparisons of the slices of a set, None where nothing is compared."""
@@ -208,15 +208,15 @@ class _Tables:
         equal = {pair: _equal(chunk, *pair) for pair in self._analysis.pairs}
 
         def add(item: tuple[Place, Metric]) -> None:
-            place, own = item
-            of_kind = estimates.of_kinds(own)
-            judged = of_kind[self._analysis.replication.judged(own)]
-            self._write(place, own, Part(judged, equal, listed, chunk.first, of_kind))
+            place, member = item
+            of_kind = estimates.of_kinds(member)
+            judged = of_kind[self._analysis.replication.judged(member)]
+            self._write(place, member, Part(judged, equal, listed, chunk.first, of_kind))
 
         items = [
-            (Place(index, metric, number, named), own)
+            (Place(index, metric, number, named), member)
             for metric in self._analysis.suite.listed(name)
-            for number, (named, own) in enumerate(metric.per_class())
+            for number, (named, member) in enumerate(metric.per_class())
         ]
         if _is_large(self._analysis, chunk):
             if self._analysis.replication.draws_sums:
@@ -227,12 +227,12 @@ class _Tables:
                 add(item)
         return Taken(index, chunk.first, listed, equal)
 
-    def _write(self, place: Place, own: Metric, part: Part) -> None:
+    def _write(self, place: Place, member: Metric, part: Part) -> None:
         """The rows of a metric, or of a class of it, in some slices."""
         analysis, metric = self._analysis, place.metric
         for position, model in enumerate(analysis.models):
             where = (position, place.index, self._kinds[metric.text], place.number)
-            for turn, columns in enumerate(_metric_columns(analysis, model, metric, own, part)):
+            for turn, columns in enumerate(_metric_columns(analysis, model, metric, member, part)):
                 self._metrics.add(where, part.listed, columns | {"class": place.named}, part.first, turn)
         if self._contrasts is not None:
             self._contrasts.models(place, part)
@@ -254,35 +254,37 @@ def corrected(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
     compare = analysis.suite.compare
     if compare is None:
         return comparisons.clear()
-    asked = [f"{model}|{baseline}" for model, baseline in compare.pairs_of(analysis.models)]
+    requested = [f"{model}|{baseline}" for model, baseline in compare.pairs_of(analysis.models)]
     pair = pl.concat_str(["model", "baseline"], separator="|")
     test = pl.col("test")
-    further = [one.text for one in compare.tests]
+    further = [asked_test.text for asked_test in compare.tests]
     ours = test.is_in([*TESTS.values(), DELONG]) & ~test.is_in(further)
     bootstrap = (pl.col("contrast") == "model") & ours.fill_null(value=True)
-    gated = (test.eq_missing(DELONG) & ~pair.is_in(asked)).fill_null(value=False)
-    own = comparisons.filter(~gated, ~bootstrap | (pair.is_in(asked) & pl.col("scale").is_in(compare.scales)))
-    return with_nearness(correct(own, compare.correction, compare.family), own, analysis.level)
+    gated = (test.eq_missing(DELONG) & ~pair.is_in(requested)).fill_null(value=False)
+    selected = comparisons.filter(
+        ~gated, ~bootstrap | (pair.is_in(requested) & pl.col("scale").is_in(compare.scales))
+    )
+    return with_nearness(correct(selected, compare.correction, compare.family), selected, analysis.level)
 
 
 def _metric_columns(
-    analysis: Analysis, model: str, metric: Metric, own: Metric, part: Part
+    analysis: Analysis, model: str, metric: Metric, member: Metric, part: Part
 ) -> Iterator[dict[str, object]]:
     """The columns of a metric, or of one class of it, once for each method of its intervals."""
     hard = analysis.suite.task == "binary" and analysis.suite.models[model].score is None
-    methods = analysis.replication.methods(own)
+    methods = analysis.replication.methods(member)
     if not methods:
         yield metric_columns(model, metric, part.found[model], None, hard=hard)
         return
     from plmetrics.inference.intervals.forms import made
 
     for chosen in methods:
-        found = part.of_kind[chosen.replicates][model]
+        estimates_of_model = part.of_kind[chosen.replicates][model]
         estimates = {kind: part.of_kind[kind][model].estimate for kind in chosen.reads}
-        interval = made(estimates, chosen, kind=own.value_kind, level=analysis.level)
-        columns = metric_columns(model, metric, found, interval, hard=hard)
+        interval = made(estimates, chosen, kind=member.value_kind, level=analysis.level)
+        columns = metric_columns(model, metric, estimates_of_model, interval, hard=hard)
         if chosen.doubt:
-            columns["note"] = np.where(found.note == None, chosen.doubt, found.note)  # noqa: E711 (element by element)
+            columns["note"] = np.where(estimates_of_model.note == None, chosen.doubt, estimates_of_model.note)  # noqa: E711 (element by element)
         yield columns
 
 
@@ -303,5 +305,5 @@ def _listed(analysis: Analysis, states: SetStates, chunk: Chunk) -> NDArray[np.b
     if not states.slices.slice_set.is_derived:
         return np.ones(chunk.last - chunk.first, dtype=np.bool_)
     counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
-    held: NDArray[np.bool_] = np.sum(counts, axis=0) > 0
-    return held
+    occupied: NDArray[np.bool_] = np.sum(counts, axis=0) > 0
+    return occupied

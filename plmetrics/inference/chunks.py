@@ -66,8 +66,8 @@ class Chunk:
 
 def chunk_of(sums: SlicedSums | RestSums, weights: ResamplingWeights | None, first: int, last: int) -> Chunk:
     """The slices from one up to another, whatever their number."""
-    held = ModelSums(sums.by_block(first, last), weights, sums.centred_at(first, last))
-    return Chunk(first, last, held)
+    model_sums = ModelSums(sums.by_block(first, last), weights, sums.centred_at(first, last))
+    return Chunk(first, last, model_sums)
 
 
 def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chunk]:
@@ -97,36 +97,39 @@ class Found:
         )
 
 
-def joined(chunks_found: Sequence[Found]) -> Found:
+def joined(parts: Sequence[Found]) -> Found:
     """What was found in chunks of slices, one after another, as far as metrics across slices read it."""
-    if len(chunks_found) == 1:
-        return chunks_found[0]
-    estimates = [found.estimate for found in chunks_found]
-    replicates, threshold = [one.replicates for one in estimates], [found.threshold for found in chunks_found]
+    if len(parts) == 1:
+        return parts[0]
+    estimates = [part.estimate for part in parts]
+    replicates, threshold = (
+        [estimate.replicates for estimate in estimates],
+        [part.threshold for part in parts],
+    )
     return Found(
         Estimate(
-            np.concatenate([one.value for one in estimates]),
-            np.concatenate([one.status for one in estimates]),
-            np.concatenate([one.blocks for one in estimates]),
+            np.concatenate([estimate.value for estimate in estimates]),
+            np.concatenate([estimate.status for estimate in estimates]),
+            np.concatenate([estimate.blocks for estimate in estimates]),
             _together(replicates, 1),
             (),
             kind=estimates[0].kind,
             groups=_joined_groups(estimates),
         ),
-        np.concatenate([found.n for found in chunks_found]),
-        np.concatenate([found.weight for found in chunks_found]),
+        np.concatenate([part.n for part in parts]),
+        np.concatenate([part.weight for part in parts]),
         None,
-        np.concatenate([found.note for found in chunks_found]),
+        np.concatenate([part.note for part in parts]),
         _together(threshold, 0),
     )
 
 
 def _joined_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:
-    held = [one.groups for one in estimates if one.groups is not None]
-    return np.concatenate(held) if len(held) == len(estimates) else None
+    groups = [estimate.groups for estimate in estimates if estimate.groups is not None]
+    return np.concatenate(groups) if len(groups) == len(estimates) else None
 
 
 def _together(parts: Sequence[Array | None], axis: int) -> Array | None:
     """Arrays one after another; None if one of them is missing."""
-    held = [part for part in parts if part is not None]
-    return np.concatenate(held, axis=axis) if len(held) == len(parts) else None
+    present = [part for part in parts if part is not None]
+    return np.concatenate(present, axis=axis) if len(present) == len(parts) else None

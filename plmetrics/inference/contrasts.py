@@ -69,8 +69,8 @@ class Sides:
 
     def take(self, index: Codes) -> Sides:
         """Those of some of the slices."""
-        one, other = self.model.take(index), self.baseline.take(index)
-        return Sides(one, other, self.equal[index], self.n[index], self.same_size[index])
+        model, baseline = self.model.take(index), self.baseline.take(index)
+        return Sides(model, baseline, self.equal[index], self.n[index], self.same_size[index])
 
 
 class Contrasts:
@@ -91,10 +91,10 @@ class Contrasts:
         pairs = self._analysis.pairs
         logs: dict[str, Estimate] = {}
         for batch in _batches(pairs, part):
-            for scale, asked in self._asked.items():
-                own = [pair for pair in batch if pair in asked]
-                if own:
-                    self._pairs(place, part, own, scale, logs)
+            for scale, requested in self._asked.items():
+                scale_pairs = [pair for pair in batch if pair in requested]
+                if scale_pairs:
+                    self._pairs(place, part, scale_pairs, scale, logs)
 
     def _pairs(
         self,
@@ -104,33 +104,37 @@ class Contrasts:
         scale: str,
         logs: dict[str, Estimate],
     ) -> None:
-        found = part.found
+        estimates = part.found
         slices = len(part.listed)
         equal = np.concatenate(
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
         )
         sides = Sides(
-            stacked([found[model].estimate for model, _ in pairs]),
-            stacked([found[baseline].estimate for _, baseline in pairs]),
+            stacked([estimates[model].estimate for model, _ in pairs]),
+            stacked([estimates[baseline].estimate for _, baseline in pairs]),
             equal,
             None,
-            np.concatenate([same_size(found[model], found[baseline]) for model, baseline in pairs]),
+            np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs]),
         )
-        held = None
+        tolerance = None
         if scale != "difference":
             for name in (name for pair in pairs for name in pair):
                 if name not in logs:
-                    logs[name] = logged(found[name].estimate)
-            held = tuple(stacked([logs[pair[side]] for pair in pairs]) for side in (0, 1))
-        made = self._made(sides, scale, place.metric, held)
+                    logs[name] = logged(estimates[name].estimate)
+            tolerance = tuple(stacked([logs[pair[side]] for pair in pairs]) for side in (0, 1))
+        difference = self._made(sides, scale, place.metric, tolerance)
         nearer = self._nearer(sides, place.metric)
         for step, (model, baseline) in enumerate(pairs):
-            n = np.minimum(found[model].n, found[baseline].n)
-            own = made.part(step * slices, (step + 1) * slices)
+            n = np.minimum(estimates[model].n, estimates[baseline].n)
+            part_difference = difference.part(step * slices, (step + 1) * slices)
             order = self._analysis.pairs.index((model, baseline)) * len(self._scales)
-            columns = self._columns("model", scale, (model, baseline), place, (own, n, _kind(sides.model)))
+            columns = self._columns(
+                "model", scale, (model, baseline), place, (part_difference, n, _kind(sides.model))
+            )
             columns |= {name: values[step * slices : (step + 1) * slices] for name, values in nearer.items()}
-            columns["note"] = _NOTES[((n > 0) & (found[model].n != found[baseline].n)).astype(np.int64)]
+            columns["note"] = _NOTES[
+                ((n > 0) & (estimates[model].n != estimates[baseline].n)).astype(np.int64)
+            ]
             where = (
                 order + self._scales.index(scale),
                 place.index,
@@ -141,8 +145,8 @@ class Contrasts:
 
     def _same_threshold(self, metric: Metric, pair: tuple[str, str]) -> bool:
         """Models that say the same are only equal where they are judged at the same threshold."""
-        one, other = (self._analysis.population.threshold(metric, model) for model in pair)
-        return one == other
+        first, second = (self._analysis.population.threshold(metric, model) for model in pair)
+        return first == second
 
     def slices(
         self, place: Place, kind: int, contrast: str, model: str, sides: Sides, baselines: Any, numbers: Codes
@@ -162,46 +166,54 @@ class Contrasts:
         start = len(self._analysis.pairs) + kind * len(models) + models.index(model)
         for step, scale in enumerate(self._compared):
             for part in _slabs(sides.model, len(numbers)):
-                own = sides.take(part)
-                made = self._made(own, scale, place.metric, None)
-                uneven = _unequal_noise(own, place.metric, scale) & (made.interval_status == "ok")
-                made = made.untested(uneven, UNEQUAL_NOISE)
-                if leaves_noise(place.metric, scale) and own.model.replicates is not None:
-                    level, uneven_sizes = self._analysis.level, ~own.same_size
-                    made = with_noise_left(made, own.model, own.baseline, uneven_sizes, level)
+                part_sides = sides.take(part)
+                difference = self._made(part_sides, scale, place.metric, None)
+                uneven = _unequal_noise(part_sides, place.metric, scale) & (
+                    difference.interval_status == "ok"
+                )
+                difference = difference.untested(uneven, UNEQUAL_NOISE)
+                if leaves_noise(place.metric, scale) and part_sides.model.replicates is not None:
+                    level, uneven_sizes = self._analysis.level, ~part_sides.same_size
+                    difference = with_noise_left(
+                        difference, part_sides.model, part_sides.baseline, uneven_sizes, level
+                    )
                 words = baselines if isinstance(baselines, str) else baselines[part]
                 columns = self._columns(
-                    contrast, scale, (model, words), place, (made, own.n, _kind(own.model))
+                    contrast,
+                    scale,
+                    (model, words),
+                    place,
+                    (difference, part_sides.n, _kind(part_sides.model)),
                 )
-                columns |= self._nearer(own, place.metric)
-                columns["note"] = _OF_SIZES[(made.status == UNEQUAL_ROWS) + 2 * uneven]
+                columns |= self._nearer(part_sides, place.metric)
+                columns["note"] = _OF_SIZES[(difference.status == UNEQUAL_ROWS) + 2 * uneven]
                 order = start * len(self._scales) + step
                 where = (order, place.index, self._numbers[place.metric.text], place.number)
                 self._rows.add_at(where, numbers[part], columns)
 
     def _made(self, sides: Sides, scale: str, metric: Metric, logs: Any) -> Difference:
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "equal": sides.equal,
             "level": self._analysis.level,
             "p_value": self._p_value,
             "absent": self._analysis.replication.refused(metric),
         }
         if scale == "difference":
-            made = paired_difference(sides.model, sides.baseline, **given)
+            difference = paired_difference(sides.model, sides.baseline, **options)
         else:
             logs = logs or (logged(sides.model), logged(sides.baseline))
             relative = scale == "relative_change"
-            made = paired_ratio(sides.model, sides.baseline, logs, **given, relative=relative)
-        return made.refuse(~sides.same_size, UNEQUAL_ROWS) if metric.additive else made
+            difference = paired_ratio(sides.model, sides.baseline, logs, **options, relative=relative)
+        return difference.refuse(~sides.same_size, UNEQUAL_ROWS) if metric.additive else difference
 
     def _nearer(self, sides: Sides, metric: Metric) -> dict[str, NDArray[np.float64]]:
         """By how much the model is nearer to 0 than the baseline, and the p value of that, where 0 is best."""
         if metric.direction != "zero":
             nothing = np.full(sides.equal.shape, np.nan)
             return {"nearer": nothing, "nearer_p": nothing}
-        one, other = distance(sides.model), distance(sides.baseline)
-        made = paired_difference(other, one, equal=sides.equal, level=self._analysis.level)
-        return {"nearer": made.difference, "nearer_p": made.p_value}
+        model, baseline = distance(sides.model), distance(sides.baseline)
+        difference = paired_difference(baseline, model, equal=sides.equal, level=self._analysis.level)
+        return {"nearer": difference.difference, "nearer_p": difference.p_value}
 
     def _columns(
         self,
@@ -209,14 +221,14 @@ class Contrasts:
         scale: str,
         names: tuple[str, Any],
         place: Place,
-        found: tuple[Difference, Any, ReplicateKind | None],
+        contrasted: tuple[Difference, Any, ReplicateKind | None],
     ) -> dict[str, Any]:
-        made, n, kind = found
+        difference, n, kind = contrasted
         intervals = self._analysis.suite.uncertainty is not None
-        about = {"contrast": contrast, "scale": scale, "model": names[0], "baseline": names[1]}
-        about |= {"metric": place.metric.text, "class": place.named, "note": ""}
-        return about | comparison_columns(
-            made, n, intervals=intervals, test="" if kind is None else TESTS[kind]
+        constants = {"contrast": contrast, "scale": scale, "model": names[0], "baseline": names[1]}
+        constants |= {"metric": place.metric.text, "class": place.named, "note": ""}
+        return constants | comparison_columns(
+            difference, n, intervals=intervals, test="" if kind is None else TESTS[kind]
         )
 
     def frame(self) -> pl.DataFrame:
@@ -227,14 +239,14 @@ class Contrasts:
 def pairs_by_scale(suite: Suite, pairs: Sequence[tuple[str, str]]) -> dict[str, set[tuple[str, str]]]:
     """On which scales pairs of models are compared: those of the suite's comparison, and those that gates judge."""
     compare = suite.compare
-    asked: dict[str, set[tuple[str, str]]] = {}
+    requested: dict[str, set[tuple[str, str]]] = {}
     if compare is not None:
         listed = set(compare.pairs_of(suite.models))
-        asked = {scale: listed & set(pairs) for scale in compare.scales}
+        requested = {scale: listed & set(pairs) for scale in compare.scales}
     for gate in suite.gates:
-        own = {pair for pair in pairs if pair[1] == gate.rival and gate.model in {None, pair[0]}}
-        asked[gate.scale] = asked.get(gate.scale, set()) | own
-    return asked
+        gate_pairs = {pair for pair in pairs if pair[1] == gate.rival and gate.model in {None, pair[0]}}
+        requested[gate.scale] = requested.get(gate.scale, set()) | gate_pairs
+    return requested
 
 
 def _kind(estimate: Estimate) -> ReplicateKind | None:
@@ -242,12 +254,12 @@ def _kind(estimate: Estimate) -> ReplicateKind | None:
     return None if estimate.replicates is None else estimate.kind
 
 
-def sides_of(found: Found, other: Found, own: Codes, others: Codes, *, same: bool = False) -> Sides:
+def sides_of(estimates: Found, other: Found, index: Codes, others: Codes, *, same: bool = False) -> Sides:
     """Some slices of one estimate and some of another; `same` where equal numbers of rows mean equal rows."""
-    n = np.minimum(found.n[own], other.n[others])
-    equal = found.n[own] == other.n[others] if same else np.zeros(len(own), dtype=np.bool_)
-    one, its = found.take(own), other.take(others)
-    return Sides(one.estimate, its.estimate, equal, n, same_size(one, its))
+    n = np.minimum(estimates.n[index], other.n[others])
+    equal = estimates.n[index] == other.n[others] if same else np.zeros(len(index), dtype=np.bool_)
+    mine, its = estimates.take(index), other.take(others)
+    return Sides(mine.estimate, its.estimate, equal, n, same_size(mine, its))
 
 
 def _unequal_noise(sides: Sides, metric: Metric, scale: str) -> Flags:
@@ -258,9 +270,9 @@ def _unequal_noise(sides: Sides, metric: Metric, scale: str) -> Flags:
     return ~sides.same_size & unequal_noise(*pair, bears)
 
 
-def same_size(found: Found, other: Found) -> Flags:
+def same_size(first: Found, second: Found) -> Flags:
     """Where two estimates are of equally many rows, of equal weight together."""
-    same: Flags = (found.n == other.n) & np.isclose(found.weight, other.weight, rtol=_ROUNDING, atol=0.0)
+    same: Flags = (first.n == second.n) & np.isclose(first.weight, second.weight, rtol=_ROUNDING, atol=0.0)
     return same
 
 
@@ -298,4 +310,4 @@ def pair_places(listed: Sequence[int]) -> tuple[Codes, Codes]:
 
 def joined_texts(names: Mapping[int, Sequence[str]]) -> NDArray[np.object_]:
     """The texts of the slices of some sets, one after another."""
-    return np.array([text for own in names.values() for text in own], dtype=object)
+    return np.array([text for texts in names.values() for text in texts], dtype=object)

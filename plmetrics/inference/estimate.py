@@ -68,8 +68,8 @@ class Estimate:
 
 def most_groups(estimates: Sequence[Estimate]) -> NDArray[np.int64] | None:
     """The numbers of blocks that count in any of several estimates of the same slices."""
-    held = [one.groups for one in estimates if one.groups is not None]
-    return reduce(np.maximum, held) if held else None
+    groups = [estimate.groups for estimate in estimates if estimate.groups is not None]
+    return reduce(np.maximum, groups) if groups else None
 
 
 def effective_blocks(masses: tuple[Array, ...]) -> NDArray[np.int64]:
@@ -93,5 +93,7 @@ def _equal_blocks(mass: Array) -> NDArray[np.int64]:
 
 def whole_blocks(number: Array) -> NDArray[np.int64]:
     """The whole part of effective numbers, which rounding takes nothing from; 0 for what is none."""
-    whole: NDArray[np.int64] = np.floor(np.nan_to_num(number, posinf=0.0) + _BELOW_INTEGER).astype(np.int64)
-    return whole
+    integral: NDArray[np.int64] = np.floor(np.nan_to_num(number, posinf=0.0) + _BELOW_INTEGER).astype(
+        np.int64
+    )
+    return integral

@@ -69,8 +69,8 @@ def estimate(
         value = finalised(metric, totals)
         reasons = conditions(metric, totals)
         if weights is not None and metric.value_kind.is_resampled:
-            moved = weights if isinstance(weights, Nudges) else None
-            replicates = defined(metric, chunk.sums.replicates(metric, model, prefix, moved))
+            nudges = weights if isinstance(weights, Nudges) else None
+            replicates = defined(metric, chunk.sums.replicates(metric, model, prefix, nudges))
             if metric.additive:
                 replicates = replicates * weights.scale[:, None]
     status = _status(reasons, totals.n, min_rows, value)
@@ -88,24 +88,26 @@ def estimate(
     if ordered is not None and ordered.placements is not None:
         first, second = (side[chunk.first : chunk.last] for side in ordered.placements)
         placements = first, second
-    found = Estimate(clean, status, blocks, replicates, sizes, deviations, kind, groups, placements)
+    point_estimate = Estimate(clean, status, blocks, replicates, sizes, deviations, kind, groups, placements)
     bound = None
     if ordered is not None and ordered.bound is not None:
-        told = (status == "ok") | (status == UNREACHABLE_ON_GRID)
-        bound = np.where(told, ordered.bound[chunk.first : chunk.last], np.nan)
+        bounded = (status == "ok") | (status == UNREACHABLE_ON_GRID)
+        bound = np.where(bounded, ordered.bound[chunk.first : chunk.last], np.nan)
     cut = None if threshold is None else np.full(value.shape, threshold)
     if ordered is not None and ordered.threshold is not None:
         cut = np.where(status == "ok", ordered.threshold[chunk.first : chunk.last], np.nan)
-    return Found(found, totals.n, totals.weight, bound, _notes(metric, totals, status), cut)
+    return Found(point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut)
 
 
-def with_row_error(found: Found, error: Metric, model: str, chunk: Chunk, population: Population) -> Found:
+def with_row_error(
+    estimates: Found, error: Metric, model: str, chunk: Chunk, population: Population
+) -> Found:
     """What was found, with the standard error that a metric of it makes of the sums of all rows."""
     totals = chunk.sums.totals(error, model, population.prefix(error, model))
     with finalising(error):
         rows = reduce(np.minimum, (whole_blocks(size) for size in error.denominators(totals)))
-    made = replace(found.estimate, row_error=defined(error, totals), rows=rows)
-    return replace(found, estimate=made)
+    with_error = replace(estimates.estimate, row_error=defined(error, totals), rows=rows)
+    return replace(estimates, estimate=with_error)
 
 
 def _status(reasons: list[tuple[str, NDArray[np.bool_]]], n: Array, min_rows: int, value: Array) -> Texts:
@@ -131,9 +133,9 @@ def _notes(metric: Metric, totals: object, status: Texts) -> Texts:
     remark = metric.remark(totals)
     if remark is not None:
         notes = np.where(status == "ok", remark, notes)
-    told = metric.note(totals)
-    if told is not None:
-        word, counts = told
+    metric_notes = metric.note(totals)
+    if metric_notes is not None:
+        word, counts = metric_notes
         for index in np.flatnonzero(status != "ok"):
             if counts[index]:
                 notes[index] = f"{word}: {counts[index]:,.0f}"

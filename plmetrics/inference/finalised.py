@@ -85,11 +85,11 @@ def defined(metric: Metric, view: View) -> Array:
 def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]]:
     """Why the metric's value may be undefined, and where it is, without warnings; sums beyond numbers come first."""
     with finalising(metric):
-        own = [
+        particular = [
             (status, np.asarray(condition)) for status, condition in metric.undefined(_declared(metric, view))
         ]
         faded = [("underflow", faint(getattr(view, name), view.weight)) for name in square_sums(metric)]
-    return [("overflow", _overflowed(metric, view)), *faded, *own]
+    return [("overflow", _overflowed(metric, view)), *faded, *particular]
 
 
 def _overflowed(metric: Metric, view: View) -> NDArray[np.bool_]:

@@ -48,14 +48,14 @@ class Estimates:
 
     def of_kinds(self, metric: Metric) -> dict[ReplicateKind | None, dict[str, Found]]:
         """One listed metric of every model, with each kind of replicates that it needs."""
-        made = {kind: self.of_kind(metric, kind) for kind in self._analysis.replication.kinds(metric)}
+        by_kind = {kind: self.of_kind(metric, kind) for kind in self._analysis.replication.kinds(metric)}
         error = self._analysis.suite.standard_error(metric)
-        if error is not None and "influence" in made:
-            made["influence"] = {
-                model: with_row_error(found, error, model, self._chunk, self._analysis.population)
-                for model, found in made["influence"].items()
+        if error is not None and "influence" in by_kind:
+            by_kind["influence"] = {
+                model: with_row_error(estimates, error, model, self._chunk, self._analysis.population)
+                for model, estimates in by_kind["influence"].items()
             }
-        return made
+        return by_kind
 
     def has(self, metric: Metric, model: str) -> bool:
         """Whether values of an ordered metric are there."""
@@ -63,10 +63,10 @@ class Estimates:
         return (self._index, model, metric.text, kind) in self._ordered
 
     def _one(self, metric: Metric, model: str, kind: ReplicateKind | None) -> Found:
-        made = self._made.setdefault((metric.text, kind), {})
-        if model not in made:
-            made[model] = self._make(metric, model, kind)
-        return made[model]
+        estimates = self._made.setdefault((metric.text, kind), {})
+        if model not in estimates:
+            estimates[model] = self._make(metric, model, kind)
+        return estimates[model]
 
     def weight(self, model: str) -> float:
         """The weight of a model's rows in the first slice."""

@@ -68,8 +68,8 @@ class Replication:
 
     def kinds(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
         """All kinds of replicates that a metric needs, the one that is judged first."""
-        read = [kind for chosen in self.methods(metric) for kind in chosen.reads]
-        return tuple(dict.fromkeys([self.judged(metric), *read]))
+        kinds_read = [kind for chosen in self.methods(metric) for kind in chosen.reads]
+        return tuple(dict.fromkeys([self.judged(metric), *kinds_read]))
 
     def of_leaf(self, metric: Metric) -> tuple[ReplicateKind | None, ...]:
         """The kinds that a metric of a state family needs, for itself and for what is made from it."""
@@ -77,12 +77,12 @@ class Replication:
 
     @cached_property
     def _leaves(self) -> dict[str, tuple[ReplicateKind | None, ...]]:
-        found: dict[str, dict[ReplicateKind | None, None]] = {}
+        kinds_of_leaves: dict[str, dict[ReplicateKind | None, None]] = {}
         for metric in self._suite.computed:
-            for _, own in metric.per_class():
-                for leaf in leaves(own):
-                    found.setdefault(leaf.text, {}).update(dict.fromkeys(self.kinds(own)))
-        return {text: tuple(kinds) for text, kinds in found.items()}
+            for _, member in metric.per_class():
+                for leaf in leaves(member):
+                    kinds_of_leaves.setdefault(leaf.text, {}).update(dict.fromkeys(self.kinds(member)))
+        return {text: tuple(kinds) for text, kinds in kinds_of_leaves.items()}
 
     def draws(self) -> bool:
         """Whether anything needs resampled blocks."""
@@ -92,10 +92,10 @@ class Replication:
     def draws_sums(self) -> bool:
         """Whether sums are resampled."""
         return any(
-            isinstance(leaf.needs, Sums) and "bootstrap" in self.kinds(own)
+            isinstance(leaf.needs, Sums) and "bootstrap" in self.kinds(member)
             for metric in self._suite.computed
-            for _, own in metric.per_class()
-            for leaf in leaves(own)
+            for _, member in metric.per_class()
+            for leaf in leaves(member)
         )
 
     @property
@@ -125,8 +125,8 @@ class Replication:
 
     def by_kind(self, metrics: Iterable[Metric]) -> dict[ReplicateKind | None, Sequence[Metric]]:
         """The metrics that need each kind of replicates."""
-        found: dict[ReplicateKind | None, list[Metric]] = {}
+        groups: dict[ReplicateKind | None, list[Metric]] = {}
         for metric in metrics:
             for kind in self.of_leaf(metric):
-                found.setdefault(kind, []).append(metric)
-        return dict(found)
+                groups.setdefault(kind, []).append(metric)
+        return dict(groups)

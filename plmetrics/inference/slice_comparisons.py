@@ -69,8 +69,8 @@ class SliceContrasts:
         place = slice_place(text, joined_texts(self._texts).tolist())
         assert place is not None
         index, number = places[place]
-        own = chunk_of(self._members[index].sums, self._analysis.weights, number, number + 1)
-        return index, number, self._make(index, own)
+        chunk = chunk_of(self._members[index].sums, self._analysis.weights, number, number + 1)
+        return index, number, self._make(index, chunk)
 
     def add(self, index: int, chunk: Chunk, estimates: Estimates, listed: NDArray[np.bool_]) -> None:
         """Compare the slices of a chunk."""
@@ -79,56 +79,56 @@ class SliceContrasts:
         states = self._members[index]
         rests = None
         if REST in self._asked and states.rests is not None:
-            own = chunk_of(states.rests, self._analysis.weights, chunk.first, chunk.last)
-            rests = self._make(rest_place(index), own)
+            rest_chunk = chunk_of(states.rests, self._analysis.weights, chunk.first, chunk.last)
+            rests = self._make(rest_place(index), rest_chunk)
         if PAIRS in self._asked:
             self._listed.append(listed)
         for metric in self._analysis.suite.listed(states.slices.slice_set.name):
-            for number, (named, one) in enumerate(metric.per_class()):
+            for number, (named, member) in enumerate(metric.per_class()):
                 place = Place(index, metric, number, named)
-                self._chunk(place, one, chunk, estimates.of(one), np.flatnonzero(listed), rests)
+                self._chunk(place, member, chunk, estimates.of(member), np.flatnonzero(listed), rests)
 
     def _chunk(
         self,
         place: Place,
         metric: Metric,
         chunk: Chunk,
-        found: Mapping[str, Found],
-        held: NDArray[np.int64],
+        estimates: Mapping[str, Found],
+        index: NDArray[np.int64],
         rests: Estimates | None,
     ) -> None:
-        for kind, asked in enumerate(self._asked):
-            for model, own in found.items():
-                if asked == PAIRS:
-                    self._kept.setdefault((place.metric.text, place.named, model), []).append(own)
+        for kind, reference in enumerate(self._asked):
+            for model, of_model in estimates.items():
+                if reference == PAIRS:
+                    self._kept.setdefault((place.metric.text, place.named, model), []).append(of_model)
                     self._places[place.metric.text, place.named] = place
                     continue
-                numbers, contrast = held, "rest" if asked == REST else "slice"
-                if asked == REST:
+                numbers, contrast = index, "rest" if reference == REST else "slice"
+                if reference == REST:
                     assert rests is not None
-                    other = self._rest(metric, rests, model, own)
+                    other = self._rest(metric, rests, model, of_model)
                     others = numbers
                 else:
-                    base, numbers = self._base(asked, place.index, chunk, numbers)
+                    base, numbers = self._base(reference, place.index, chunk, numbers)
                     other, others = base.of(metric)[model], np.zeros(len(numbers), dtype=np.int64)
-                sides = sides_of(own, other, numbers, others, same=asked == ALL)
-                self._contrasts.slices(place, kind, contrast, model, sides, asked, numbers + chunk.first)
+                sides = sides_of(of_model, other, numbers, others, same=reference == ALL)
+                self._contrasts.slices(place, kind, contrast, model, sides, reference, numbers + chunk.first)
 
     def _base(
-        self, asked: str, index: int, chunk: Chunk, held: NDArray[np.int64]
+        self, reference: str, index: int, chunk: Chunk, places: NDArray[np.int64]
     ) -> tuple[Estimates, NDArray[np.int64]]:
         """What the slices are held against, and which: a slice is not held against itself."""
-        if asked == ALL:
-            return self._overall, held
-        its_index, its_number, base = self._anchors[asked]
-        return base, held[held + chunk.first != its_number] if its_index == index else held
+        if reference == ALL:
+            return self._overall, places
+        its_index, its_number, base = self._anchors[reference]
+        return base, places[places + chunk.first != its_number] if its_index == index else places
 
-    def _rest(self, metric: Metric, rests: Estimates, model: str, own: Found) -> Found:
+    def _rest(self, metric: Metric, rests: Estimates, model: str, estimates: Found) -> Found:
         """The estimates of the rests; without a value where a metric of theirs was not ordered."""
         ordered = [leaf for leaf in leaves(metric) if isinstance(leaf.needs, (Ordered, Ranks))]
         if all(rests.has(leaf, model) for leaf in ordered):
             return rests.of_model(metric, model)
-        return _without_value(own, NEEDS_ROWS)
+        return _without_value(estimates, NEEDS_ROWS)
 
     def finish(self) -> None:
         """Compare each slice with those before it, all of them being known."""
@@ -137,12 +137,12 @@ class SliceContrasts:
         kind = self._asked.index(PAIRS)
         texts = joined_texts(self._texts)
         later, earlier = pair_places(np.flatnonzero(np.concatenate(self._listed)).tolist())
-        starts = np.cumsum([0, *(len(own) for own in self._texts.values())])
+        starts = np.cumsum([0, *(len(slice_texts) for slice_texts in self._texts.values())])
         for (text, named, model), parts in self._kept.items():
-            found = joined(parts)
+            combined = joined(parts)
             for index, low, high in zip(self._texts, starts[:-1], starts[1:], strict=True):
                 mine = (later >= low) & (later < high)
-                sides = sides_of(found, found, later[mine], earlier[mine])
+                sides = sides_of(combined, combined, later[mine], earlier[mine])
                 place = self._places[text, named]
                 place = Place(index, place.metric, place.number, named)
                 self._contrasts.slices(
@@ -150,16 +150,16 @@ class SliceContrasts:
                 )
 
 
-def _without_value(found: Found, status: str) -> Found:
-    estimate = found.estimate
+def _without_value(estimates: Found, status: str) -> Found:
+    estimate = estimates.estimate
     shape = estimate.value.shape
-    drawn = None if estimate.replicates is None else np.broadcast_to(np.nan, estimate.replicates.shape)
+    replicates = None if estimate.replicates is None else np.broadcast_to(np.nan, estimate.replicates.shape)
     nothing = Estimate(
         np.full(shape, np.nan),
         np.full(shape, status, dtype=object),
         np.zeros(shape, dtype=np.int64),
-        drawn,
+        replicates,
         (),
     )
     note = np.full(shape, None, dtype=object)
-    return Found(nothing, found.n, found.weight, None, note)
+    return Found(nothing, estimates.n, estimates.weight, None, note)

@@ -51,8 +51,8 @@ class Analysis:
     def __post_init__(self) -> None:
         """What replicates are needed follows from the rest."""
         compared = bool(self.pairs) or self.suite.compare is not None or self.contrasts
-        made = Replication(self.suite, self.weights, self.units, compared=compared)
-        object.__setattr__(self, "replication", made)
+        replication = Replication(self.suite, self.weights, self.units, compared=compared)
+        object.__setattr__(self, "replication", replication)
 
     @property
     def level(self) -> float:

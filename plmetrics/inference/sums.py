@@ -60,9 +60,11 @@ class ModelSums:
 
     def totals(self, metric: Metric, model: str, population: str) -> View:
         """The state `[slice]`, with the centres of its moments by key of the value."""
-        known = {value.key: f"{model}|{value.key}" for value in metric.centres()}
+        centre_names = {value.key: f"{model}|{value.key}" for value in metric.centres()}
         centres = {
-            centre_name(key): self._centres[name] for key, name in known.items() if name in self._centres
+            centre_name(key): self._centres[name]
+            for key, name in centre_names.items()
+            if name in self._centres
         }
         return self._view(metric, model, population, self.total, **centres)
 
@@ -89,8 +91,8 @@ class ModelSums:
 
     def held(self, column: str) -> NDArray[np.int64]:
         """`[slice]` numbers of blocks in which a column is not 0."""
-        held: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
-        return held
+        occupied: NDArray[np.int64] = np.count_nonzero(self._blocks[column], axis=1)
+        return occupied
 
     def total(self, column: str) -> Array:
         """`[slice]` sums of one column."""
@@ -112,17 +114,17 @@ class ModelSums:
         return self._resampled[column]
 
     def _view(
-        self, metric: Metric, model: str, population: str, read: Callable[[str], Array], **beside: Any
+        self, metric: Metric, model: str, population: str, reader: Callable[[str], Array], **further: Any
     ) -> View:
         """The counts of the population and the metric's sums; those of several atoms have one more axis."""
-        held: dict[str, Any] = dict(beside)
-        held |= {
-            name: read(f"{population}{name}") for name in COUNTS if f"{population}{name}" in self._blocks
+        view: dict[str, Any] = dict(further)
+        view |= {
+            name: reader(f"{population}{name}") for name in COUNTS if f"{population}{name}" in self._blocks
         }
         for name, part in metric.atoms().items():
-            columns = [read(f"{model}|{atom.key}") for atom in as_tuple(part)]
-            held[name] = np.stack(columns, axis=-1) if isinstance(part, tuple) else columns[0]
-        return View(held)
+            columns = [reader(f"{model}|{atom.key}") for atom in as_tuple(part)]
+            view[name] = np.stack(columns, axis=-1) if isinstance(part, tuple) else columns[0]
+        return View(view)
 
 
 def _drawn(weights: ResamplingWeights, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -133,25 +135,25 @@ def _drawn(weights: ResamplingWeights, columns: Mapping[str, Array]) -> dict[str
     """
     counted = {name: column for name, column in columns.items() if exact_in_single(column)}
     follows = following(counted)
-    kept = [name for name in counted if name not in follows]
+    direct = [name for name in counted if name not in follows]
     summed = [name for name in columns if name not in counted]
     out: dict[str, Array] = {}
-    if kept:
-        states = np.concatenate([columns[name] for name in kept], dtype=np.float32)
+    if direct:
+        states = np.concatenate([columns[name] for name in direct], dtype=np.float32)
         resampled = np.empty((len(states), len(weights.counts)))
-        for own, drawn in weights.parts(np.float32):
-            resampled[:, own] = np.matmul(states, drawn.T)
-        out |= zip(kept, (part.T for part in np.split(resampled, len(kept))), strict=True)
-    for name, (whole, other) in follows.items():
-        out[name] = out[whole] if other is None else out[whole] - out[other]
+        for replicate_part, weights_part in weights.parts(np.float32):
+            resampled[:, replicate_part] = np.matmul(states, weights_part.T)
+        out |= zip(direct, (part.T for part in np.split(resampled, len(direct))), strict=True)
+    for name, (total, other) in follows.items():
+        out[name] = out[total] if other is None else out[total] - out[other]
     if summed:
         states = np.concatenate([columns[name] for name in summed])
         resampled = np.empty((len(states), len(weights.counts)))
-        for own, drawn in weights.parts(np.float64):
-            room = resampled[:, own].T
-            made = product(drawn, states.T, room)
-            if made is not room:
-                room[...] = made
+        for replicate_part, weights_part in weights.parts(np.float64):
+            room = resampled[:, replicate_part].T
+            result = product(weights_part, states.T, room)
+            if result is not room:
+                room[...] = result
         out |= zip(summed, (part.T for part in np.split(resampled, len(summed))), strict=True)
     return out
 
@@ -167,23 +169,26 @@ def following(columns: Mapping[str, Array]) -> dict[str, tuple[str, str | None]]
     {'weight': ('n', None), 'negatives': ('n', 'positives')}
     """
     out: dict[str, tuple[str, str | None]] = {}
-    known: dict[int, str] = {}
+    by_key: dict[int, str] = {}
     wholes: dict[str, int] = {}
     for name, column in columns.items():
         sign = _sign(column)
-        pairs = [(whole, known.get((key - sign) % _WRAP)) for whole, key in wholes.items()]
-        for whole, other in [(known.get(sign), None), *((one, two) for one, two in pairs if two is not None)]:
-            if whole is not None and np.array_equal(column, _left(columns, whole, other)):
-                out[name] = whole, other
+        pairs = [(total, by_key.get((key - sign) % _WRAP)) for total, key in wholes.items()]
+        for total, other in [
+            (by_key.get(sign), None),
+            *((first, two) for first, two in pairs if two is not None),
+        ]:
+            if total is not None and np.array_equal(column, _left(columns, total, other)):
+                out[name] = total, other
                 break
-        known.setdefault(sign, name)
+        by_key.setdefault(sign, name)
         if name.rpartition("|")[2] in COUNTS:
             wholes[name] = sign
     return out
 
 
-def _left(columns: Mapping[str, Array], whole: str, other: str | None) -> Array:
-    return columns[whole] if other is None else columns[whole] - columns[other]
+def _left(columns: Mapping[str, Array], total: str, other: str | None) -> Array:
+    return columns[total] if other is None else columns[total] - columns[other]
 
 
 def _sign(column: Array) -> int:

@@ -116,8 +116,8 @@ class Rows:
         """Names and values of the slices, gathered from one list of all."""
         names = [part.slice_set.name for part in self._slices]
         texts = [text for part in self._slices for text in ("all", *part.texts())]
-        whole = pl.Series([[]], dtype=SLICE_VALUES)
-        pairs = pl.concat([each for part in self._slices for each in (whole, part.pair_lists())])
+        overall = pl.Series([[]], dtype=SLICE_VALUES)
+        pairs = pl.concat([each for part in self._slices for each in (overall, part.pair_lists())])
         starts = np.concatenate(([0], np.cumsum([1 + len(part) for part in self._slices])))
         place = starts[sets] + numbers - WHOLE
         return {
@@ -147,44 +147,44 @@ def _picked(values: Any, index: Any) -> Any:
 
 
 def metric_columns(
-    model: str, metric: Metric, found: Found, interval: Interval | None, *, hard: bool
+    model: str, metric: Metric, estimates: Found, interval: Interval | None, *, hard: bool
 ) -> dict[str, Any]:
     """The columns of `metrics` for one batch. `hard` predictions were made at a threshold that is not known."""
     columns: dict[str, Any] = {
         "model": model,
         "metric": metric.text,
-        "value": found.estimate.value,
-        "n": found.n,
-        "weight": np.where(np.isfinite(found.weight), found.weight, np.nan),
-        "status": found.estimate.status,
-        "note": found.note,
-        "bound": found.bound,
-        "threshold": _threshold(metric, found, hard=hard),
+        "value": estimates.estimate.value,
+        "n": estimates.n,
+        "weight": np.where(np.isfinite(estimates.weight), estimates.weight, np.nan),
+        "status": estimates.estimate.status,
+        "note": estimates.note,
+        "bound": estimates.bound,
+        "threshold": _threshold(metric, estimates, hard=hard),
         "interval_status": "not_requested",
     }
     if interval is not None:
         columns |= {
-            "note": _with_few_units(found.note, found.estimate.blocks, interval),
+            "note": _with_few_units(estimates.note, estimates.estimate.blocks, interval),
             "lower": interval.lower,
             "upper": interval.upper,
             "std_error": interval.std_error,
             "method": interval.method,
             "interval_status": interval.status,
-            "blocks": found.estimate.blocks,
+            "blocks": estimates.estimate.blocks,
             "undefined_replicates": interval.undefined_replicates,
         }
     return columns
 
 
-def _threshold(metric: Metric, found: Found, *, hard: bool) -> Any:
+def _threshold(metric: Metric, estimates: Found, *, hard: bool) -> Any:
     """Where the value was read: at the metric's own threshold, or at one that was found."""
-    return None if hard else metric.fixed_threshold if found.threshold is None else found.threshold
+    return None if hard else metric.fixed_threshold if estimates.threshold is None else estimates.threshold
 
 
 def _with_few_units(notes: Any, blocks: Any, interval: Interval) -> Any:
     """The notes, with a word of caution where an interval rests on few independent units."""
-    few = (interval.status == "ok") & (blocks < FEW_UNITS) & (notes == None)  # noqa: E711 (element by element)
-    return np.where(few, f"the interval rests on fewer than {FEW_UNITS} independent units", notes)
+    uncertain = (interval.status == "ok") & (blocks < FEW_UNITS) & (notes == None)  # noqa: E711 (element by element)
+    return np.where(uncertain, f"the interval rests on fewer than {FEW_UNITS} independent units", notes)
 
 
 def comparison_columns(difference: Difference, n: Any, *, intervals: bool, test: str) -> dict[str, Any]:
@@ -239,20 +239,20 @@ def correct(comparisons: pl.DataFrame, correction: str, family: str) -> pl.DataF
     return pl.concat(adjusted).sort("@row").select(list(COMPARISONS_SCHEMA))
 
 
-def with_nearness(comparisons: pl.DataFrame, made: pl.DataFrame, level: float) -> pl.DataFrame:
+def with_nearness(comparisons: pl.DataFrame, nearness: pl.DataFrame, level: float) -> pl.DataFrame:
     """The comparisons with a word in the note where the model is surely nearer to 0 than its baseline, or farther.
 
     That is another question than whether the two differ: biases of -1 and 1 do, and are as near.
 
     Args:
         comparisons: the result table, with adjusted p values.
-        made: its rows in the making, with `nearer` and `nearer_p`; these are adjusted by the same factor.
+        nearness: its rows in the making, with `nearer` and `nearer_p`; these are adjusted by the same factor.
         level: of the intervals.
     """
     p = pl.col("p_value")
     factor = pl.when(p > 0).then(pl.col("p_adjusted") / p).when(p == 0).then(pl.col("family_size"))
-    sure = made["nearer_p"] * comparisons.select(factor).to_series() < 1 - level
-    word = pl.when(sure & (made["nearer"] > 0)).then(pl.lit(NEARER)).when(sure).then(pl.lit(FARTHER))
+    sure = nearness["nearer_p"] * comparisons.select(factor).to_series() < 1 - level
+    word = pl.when(sure & (nearness["nearer"] > 0)).then(pl.lit(NEARER)).when(sure).then(pl.lit(FARTHER))
     noted = pl.concat_str("note", word, separator="; ", ignore_nulls=True)
     return comparisons.with_columns(note=pl.when(word.is_null()).then("note").otherwise(noted))
 

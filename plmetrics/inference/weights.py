@@ -66,10 +66,10 @@ class ResamplingWeights:
         step = max(1, _PART // max(1, blocks))
         room = np.empty((step, blocks), dtype=kind)
         for first in range(0, replicates, step):
-            own = slice(first, min(first + step, replicates))
-            part = room[: own.stop - first]
-            np.copyto(part, self.counts[own])
-            yield own, part
+            stretch = slice(first, min(first + step, replicates))
+            part = room[: stretch.stop - first]
+            np.copyto(part, self.counts[stretch])
+            yield stretch, part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +92,9 @@ class Nudges:
     def scale(self) -> NDArray[np.float64]:
         """Units in the table / units in the replicate; NaN where none are left."""
         total = float(self.units.sum())
-        left: NDArray[np.float64] = np.concatenate([total + step * self.units for step in self.steps])
-        scale: NDArray[np.float64] = np.full(len(left), np.nan)
-        np.divide(total, left, out=scale, where=left > 0)
+        remaining: NDArray[np.float64] = np.concatenate([total + step * self.units for step in self.steps])
+        scale: NDArray[np.float64] = np.full(len(remaining), np.nan)
+        np.divide(total, remaining, out=scale, where=remaining > 0)
         return scale
 
     def __len__(self) -> int:
@@ -110,9 +110,9 @@ class Nudges:
         blocks = len(self.units)
         for step in self.steps:
             for first in range(0, blocks, _ROWS_AT_ONCE):
-                moved = np.arange(first, min(first + _ROWS_AT_ONCE, blocks))
-                weights = np.ones((len(moved), blocks))
-                weights[moved - first, moved] += step
+                blocks_of_rows = np.arange(first, min(first + _ROWS_AT_ONCE, blocks))
+                weights = np.ones((len(blocks_of_rows), blocks))
+                weights[blocks_of_rows - first, blocks_of_rows] += step
                 yield weights
 
     def of(self, states: NDArray[Any]) -> NDArray[np.float64]:
@@ -153,21 +153,21 @@ def draw_weights(units_per_block: NDArray[np.int64], replicates: int, seed: int)
     """
     blocks = len(units_per_block)
     counts = np.zeros((replicates, blocks), dtype=np.int32)
-    drawn = np.zeros(replicates)
+    units_drawn = np.zeros(replicates)
     keys = mix(np.uint64(mix_int(seed ^ DRAW_SALT)) + _strides(replicates))
     steps = _strides(blocks)
     at_once = max(1, _DRAWS_AT_ONCE // max(1, blocks))
     units = units_per_block.astype(np.float64)
 
     def draw(first: int) -> None:
-        own = slice(first, first + at_once)
-        part = _count(keys[own, None] + steps)
-        counts[own] = part
-        drawn[own] = part @ units
+        stretch = slice(first, first + at_once)
+        part = _count(keys[stretch, None] + steps)
+        counts[stretch] = part
+        units_drawn[stretch] = part @ units
 
     each(draw, range(0, replicates if blocks else 0, at_once))
     scale = np.ones(replicates)
-    np.divide(units_per_block.sum(), drawn, out=scale, where=drawn > 0)
+    np.divide(units_per_block.sum(), units_drawn, out=scale, where=units_drawn > 0)
     return ResamplingWeights(counts, scale)
 
 

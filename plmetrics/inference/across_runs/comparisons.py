@@ -64,15 +64,15 @@ def run_comparisons(
     pairing = pairing_of(both, now, before)
     unequal = _totals_of_unequal_rows(both, metrics)
     nearer = _nearer(both, sides, pairing, now.level, metrics)
-    said = _tests_and_notes(both.height, pairing, now)
+    tests_and_notes = _tests_and_notes(both.height, pairing, now)
     parts = []
     for scale in scales:
-        made = independent_difference(*sides, level=now.level, scale=scale)
+        difference = independent_difference(*sides, level=now.level, scale=scale)
         if pairing.runs is not None:
-            made = pairing.runs.onto(made, scale, now.level)
-        made = made.refuse(unequal, UNEQUAL_ROWS)
-        made = made.untested(_of_noise(both, sides, made, scale, metrics), UNEQUAL_NOISE)
-        parts.append(_rows(both, made, scale, (now, before), said).with_columns(nearer))
+            difference = pairing.runs.onto(difference, scale, now.level)
+        difference = difference.refuse(unequal, UNEQUAL_ROWS)
+        difference = difference.untested(_of_noise(both, sides, difference, scale, metrics), UNEQUAL_NOISE)
+        parts.append(_rows(both, difference, scale, (now, before), tests_and_notes).with_columns(nearer))
     return pl.concat(parts)
 
 
@@ -85,15 +85,21 @@ def _totals_of_unequal_rows(both: pl.DataFrame, metrics: Sequence[Metric]) -> ND
 
 
 def _of_noise(
-    both: pl.DataFrame, sides: tuple[Sample, Sample], made: Difference, scale: str, metrics: Sequence[Metric]
+    both: pl.DataFrame,
+    sides: tuple[Sample, Sample],
+    difference: Difference,
+    scale: str,
+    metrics: Sequence[Metric],
 ) -> NDArray[np.bool_]:
     """The norms that may differ because noise adds more to the run with fewer rows."""
     norm = both["metric"].is_in([metric.text for metric in metrics if is_inflated(metric, scale)]).to_numpy()
     rows = both.select(pl.col("n", "n|b").cast(pl.Float64)).to_numpy().T
     values = np.stack([side.value for side in sides])
     error = np.hypot(*(side.std_error for side in sides))
-    found: NDArray[np.bool_] = norm & (made.interval_status == "ok") & sizes_matter(values, rows, error)
-    return found
+    of_noise: NDArray[np.bool_] = (
+        norm & (difference.interval_status == "ok") & sizes_matter(values, rows, error)
+    )
+    return of_noise
 
 
 def _nearer(
@@ -105,11 +111,11 @@ def _nearer(
 ) -> list[pl.Series]:
     """By how much the run is nearer to 0 than the earlier one, and the p value of that, where 0 is best."""
     zero = both["metric"].is_in([metric.text for metric in metrics if metric.direction == "zero"]).to_numpy()
-    one, other = (replace(side, value=np.abs(side.value)) for side in sides)
-    made = independent_difference(one, other, level=level)
+    now, before = (replace(side, value=np.abs(side.value)) for side in sides)
+    difference = independent_difference(now, before, level=level)
     if pairing.runs is not None and zero.any():
-        made = pairing.runs.onto(made, "difference", level, absolute=True)
-    numbers = {"nearer": -made.difference, "nearer_p": made.p_value}
+        difference = pairing.runs.onto(difference, "difference", level, absolute=True)
+    numbers = {"nearer": -difference.difference, "nearer_p": difference.p_value}
     return [
         pl.Series(name, np.where(zero, values, np.nan)).fill_nan(None) for name, values in numbers.items()
     ]
@@ -129,14 +135,18 @@ def _tests_and_notes(height: int, pairing: Pairing, now: Side) -> tuple[Array, A
 
 
 def _rows(
-    both: pl.DataFrame, made: Difference, scale: str, runs: tuple[Side, Side], said: tuple[Array, Array]
+    both: pl.DataFrame,
+    difference: Difference,
+    scale: str,
+    runs: tuple[Side, Side],
+    tests_and_notes: tuple[Array, Array],
 ) -> pl.DataFrame:
-    tests, notes = said
+    tests, notes = tests_and_notes
     n = both.select(pl.min_horizontal("n", "n|b")).to_series()
     intervals = all(run.uncertainty is not None for run in runs)
-    numbers = comparison_columns(made, n, intervals=intervals, test="")
+    numbers = comparison_columns(difference, n, intervals=intervals, test="")
     if intervals:
-        blocks = np.where(tests != INDEPENDENT_TEST, made.blocks, np.nan)
+        blocks = np.where(tests != INDEPENDENT_TEST, difference.blocks, np.nan)
         numbers |= {"test": tests, "blocks": pl.Series(blocks).fill_nan(None)}
     columns = {
         name: pl.Series(
@@ -152,7 +162,7 @@ def _rows(
     here, there = pl.col("here").is_not_null(), pl.col("here|b").is_not_null()
     total, norm = (
         pl.Series(part, dtype=pl.Boolean)
-        for part in (made.status == UNEQUAL_ROWS, made.interval_status == UNEQUAL_NOISE)
+        for part in (difference.status == UNEQUAL_ROWS, difference.interval_status == UNEQUAL_NOISE)
     )
     note = (
         pl.when(~there)

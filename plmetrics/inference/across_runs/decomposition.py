@@ -60,10 +60,10 @@ def change_parts(before: Shares, after: Shares) -> tuple[Array, Array]:
     w0, w1 = before.share, after.share
     m0, m1 = (np.where(side.share != 0, side.value, 0.0) for side in (before, after))
     both = (w0 != 0) & (w1 != 0)
-    moved = w1 - w0
-    moved = np.where(np.abs(moved) <= _ROUNDING * np.maximum(np.abs(w0), np.abs(w1)), 0.0, moved)
+    shift = w1 - w0
+    shift = np.where(np.abs(shift) <= _ROUNDING * np.maximum(np.abs(w0), np.abs(w1)), 0.0, shift)
     within = np.where(both, (w0 + w1) / 2 * (m1 - m0), 0.0)
-    return within, np.where(both, moved * (m0 + m1) / 2, w1 * m1 - w0 * m0)
+    return within, np.where(both, shift * (m0 + m1) / 2, w1 * m1 - w0 * m0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +83,20 @@ def subjects(suite: Suite) -> Iterator[Subject]:
         for metric in suite.listed(name) if name in chosen else ():
             if chosen[name] and metric.text not in chosen[name]:
                 continue
-            for named, own in metric.per_class():
-                if own.mean:
-                    yield Subject(name, metric, named, own)
+            for named, member in metric.per_class():
+                if member.mean:
+                    yield Subject(name, metric, named, member)
 
 
 def left_out(suite: Suite) -> list[str]:
     """A word on metrics that were not decomposed, for they are no means; each that is named was one."""
     chosen: Mapping[str, Sequence[str]] = {} if suite.compare is None else suite.compare.decompose
-    taken = {(subject.slice_set, subject.metric.text) for subject in subjects(suite)}
+    decomposable = {(subject.slice_set, subject.metric.text) for subject in subjects(suite)}
     words = []
     for name in chosen:
-        others = [m.text for m in suite.listed(name) if not chosen[name] and (name, m.text) not in taken]
+        others = [
+            m.text for m in suite.listed(name) if not chosen[name] and (name, m.text) not in decomposable
+        ]
         if others:
             words.append(f"only means are decomposed over '{name}', not {', '.join(others)}")
     return words
@@ -109,22 +111,22 @@ def decompositions(analysis: Analysis) -> pl.DataFrame:
     compare = analysis.suite.compare
     pairs = () if compare is None else compare.pairs_of(analysis.models)
     overall = chunk_of(analysis.sets[0].sums, analysis.weights, 0, 1)
-    states = {one.slices.slice_set.name: one for one in analysis.sets}
-    made = [
+    states = {set_states.slices.slice_set.name: set_states for set_states in analysis.sets}
+    tables = [
         _Models(analysis, overall, states[subject.slice_set], subject, (baseline, model))
         for model, baseline in pairs
         for subject in subjects(analysis.suite)
     ]
-    for name in dict.fromkeys(one.slice_set for one in made):
-        held = states[name].rests
-        assert held is not None
-        for first in range(0, held.held.slices, _SLICES_AT_ONCE):
-            last = min(first + _SLICES_AT_ONCE, held.held.slices)
-            chunk = chunk_of(held.held, analysis.weights, first, last)
-            for one in made:
-                if one.slice_set == name:
-                    one.add(chunk)
-    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *(one.frame() for one in made)])
+    for name in dict.fromkeys(set_states.slice_set for set_states in tables):
+        rests = states[name].rests
+        assert rests is not None
+        for first in range(0, rests.held.slices, _SLICES_AT_ONCE):
+            last = min(first + _SLICES_AT_ONCE, rests.held.slices)
+            chunk = chunk_of(rests.held, analysis.weights, first, last)
+            for set_states in tables:
+                if set_states.slice_set == name:
+                    set_states.add(chunk)
+    return pl.concat([DECOMPOSITION_SCHEMA.to_frame(), *(set_states.frame() for set_states in tables)])
 
 
 class _Models:
@@ -169,20 +171,20 @@ class _Models:
             return self._rows(["all"] * 3, [[]] * 3, PARTS, self._nothing(3))
         mass = [self._mass(self._state(self._overall, model, "block")) for model in self._models]
         blocks = np.minimum(*(effective_blocks((each,)) for each in mass))
-        one, equal = np.ones(1, dtype=np.bool_), self._equal(self._overall)
-        made = [*self._made, self._judged(self._totals, blocks, one, equal)]
+        listed, equal = np.ones(1, dtype=np.bool_), self._equal(self._overall)
+        differences = [*self._made, self._judged(self._totals, blocks, listed, equal)]
         names = [self._texts[place] for place in self._listed for _ in PARTS]
         values = [self._values[place] for place in self._listed for _ in PARTS]
         parts = [*PARTS] * (len(self._listed) + 1)
-        return self._rows([*names, *["all"] * 3], [*values, *[[]] * 3], parts, _end_to_end(made))
+        return self._rows([*names, *["all"] * 3], [*values, *[[]] * 3], parts, _end_to_end(differences))
 
     def _state(self, chunk: Chunk, model: str, axis: str = "total") -> View:
-        own, prefix = self._subject.own, self._analysis.population.prefix(self._subject.own, model)
+        metric, prefix = self._subject.own, self._analysis.population.prefix(self._subject.own, model)
         if axis == "block":
-            return chunk.sums.by_block(own, model, prefix)
+            return chunk.sums.by_block(metric, model, prefix)
         if axis == "replicate":
-            return chunk.sums.replicates(own, model, prefix, self._nudges)
-        return chunk.sums.totals(own, model, prefix)
+            return chunk.sums.replicates(metric, model, prefix, self._nudges)
+        return chunk.sums.totals(metric, model, prefix)
 
     def _equal(self, chunk: Chunk) -> NDArray[np.bool_]:
         """Where both models say the same of every row."""
@@ -202,9 +204,9 @@ class _Models:
             for model, mass in zip(self._models, self._whole, strict=True)
         )
         value = change_parts(before, after)
-        drawn: tuple[Array | None, Array | None] = (None, None)
+        replicates: tuple[Array | None, Array | None] = (None, None)
         if self._weights is not None:
-            drawn = change_parts(
+            replicates = change_parts(
                 *(
                     self._shares(
                         self._state(chunk, model, "replicate"),
@@ -216,14 +218,14 @@ class _Models:
         mass = [self._mass(self._state(chunk, model, "block")) for model in self._models]
         blocks = np.minimum(*(effective_blocks((each,)) for each in mass))
         listed = (before.share != 0) | (after.share != 0)
-        parts = dict(zip(PARTS, zip(value, drawn, strict=True), strict=False))
-        total = None if drawn[0] is None or drawn[1] is None else drawn[0] + drawn[1]
+        parts = dict(zip(PARTS, zip(value, replicates, strict=True), strict=False))
+        total = None if replicates[0] is None or replicates[1] is None else replicates[0] + replicates[1]
         return {**parts, "total": (value[0] + value[1], total)}, blocks, listed
 
-    def _shares(self, state: View, whole: Array) -> Shares:
+    def _shares(self, state: View, total: Array) -> Shares:
         mass = self._mass(state)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(mass != 0, mass / whole, 0.0)
+            share = np.where(mass != 0, mass / total, 0.0)
         return Shares(share, defined(self._subject.own, state))
 
     def _judged(
@@ -234,24 +236,24 @@ class _Models:
         equal: NDArray[np.bool_],
     ) -> Difference:
         """The parts of some slices, slice by slice, with intervals; `equal` is where both models say the same."""
-        held = np.flatnonzero(listed)
-        value = np.stack([parts[name][0][..., held] for name in PARTS], axis=-1).reshape(-1)
-        drawn = [parts[name][1] for name in PARTS]
+        index = np.flatnonzero(listed)
+        value = np.stack([parts[name][0][..., index] for name in PARTS], axis=-1).reshape(-1)
+        replicates_of_parts = [parts[name][1] for name in PARTS]
         replicates = None
         sure = np.zeros(value.shape, dtype=np.bool_)
-        known = [each[:, held] for each in drawn if each is not None]
-        if len(known) == len(PARTS):
-            replicates = np.stack(known, axis=-1).reshape(len(known[0]), -1)
+        defined = [each[:, index] for each in replicates_of_parts if each is not None]
+        if len(defined) == len(PARTS):
+            replicates = np.stack(defined, axis=-1).reshape(len(defined[0]), -1)
             sure = (value == 0) & ~(replicates != 0).any(axis=0)
-            sure &= np.repeat(equal[held], len(PARTS)) | (
+            sure &= np.repeat(equal[index], len(PARTS)) | (
                 np.arange(len(sure)) % len(PARTS) == PARTS.index("mix")
             )
         absent = self._analysis.replication.refused(self._subject.metric)
         kind = self._kind or "bootstrap"
-        ok, own = np.full(value.shape, "ok", dtype=object), np.repeat(blocks[held], 3)
+        ok, blocks_of_values = np.full(value.shape, "ok", dtype=object), np.repeat(blocks[index], 3)
         zeros = None if replicates is None else np.zeros_like(replicates)
-        number = Estimate(value, ok, own, replicates, (), None, kind)
-        zero = Estimate(np.zeros_like(value), ok, own, zeros, (), None, kind)
+        number = Estimate(value, ok, blocks_of_values, replicates, (), None, kind)
+        zero = Estimate(np.zeros_like(value), ok, blocks_of_values, zeros, (), None, kind)
         return paired_difference(number, zero, equal=sure, level=self._analysis.level, absent=absent)
 
     def _nothing(self, rows: int) -> Difference:
@@ -263,10 +265,10 @@ class _Models:
         return Difference(missing, missing, missing, missing, missing, blocks, none, lost, status)
 
     def _rows(
-        self, names: Sequence[str], values: Sequence[Any], parts: Sequence[str], made: Difference
+        self, names: Sequence[str], values: Sequence[Any], parts: Sequence[str], difference: Difference
     ) -> pl.DataFrame:
         subject = self._subject
-        about = {
+        constant = {
             "contrast": "model",
             "model": self._models[1],
             "baseline": self._models[0],
@@ -274,7 +276,7 @@ class _Models:
             "class": subject.named or None,
             "slice_set": subject.slice_set,
         }
-        return part_rows(about, names, values, parts, made)
+        return part_rows(constant, names, values, parts, difference)
 
 
 def _added(
@@ -282,40 +284,43 @@ def _added(
 ) -> dict[str, tuple[Array, Array | None]]:
     """The sums over slices, and those of a further chunk."""
     out: dict[str, tuple[Array, Array | None]] = {}
-    for name, (value, drawn) in parts.items():
+    for name, (value, replicates) in parts.items():
         total = value.sum(keepdims=True)
-        moved = None if drawn is None else drawn.sum(axis=1, keepdims=True)
+        replicate_sum = None if replicates is None else replicates.sum(axis=1, keepdims=True)
         if totals is not None:
             total = total + totals[name][0]
             earlier = totals[name][1]
-            moved = None if moved is None or earlier is None else moved + earlier
-        out[name] = total, moved
+            replicate_sum = None if replicate_sum is None or earlier is None else replicate_sum + earlier
+        out[name] = total, replicate_sum
     return out
 
 
-def _end_to_end(made: Sequence[Difference]) -> Difference:
+def _end_to_end(differences: Sequence[Difference]) -> Difference:
     return Difference(
-        *(np.concatenate([getattr(one, name) for one in made]) for name in Difference.__slots__)
+        *(
+            np.concatenate([getattr(difference, name) for difference in differences])
+            for name in Difference.__slots__
+        )
     )
 
 
 def part_rows(
-    about: Mapping[str, str | None],
+    constants: Mapping[str, str | None],
     names: Sequence[str],
     values: Sequence[Any],
     parts: Sequence[str],
-    made: Difference,
+    difference: Difference,
     note: str | None = None,
 ) -> pl.DataFrame:
     """Rows of the table `decomposition`: what is decomposed, and the part that each slice has in it."""
     numbers = {
-        "value": made.difference,
-        "lower": made.lower,
-        "upper": made.upper,
-        "std_error": made.std_error,
-        "method": made.method.tolist(),
-        "interval_status": made.interval_status.tolist(),
-        "status": made.status.tolist(),
+        "value": difference.difference,
+        "lower": difference.lower,
+        "upper": difference.upper,
+        "std_error": difference.std_error,
+        "method": difference.method.tolist(),
+        "interval_status": difference.interval_status.tolist(),
+        "status": difference.status.tolist(),
     }
     columns: dict[str, Any] = {
         "slice": list(names),
@@ -323,7 +328,7 @@ def part_rows(
         "part": list(parts),
         **numbers,
     }
-    constant = {**about, "note": note}
+    constant = {**constants, "note": note}
     height = len(names)
     frame = pl.DataFrame(
         [

@@ -55,7 +55,7 @@ class PairedRuns:
     def __init__(self, both: pl.DataFrame, runs: tuple[tuple[str, Kept], tuple[str, Kept]]) -> None:
         self._both = both
         self._runs = runs
-        self._kinds = list(_kinds(both, *(kept.rows for _, kept in runs)))
+        self._kinds = list(_kinds(both, *(replicates.rows for _, replicates in runs)))
         self._equal = self._equal_rows()
 
     @property
@@ -69,27 +69,27 @@ class PairedRuns:
     @property
     def paired(self) -> NDArray[np.bool_]:
         """Which rows have replicates in both runs."""
-        found = np.zeros(self._both.height, dtype=np.bool_)
+        is_paired = np.zeros(self._both.height, dtype=np.bool_)
         for kind in self._kinds:
-            found[kind.rows] = True
-        return found
+            is_paired[kind.rows] = True
+        return is_paired
 
     def onto(
-        self, made: Difference, scale: ContrastScale, level: float, *, absolute: bool = False
+        self, independent: Difference, scale: ContrastScale, level: float, *, absolute: bool = False
     ) -> Difference:
         """Differences with those that are paired in their places; or ratios, or relative changes.
 
         Args:
-            made: of all rows, as independent samples.
+            independent: of all rows, as independent samples.
             scale: what is compared.
             level: of the intervals.
             absolute: whether distances from 0 are compared.
         """
-        fields = {name: np.array(getattr(made, name)) for name in Difference.__slots__}
+        fields = {name: np.array(getattr(independent, name)) for name in Difference.__slots__}
         for kind, part in self._parts():
-            found = self._made(kind, part, scale, level, absolute=absolute)
-            for name, held in fields.items():
-                held[kind.rows[part]] = getattr(found, name)
+            paired = self._made(kind, part, scale, level, absolute=absolute)
+            for name, column in fields.items():
+                column[kind.rows[part]] = getattr(paired, name)
         return Difference(**fields)
 
     def differences(self, level: float) -> Difference:
@@ -105,61 +105,61 @@ class PairedRuns:
     def _parts(self) -> Iterator[tuple[Kind, slice]]:
         """Rows of a kind, so many at a time as memory has room for."""
         for kind in self._kinds:
-            drawn = self._runs[0][1].rows["replicates"].list.len().gather(kind.mine[:1]).item()
-            step = max(1, _AT_ONCE // drawn)
+            replicates = self._runs[0][1].rows["replicates"].list.len().gather(kind.mine[:1]).item()
+            step = max(1, _AT_ONCE // replicates)
             for first in range(0, len(kind.rows), step):
                 yield kind, slice(first, first + step)
 
     def _made(
         self, kind: Kind, part: slice, scale: ContrastScale, level: float, *, absolute: bool
     ) -> Difference:
-        one, other = self._sides(kind, part)
+        model, baseline = self._sides(kind, part)
         if absolute:
-            one, other = distance(one), distance(other)
+            model, baseline = distance(model), distance(baseline)
         equal = self._equal[kind.rows[part]]
         if scale == "difference":
-            return paired_difference(one, other, equal=equal, level=level)
-        logs = logged(one), logged(other)
+            return paired_difference(model, baseline, equal=equal, level=level)
+        logs = logged(model), logged(baseline)
         relative = scale == "relative_change"
-        return paired_ratio(one, other, logs, equal=equal, level=level, relative=relative)
+        return paired_ratio(model, baseline, logs, equal=equal, level=level, relative=relative)
 
     def _sides(self, kind: Kind, part: slice) -> tuple[Estimate, Estimate]:
         """Both runs' estimates; of as many replicates as both have."""
         sides = []
-        for (suffix, kept), places in zip(self._runs, (kind.mine, kind.its), strict=True):
+        for (suffix, retained), places in zip(self._runs, (kind.mine, kind.its), strict=True):
             rows = self._both[kind.rows[part]]
-            held = kept.rows[places[part]]
-            groups = held["groups"].to_numpy() if held["groups"].null_count() == 0 else None
+            retained_rows = retained.rows[places[part]]
+            groups = retained_rows["groups"].to_numpy() if retained_rows["groups"].null_count() == 0 else None
             value = rows[f"value{suffix}"].cast(pl.Float64).fill_null(np.nan).to_numpy()
             status = rows[f"status{suffix}"].to_numpy().astype(object)
-            drawn = as_replicates(held["replicates"])
-            blocks = held["blocks"].to_numpy()
-            sides.append((value, status, blocks, drawn, groups))
+            replicates = as_replicates(retained_rows["replicates"])
+            blocks = retained_rows["blocks"].to_numpy()
+            sides.append((value, status, blocks, replicates, groups))
         least = min(len(side[3]) for side in sides)
-        one, other = (
-            Estimate(value, status, blocks, drawn[:least], (), None, kind.kind, groups)
-            for value, status, blocks, drawn, groups in sides
+        model, baseline = (
+            Estimate(value, status, blocks, replicates[:least], (), None, kind.kind, groups)
+            for value, status, blocks, replicates, groups in sides
         )
-        return one, other
+        return model, baseline
 
     def _equal_rows(self) -> NDArray[np.bool_]:
         """The rows of models of which every number that both runs have is the same, in each replicate."""
         same = self._same_values()
         for kind, part in self._parts():
-            one, other = self._sides(kind, part)
-            same[kind.rows[part]] &= _same_replicates(one, other)
+            model, baseline = self._sides(kind, part)
+            same[kind.rows[part]] &= _same_replicates(model, baseline)
         flags = pl.DataFrame({"model": self._both["model"], "same": same})
         return flags.select(pl.col("same").all().over("model")).to_series().to_numpy()
 
     def _same_values(self) -> NDArray[np.bool_]:
         """Where the runs have the same value, or one of them has none to compare."""
         first, second = (suffix for suffix, _ in self._runs)
-        one, other = pl.col(f"value{first}"), pl.col(f"value{second}")
-        size = pl.max_horizontal(one.abs(), other.abs())
+        first_value, second_value = pl.col(f"value{first}"), pl.col(f"value{second}")
+        size = pl.max_horizontal(first_value.abs(), second_value.abs())
         alike = pl.col(f"status{first}") == pl.col(f"status{second}")
-        near = ((one - other).abs() <= ROUNDING * size).fill_null(value=True)
-        found = self._both.select((alike & near).fill_null(value=True)).to_series()
-        same: NDArray[np.bool_] = np.array(found.to_numpy())
+        near = ((first_value - second_value).abs() <= ROUNDING * size).fill_null(value=True)
+        same_values = self._both.select((alike & near).fill_null(value=True)).to_series()
+        same: NDArray[np.bool_] = np.array(same_values.to_numpy())
         return same
 
 
@@ -172,23 +172,23 @@ def _kinds(both: pl.DataFrame, mine: pl.DataFrame, its: pl.DataFrame) -> Iterato
         return frame.select(*KEYS, *held, nth).with_row_index(place)
 
     on: Sequence[str] = [*KEYS, _OCCURRENCE]
-    kept = numbered(mine, _MINE, "kind", of).join(
+    stored = numbered(mine, _MINE, "kind", of).join(
         numbered(its, _ITS, "kind", of), on=[*on, "kind", _OCCURRENCES], how="inner", nulls_equal=True
     )
-    found = numbered(both, _PLACE).join(kept, on=on, how="inner", nulls_equal=True).sort(_PLACE)
-    for (kind,), part in found.group_by("kind", maintain_order=True):
+    matched = numbered(both, _PLACE).join(stored, on=on, how="inner", nulls_equal=True).sort(_PLACE)
+    for (kind,), part in matched.group_by("kind", maintain_order=True):
         yield Kind(
             cast("ReplicateKind", kind),
             *(part[name].cast(pl.Int64).to_numpy() for name in (_PLACE, _MINE, _ITS)),
         )
 
 
-def _same_replicates(one: Estimate, other: Estimate) -> NDArray[np.bool_]:
+def _same_replicates(first: Estimate, second: Estimate) -> NDArray[np.bool_]:
     """In which slices the replicates differ by rounding alone."""
-    assert one.replicates is not None
-    assert other.replicates is not None
+    assert first.replicates is not None
+    assert second.replicates is not None
     with np.errstate(invalid="ignore"):
-        size = np.fmax(np.abs(one.replicates), np.abs(other.replicates))
-        near = np.abs(one.replicates - other.replicates) <= ROUNDING * size
-    undefined = np.isnan(one.replicates) & np.isnan(other.replicates)
+        size = np.fmax(np.abs(first.replicates), np.abs(second.replicates))
+        near = np.abs(first.replicates - second.replicates) <= ROUNDING * size
+    undefined = np.isnan(first.replicates) & np.isnan(second.replicates)
     return np.asarray((near | undefined).all(axis=0))

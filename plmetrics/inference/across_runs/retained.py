@@ -89,8 +89,8 @@ class Batch:
     @property
     def group_column(self) -> pl.Series:
         """The numbers of blocks with rows, null where all count."""
-        held = [None] * len(self.numbers) if self.groups is None else self.groups
-        return pl.Series(held, dtype=pl.Int64)
+        groups = [None] * len(self.numbers) if self.groups is None else self.groups
+        return pl.Series(groups, dtype=pl.Int64)
 
 
 class Keeper:
@@ -99,26 +99,26 @@ class Keeper:
     def __init__(self, analysis: Analysis) -> None:
         suite = analysis.suite
         compares = suite.compare is not None and suite.compare.run is not None
-        asked = suite.uncertainty is not None and bool(suite.uncertainty.keep)
+        requested = suite.uncertainty is not None and bool(suite.uncertainty.keep)
         self._analysis = analysis
-        self._left = None if asked else MANY if compares else FEW
+        self._left = None if requested else MANY if compares else FEW
         self._listed = {metric.text for metric in suite.metrics}
         self._batches: list[Batch] = []
         self.too_many = False
 
     def add(self, index: int, metric: Metric, part: Part, named: str) -> None:
         """Take in what every model has of a metric in a chunk of slices."""
-        held = np.flatnonzero(part.listed)
-        if self.too_many or metric.text not in self._listed or len(held) == 0:
+        places = np.flatnonzero(part.listed)
+        if self.too_many or metric.text not in self._listed or len(places) == 0:
             return
-        for model, found in part.found.items():
-            estimate = found.estimate
-            if estimate.replicates is None or not self._room(len(estimate.replicates) * len(held)):
+        for model, estimates in part.found.items():
+            estimate = estimates.estimate
+            if estimate.replicates is None or not self._room(len(estimate.replicates) * len(places)):
                 continue
-            drawn = np.ascontiguousarray(estimate.replicates[:, held].T)
-            groups = None if estimate.groups is None else estimate.groups[held]
+            replicates = np.ascontiguousarray(estimate.replicates[:, places].T)
+            groups = None if estimate.groups is None else estimate.groups[places]
             names = model, metric.text, named or None, estimate.kind
-            batch = Batch(names, index, held + part.first, estimate.blocks[held], groups, drawn)
+            batch = Batch(names, index, places + part.first, estimate.blocks[places], groups, replicates)
             self._batches.append(batch)
 
     def _room(self, numbers: int) -> bool:
@@ -142,14 +142,14 @@ class Keeper:
         sizes = [len(batch.numbers) for batch in self._batches]
         sets = np.repeat([batch.index for batch in self._batches], sizes)
         numbers = np.concatenate([batch.numbers for batch in self._batches])
-        texts = pl.Series([text for one in slices for text in ("all", *one.texts())], dtype=pl.String)
-        starts = np.concatenate(([0], np.cumsum([1 + len(one) for one in slices])))
+        texts = pl.Series([text for values in slices for text in ("all", *values.texts())], dtype=pl.String)
+        starts = np.concatenate(([0], np.cumsum([1 + len(values) for values in slices])))
         names = [
-            np.repeat(np.array(own, dtype=object), sizes).tolist()
-            for own in zip(*(batch.names for batch in self._batches), strict=True)
+            np.repeat(np.array(names_of_batches, dtype=object), sizes).tolist()
+            for names_of_batches in zip(*(batch.names for batch in self._batches), strict=True)
         ]
         columns: dict[str, Any] = dict(zip(("model", "metric", "class", "kind"), names, strict=True))
-        columns["slice_set"] = pl.Series([one.slice_set.name for one in slices]).gather(sets)
+        columns["slice_set"] = pl.Series([values.slice_set.name for values in slices]).gather(sets)
         columns["slice"] = texts.gather(starts[sets] + numbers - WHOLE)
         columns["blocks"] = np.concatenate([batch.blocks for batch in self._batches])
         columns["groups"] = pl.concat([batch.group_column for batch in self._batches])
@@ -164,21 +164,21 @@ def units_table(
     return pl.DataFrame({"block": keys, "units": units, "digest": digests}, schema=UNITS_SCHEMA)
 
 
-def _end_to_end(drawn: Sequence[NDArray[np.float64]]) -> pl.Series:
+def _end_to_end(replicates: Sequence[NDArray[np.float64]]) -> pl.Series:
     """Replicates of batches, one after another; at once where there are as many of each."""
-    if len({part.shape[1] for part in drawn}) == 1:
-        return as_lists(np.concatenate(drawn))
-    return pl.concat([as_lists(part) for part in drawn])
+    if len({part.shape[1] for part in replicates}) == 1:
+        return as_lists(np.concatenate(replicates))
+    return pl.concat([as_lists(part) for part in replicates])
 
 
-def as_lists(drawn: NDArray[np.float64]) -> pl.Series:
+def as_lists(replicates: NDArray[np.float64]) -> pl.Series:
     """Replicates `[slice, replicate]` as a column of lists, null where undefined.
 
     >>> as_lists(np.array([[0.5, np.nan]])).to_list()
     [[0.5, None]]
     """
-    flat = pl.Series("replicates", drawn.reshape(-1)).fill_nan(None)
-    return flat.reshape((-1, drawn.shape[1])).cast(pl.List(pl.Float64))
+    flat = pl.Series("replicates", replicates.reshape(-1)).fill_nan(None)
+    return flat.reshape((-1, replicates.shape[1])).cast(pl.List(pl.Float64))
 
 
 def as_replicates(lists: pl.Series) -> NDArray[np.float64]:

@@ -82,13 +82,13 @@ class _Runs:
         subject: Subject,
         said: tuple[float, str],
     ) -> None:
-        own = both.filter(
+        rows = both.filter(
             pl.col("model") == model,
             pl.col("metric") == subject.metric.text,
             pl.col("class").eq_missing(pl.lit(subject.named or None)),
         )
-        self._overall = own.filter(pl.col("slice_set") == "overall")
-        self._slices = own.filter(pl.col("slice_set") == subject.slice_set)
+        self._overall = rows.filter(pl.col("slice_set") == "overall")
+        self._slices = rows.filter(pl.col("slice_set") == subject.slice_set)
         self._sides = sides
         self._subject = subject
         self._level, self._note = said
@@ -111,73 +111,81 @@ class _Runs:
         if lost or not statuses:
             return self._refused(str(lost[0]) if lost else NOT_IN_RUN, None)
         before, after = (
-            self._of(suffix, side, whole)
-            for suffix, side, whole in zip(("|b", ""), self._sides, wholes, strict=True)
+            self._of(suffix, side, overall)
+            for suffix, side, overall in zip(("|b", ""), self._sides, wholes, strict=True)
         )
         within, mix = change_parts(before.shares, after.shares)
         errors = _errors(before, after)
-        held = (before.shares.share != 0) | (after.shares.share != 0)
+        occupied = (before.shares.share != 0) | (after.shares.share != 0)
         value = np.stack([within, mix, within + mix], axis=-1)
         totals = np.array([within.sum(), mix.sum(), wholes[1].value[0] - wholes[0].value[0]])
-        drawn, together = _errors_of_shares(before, after)
-        moved = [
-            (np.concatenate([errors[part], drawn[part]])[:, held], _freedom(before, after)[:, held])
+        share_errors, together = _errors_of_shares(before, after)
+        errors_and_freedom = [
+            (
+                np.concatenate([errors[part], share_errors[part]])[:, occupied],
+                _freedom(before, after)[:, occupied],
+            )
             for part in PARTS
         ]
         last = (
-            np.array([[one.error[0]] for one in wholes]),
-            np.array([[one.blocks[0] - 1.0] for one in wholes]),
+            np.array([[whole_sample.error[0]] for whole_sample in wholes]),
+            np.array([[whole_sample.blocks[0] - 1.0] for whole_sample in wholes]),
         )
-        made = self._judged(np.append(value[held].reshape(-1), totals), self._spread(moved, together, last))
-        texts = np.array([*self._slices["slice"].to_list(), REST], dtype=object)[held]
+        difference = self._judged(
+            np.append(value[occupied].reshape(-1), totals), self._spread(errors_and_freedom, together, last)
+        )
+        texts = np.array([*self._slices["slice"].to_list(), REST], dtype=object)[occupied]
         pairs = [*self._slices["slice_values"].to_list(), []]
         names = [*np.repeat(texts, 3).tolist(), *["all"] * 3]
-        values = [pair for pair, listed in zip(pairs, held, strict=True) if listed for _ in PARTS] + [[]] * 3
-        known = np.isfinite([before.units, after.units]).all()
-        note = self._note if known else f"{self._note}; {KNOWN}"
-        return part_rows(self._about, names, values, [*PARTS] * (len(names) // 3), made, note)
+        values = [pair for pair, listed in zip(pairs, occupied, strict=True) if listed for _ in PARTS] + [
+            []
+        ] * 3
+        countable = np.isfinite([before.units, after.units]).all()
+        note = self._note if countable else f"{self._note}; {KNOWN}"
+        return part_rows(self._about, names, values, [*PARTS] * (len(names) // 3), difference, note)
 
     def _wholes(self) -> Iterator[Sample]:
         for suffix, side in zip(("|b", ""), self._sides, strict=True):
             yield sample(self._overall, suffix, resampled=side.resampled)
 
-    def _of(self, suffix: str, side: Side, whole: Sample) -> Whole:
+    def _of(self, suffix: str, side: Side, overall: Sample) -> Whole:
         """One run, with what its slices leave over as one more."""
-        found = sample(self._slices, suffix, resampled=side.resampled)
+        slices_sample = sample(self._slices, suffix, resampled=side.resampled)
         weight = self._slices[f"weight{suffix}"].fill_null(0.0).to_numpy()
         total = float(self._overall[f"weight{suffix}"].fill_null(0.0).sum())
-        share = np.where(np.isfinite(found.value), weight / total, 0.0)
-        value = np.where(share != 0, found.value, 0.0)
-        left = 1.0 - float(share.sum())
-        rest = left if left > _NEGLIGIBLE else 0.0
-        its_value = (whole.value[0] - float(np.sum(share * value))) / left if rest else 0.0
+        share = np.where(np.isfinite(slices_sample.value), weight / total, 0.0)
+        value = np.where(share != 0, slices_sample.value, 0.0)
+        remainder = 1.0 - float(share.sum())
+        rest = remainder if remainder > _NEGLIGIBLE else 0.0
+        its_value = (overall.value[0] - float(np.sum(share * value))) / remainder if rest else 0.0
         shares = Shares(np.append(share, rest), np.append(value, its_value))
-        error = np.append(np.where(share != 0, found.error, 0.0), np.nan if rest else 0.0)
-        freedom = np.append(np.where(share != 0, found.blocks - 1.0, 1.0), 1.0)
+        error = np.append(np.where(share != 0, slices_sample.error, 0.0), np.nan if rest else 0.0)
+        freedom = np.append(np.where(share != 0, slices_sample.blocks - 1.0, 1.0), 1.0)
         rows = self._overall[f"n{suffix}"].fill_null(0).sum()
-        units = independent_units(side, int(whole.blocks[0]), alike=rows == side.units and total == rows)
+        units = independent_units(side, int(overall.blocks[0]), alike=rows == side.units and total == rows)
         return Whole(shares, error, np.maximum(freedom, 1.0), units)
 
     def _spread(
-        self, moved: Any, together: Mapping[str, tuple[Array, Array]], last: tuple[Array, Array]
+        self, errors_and_freedom: Any, together: Mapping[str, tuple[Array, Array]], last: tuple[Array, Array]
     ) -> tuple[Array, Array]:
         """Standard errors and degrees of freedom of the parts of each slice, and of those of all together.
 
         Values of slices are independent; their shares add up to 1 and are not, so that `together` has their errors.
         """
-        slices = [_combined(error, freedom, 0) for error, freedom in moved]
+        slices = [_combined(error, freedom, 0) for error, freedom in errors_and_freedom]
         totals = []
-        for part, (error, freedom) in zip(PARTS[:2], moved, strict=False):
+        for part, (error, freedom) in zip(PARTS[:2], errors_and_freedom, strict=False):
             of_values = (numbers[:2].reshape(-1) for numbers in (error, freedom))
-            whole = [
-                np.append(one, more)[:, None] for one, more in zip(of_values, together[part], strict=True)
+            totals_of_parts = [
+                np.append(error_of_slice, more)[:, None]
+                for error_of_slice, more in zip(of_values, together[part], strict=True)
             ]
-            totals.append(_combined(whole[0], whole[1], 0))
+            totals.append(_combined(totals_of_parts[0], totals_of_parts[1], 0))
         totals.append(_combined(*last, 0))
         error, freedom = (
             np.append(
-                np.stack([one[place] for one in slices], axis=-1).reshape(-1),
-                np.concatenate([one[place] for one in totals]),
+                np.stack([error_of_slice[place] for error_of_slice in slices], axis=-1).reshape(-1),
+                np.concatenate([error_of_slice[place] for error_of_slice in totals]),
             )
             for place in (0, 1)
         )
@@ -245,10 +253,12 @@ def _errors_of_shares(before: Whole, after: Whole) -> tuple[dict[str, Array], di
         "mix": np.where(both, m.mean(axis=0), m),
         "total": m,
     }
-    single = {name: np.abs(one) * np.sqrt(w * np.maximum(1.0 - w, 0.0) / n) for name, one in change.items()}
+    single = {
+        name: np.abs(changes) * np.sqrt(w * np.maximum(1.0 - w, 0.0) / n) for name, changes in change.items()
+    }
     together = {}
-    for name, one in change.items():
-        centred = one - (w * one).sum(axis=1, keepdims=True)
+    for name, changes in change.items():
+        centred = changes - (w * changes).sum(axis=1, keepdims=True)
         error = np.sqrt((w * centred**2).sum(axis=1) / n[:, 0])
         together[name] = (error, np.maximum(n[:, 0] - 1.0, 1.0))
     return single, together
@@ -278,6 +288,6 @@ def independent_units(side: Side, blocks: int, *, alike: bool) -> float:
 def _combined(error: Array, freedom: Array, axis: int) -> tuple[Array, Array]:
     """The error of a sum of independent numbers, and Satterthwaite's degrees of freedom."""
     squares = error * error
-    whole = squares.sum(axis=axis)
+    total = squares.sum(axis=axis)
     shares = (squares * squares / np.maximum(freedom, 1.0)).sum(axis=axis)
-    return np.sqrt(whole), np.divide(whole * whole, shares, out=np.ones_like(whole), where=shares > 0)
+    return np.sqrt(total), np.divide(total * total, shares, out=np.ones_like(total), where=shares > 0)

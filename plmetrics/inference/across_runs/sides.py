@@ -69,7 +69,7 @@ def pairing_of(both: pl.DataFrame, now: Side, before: Side) -> Pairing:
 def sample(both: pl.DataFrame, suffix: str, *, resampled: bool) -> Sample:
     """One side of joined rows; where the other side has a row and this has none, `not_in_run`."""
     present = pl.col(f"here{suffix}").is_not_null()
-    found = both.select(
+    numbers = both.select(
         pl.col(f"value{suffix}").alias("value"),
         pl.when(present).then(f"status{suffix}").otherwise(pl.lit(NOT_IN_RUN)).alias("status"),
         pl.col(f"std_error{suffix}").alias("std_error"),
@@ -77,11 +77,11 @@ def sample(both: pl.DataFrame, suffix: str, *, resampled: bool) -> Sample:
         pl.col(f"interval_status{suffix}").fill_null("undefined_value").alias("interval_status"),
     )
     return Sample(
-        _numbers(found["value"]),
-        found["status"].to_numpy().astype(object),
-        _numbers(found["std_error"]),
-        found["blocks"].to_numpy(),
-        found["interval_status"].to_numpy().astype(object),
+        _numbers(numbers["value"]),
+        numbers["status"].to_numpy().astype(object),
+        _numbers(numbers["std_error"]),
+        numbers["blocks"].to_numpy(),
+        numbers["interval_status"].to_numpy().astype(object),
         resampled,
     )
 

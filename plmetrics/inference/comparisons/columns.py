@@ -15,11 +15,11 @@ def tested_columns(text: str, form: str | None, tested: Tested) -> pl.DataFrame:
     """The columns of `comparisons` that a test fills, a row per place."""
     ok = tested.status == "ok"
     nothing = np.full(len(ok), np.nan)
-    given = {"difference": tested.estimate, "lower": tested.lower, "upper": tested.upper}
-    given |= {"std_error": tested.std_error, "p_value": tested.p_value}
+    columns = {"difference": tested.estimate, "lower": tested.lower, "upper": tested.upper}
+    columns |= {"std_error": tested.std_error, "p_value": tested.p_value}
     numbers = {
         name: np.where(ok & np.isfinite(part), part, np.nan) if part is not None else nothing
-        for name, part in given.items()
+        for name, part in columns.items()
     }
     between = np.isfinite(numbers["lower"])
     status = np.where(ok & ~between, "no_interval", tested.status)
@@ -31,5 +31,5 @@ def tested_columns(text: str, form: str | None, tested: Tested) -> pl.DataFrame:
         pl.Series("n", tested.n, dtype=pl.Int64),
         pl.Series("status", tested.status.tolist(), dtype=pl.String),
         pl.Series("interval_status", status.tolist(), dtype=pl.String),
-        pl.Series("method", [form if held else None for held in between.tolist()], dtype=pl.String),
+        pl.Series("method", [form if defined else None for defined in between.tolist()], dtype=pl.String),
     )

@@ -37,11 +37,11 @@ def adjust(p: Array, method: str) -> Array:
     if method not in _METHODS:
         msg = f"unknown correction '{method}'; known: {', '.join(_METHODS)}"
         raise ValueError(msg)
-    given = np.asarray(p, dtype=np.float64)
-    adjusted = given.copy()
-    defined = np.flatnonzero(np.isfinite(given))
-    ascending = defined[np.argsort(given[defined], kind="stable")]
-    adjusted[ascending] = np.minimum(_METHODS[method](given[ascending]), 1.0)
+    p_values = np.asarray(p, dtype=np.float64)
+    adjusted = p_values.copy()
+    defined = np.flatnonzero(np.isfinite(p_values))
+    ascending = defined[np.argsort(p_values[defined], kind="stable")]
+    adjusted[ascending] = np.minimum(_METHODS[method](p_values[ascending]), 1.0)
     return adjusted
 
 
@@ -66,14 +66,14 @@ def adjusted(p_values: Any, *, method: Correction = "holm") -> list[float | None
         msg = f"method must be one of {', '.join(_METHODS)}, not {method!r}"
         raise ConfigError(msg)
     try:
-        given = np.asarray(p_values, dtype=np.float64)
+        values = np.asarray(p_values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         msg = "p_values must be numbers"
         raise ConfigError(msg) from error
-    if given.ndim != 1 or ((given < 0) | (given > 1)).any():
+    if values.ndim != 1 or ((values < 0) | (values > 1)).any():
         msg = "p_values must be one column of numbers from 0 to 1"
         raise ConfigError(msg)
-    return [None if isnan(value) else value for value in adjust(given, method).tolist()]
+    return [None if isnan(value) else value for value in adjust(values, method).tolist()]
 
 
 def _holm(p: Array) -> Array:

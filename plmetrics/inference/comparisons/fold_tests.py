@@ -37,10 +37,12 @@ def outer_folds(folds: pl.DataFrame) -> pl.DataFrame:
     0
     """
     single = (pl.col(name).is_null() for name in ("class", "configuration", "x", "inner"))
-    held = folds.filter(*single, pl.col("fold").is_not_null(), pl.col("split").fill_null("test") != "train")
-    if held["split"].n_unique() > 1:
-        held = held.filter(pl.col("split") == "test")
-    return held
+    held_out = folds.filter(
+        *single, pl.col("fold").is_not_null(), pl.col("split").fill_null("test") != "train"
+    )
+    if held_out["split"].n_unique() > 1:
+        held_out = held_out.filter(pl.col("split") == "test")
+    return held_out
 
 
 def fold_tests(
@@ -61,16 +63,16 @@ def fold_tests(
         tests: those that are not of folds are passed over.
         level: level of the intervals.
     """
-    held = outer_folds(folds)
-    asked = [test for test in tests if by_fold(test, folded=True)]
-    if held.is_empty() or not asked:
+    held_out = outer_folds(folds)
+    by_folds = [test for test in tests if by_fold(test, folded=True)]
+    if held_out.is_empty() or not by_folds:
         return
     for model, baseline in pairs:
-        found = _Folds.of(held, model, baseline)
-        for test in asked:
-            tested = found.tested(test, level)
+        paired_folds = _Folds.of(held_out, model, baseline)
+        for test in by_folds:
+            tested = paired_folds.tested(test, level)
             columns = tested_columns(test.text, _FORMS.get(test.test), tested)
-            yield pl.concat([found.groups, columns], how="horizontal").with_columns(
+            yield pl.concat([paired_folds.groups, columns], how="horizontal").with_columns(
                 pl.lit(model).alias("model"), pl.lit(baseline).alias("baseline")
             )
 
@@ -89,9 +91,9 @@ class _Folds:
     def of(cls, folds: pl.DataFrame, model: str, baseline: str) -> _Folds:
         """Pair the values of two models."""
         keys = [*GROUP, *_FOLD]
-        own = folds.filter(pl.col("model") == model).select(*keys, "value", "n")
+        model_values = folds.filter(pl.col("model") == model).select(*keys, "value", "n")
         other = folds.filter(pl.col("model") == baseline).select(*keys, pl.col("value").alias("@other"))
-        both = own.join(other, on=keys, how="inner", nulls_equal=True, maintain_order="left")
+        both = model_values.join(other, on=keys, how="inner", nulls_equal=True, maintain_order="left")
         groups = both.select(GROUP).unique(maintain_order=True)
         both = both.join(groups.with_row_index("@group"), on=GROUP, maintain_order="left")
         both = both.with_columns((pl.col("value") - pl.col("@other")).alias("difference"))
@@ -115,13 +117,13 @@ class _Folds:
 
     def _ratio(self) -> Array:
         """n_test / n_train of each group, the mean over its folds."""
-        whole = pl.col("n").sum().over("@group", "repeat")
-        left = (pl.col("n") / (whole - pl.col("n"))).alias("share")
-        shares = self._frame.select("@group", left).with_columns(
+        total = pl.col("n").sum().over("@group", "repeat")
+        ratio = (pl.col("n") / (total - pl.col("n"))).alias("share")
+        shares = self._frame.select("@group", ratio).with_columns(
             pl.when(pl.col("share").is_finite()).then("share").otherwise(0.0)
         )
-        found = np.bincount(self._code, weights=shares["share"].to_numpy(), minlength=self._size)
-        mean: Array = found / np.maximum(np.bincount(self._code, minlength=self._size), 1)
+        test_shares = np.bincount(self._code, weights=shares["share"].to_numpy(), minlength=self._size)
+        mean: Array = test_shares / np.maximum(np.bincount(self._code, minlength=self._size), 1)
         return mean
 
     def _five_by_two(self, n: Codes, mean: Array) -> Tested:

@@ -77,19 +77,19 @@ def independent_difference(
     >>> found.lower.round(4).tolist(), found.upper.round(4).tolist(), found.p_value.round(4).tolist()
     ([-0.0005], [0.2005], [0.0512])
     """
-    one, other = model.estimate, baseline.estimate
+    first, second = model.estimate, baseline.estimate
     blocks = np.minimum(model.blocks, baseline.blocks)
     errors, move = (model.error, baseline.error), 0.0
     if scale == "difference":
-        status = np.where(one.status != "ok", one.status, other.status).astype(object)
-        shown = one.value - other.value
-        centre = shown
+        status = np.where(first.status != "ok", first.status, second.status).astype(object)
+        difference = first.value - second.value
+        centre = difference
     else:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            shown = one.value / other.value
-        errors = _relative(model.error, one.value), _relative(baseline.error, other.value)
-        status = ratio_status(one, other, shown)
-        centre = logged(one).value - logged(other).value
+            difference = first.value / second.value
+        errors = _relative(model.error, first.value), _relative(baseline.error, second.value)
+        status = ratio_status(first, second, difference)
+        centre = logged(first).value - logged(second).value
         move = 1.0 if scale == "relative_change" else 0.0
     ok = status == "ok"
     error, freedom = _satterthwaite(errors, (model.blocks, baseline.blocks))
@@ -100,12 +100,12 @@ def independent_difference(
     std_error = np.hypot(model.std_error, baseline.std_error)
     if scale != "difference":
         ends = back_transformed(*ends, p, centre, level)
-        relative = _relative(model.std_error, one.value), _relative(baseline.std_error, other.value)
-        std_error = np.abs(shown) * np.hypot(*relative)
+        relative = _relative(model.std_error, first.value), _relative(baseline.std_error, second.value)
+        std_error = np.abs(difference) * np.hypot(*relative)
     method = np.full(none.shape, "t", dtype=object)
     method[none] = None
     return Difference(
-        np.where(ok, shown - move, np.nan),
+        np.where(ok, difference - move, np.nan),
         np.where(none, np.nan, ends[0] - move),
         np.where(none, np.nan, ends[1] - move),
         np.where(ok, std_error, np.nan),

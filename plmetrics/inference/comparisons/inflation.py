@@ -65,8 +65,8 @@ def noise(estimate: Estimate) -> Array:
     assert estimate.replicates is not None
     finite = np.isfinite(estimate.replicates)
     squares = np.sum(estimate.replicates**2, axis=0, where=finite) / np.maximum(finite.sum(axis=0), 1)
-    found: Array = np.sqrt(np.maximum(squares - estimate.value**2, 0.0))
-    return found
+    excess: Array = np.sqrt(np.maximum(squares - estimate.value**2, 0.0))
+    return excess
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,15 @@ def bearable(metric: Metric, scale: str) -> Bearable | None:
 
 def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArray[np.bool_]:
     """Where noise is no small part of one of two norms, and may be what they differ by."""
-    one, other = noise(model), noise(baseline)
-    large: NDArray[np.bool_] = (one > bears.most * model.value) | (other > bears.most * baseline.value)
+    model_noise, baseline_noise = noise(model), noise(baseline)
+    large: NDArray[np.bool_] = (model_noise > bears.most * model.value) | (
+        baseline_noise > bears.most * baseline.value
+    )
     if not bears.far:
         return large
-    near: NDArray[np.bool_] = np.abs(model.value - baseline.value) < _FAR * np.maximum(one, other)
+    near: NDArray[np.bool_] = np.abs(model.value - baseline.value) < _FAR * np.maximum(
+        model_noise, baseline_noise
+    )
     return large & near
 
 
@@ -115,7 +119,7 @@ def leaves_noise(metric: Metric, scale: str) -> bool:
 
 
 def with_noise_left(
-    made: Difference, model: Estimate, baseline: Estimate, where: NDArray[np.bool_], level: float
+    difference: Difference, model: Estimate, baseline: Estimate, where: NDArray[np.bool_], level: float
 ) -> Difference:
     """The difference of norms with an interval and p value that also hold once left noise is taken off.
 
@@ -124,20 +128,20 @@ def with_noise_left(
     """
     assert model.replicates is not None
     assert baseline.replicates is not None
-    drawn = model.replicates - baseline.replicates
-    number = np.maximum(np.isfinite(drawn).sum(axis=0), 1)
-    mean = np.sum(drawn, axis=0, where=np.isfinite(drawn)) / number
-    moved = made.difference - _LEFT * (mean - made.difference)
-    known = where & np.isfinite(made.lower) & np.isfinite(moved)
-    error = made.std_error * block_factor(np.maximum(made.blocks, 2))
-    freedom: Array = made.blocks.astype(np.float64) - 1.0
-    half, p = student_test(moved, error, freedom, level)
-    p = np.where(np.sign(moved) == np.sign(made.difference), np.fmax(made.p_value, p), 1.0)
+    replicates = model.replicates - baseline.replicates
+    number = np.maximum(np.isfinite(replicates).sum(axis=0), 1)
+    mean = np.sum(replicates, axis=0, where=np.isfinite(replicates)) / number
+    corrected = difference.difference - _LEFT * (mean - difference.difference)
+    testable = where & np.isfinite(difference.lower) & np.isfinite(corrected)
+    error = difference.std_error * block_factor(np.maximum(difference.blocks, 2))
+    freedom: Array = difference.blocks.astype(np.float64) - 1.0
+    half, p = student_test(corrected, error, freedom, level)
+    p = np.where(np.sign(corrected) == np.sign(difference.difference), np.fmax(difference.p_value, p), 1.0)
     return replace(
-        made,
-        lower=np.where(known, np.fmin(made.lower, moved - half), made.lower),
-        upper=np.where(known, np.fmax(made.upper, moved + half), made.upper),
-        p_value=np.where(known, p, made.p_value),
+        difference,
+        lower=np.where(testable, np.fmin(difference.lower, corrected - half), difference.lower),
+        upper=np.where(testable, np.fmax(difference.upper, corrected + half), difference.upper),
+        p_value=np.where(testable, p, difference.p_value),
     )
 
 

@@ -43,8 +43,8 @@ class Difference:
 
     def part(self, first: int, last: int) -> Difference:
         """Those from one place up to another."""
-        own = slice(first, last)
-        return Difference(*(getattr(self, name)[own] for name in Difference.__slots__))
+        stretch = slice(first, last)
+        return Difference(*(getattr(self, name)[stretch] for name in Difference.__slots__))
 
     def refuse(self, where: Flags, status: str) -> Difference:
         """The same without any number where the sides cannot be compared, for a reason."""
@@ -120,8 +120,8 @@ def paired_difference(
     if p_value == "percentile" and model.kind == "bootstrap":
         p = _percentile_p(replicates)
     none = interval_status != "ok"
-    for found, sure in ((half, 0.0), (p, 1.0), (std_error, 0.0)):
-        found[ok & equal] = sure
+    for statistic, sure in ((half, 0.0), (p, 1.0), (std_error, 0.0)):
+        statistic[ok & equal] = sure
     half[none], p[none] = np.nan, np.nan
     method = np.full(none.shape, "t", dtype=object)
     method[none] = None
@@ -186,27 +186,29 @@ def paired_ratio(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(equal, 1.0, model.value / baseline.value)
     status = ratio_status(model, baseline, ratio)
-    found = paired_difference(*logs, equal=equal, level=level, p_value=p_value, absent=absent)
+    log_difference = paired_difference(*logs, equal=equal, level=level, p_value=p_value, absent=absent)
     ok = status == "ok"
-    interval_status = np.where(ok, found.interval_status, "undefined_value").astype(object)
+    interval_status = np.where(ok, log_difference.interval_status, "undefined_value").astype(object)
     if logs[0].replicates is None or logs[1].replicates is None:
         interval_status[:] = absent
-        std_error = found.std_error
+        std_error = log_difference.std_error
     else:
-        interval_status[ok & ~np.isfinite(found.difference)] = "degenerate"
+        interval_status[ok & ~np.isfinite(log_difference.difference)] = "degenerate"
         std_error = _ratio_error(model, baseline, ratio, equal)
     none = interval_status != "ok"
-    method = found.method.copy()
+    method = log_difference.method.copy()
     method[none] = None
-    lower, upper = back_transformed(found.lower, found.upper, found.p_value, found.difference, level)
+    lower, upper = back_transformed(
+        log_difference.lower, log_difference.upper, log_difference.p_value, log_difference.difference, level
+    )
     move = 1.0 if relative else 0.0
     return Difference(
         np.where(ok, ratio - move, np.nan),
         np.where(none, np.nan, lower - move),
         np.where(none, np.nan, upper - move),
-        np.where(ok & (found.blocks >= 2), std_error, np.nan),
-        np.where(none, np.nan, found.p_value),
-        found.blocks,
+        np.where(ok & (log_difference.blocks >= 2), std_error, np.nan),
+        np.where(none, np.nan, log_difference.p_value),
+        log_difference.blocks,
         method,
         interval_status,
         status,
@@ -216,9 +218,9 @@ def paired_ratio(
 def ratio_status(model: Estimate, baseline: Estimate, ratio: Array) -> Texts:
     """Why there is no ratio, "ok" where there is."""
     status: Texts = np.where(model.status != "ok", model.status, baseline.status).astype(object)
-    held = status == "ok"
-    status[held & (baseline.value < 0)] = "nonpositive_values"
-    status[held & (baseline.value == 0)] = "zero_denominator"
+    ok = status == "ok"
+    status[ok & (baseline.value < 0)] = "nonpositive_values"
+    status[ok & (baseline.value == 0)] = "zero_denominator"
     status[(status == "ok") & ~np.isfinite(ratio)] = "not_finite"
     return status
 
@@ -238,14 +240,14 @@ def stacked(estimates: Sequence[Estimate]) -> Estimate:
     """Estimates of one kind, one after another."""
     if len(estimates) == 1:
         return estimates[0]
-    drawn = [one.replicates for one in estimates if one.replicates is not None]
-    groups = [one.groups for one in estimates if one.groups is not None]
+    replicates = [estimate.replicates for estimate in estimates if estimate.replicates is not None]
+    groups = [estimate.groups for estimate in estimates if estimate.groups is not None]
     every = len(estimates)
     return Estimate(
-        np.concatenate([one.value for one in estimates]),
-        np.concatenate([one.status for one in estimates]),
-        np.concatenate([one.blocks for one in estimates]),
-        np.concatenate(drawn, axis=1) if len(drawn) == every else None,
+        np.concatenate([estimate.value for estimate in estimates]),
+        np.concatenate([estimate.status for estimate in estimates]),
+        np.concatenate([estimate.blocks for estimate in estimates]),
+        np.concatenate(replicates, axis=1) if len(replicates) == every else None,
         (),
         None,
         estimates[0].kind,
@@ -285,10 +287,10 @@ def _groups(model: Estimate, baseline: Estimate) -> NDArray[np.int64] | None:
 def _ratio_error(model: Estimate, baseline: Estimate, ratio: Array, equal: Flags) -> Array:
     assert model.replicates is not None
     assert baseline.replicates is not None
-    drawn = np.full(model.replicates.shape, np.nan)
+    ratios = np.full(model.replicates.shape, np.nan)
     with np.errstate(over="ignore"):
-        np.divide(model.replicates, baseline.replicates, out=drawn, where=baseline.replicates > 0)
-    error = standard_error(drawn, model.kind, ratio, _groups(model, baseline))
+        np.divide(model.replicates, baseline.replicates, out=ratios, where=baseline.replicates > 0)
+    error = standard_error(ratios, model.kind, ratio, _groups(model, baseline))
     return np.where(equal, 0.0, error)
 
 

@@ -49,12 +49,12 @@ def rank_tests(
             listed = not is_across_slices(metric) and test.over in (*suite.sets_of(metric), FOLDS)
             if not listed or metric.direction == "none":
                 continue
-            held = metrics if by_slice else outer_folds(folds)
+            source = metrics if by_slice else outer_folds(folds)
             keys = ["slice"] if by_slice else ["repeat", "fold"]
             slice_set = test.over if by_slice else "overall"
-            blocks = _blocks(held, metric, slice_set, keys, tuple(suite.models))
-            found = _ranks(blocks, metric, tuple(suite.models))
-            yield _rows(test, found, level).with_columns(
+            blocks = _blocks(source, metric, slice_set, keys, tuple(suite.models))
+            ranking = _ranks(blocks, metric, tuple(suite.models))
+            yield _rows(test, ranking, level).with_columns(
                 pl.lit("models").alias("contrast"),
                 pl.lit(test.text).alias("test"),
                 pl.lit(metric.text).alias("metric"),
@@ -73,11 +73,11 @@ def _blocks(
     table: pl.DataFrame, metric: Metric, slice_set: str, keys: list[str], models: tuple[str, ...]
 ) -> pl.DataFrame:
     """A row per slice or fold in which every model has a value, a column per model."""
-    own = table.filter(
+    rows = table.filter(
         pl.col("metric") == metric.text, pl.col("slice_set") == slice_set, pl.col("class").is_null()
     )
     values = [pl.col("value").filter(pl.col("model") == model).first().alias(model) for model in models]
-    return own.group_by(keys, maintain_order=True).agg(values).drop_nulls(list(models))
+    return rows.group_by(keys, maintain_order=True).agg(values).drop_nulls(list(models))
 
 
 def _ranks(blocks: pl.DataFrame, metric: Metric, models: tuple[str, ...]) -> Ranked:
@@ -86,17 +86,17 @@ def _ranks(blocks: pl.DataFrame, metric: Metric, models: tuple[str, ...]) -> Ran
     return ranked(values, higher_is_better=metric.direction == "higher")
 
 
-def _rows(test: ComparisonTest, found: Ranked, level: float) -> pl.DataFrame:
-    few = len(found.ranks) < 2
+def _rows(test: ComparisonTest, ranking: Ranked, level: float) -> pl.DataFrame:
+    single_block = len(ranking.ranks) < 2
     if test.test != "nemenyi":
-        single = _OMNIBUS[test.test](found)
-        given = {"difference": single.statistic, "p_value": single.p_value}
-        row = pl.DataFrame([given | {"status": single.status, "note": single.note}], schema=_OF_ROW)
+        single = _OMNIBUS[test.test](ranking)
+        columns = {"difference": single.statistic, "p_value": single.p_value}
+        row = pl.DataFrame([columns | {"status": single.status, "note": single.note}], schema=_OF_ROW)
         return row.with_columns(pl.lit("statistic").alias("scale"))
-    if few:
+    if single_block:
         row = pl.DataFrame([{"status": TOO_FEW}], schema=_OF_ROW)
         return row.with_columns(pl.lit("mean_rank").alias("scale"))
-    table = nemenyi_of(found, level=level)
+    table = nemenyi_of(ranking, level=level)
     limit = pl.format("critical difference of mean ranks: {}", pl.col("critical_difference").round(4))
     return table.select(
         "model",

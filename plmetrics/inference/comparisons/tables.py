@@ -85,12 +85,12 @@ def with_tests(
     if suite.compare is None or not tests:
         return comparisons
     pairs = suite.compare.pairs_of(analysis.models)
-    found = [*_of_rows(analysis, rows), *fold_tests(folds, pairs, tests, level=analysis.level)]
+    tables = [*_of_rows(analysis, rows), *fold_tests(folds, pairs, tests, level=analysis.level)]
     if outer_folds(folds).is_empty():
-        found += _without_folds(analysis)
+        tables += _without_folds(analysis)
     together = rank_tests(suite, metrics, folds, tests, level=analysis.level)
     order = {test.text: place for place, test in enumerate(tests)}
-    placed = _answered_once(_placed(comparisons, found, order))
+    placed = _answered_once(_placed(comparisons, tables, order))
     return pl.concat([placed, *(_completed(frame) for frame in together)], how="diagonal_relaxed")
 
 
@@ -106,24 +106,24 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
     of_different_rows = analysis.suite.data.missing == "drop_per_model"
     if rows is None or not metrics or of_different_rows:
         return comparisons
-    found = [
+    tables = [
         _named(tested_columns(DELONG, _FORMS["delong"], tested), pair, metric, here.name, here.texts)
         for here in (_InSet(analysis, rows, index) for index in range(len(analysis.sets)))
         for metric in analysis.suite.listed(here.name)
         if metric in metrics
         for pair, tested in zip(analysis.pairs, here.of_pairs(metric, AREAS, analysis.pairs), strict=True)
     ]
-    if not found:
+    if not tables:
         return comparisons
     names = ("difference", "lower", "upper", "std_error", "p_value", "method", "interval_status", "test")
-    answers = pl.concat(found).filter(status="ok").select(*PLACE, *names)
+    answers = pl.concat(tables).filter(status="ok").select(*PLACE, *names)
     joined = comparisons.join(answers, on=PLACE, how="left", suffix="|answer", maintain_order="left")
     delta = (pl.col("test") == TESTS["influence"]) & (pl.col("scale") == "difference")
-    asked = delta & (pl.col("contrast") == "model") & (pl.col("status") == "ok")
-    answered = (asked & pl.col("test|answer").is_not_null()).fill_null(value=False)
-    taken = (pl.when(answered).then(f"{name}|answer").otherwise(name).alias(name) for name in names)
+    by_delta = delta & (pl.col("contrast") == "model") & (pl.col("status") == "ok")
+    answered = (by_delta & pl.col("test|answer").is_not_null()).fill_null(value=False)
+    merged = (pl.when(answered).then(f"{name}|answer").otherwise(name).alias(name) for name in names)
     blocks = pl.when(~answered).then("blocks").alias("blocks")
-    return joined.with_columns(*taken, blocks).select(comparisons.columns)
+    return joined.with_columns(*merged, blocks).select(comparisons.columns)
 
 
 def _is_delong(analysis: Analysis, metric: Metric) -> bool:
@@ -138,9 +138,9 @@ def _answered_once(comparisons: pl.DataFrame) -> pl.DataFrame:
     return comparisons.filter(first | pl.col("test").ne_missing(DELONG))
 
 
-def _placed(comparisons: pl.DataFrame, found: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:
+def _placed(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:
     """The rows of tests behind those of the same place; where there is no such place, the slice is not listed."""
-    if not found:
+    if not tables:
         return comparisons
     numbered = comparisons.with_row_index("@row")
     places = (
@@ -148,12 +148,15 @@ def _placed(comparisons: pl.DataFrame, found: list[pl.DataFrame], order: dict[st
         .group_by(PLACE)
         .agg(pl.col("@row").max(), pl.col("slice_values").first(), pl.col("status").first().alias("@status"))
     )
-    tested = pl.concat(found, how="diagonal_relaxed").join(places, on=PLACE, how="inner")
-    few = pl.col("@status") == "too_few_rows"
+    tested = pl.concat(tables, how="diagonal_relaxed").join(places, on=PLACE, how="inner")
+    too_few = pl.col("@status") == "too_few_rows"
     numbers = ("difference", "lower", "upper", "std_error", "p_value", "method")
     tested = tested.with_columns(
-        *(pl.when(~few).then(name).alias(name) for name in numbers),
-        *(pl.when(few).then("@status").otherwise(name).alias(name) for name in ("status", "interval_status")),
+        *(pl.when(~too_few).then(name).alias(name) for name in numbers),
+        *(
+            pl.when(too_few).then("@status").otherwise(name).alias(name)
+            for name in ("status", "interval_status")
+        ),
         pl.col("test").replace_strict(order, return_dtype=pl.Int64).alias("@test"),
     )
     both = pl.concat([numbered, _completed(tested.drop("@status"))], how="diagonal_relaxed")
@@ -163,8 +166,8 @@ def _placed(comparisons: pl.DataFrame, found: list[pl.DataFrame], order: dict[st
 def _completed(frame: pl.DataFrame) -> pl.DataFrame:
     """All columns of the table, of its types."""
     missing = [name for name in COMPARISONS_SCHEMA if name not in frame.columns]
-    whole = frame.with_columns(pl.lit(None).alias(name) for name in missing)
-    return whole.with_columns(pl.col(name).cast(dtype) for name, dtype in COMPARISONS_SCHEMA.items())
+    complete = frame.with_columns(pl.lit(None).alias(name) for name in missing)
+    return complete.with_columns(pl.col(name).cast(dtype) for name, dtype in COMPARISONS_SCHEMA.items())
 
 
 def _of_rows(analysis: Analysis, rows: PairedRows | None) -> Iterator[pl.DataFrame]:
@@ -191,8 +194,8 @@ def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
     """Tests of folds that are not there, for they are too many to be listed."""
     suite = analysis.suite
     assert suite.compare is not None
-    asked = [t for t in asked_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
-    for metric, test in product(suite.listed("overall"), asked):
+    by_folds = [t for t in asked_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
+    for metric, test in product(suite.listed("overall"), by_folds):
         for pair in suite.compare.pairs_of(analysis.models):
             yield _named(tested_columns(test.text, None, _refused(1, "folds_not_listed")), pair, metric)
 
@@ -293,8 +296,17 @@ class _InSet:
         assert self._rows is not None
         keep = self._kept(*pair)
         positive, code = self._rows.positive()[keep], self._code[keep]
-        one, other = (self._placements(model, keep) if self._apart else self._placed[model] for model in pair)
-        return delong_tests(one, other, positive, code, self._sums.slices, level=self._analysis.level)
+        model_placements, baseline_placements = (
+            self._placements(model, keep) if self._apart else self._placed[model] for model in pair
+        )
+        return delong_tests(
+            model_placements,
+            baseline_placements,
+            positive,
+            code,
+            self._sums.slices,
+            level=self._analysis.level,
+        )
 
     def _kept(self, model: str, baseline: str) -> Any:
         """The rows of two models that are in a slice: an index, that copies nothing where it is all of them."""
@@ -326,9 +338,11 @@ def _spread(n: Codes, mean: Array, squares: Array) -> Array:
 
     NaN where squares overflowed or have lost their digits.
     """
-    left = squares - n * mean**2
-    left = np.where(left <= _ROUNDING * np.maximum(n, 1) * squares, 0.0, left)
-    return np.where(faint(squares, n), np.nan, np.sqrt(left / np.maximum(n - 1, 1)))
+    centred_squares = squares - n * mean**2
+    centred_squares = np.where(
+        centred_squares <= _ROUNDING * np.maximum(n, 1) * squares, 0.0, centred_squares
+    )
+    return np.where(faint(squares, n), np.nan, np.sqrt(centred_squares / np.maximum(n - 1, 1)))
 
 
 def averaged(tested: Tested, difference: Array, code: Codes, slices: int) -> Tested:

@@ -128,11 +128,11 @@ def _table(pairs: Pairs, classes: Sequence[str]) -> Mapping[str, Any]:
     key = pairs.label.astype(np.int64) * number + pairs.score.astype(np.int64)
     rows = np.bincount(key, minlength=number**2)
     weight = np.bincount(key, weights=pairs.weight, minlength=number**2).astype(np.float64)
-    truth, called = np.divmod(np.arange(number**2), number)
+    truth, prediction = np.divmod(np.arange(number**2), number)
     total = weight.reshape(number, number).sum(axis=1)[truth]
     share = np.divide(weight, total, out=np.full(number**2, np.nan), where=total > 0)
     names = np.array(classes, dtype=object)[truth]
-    return {"class": names, "x": called.astype(np.float64), "y": share, "threshold": weight, "n": rows}
+    return {"class": names, "x": prediction.astype(np.float64), "y": share, "threshold": weight, "n": rows}
 
 
 Array = NDArray[np.float64]
@@ -152,18 +152,22 @@ def reliability(sliced: SlicedScores, weights: Array | None, level: float) -> li
 
 def _bins(part: Array, weights: Array | None, level: float, *, weighted: bool) -> dict[str, Any]:
     weight, positive, score = np.moveaxis(part.sum(axis=0), -1, 0)
-    held = weight > 0
-    rate = positive[held] / weight[held]
+    occupied = weight > 0
+    rate = positive[occupied] / weight[occupied]
     upper_edge = np.append(Binning(RELIABILITY_BINS).uniform_edges(), 1.0)
-    out: dict[str, Any] = {"x": score[held] / weight[held], "y": rate, "threshold": upper_edge[held]}
+    out: dict[str, Any] = {
+        "x": score[occupied] / weight[occupied],
+        "y": rate,
+        "threshold": upper_edge[occupied],
+    }
     if not weighted:
-        out["lower"], out["upper"] = wilson(rate, weight[held], level)
-        out["n"] = weight[held]
+        out["lower"], out["upper"] = wilson(rate, weight[occupied], level)
+        out["n"] = weight[occupied]
     elif weights is not None:
-        drawn = resample(weights, part[None, :, held])[0]
+        replicates = resample(weights, part[None, :, occupied])[0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            rates = drawn[..., 1] / drawn[..., 0]
-        alone = effective_blocks((part[:, held, 0].T,)) < 2
+            rates = replicates[..., 1] / replicates[..., 0]
+        alone = effective_blocks((part[:, occupied, 0].T,)) < 2
         ends = quantiles(rates, ((1 - level) / 2, (1 + level) / 2))
         out["lower"], out["upper"] = np.where(alone, np.nan, ends)
     return out

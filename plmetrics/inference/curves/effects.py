@@ -71,11 +71,11 @@ EFFECT_CURVES = (*_GAINED, "effect_calibration")
 
 def _calibration(part: Array, weights: Array | None, level: float, *, weighted: bool) -> Points:
     """Bins of one slice `[block, bin, channel]`."""
-    whole = part.sum(axis=0)
-    held = (whole[:, 0] > 0) & (whole[:, 1] > 0)
-    part, whole = part[:, held], whole[held]
-    mass = whole[:, 0] + whole[:, 1]
-    out: Points = {"x": whole[:, len(ARMS)] / mass, "y": _effect(whole)}
+    total = part.sum(axis=0)
+    both_arms = (total[:, 0] > 0) & (total[:, 1] > 0)
+    part, total = part[:, both_arms], total[both_arms]
+    mass = total[:, 0] + total[:, 1]
+    out: Points = {"x": total[:, len(ARMS)] / mass, "y": _effect(total)}
     if not weighted:
         out["n"] = mass
     if weights is not None:

@@ -28,9 +28,9 @@ class Operating:
         score, positive, negative = (
             state[name].values[low:high] for name in ("score", "positive", "negative")
         )
-        held = positive + negative > 0
-        self.positive, self.negative = positive[held], negative[held]
-        score = score[held]
+        occupied = positive + negative > 0
+        self.positive, self.negative = positive[occupied], negative[occupied]
+        score = score[occupied]
         self.threshold = np.append(np.nan, np.where(np.isfinite(score), score, np.nan)[::-1])
         self.hits = np.append(0.0, np.cumsum(self.positive[::-1]))
         self.alarms = np.append(0.0, np.cumsum(self.negative[::-1]))
@@ -66,9 +66,9 @@ def points_of(curve: Curve, state: Mapping[str, Segments], index: int, *, binned
         return {}
     if points.negatives == 0 and curve.curve in _BOTH_CLASSES:
         return {}
-    found = _CURVES[curve.curve](points, curve)
-    keep = thin(found["x"], found["y"])
-    return {name: values[keep] for name, values in found.items()}
+    columns = _CURVES[curve.curve](points, curve)
+    keep = thin(columns["x"], columns["y"])
+    return {name: values[keep] for name, values in columns.items()}
 
 
 def _roc(points: Operating, _: Curve) -> Points:

@@ -95,18 +95,18 @@ def _conditional(part: Pairs, by: Array, values: Array | None, level: float) -> 
         return np.bincount(place, weights=each, minlength=len(edges) + 1).astype(np.float64, copy=False)
 
     mass = total(weight)
-    held = mass > 0
-    x, y = total(weight * by)[held] / mass[held], total(weight * values)[held] / mass[held]
+    occupied = mass > 0
+    x, y = total(weight * by)[occupied] / mass[occupied], total(weight * values)[occupied] / mass[occupied]
     number = np.full(len(mass), 0.0)
-    number[held] = y
-    squares = total(weight * (values - number[place]) ** 2)[held] / mass[held]
-    size = mass[held] ** 2 / total(weight**2)[held]
+    number[occupied] = y
+    squares = total(weight * (values - number[place]) ** 2)[occupied] / mass[occupied]
+    size = mass[occupied] ** 2 / total(weight**2)[occupied]
     enough = size > 1
     freedom = np.where(enough, size - 1, 1.0)
     half = np.where(enough, stdtrit(freedom, (1 + level) / 2) * np.sqrt(squares / freedom), np.nan)
     lower, upper = (np.clip(end, *limits) for end in (y - half, y + half))
-    top = np.append(edges, by.max())[held]
-    rows = np.bincount(place, minlength=len(mass))[held].astype(np.float64)
+    top = np.append(edges, by.max())[occupied]
+    rows = np.bincount(place, minlength=len(mass))[occupied].astype(np.float64)
     return {"x": x, "y": y, "lower": lower, "upper": upper, "threshold": top, "n": rows}
 
 

@@ -38,30 +38,30 @@ def _in_shares(values: Array) -> Array:
 
 
 def _chosen(across: Array, up: Array, most: int) -> NDArray[np.int64]:
-    kept = np.array([0, len(across) - 1])
-    while len(kept) < most:
-        farthest, distance = _farthest(across, up, kept)
+    retained = np.array([0, len(across) - 1])
+    while len(retained) < most:
+        farthest, distance = _farthest(across, up, retained)
         if distance.max(initial=0.0) <= _ON_THE_LINE:
             break
         split = np.flatnonzero(distance >= _LEAST_SPLIT * distance.max())
-        chosen = split[np.argsort(-distance[split], kind="stable")][: max(1, (most - len(kept)) // 4)]
-        kept = np.sort(np.concatenate([kept, farthest[chosen]]))
-    return kept
+        chosen = split[np.argsort(-distance[split], kind="stable")][: max(1, (most - len(retained)) // 4)]
+        retained = np.sort(np.concatenate([retained, farthest[chosen]]))
+    return retained
 
 
-def _farthest(x: Array, y: Array, kept: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
+def _farthest(x: Array, y: Array, retained: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
     """For each line between neighbours that are kept, the point farthest from it, and how far that is."""
-    first, last = kept[:-1], kept[1:]
+    first, last = retained[:-1], retained[1:]
     line = np.repeat(np.arange(len(first)), last - first)
     dx, dy = x[last] - x[first], y[last] - y[first]
     square = dx * dx + dy * dy
     square[square == 0] = 1.0
-    own = slice(kept[0], kept[-1])
-    away_x, away_y = x[own] - x[first][line], y[own] - y[first][line]
+    inside = slice(retained[0], retained[-1])
+    away_x, away_y = x[inside] - x[first][line], y[inside] - y[first][line]
     along = np.clip((dx[line] * away_x + dy[line] * away_y) / square[line], 0.0, 1.0)
     distance = np.hypot(away_x - along * dx[line], away_y - along * dy[line])
-    at, most = _where_largest(distance, line, first - kept[0])
-    return at + kept[0], most
+    at, most = _where_largest(distance, line, first - retained[0])
+    return at + retained[0], most
 
 
 def _outline(x: Array, y: Array) -> NDArray[np.int64]:

@@ -38,10 +38,10 @@ def bca(value: Array, replicates: Array, acceleration: Array, level: float) -> t
     bias = ndtri(np.where(usable, share, 0.5))
     ends = []
     for tail in ((1 - level) / 2, (1 + level) / 2):
-        moved = bias + ndtri(tail)
-        slack = 1 - np.where(usable, acceleration, 0.0) * moved
+        shifted = bias + ndtri(tail)
+        slack = 1 - np.where(usable, acceleration, 0.0) * shifted
         usable &= slack > 0
-        ends.append(ndtr(bias + moved / np.where(slack > 0, slack, 1.0)))
+        ends.append(ndtr(bias + shifted / np.where(slack > 0, slack, 1.0)))
     lower, upper = quantiles(replicates, np.stack(ends))
     return np.where(usable, lower, np.nan), np.where(usable, upper, np.nan)
 
@@ -63,7 +63,7 @@ def acceleration(left_out: Array, value: Array, groups: NDArray[np.int64] | None
     u = np.where(counts, away - mean, 0.0)
     squares = np.sum(u**2, axis=0) + rest * mean**2
     cubes = np.sum(u**3, axis=0) - rest * mean**3
-    known = (squares > 0) & np.isfinite(squares)
-    safe = np.where(known, squares, 1.0)
-    found: Array = np.where(known, cubes / (6 * safe**1.5), np.nan)
-    return found
+    defined = (squares > 0) & np.isfinite(squares)
+    safe = np.where(defined, squares, 1.0)
+    ratio: Array = np.where(defined, cubes / (6 * safe**1.5), np.nan)
+    return ratio

@@ -37,12 +37,12 @@ def centred(
     (0.06, 0.3)
     """
     tail = (1 + level) / 2
-    moved = (
+    distances = (
         np.abs(replicates - value)
         if deviations is None
         else np.where(np.isfinite(replicates), deviations, np.nan)
     )
-    (reach,) = quantiles(moved, (tail,))
+    (reach,) = quantiles(distances, (tail,))
     (upper,) = quantiles(replicates, (tail,))
     return np.minimum(np.maximum(least, value - reach), upper), upper
 

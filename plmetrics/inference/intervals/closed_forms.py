@@ -48,9 +48,9 @@ def wilson(value: Array, n: Array, level: float) -> tuple[Array, Array]:
     shrink = 1 + z * z / size
     centre = (share + z * z / (2 * size)) / shrink
     half = z * np.sqrt(share * (1 - share) / size + (z / (2 * size)) ** 2) / shrink
-    known = np.isfinite(half)
-    lower = np.where(known & (share == 0), 0.0, np.maximum(centre - half, 0.0))
-    upper = np.where(known & (share == 1), 1.0, np.minimum(centre + half, 1.0))
+    defined = np.isfinite(half)
+    lower = np.where(defined & (share == 0), 0.0, np.maximum(centre - half, 0.0))
+    upper = np.where(defined & (share == 1), 1.0, np.minimum(centre + half, 1.0))
     return lower, upper
 
 
@@ -66,15 +66,15 @@ def clopper_pearson(value: Array, n: Array, level: float) -> tuple[Array, Array]
     (0.684, 0.8084)
     """
     share, size = np.broadcast_arrays(np.asarray(value, dtype=np.float64), np.asarray(n, dtype=np.float64))
-    known = (size > 0) & np.isfinite(share)
-    size = np.where(known, size, 1.0)
-    counted = np.clip(np.where(known, share, 0.5) * size, 0.0, size)
+    defined = (size > 0) & np.isfinite(share)
+    size = np.where(defined, size, 1.0)
+    counted = np.clip(np.where(defined, share, 0.5) * size, 0.0, size)
     rest = size - counted
     tail = (1 - level) / 2
     inside = np.maximum(counted, np.finfo(np.float64).tiny), np.maximum(rest, np.finfo(np.float64).tiny)
     lower = np.where(counted > 0, betaincinv(inside[0], rest + 1, tail), 0.0)
     upper = np.where(rest > 0, betaincinv(counted + 1, inside[1], 1 - tail), 1.0)
-    return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
+    return np.where(defined, lower, np.nan), np.where(defined, upper, np.nan)
 
 
 def logit(area: Array, positives: Array, level: float) -> tuple[Array, Array]:

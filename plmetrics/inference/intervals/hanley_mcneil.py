@@ -53,13 +53,13 @@ def hanley_mcneil_score(area: Array, positives: Array, negatives: Array, level: 
     """
     arrays = (np.asarray(part, dtype=np.float64) for part in (area, positives, negatives))
     middle, positive, negative = np.broadcast_arrays(*arrays)
-    known = (positive > 0) & (negative > 0) & np.isfinite(middle)
-    middle = np.where(known, middle, 0.5)
-    sizes = np.where(known, positive, 1.0), np.where(known, negative, 1.0)
+    defined = (positive > 0) & (negative > 0) & np.isfinite(middle)
+    middle = np.where(defined, middle, 0.5)
+    sizes = np.where(defined, positive, 1.0), np.where(defined, negative, 1.0)
     z = ndtri((1 + level) / 2)
     lower = _edge(middle, np.zeros_like(middle), sizes, z)
     upper = _edge(middle, np.ones_like(middle), sizes, z)
-    return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
+    return np.where(defined, lower, np.nan), np.where(defined, upper, np.nan)
 
 
 def _edge(inside: Array, outside: Array, sizes: tuple[Array, Array], z: float) -> Array:

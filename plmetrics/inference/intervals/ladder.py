@@ -97,18 +97,18 @@ def interval(
         return without(estimate.value.shape, "not_requested" if kind.is_resampled else "not_estimable")
     described = spread(estimate.replicates, np.abs(estimate.value))
     form = "percentile" if form == "bca" and acceleration is None else form
-    few = FEW_BLOCKS if smooth else FEW_BLOCKS_OF_JUMPS
-    method, status = _rungs(estimate, described, kind, form, few)
+    minimum = FEW_BLOCKS if smooth else FEW_BLOCKS_OF_JUMPS
+    method, status = _rungs(estimate, described, kind, form, minimum)
     lower, upper = np.full(estimate.value.shape, np.nan), np.full(estimate.value.shape, np.nan)
     for name in dict.fromkeys(method[status == "ok"]):
         index = np.flatnonzero((method == name) & (status == "ok"))
         centre = centred_ratio if kind.is_ratio else centred
-        own = estimate.take(index)
+        part = estimate.take(index)
         if name == "bca":
             assert acceleration is not None
-            ends = _corrected(own, acceleration[index], level, method, index)
+            ends = _corrected(part, acceleration[index], level, method, index)
         else:
-            ends = _ends(name, own, described.std_error[index], kind.bounds, level, centre)
+            ends = _ends(name, part, described.std_error[index], kind.bounds, level, centre)
         lower[index], upper[index] = (np.clip(end, *kind.bounds) for end in ends)
     lost = (status == "ok") & ~(np.isfinite(lower) & np.isfinite(upper))
     lost |= np.isin(method.astype(str), _CLIPPED) & (status == "ok") & ~(lower < upper)
@@ -128,14 +128,14 @@ def without(shape: tuple[int, ...], reason: str) -> Interval:
 
 
 def _rungs(
-    estimate: Estimate, described: Spread, kind: ValueKind, form: str, few: int
+    estimate: Estimate, described: Spread, kind: ValueKind, form: str, minimum: int
 ) -> tuple[Texts, Texts]:
     """Method and status of each slice: rung 4 first, then 3 to 1, so that the first has the last word."""
     method = np.full(estimate.value.shape, form, dtype=object)
     status = np.full(estimate.value.shape, "ok", dtype=object)
     if form == "auto":
         method[:] = kind.resampling_form
-        method[(method == "percentile") & (estimate.blocks < few)] = "t"
+        method[(method == "percentile") & (estimate.blocks < minimum)] = "t"
     flat = described.constant | at_end(estimate.value, kind)
     if kind.end_form is None:
         status[flat] = "degenerate"

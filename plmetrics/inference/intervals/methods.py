@@ -69,9 +69,9 @@ def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[Ch
     >>> [chosen.form for chosen in methods_of(plm.metric("roc_auc"), asked, Rows())]
     ['delong', 'delong_logit']
     """
-    made = [_named(name, metric, uncertainty.interval, rows) for name in uncertainty.names]
-    found = tuple(dict.fromkeys(chosen for chosen in made if chosen is not None))
-    return found or (Chosen("auto", None, "not_applicable"),)
+    choices = [_named(name, metric, uncertainty.interval, rows) for name in uncertainty.names]
+    distinct = tuple(dict.fromkeys(chosen for chosen in choices if chosen is not None))
+    return distinct or (Chosen("auto", None, "not_applicable"),)
 
 
 def _named(name: str, metric: Metric, form: str, rows: Rows) -> Chosen | None:

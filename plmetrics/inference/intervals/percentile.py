@@ -40,21 +40,21 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
            [2.],
            [3.]])
     """
-    wanted = np.asarray(probabilities, dtype=np.float64)
-    if wanted.ndim == 1 and all_defined(replicates):
-        place = np.clip(wanted * (len(replicates) + 1) - 1, 0, len(replicates) - 1)
+    levels = np.asarray(probabilities, dtype=np.float64)
+    if levels.ndim == 1 and all_defined(replicates):
+        place = np.clip(levels * (len(replicates) + 1) - 1, 0, len(replicates) - 1)
         low, high = _neighbours(replicates, np.floor(place).astype(np.int64))
         between: Array = low + (high - low) * (place - np.floor(place))[:, None]
         return between
     ranked, number = _ranked(replicates)
-    wanted = wanted[:, None] if wanted.ndim == 1 else wanted
-    place = np.clip(wanted * (number + 1) - 1, 0, np.maximum(number - 1, 0))
+    levels = levels[:, None] if levels.ndim == 1 else levels
+    place = np.clip(levels * (number + 1) - 1, 0, np.maximum(number - 1, 0))
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
     low = np.take_along_axis(ranked, below, axis=0)
     high = np.take_along_axis(ranked, above, axis=0)
-    found: Array = low + (high - low) * (place - below)
-    return found
+    values: Array = low + (high - low) * (place - below)
+    return values
 
 
 def _neighbours(replicates: Array, ranks: NDArray[np.int64]) -> tuple[Array, Array]:
@@ -67,19 +67,19 @@ def _neighbours(replicates: Array, ranks: NDArray[np.int64]) -> tuple[Array, Arr
     if last < _WORTH_A_PARTITION or (np.diff(ranks) <= 1).any():
         ranked = np.sort(replicates, axis=0)
         return ranked[ranks], ranked[np.minimum(ranks + 1, last)]
-    left = replicates.copy(order="K")
+    remaining = replicates.copy(order="K")
     low, high = np.empty((2, len(ranks), replicates.shape[1]))
     for place in reversed(range(len(ranks))):
         rank = int(ranks[place])
         if rank == last:
-            low[place] = high[place] = left.max(axis=0)
-        elif 2 * rank < len(left):
-            left.partition(rank + 1, axis=0)
-            low[place], high[place] = left[: rank + 1].max(axis=0), left[rank + 1]
+            low[place] = high[place] = remaining.max(axis=0)
+        elif 2 * rank < len(remaining):
+            remaining.partition(rank + 1, axis=0)
+            low[place], high[place] = remaining[: rank + 1].max(axis=0), remaining[rank + 1]
         else:
-            left.partition(rank, axis=0)
-            low[place], high[place] = left[rank], left[rank + 1 :].min(axis=0)
-        left = left[: rank + 1]
+            remaining.partition(rank, axis=0)
+            low[place], high[place] = remaining[rank], remaining[rank + 1 :].min(axis=0)
+        remaining = remaining[: rank + 1]
     return low, high
 
 

@@ -126,18 +126,18 @@ def standard_error(
         return standard_deviation(replicates)
     if kind == "influence":
         half = len(replicates) // 2
-        moved = (replicates[:half] - replicates[half:]) / (2 * TILT)
+        slopes = (replicates[:half] - replicates[half:]) / (2 * TILT)
     else:
         assert value is not None
-        moved = replicates - value
-    number = np.full(moved.shape[1], len(moved)) if groups is None else groups
+        slopes = replicates - value
+    number = np.full(slopes.shape[1], len(slopes)) if groups is None else groups
     count = np.maximum(number, 2).astype(np.float64)
-    finite = np.isfinite(moved)
+    finite = np.isfinite(slopes)
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.sum(moved**2, axis=0, where=finite) - np.sum(moved, axis=0, where=finite) ** 2 / count
+        squares = np.sum(slopes**2, axis=0, where=finite) - np.sum(slopes, axis=0, where=finite) ** 2 / count
     factor = count / (count - 1) if kind == "influence" else (count - 1) / count
-    known = (number >= 2) & (finite.sum(axis=0) >= 2)
-    return np.where(known, np.sqrt(np.maximum(squares, 0.0) * factor), np.nan)
+    defined = (number >= 2) & (finite.sum(axis=0) >= 2)
+    return np.where(defined, np.sqrt(np.maximum(squares, 0.0) * factor), np.nan)
 
 
 def standard_deviation(replicates: Array) -> Array:
@@ -159,10 +159,10 @@ def _deviation_of_all(replicates: Array) -> Array:
     squares = np.empty(replicates.shape[1])
     step = max(1, _NEAR // len(replicates))
     for first in range(0, len(squares), step):
-        own = replicates[:, first : first + step]
+        stretch = replicates[:, first : first + step]
         with np.errstate(over="ignore", invalid="ignore"):
-            moved = own - own.mean(axis=0)
-            squares[first : first + step] = np.square(moved, out=moved).sum(axis=0)
+            deviations = stretch - stretch.mean(axis=0)
+            squares[first : first + step] = np.square(deviations, out=deviations).sum(axis=0)
     return np.sqrt(squares / (len(replicates) - 1))
 
 

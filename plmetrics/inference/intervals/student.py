@@ -47,9 +47,9 @@ def student(
     >>> round(float(lower[0]), 3), round(float(upper[0]), 3)
     (-0.385, 4.385)
     """
-    moved = scale.forward(replicates)
-    at_end = np.isinf(moved).any(axis=0)
-    error = standard_deviation(moved)
+    transformed = scale.forward(replicates)
+    at_end = np.isinf(transformed).any(axis=0)
+    error = standard_deviation(transformed)
     if at_end.any():
         error = np.where(at_end, standard_deviation(replicates) * np.abs(scale.slope(value)), error)
     centre = scale.forward(value)

@@ -43,8 +43,8 @@ def coarse_replicates(
 
     `values` are those on points, which replicates are moved to; `weights` is W or which block is moved.
     """
-    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-    moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
+    replicates: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    deviations: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
     described: dict[str, NDArray[Any]] = {}
     if any(metric.needs.scores for metric in metrics):
         described["score"] = sliced.coarse_scores()
@@ -55,25 +55,27 @@ def coarse_replicates(
 
         def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> _Few:
             low, high = step
-            beside = {name: of_bins[low:high, None] for name, of_bins in described.items()}
-            own = {text: value[low:high] for text, value in values.items()}
-            return _Few.of(metrics, own, counts[low - first : high - first], drawing.channels, beside)
+            facts = {name: of_bins[low:high, None] for name, of_bins in described.items()}
+            few_values = {text: value[low:high] for text, value in values.items()}
+            return _Few.of(metrics, few_values, counts[low - first : high - first], drawing.channels, facts)
 
-        for made in _drawn(metrics, each(of_few, steps(first, last, SLICES_AT_ONCE)), drawing):
-            for metric, (shifted, deviation) in zip(metrics, made, strict=True):
-                found[metric.text].append(shifted)
+        for batch in _drawn(metrics, each(of_few, steps(first, last, SLICES_AT_ONCE)), drawing):
+            for metric, (shifted, deviation) in zip(metrics, batch, strict=True):
+                replicates[metric.text].append(shifted)
                 if deviation is not None:
-                    moved[metric.text].append(deviation)
-    return stacked(found, axis=1), stacked(moved, axis=1)
+                    deviations[metric.text].append(deviation)
+    return stacked(replicates, axis=1), stacked(deviations, axis=1)
 
 
-def _drawn(metrics: Sequence[Metric], few: Sequence[_Few], drawing: _Drawing) -> Iterator[list[Replicated]]:
+def _drawn(
+    metrics: Sequence[Metric], batches: Sequence[_Few], drawing: _Drawing
+) -> Iterator[list[Replicated]]:
     """All replicates of each of a few slices, shares of them side by side: of few slices, too, all processors work."""
-    shares = [drawing.shares(one.counts) for one in few]
-    tasks = [(one, draw) for one, own in zip(few, shares, strict=True) for draw in own]
-    made = iter(each(lambda task: task[0].replicates(metrics, drawing.channels, task[1]), tasks))
-    for own in shares:
-        of_metrics = zip(*[next(made) for _ in own], strict=True)
+    shares = [drawing.shares(batch.counts) for batch in batches]
+    tasks = [(batch, draw) for batch, draws in zip(batches, shares, strict=True) for draw in draws]
+    results = iter(each(lambda task: task[0].replicates(metrics, drawing.channels, task[1]), tasks))
+    for draws in shares:
+        of_metrics = zip(*[next(results) for _ in draws], strict=True)
         yield [_one_after_another(of_metric) for of_metric in of_metrics]
 
 
@@ -93,12 +95,12 @@ class _Few:
         values: Mapping[str, Array],
         counts: Array,
         channels: tuple[str, ...],
-        beside: Mapping[str, Array],
+        facts: Mapping[str, Array],
     ) -> _Few:
         """From counts `[slice, block, bin, channel]` and the values on points."""
-        coarse = channel_view(counts.sum(axis=1, dtype=np.float64)[:, None], channels, beside)
+        coarse = channel_view(counts.sum(axis=1, dtype=np.float64)[:, None], channels, facts)
         shifts = [values[metric.text][:, None] - finalised(metric, coarse) for metric in metrics]
-        return cls(counts, coarse, shifts, beside)
+        return cls(counts, coarse, shifts, facts)
 
     def replicates(
         self, metrics: Sequence[Metric], channels: tuple[str, ...], draw: Callable[[], Array]
@@ -117,7 +119,9 @@ class _Few:
 def _one_after_another(shares: Sequence[Replicated]) -> Replicated:
     """Shares of the replicates of a metric as all of them."""
     deviations = [deviation for _, deviation in shares if deviation is not None]
-    return np.concatenate([own for own, _ in shares]), np.concatenate(deviations) if deviations else None
+    return np.concatenate([replicates for replicates, _ in shares]), np.concatenate(
+        deviations
+    ) if deviations else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +155,11 @@ class _Drawing:
         fits = largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE
         if self.single is not None and fits:
             weights, counts = self.single, counts.astype(np.float32, copy=False)
-        held = exact_blocks_held(counts)
+        blocks_of_slices = exact_blocks_held(counts)
         step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
         step = min(step, -(-len(weights) // _LEAST_SHARES))
         return [
-            partial(drawn_counts, weights[low : low + step], counts, held)
+            partial(drawn_counts, weights[low : low + step], counts, blocks_of_slices)
             for low in range(0, len(weights), step)
         ]
 

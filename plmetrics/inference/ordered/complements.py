@@ -39,23 +39,23 @@ def end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
     """The values of slices one after another. What is not there for all of them is left out."""
     together: dict[str, Any] = {}
     for name in OrderedValues.__slots__:
-        held = [getattr(part, name) for part in parts]
+        arrays = [getattr(part, name) for part in parts]
         if name == "reasons":
             together[name] = [
-                (status, np.concatenate([np.atleast_1d(reasons[place][1]) for reasons in held]))
-                for place, (status, _) in enumerate(held[0])
+                (status, np.concatenate([np.atleast_1d(reasons[place][1]) for reasons in arrays]))
+                for place, (status, _) in enumerate(arrays[0])
             ]
-        elif any(one is None for one in held):
+        elif any(array is None for array in arrays):
             together[name] = None
         else:
-            together[name] = _joined(held)
+            together[name] = _joined(arrays)
     return OrderedValues(**together)
 
 
-def _joined(held: Sequence[Any]) -> Any:
+def _joined(arrays: Sequence[Any]) -> Any:
     """Arrays along their last axis, tuples of arrays entry by entry, and what is neither as it is."""
-    if isinstance(held[0], np.ndarray):
-        return np.concatenate(held, axis=-1)
-    if isinstance(held[0], tuple):
-        return tuple(_joined(entries) for entries in zip(*held, strict=True))
-    return held[0]
+    if isinstance(arrays[0], np.ndarray):
+        return np.concatenate(arrays, axis=-1)
+    if isinstance(arrays[0], tuple):
+        return tuple(_joined(entries) for entries in zip(*arrays, strict=True))
+    return arrays[0]

@@ -64,31 +64,31 @@ def ordered_values(
 
 def _sharing_bins(metrics: Sequence[Metric]) -> dict[Binning, list[Metric]]:
     """The metrics that read each kind of fixed bins: what they read is counted and resampled once."""
-    found: dict[Binning, list[Metric]] = {}
+    by_binning: dict[Binning, list[Metric]] = {}
     for metric in metrics:
         if isinstance(metric.needs, Bins):
-            found.setdefault(metric.needs.binning, []).append(metric)
-    return found
+            by_binning.setdefault(metric.needs.binning, []).append(metric)
+    return by_binning
 
 
 def _by_points(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges | None, *, placements: bool
 ) -> dict[str, OrderedValues]:
-    made = _point_values(metrics, sliced, placements=placements)
+    values_of = _point_values(metrics, sliced, placements=placements)
     replicates: dict[str, Array] = {}
     deviations: dict[str, Array] = {}
     if weights is not None:
         if sliced.rows is not None and _exactly(sliced.rows, weights, sliced.slices):
             for scores in (False, True):
                 alike = [metric for metric in metrics if metric.needs.distinct == scores]
-                drawn = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
-                replicates, deviations = replicates | drawn[0], deviations | drawn[1]
+                resampled = _exact_replicates(alike, sliced, weights, scores=scores) if alike else ({}, {})
+                replicates, deviations = replicates | resampled[0], deviations | resampled[1]
         else:
-            values = {text: found.value for text, found in made.items()}
+            values = {text: of_metric.value for text, of_metric in values_of.items()}
             replicates, deviations = coarse_replicates(metrics, sliced, weights, values)
     return {
-        text: replace(found, replicates=replicates.get(text), deviations=deviations.get(text))
-        for text, found in made.items()
+        text: replace(of_metric, replicates=replicates.get(text), deviations=deviations.get(text))
+        for text, of_metric in values_of.items()
     }
 
 
@@ -98,8 +98,8 @@ def _point_values(
     """Values alone: of all slices at once, or of a few at a time where there are points of so many."""
     if not isinstance(sliced, SlicedPoints):
         view = score_view(sliced.point_state(), binned=sliced.binned)
-        made = each(lambda metric: _on_points([metric], view, sliced, placements=placements), metrics)
-        return {text: values for of_metric in made for text, values in of_metric.items()}
+        of_metrics = each(lambda metric: _on_points([metric], view, sliced, placements=placements), metrics)
+        return {text: values for of_metric in of_metrics for text, values in of_metric.items()}
     out: dict[str, OrderedValues] = {}
     for scores in (False, True):
         alike = [metric for metric in metrics if metric.reads_points == scores]
@@ -148,16 +148,16 @@ def _exactly(rows: int, weights: Array | Nudges, slices: int) -> bool:
 
 def _placements(point: View) -> tuple[Array, Array]:
     """The variances of the mean placement of the positives, and of the negatives."""
-    found = placed(point.positive, point.negative)
-    return np.asarray(found.positive_variance), np.asarray(found.negative_variance)
+    variances = placed(point.positive, point.negative)
+    return np.asarray(variances.positive_variance), np.asarray(variances.negative_variance)
 
 
 def _cut(metric: Metric, view: View) -> Array | None:
     with finalising(metric):
-        found = metric.cut(view)
-    if found is None:
+        thresholds = metric.cut(view)
+    if thresholds is None:
         return None
-    threshold = np.asarray(found, dtype=np.float64)
+    threshold = np.asarray(thresholds, dtype=np.float64)
     return np.where(np.isfinite(threshold), threshold, np.nan)
 
 
@@ -169,25 +169,25 @@ def _bound(metric: Metric, view: View) -> Array:
 def _exact_replicates(
     metrics: Sequence[Metric], sliced: SlicedScores, weights: Array | Nudges, *, scores: bool
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    whole = next(sliced.replicate_points(np.ones((1, weights.shape[1])), scores=scores))
-    point = score_view(whole, joined=not scores)
+    complete = next(sliced.replicate_points(np.ones((1, weights.shape[1])), scores=scores))
+    point = score_view(complete, joined=not scores)
 
     def of_some(part: Array) -> tuple[dict[str, Array], dict[str, Array]]:
-        found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
-        moved: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
+        values: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+        shifted: dict[str, list[Array]] = {metric.text: [] for metric in metrics if metric.value_kind.is_norm}
         for state in sliced.replicate_points(part, scores=scores):
             replicate = score_view(state, joined=not scores)
             for metric in metrics:
-                found[metric.text].append(defined(metric, replicate))
+                values[metric.text].append(defined(metric, replicate))
                 if metric.value_kind.is_norm:
-                    moved[metric.text].append(metric.deviation(replicate, point))
-        return stacked(found, axis=0), stacked(moved, axis=0)
+                    shifted[metric.text].append(metric.deviation(replicate, point))
+        return stacked(values, axis=0), stacked(shifted, axis=0)
 
     if isinstance(weights, Nudges):
-        made = [of_some(part) for part in weights.rows()]
+        batches = [of_some(part) for part in weights.rows()]
     else:
-        made = each(of_some, np.array_split(weights, _shares(len(weights) * (sliced.rows or 0))))
-    replicates, deviations = ([part[side] for part in made] for side in (0, 1))
+        batches = each(of_some, np.array_split(weights, _shares(len(weights) * (sliced.rows or 0))))
+    replicates, deviations = ([part[side] for part in batches] for side in (0, 1))
     return _end_on_end(replicates), _end_on_end(deviations)
 
 
@@ -199,33 +199,33 @@ def _shares(size: int) -> int:
 def _by_bins(
     metrics: Sequence[Metric], binning: Binning, sliced: SlicedScores, weights: Array | Nudges | None
 ) -> dict[str, OrderedValues]:
-    found: dict[str, list[OrderedValues]] = {metric.text: [] for metric in metrics}
+    of_metrics: dict[str, list[OrderedValues]] = {metric.text: [] for metric in metrics}
     single = np.asarray(weights, dtype=np.float32) if isinstance(weights, np.ndarray) else None
     for first, last, counts in sliced.bin_counts(binning, 1 if weights is None else weights.shape[1]):
 
         def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> list[OrderedValues]:
             part = counts[step[0] - first : step[1] - first]
-            whole = part.sum(axis=1)
+            total = part.sum(axis=1)
             replicate = None if weights is None else bin_view(drawn_bins(weights, single, part))
             return [
-                _on_bins(metric, whole, replicate if metric.value_kind.is_resampled else None)
+                _on_bins(metric, total, replicate if metric.value_kind.is_resampled else None)
                 for metric in metrics
             ]
 
-        for made in each(of_few, steps(first, last, SLICES_AT_ONCE)):
-            for metric, values in zip(metrics, made, strict=True):
-                found[metric.text].append(values)
-    return {text: _end_to_end(parts) for text, parts in found.items()}
+        for of_chunk in each(of_few, steps(first, last, SLICES_AT_ONCE)):
+            for metric, values in zip(metrics, of_chunk, strict=True):
+                of_metrics[metric.text].append(values)
+    return {text: _end_to_end(parts) for text, parts in of_metrics.items()}
 
 
-def _on_bins(metric: Metric, whole: Array, replicate: View | None) -> OrderedValues:
+def _on_bins(metric: Metric, total: Array, replicate: View | None) -> OrderedValues:
     """Values of a few slices from their bins, all blocks together and resampled."""
-    point = bin_view(whole)
+    point = bin_view(total)
     replicates = None if replicate is None else defined(metric, replicate).T
     deviations = None
     if replicate is not None and metric.value_kind.is_norm:
         with np.errstate(divide="ignore", invalid="ignore"):
-            deviations = metric.deviation(replicate, bin_view(whole[:, None])).T
+            deviations = metric.deviation(replicate, bin_view(total[:, None])).T
     return OrderedValues(finalised(metric, point), conditions(metric, point), replicates, deviations)
 
 

@@ -35,25 +35,27 @@ def blocks_held(counts: NDArray[Any]) -> list[Held] | None:
     slices, blocks = counts.shape[:2]
     if slices == 0 or counts.size < _FEW_COLUMNS * slices * blocks:
         return None
-    held: NDArray[np.bool_] = np.any(counts.reshape(slices, blocks, -1), axis=2)
-    if np.count_nonzero(held) > _WORTH_LEAVING_OUT * held.size:
+    occupied: NDArray[np.bool_] = np.any(counts.reshape(slices, blocks, -1), axis=2)
+    if np.count_nonzero(occupied) > _WORTH_LEAVING_OUT * occupied.size:
         return None
-    return [np.flatnonzero(held[place]) for place in range(slices)]
+    return [np.flatnonzero(occupied[place]) for place in range(slices)]
 
 
 def exact_blocks_held(counts: NDArray[Any]) -> list[Held] | None:
     """The same where products are exact in single precision: there weights would be rounded in another order."""
-    held = blocks_held(counts)
-    return held if held is None or exact_in_single(counts) else None
+    occupied = blocks_held(counts)
+    return occupied if occupied is None or exact_in_single(counts) else None
 
 
-def drawn_counts(weights: NDArray[Any], counts: NDArray[Any], held: Sequence[Held] | None) -> Array:
+def drawn_counts(
+    weights: NDArray[Any], counts: NDArray[Any], blocks_of_slices: Sequence[Held] | None
+) -> Array:
     """Replicates of counts, from the blocks that are held alone: `[slice, block, ...] -> [slice, replicate, ...]`."""
-    if held is None:
+    if blocks_of_slices is None:
         return resample(weights, counts)
     parts = []
-    for place, own in enumerate(held):
-        blocks = own if len(own) else np.zeros(1, dtype=np.int64)
+    for place, slice_blocks in enumerate(blocks_of_slices):
+        blocks = slice_blocks if len(slice_blocks) else np.zeros(1, dtype=np.int64)
         parts.append(resample(weights.take(blocks, axis=1), counts[place : place + 1, blocks]))
     return np.concatenate(parts)
 
@@ -67,10 +69,12 @@ def drawn_bins(
     """
     if isinstance(weights, Nudges):
         return replicated(weights, counts)
-    held = blocks_held(counts)
+    blocks_of_slices = blocks_held(counts)
     if single is None or not exact_in_single(counts[..., :_NUMBERS]):
-        return drawn_counts(weights, counts, held)
+        return drawn_counts(weights, counts, blocks_of_slices)
     out = np.empty((len(counts), len(weights), *counts.shape[2:]))
-    out[..., :_NUMBERS] = drawn_counts(single, counts[..., :_NUMBERS].astype(np.float32), held)
-    out[..., _NUMBERS:] = drawn_counts(weights, np.ascontiguousarray(counts[..., _NUMBERS:]), held)
+    out[..., :_NUMBERS] = drawn_counts(single, counts[..., :_NUMBERS].astype(np.float32), blocks_of_slices)
+    out[..., _NUMBERS:] = drawn_counts(
+        weights, np.ascontiguousarray(counts[..., _NUMBERS:]), blocks_of_slices
+    )
     return out

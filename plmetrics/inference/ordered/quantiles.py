@@ -43,16 +43,16 @@ def quantile_values(
     state = sliced.point_state()
     point = value_view(state)
     values = {metric.text: finalised(metric, point) for metric in metrics}
-    drawn: dict[str, Array] = {}
+    replicates: dict[str, Array] = {}
     resampled = [metric for metric in metrics if metric.value_kind.is_resampled]
     if weights is not None and resampled:
         if sliced.rows is not None and replicates_rows(sliced.rows, len(weights), sliced.slices):
-            drawn = _exact(resampled, sliced, weights)
+            replicates = _exact(resampled, sliced, weights)
         else:
-            drawn = _coarse(resampled, sliced, weights, state, values)
+            replicates = _coarse(resampled, sliced, weights, state, values)
     return {
         metric.text: OrderedValues(
-            values[metric.text], conditions(metric, point), drawn.get(metric.text), None
+            values[metric.text], conditions(metric, point), replicates.get(metric.text), None
         )
         for metric in metrics
     }
@@ -65,13 +65,13 @@ def value_view(state: Mapping[str, Any]) -> View:
 
 
 def _exact(metrics: Sequence[Metric], sliced: SlicedScores, weights: Array) -> dict[str, Array]:
-    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    by_metric: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     value = sliced.point_state()["score"]
     for state in sliced.replicate_points(weights):
         replicate = value_view({"score": value, **state})
         for metric in metrics:
-            found[metric.text].append(defined(metric, replicate))
-    return {text: np.concatenate(parts, axis=0) for text, parts in found.items()}
+            by_metric[metric.text].append(defined(metric, replicate))
+    return {text: np.concatenate(parts, axis=0) for text, parts in by_metric.items()}
 
 
 def _coarse(
@@ -81,39 +81,39 @@ def _coarse(
     state: Mapping[str, Segments],
     values: Mapping[str, Array],
 ) -> dict[str, Array]:
-    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    by_metric: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     distribution = _Distribution(state)
     for start, stop, counts in sliced.block_counts(weights.shape[1]):
         for first in range(start, stop, _SLICES_AT_ONCE):
             last = min(first + _SLICES_AT_ONCE, stop)
             mass = counts[first - start : last - start].sum(axis=-1, dtype=np.float64)
-            whole = mass.sum(axis=1)[:, None]
+            total = mass.sum(axis=1)[:, None]
             replicate = resample(weights, mass)
             for metric in metrics:
                 assert isinstance(metric.needs, Quantiles)
                 level = metric.needs.level
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    shares = _place(level, replicate, whole)
-                moved = distribution.values(np.arange(first, last)[:, None], shares)
+                    shares = _place(level, replicate, total)
+                inverse = distribution.values(np.arange(first, last)[:, None], shares)
                 here = distribution.values(np.arange(first, last), np.full(last - first, level))
-                shifted = moved + (values[metric.text][first:last] - here)[:, None]
-                found[metric.text].append(np.clip(shifted, *metric.range).T)
-    return {text: np.concatenate(parts, axis=1) for text, parts in found.items()}
+                shifted = inverse + (values[metric.text][first:last] - here)[:, None]
+                by_metric[metric.text].append(np.clip(shifted, *metric.range).T)
+    return {text: np.concatenate(parts, axis=1) for text, parts in by_metric.items()}
 
 
-def _place(level: float, mass: Any, whole: Any) -> Any:
+def _place(level: float, mass: Any, total: Any) -> Any:
     """Where a replicate's quantile lies in the distribution of all rows: a share from 0 to 1.
 
     Args:
         level: which quantile.
         mass: the replicate's weight by bin `[..., bin]`, bins ascending.
-        whole: the weight of all rows by bin.
+        total: the weight of all rows by bin.
     """
-    running, everything = ops.cumulative(mass), ops.cumulative(whole)
-    wanted = level * running[..., -1:]
-    within = ops.smaller(ops.larger(ops.ratio(wanted - (running - mass), mass, otherwise=0.0), 0.0), 1.0)
-    reached = (running >= wanted * (1 - _TIE)) & (mass > 0)
-    passed = ops.where(reached, everything - whole + within * whole, np.inf)
+    running, everything = ops.cumulative(mass), ops.cumulative(total)
+    target = level * running[..., -1:]
+    within = ops.smaller(ops.larger(ops.ratio(target - (running - mass), mass, otherwise=0.0), 0.0), 1.0)
+    reached = (running >= target * (1 - _TIE)) & (mass > 0)
+    passed = ops.where(reached, everything - total + within * total, np.inf)
     return -ops.largest(-passed) / everything[..., -1]
 
 
@@ -135,11 +135,11 @@ class _Distribution:
         """The smallest value with at least so large a share at or below it; NaN for a share that is none."""
         if len(self._value) == 0:
             return np.full(np.broadcast_shapes(slices.shape, shares.shape), np.nan)
-        known = np.isfinite(shares)
-        place = np.searchsorted(self._place, slices + np.where(known, shares, 0.0) * _BELOW_ONE)
+        defined = np.isfinite(shares)
+        place = np.searchsorted(self._place, slices + np.where(defined, shares, 0.0) * _BELOW_ONE)
         last = np.maximum(self._offsets[slices + 1] - 1, 0)
-        held = known & (self._offsets[slices + 1] > self._offsets[slices])
-        return np.where(held, self._value[np.minimum(place, last)], np.nan)
+        present = defined & (self._offsets[slices + 1] > self._offsets[slices])
+        return np.where(present, self._value[np.minimum(place, last)], np.nan)
 
 
 _BELOW_ONE = 1.0 - 1e-9

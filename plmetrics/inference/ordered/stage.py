@@ -99,17 +99,17 @@ def _values(
     out: OrderedByPlace = {}
     states = analysis.sets[sliced.index]
     varying = analysis.suite.uncertainty is not None and values is ordered_values
-    for kind, own in analysis.replication.by_kind(metrics).items():
+    for kind, of_kind in analysis.replication.by_kind(metrics).items():
         weights = analysis.replication.drawn(kind)
         here = weights if states.slices.slice_set.resampled else None
         placements = {"placements": True} if kind is None and varying else {}
-        for text, found in values(own, sliced.rows, here, **placements).items():
-            out[sliced.index, sliced.model, text, kind] = found
+        for text, ordered in values(of_kind, sliced.rows, here, **placements).items():
+            out[sliced.index, sliced.model, text, kind] = ordered
         if sliced.of_set is None:
             continue
-        rests = of_rests(own, states, sliced.index, sliced.of_set, weights, values)
-        for text, found in rests.items():
-            out[rest_place(sliced.index), sliced.model, text, kind] = found
+        rests = of_rests(of_kind, states, sliced.index, sliced.of_set, weights, values)
+        for text, ordered in rests.items():
+            out[rest_place(sliced.index), sliced.model, text, kind] = ordered
     return out
 
 
@@ -129,17 +129,17 @@ def row_curves(
     }
     edges = {}
     for name, parts in numbers.items():
-        held = [part for part in parts if len(part)]
-        if held:
-            ends = np.array([(part.min(), part.max()) for part in held])
+        nonempty = [part for part in parts if len(part)]
+        if nonempty:
+            ends = np.array([(part.min(), part.max()) for part in nonempty])
             edges[name] = histogram_edges(ends[:, 0], ends[:, 1])
     for model, _, of_set in rows:
         for index, states in enumerate(analysis.sets):
-            wanted = _curves_of(analysis, states.slices)
-            if not wanted:
+            requested = _curves_of(analysis, states.slices)
+            if not requested:
                 continue
             pairs = of_set(index)
-            for curve in wanted:
+            for curve in requested:
                 drawing.rows(curve, model, states.slices, pairs, edges)
     return drawing.frame()
 
@@ -152,8 +152,8 @@ def _in_order(need: Need, value: str | None) -> bool:
 def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:
     """The curves that are drawn for a slice set, each once."""
     name = slices.slice_set.name
-    wanted = [curve for curve in analysis.suite.curves if name == "overall" or name in curve.slices]
-    return list({curve.model_copy(update={"slices": ()}): curve for curve in wanted}.values())
+    requested = [curve for curve in analysis.suite.curves if name == "overall" or name in curve.slices]
+    return list({curve.model_copy(update={"slices": ()}): curve for curve in requested}.values())
 
 
 Array = NDArray[np.float64]
@@ -169,10 +169,10 @@ def rank_values(
     needs = [metric.needs for metric in metrics]
     exact = rank_view(pairs, pairwise=any(isinstance(need, Ranks) and need.pairs for need in needs))
     values = {metric.text: finalised(metric, exact) for metric in metrics}
-    drawn = {} if weights is None else _replicates(metrics, pairs, weights, values)
+    replicates = {} if weights is None else _replicates(metrics, pairs, weights, values)
     return {
         metric.text: OrderedValues(
-            values[metric.text], conditions(metric, exact), drawn.get(metric.text), None
+            values[metric.text], conditions(metric, exact), replicates.get(metric.text), None
         )
         for metric in metrics
     }
@@ -181,7 +181,7 @@ def rank_values(
 def _replicates(
     metrics: Sequence[Metric], pairs: SlicedPairs, weights: Array | Nudges, values: dict[str, Array]
 ) -> dict[str, Array]:
-    found: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
+    by_metric: dict[str, list[Array]] = {metric.text: [] for metric in metrics}
     for index, (counts, present) in enumerate(joint_blocks(pairs)):
         flat = counts.reshape(len(present), -1)
         occupied = np.flatnonzero(flat.any(axis=0))
@@ -191,8 +191,8 @@ def _replicates(
         else:
             joint[:, occupied] = product(weights[:, present], flat[:, occupied])
         replicate = joint_view(joint.reshape(len(weights), *counts.shape[1:]))
-        whole = joint_view(counts.sum(axis=0)[None])
+        overall = joint_view(counts.sum(axis=0)[None])
         for metric in metrics:
-            shift = values[metric.text][index] - finalised(metric, whole)
-            found[metric.text].append(np.clip(defined(metric, replicate) + shift, *metric.range)[:, None])
-    return {text: np.concatenate(parts, axis=1) for text, parts in found.items()}
+            shift = values[metric.text][index] - finalised(metric, overall)
+            by_metric[metric.text].append(np.clip(defined(metric, replicate) + shift, *metric.range)[:, None])
+    return {text: np.concatenate(parts, axis=1) for text, parts in by_metric.items()}

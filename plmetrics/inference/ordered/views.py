@@ -27,10 +27,14 @@ def score_view(
     `joined` ones are runs of scores without positives between them, `binned` ones the bins of a grid.
     """
     of_arms = "treated" in state
-    held, rest = ("treated", "control") if of_arms else ("positive", "negative")
-    one, other = ops.total(state[held]), ops.total(state[rest])
+    first, second = ("treated", "control") if of_arms else ("positive", "negative")
+    first_total, second_total = ops.total(state[first]), ops.total(state[second])
     names = ("treated_weight", "control_weight") if of_arms else ("positives", "negatives")
-    totals = {**dict(zip(names, (one, other), strict=True)), "weight": one + other, "n": one + other}
+    totals = {
+        **dict(zip(names, (first_total, second_total), strict=True)),
+        "weight": first_total + second_total,
+        "n": first_total + second_total,
+    }
     return View({"tied": False, **state, **totals, "coarse": coarse, "joined": joined, "binned": binned})
 
 
@@ -49,7 +53,7 @@ def bin_view(counts: Array) -> View:
     )
 
 
-def channel_view(counts: Array, names: tuple[str, ...], beside: Mapping[str, Array]) -> View:
+def channel_view(counts: Array, names: tuple[str, ...], further: Mapping[str, Array]) -> View:
     """Points `[..., point, channel]` as a metric reads them."""
     channels = dict(zip(names, np.moveaxis(counts, -1, 0), strict=True))
-    return score_view({**beside, **channels}, coarse=True)
+    return score_view({**further, **channels}, coarse=True)

@@ -41,35 +41,35 @@ class Moments:
 
 def welch_tests(a: Moments, b: Moments, level: float) -> Tested:
     """Welch's t of each place; see `welch_t`."""
-    few = np.minimum(a.n, b.n) < 2
+    too_few = np.minimum(a.n, b.n) < 2
     variance = a.of_mean + b.of_mean
     flat = variance <= (_ROUNDING * np.maximum(abs(a.mean), abs(b.mean))) ** 2
     safe = np.where(flat, 1.0, variance)
     parts = a.of_mean**2 / np.maximum(a.n - 1, 1) + b.of_mean**2 / np.maximum(b.n - 1, 1)
     freedom = np.where(flat, 1.0, safe**2 / np.where(flat, 1.0, np.where(parts > 0, parts, 1.0)))
-    found = _tested(a, b, a.mean - b.mean, np.sqrt(safe), few, flat)
-    p = 2 * stdtr(freedom, -abs(found.statistic))
+    outcome = _tested(a, b, a.mean - b.mean, np.sqrt(safe), too_few, flat)
+    p = 2 * stdtr(freedom, -abs(outcome.statistic))
     half = (stdtrit(freedom, (1 + level) / 2) * np.sqrt(safe)).astype(np.float64)
-    return _with(found, few, flat, p, half, df=where(~few & ~flat, freedom))
+    return _with(outcome, too_few, flat, p, half, df=where(~too_few & ~flat, freedom))
 
 
 def lift_tests(a: Moments, b: Moments, level: float) -> Tested:
     """The relative change of each place, by the delta method; see `lift`."""
-    few = np.minimum(a.n, b.n) < 2
+    too_few = np.minimum(a.n, b.n) < 2
     none = b.mean == 0
     base = np.where(none, 1.0, b.mean)
     ratio = a.mean / base
     error = np.sqrt(a.of_mean + ratio**2 * b.of_mean) / abs(base)
     flat = error <= _ROUNDING * abs(ratio)
     safe = np.where(flat, 1.0, error)
-    found = _tested(a, b, ratio - 1, safe, few, flat, none)
-    p = 2 * ndtr(-abs(found.statistic))
-    return _with(found, few | none, flat, p, ndtri((1 + level) / 2) * safe)
+    outcome = _tested(a, b, ratio - 1, safe, too_few, flat, none)
+    p = 2 * ndtr(-abs(outcome.statistic))
+    return _with(outcome, too_few | none, flat, p, ndtri((1 + level) / 2) * safe)
 
 
 def cohen_effects(a: Moments, b: Moments, level: float) -> Tested:
     """The difference in pooled standard deviations of each place; see `cohen_d`."""
-    few = np.minimum(a.n, b.n) < 2
+    too_few = np.minimum(a.n, b.n) < 2
     both = np.maximum(a.n + b.n, 1)
     pooled = np.sqrt(
         (np.maximum(a.n - 1, 0) * a.sd**2 + np.maximum(b.n - 1, 0) * b.sd**2) / np.maximum(both - 2, 1)
@@ -77,10 +77,10 @@ def cohen_effects(a: Moments, b: Moments, level: float) -> Tested:
     flat = pooled <= _ROUNDING * np.maximum(abs(a.mean), abs(b.mean))
     d = (a.mean - b.mean) / np.where(flat, 1.0, pooled)
     error = np.sqrt(both / np.maximum(a.n * b.n, 1) + d**2 / (2 * both))
-    sound = ~few & ~flat
+    sound = ~too_few & ~flat
     half = ndtri((1 + level) / 2) * error
     none = np.full(d.shape, np.nan)
-    status = statuses(both, (TOO_FEW, few), (NO_VARIANCE, flat))
+    status = statuses(both, (TOO_FEW, too_few), (NO_VARIANCE, flat))
     ends = where(sound, d - half), where(sound, d + half)
     return Tested(none, none, _total(a, b), status, where(sound, d), *ends, where(sound, error))
 
@@ -147,11 +147,11 @@ def power_of_means(effect: Array, n_a: Array, n_b: Array, level: float) -> Array
 def required_for_proportions(share_a: Array, share_b: Array, power: float, level: float) -> Array:
     """Units that each of two equal arms needs to tell two shares apart; NaN where they are equal or no shares."""
     sound = (share_a != share_b) & (np.minimum(share_a, share_b) >= 0) & (np.maximum(share_a, share_b) <= 1)
-    one, other = np.where(sound, share_a, 0.25), np.where(sound, share_b, 0.5)
-    middle = (one + other) / 2
-    apart = np.sqrt(_spread(one) + _spread(other))
+    first, second = np.where(sound, share_a, 0.25), np.where(sound, share_b, 0.5)
+    middle = (first + second) / 2
+    apart = np.sqrt(_spread(first) + _spread(second))
     root = ndtri((1 + level) / 2) * np.sqrt(2 * _spread(middle)) + ndtri(power) * apart
-    return where(sound, np.ceil(root**2 / (one - other) ** 2))
+    return where(sound, np.ceil(root**2 / (first - second) ** 2))
 
 
 def required_for_means(effect: Array, power: float, level: float) -> Array:
@@ -183,28 +183,30 @@ def _total(a: Moments, b: Moments) -> Any:
 
 
 def _tested(
-    a: Moments, b: Moments, estimate: Array, error: Array, few: Any, flat: Any, none: Any = None
+    a: Moments, b: Moments, estimate: Array, error: Array, too_few: Any, flat: Any, none: Any = None
 ) -> Tested:
     """Estimates with their statuses; the rest of the test follows."""
     none = np.zeros(estimate.shape, dtype=bool) if none is None else none
-    status = statuses(a.n, (TOO_FEW, few), ("zero_denominator", none), (NO_VARIANCE, flat & (estimate != 0)))
+    status = statuses(
+        a.n, (TOO_FEW, too_few), ("zero_denominator", none), (NO_VARIANCE, flat & (estimate != 0))
+    )
     statistic = np.where(flat, 0.0, estimate / error)
     return Tested(statistic, statistic, _total(a, b), status, estimate, std_error=error)
 
 
-def _with(found: Tested, absent: Any, flat: Any, p: Array, half: Array, df: Array | None = None) -> Tested:
+def _with(outcome: Tested, absent: Any, flat: Any, p: Array, half: Array, df: Array | None = None) -> Tested:
     """The test with p values and intervals, where nothing is in their way: 0 for sure is 0 with an interval of 0."""
-    estimate = np.asarray(found.estimate)
-    sure, known = flat & (estimate == 0), ~absent & (~flat | (estimate == 0))
+    estimate = np.asarray(outcome.estimate)
+    sure, testable = flat & (estimate == 0), ~absent & (~flat | (estimate == 0))
     half = np.where(sure, 0.0, half)
     return Tested(
-        where(known, found.statistic),
-        where(known, np.where(sure, 1.0, p)),
-        found.n,
-        found.status,
+        where(testable, outcome.statistic),
+        where(testable, np.where(sure, 1.0, p)),
+        outcome.n,
+        outcome.status,
         where(~absent, estimate),
-        where(known, estimate - half),
-        where(known, estimate + half),
-        where(known, np.where(sure, 0.0, np.asarray(found.std_error))),
+        where(testable, estimate - half),
+        where(testable, estimate + half),
+        where(testable, np.where(sure, 0.0, np.asarray(outcome.std_error))),
         df,
     )

@@ -41,8 +41,8 @@ def welch_t(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
     >>> round(found.statistic, 4), round(found.p_value, 4), round(found.df, 3)
     (2.9565, 0.0267, 5.756)
     """
-    one, other = numbers(a, "a"), numbers(b, "b")
-    return welch_tests(_moments(one), _moments(other), level_of(level)).only("welch_t")
+    first, second = numbers(a, "a"), numbers(b, "b")
+    return welch_tests(_moments(first), _moments(second), level_of(level)).only("welch_t")
 
 
 def welch_t_from_moments(
@@ -92,8 +92,8 @@ def cohen_d(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
     >>> round(plm.tests.cohen_d([5.1, 4.9, 6.2, 5.7], [4.1, 5.0, 4.4, 3.9]).estimate, 4)
     2.0906
     """
-    one, other = numbers(a, "a"), numbers(b, "b")
-    return cohen_effects(_moments(one), _moments(other), level_of(level)).only("cohen_d")
+    first, second = numbers(a, "a"), numbers(b, "b")
+    return cohen_effects(_moments(first), _moments(second), level_of(level)).only("cohen_d")
 
 
 def lift(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
@@ -117,8 +117,8 @@ def lift(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
     >>> round(plm.tests.lift([5.1, 4.9, 6.2, 5.7], [4.1, 5.0, 4.4, 3.9]).estimate, 4)
     0.2586
     """
-    one, other = numbers(a, "a"), numbers(b, "b")
-    return lift_tests(_moments(one), _moments(other), level_of(level)).only("lift")
+    first, second = numbers(a, "a"), numbers(b, "b")
+    return lift_tests(_moments(first), _moments(second), level_of(level)).only("lift")
 
 
 def mann_whitney(a: Any, b: Any) -> TestResult:
@@ -143,11 +143,11 @@ def mann_whitney(a: Any, b: Any) -> TestResult:
     >>> found.statistic, round(found.p_value, 4)
     (15.0, 0.0606)
     """
-    one, other = numbers(a, "a"), numbers(b, "b")
-    n = len(one) + len(other)
-    ranks, ties = middle_ranks(np.concatenate([one, other]), np.zeros(n, dtype=np.int64), 1)
-    u = float(ranks[: len(one)].sum() - len(one) * (len(one) + 1) / 2)
-    sizes = np.array([float(len(one))]), np.array([float(len(other))])
+    first, second = numbers(a, "a"), numbers(b, "b")
+    n = len(first) + len(second)
+    ranks, ties = middle_ranks(np.concatenate([first, second]), np.zeros(n, dtype=np.int64), 1)
+    u = float(ranks[: len(first)].sum() - len(first) * (len(first) + 1) / 2)
+    sizes = np.array([float(len(first))]), np.array([float(len(second))])
     return rank_tests(*sizes, np.array([u]), np.asarray(ties, dtype=np.float64)).only("mann_whitney")
 
 
@@ -173,12 +173,14 @@ def two_proportion_z(a: Any, b: Any, *, level: float = 0.95) -> TestResult:
     >>> round(found.estimate, 3), round(found.p_value, 4)
     (0.375, 0.1306)
     """
-    one, other = numbers(a, "a"), numbers(b, "b")
-    for name, values in (("a", one), ("b", other)):
+    first, second = numbers(a, "a"), numbers(b, "b")
+    for name, values in (("a", first), ("b", second)):
         if not np.isin(values, (0.0, 1.0)).all():
             msg = f"{name} must hold 0 and 1 only: outcomes of two_proportion_z are shares"
             raise ConfigError(msg)
-    return two_proportion_z_from_counts(int(one.sum()), len(one), int(other.sum()), len(other), level=level)
+    return two_proportion_z_from_counts(
+        int(first.sum()), len(first), int(second.sum()), len(second), level=level
+    )
 
 
 def two_proportion_z_from_counts(

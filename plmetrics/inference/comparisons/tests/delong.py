@@ -76,9 +76,9 @@ def delong(label: Any, model: Any, baseline: Any, *, positive: Any = 1, level: f
     (0.1111, 0.763)
     """
     truth = _positive(label, positive)
-    one, other = numbers(model, "model"), numbers(baseline, "baseline")
-    same_length(("label", truth), ("model", one), ("baseline", other))
-    first, second = placements(one, truth), placements(other, truth)
+    first_scores, second_scores = numbers(model, "model"), numbers(baseline, "baseline")
+    same_length(("label", truth), ("model", first_scores), ("baseline", second_scores))
+    first, second = placements(first_scores, truth), placements(second_scores, truth)
     return delong_tests(first, second, truth, level=level).only("delong")
 
 
@@ -100,19 +100,19 @@ def delong_covariance(label: Any, models: Mapping[str, Any], *, positive: Any = 
     ([0.8889, 0.7778], [[0.0247, -0.0247], [-0.0247, 0.0617]])
     """
     truth = _positive(label, positive)
-    held = {name: numbers(scores, name) for name, scores in models.items()}
-    same_length(("label", truth), *held.items())
+    scores_by_name = {name: numbers(scores, name) for name, scores in models.items()}
+    same_length(("label", truth), *scores_by_name.items())
     of_positives, of_negatives = int(truth.sum()), int((~truth).sum())
     if min(of_positives, of_negatives) < 2:
         msg = f"two rows of either class are needed; {of_positives:,} are positive and {of_negatives:,} negative"
         raise ConfigError(msg)
-    values = np.array([placements(scores, truth) for scores in held.values()])
+    values = np.array([placements(scores, truth) for scores in scores_by_name.values()])
     areas = values[:, truth].mean(axis=1, keepdims=True)
     away = values - areas
     ups, downs = np.where(truth, away, 0.0), np.where(truth, 0.0, away)
     covariance = np.einsum("in,jn->ij", ups, ups) / (of_positives * (of_positives - 1.0))
     covariance += np.einsum("in,jn->ij", downs, downs) / (of_negatives * (of_negatives - 1.0))
-    return AreaCovariance(tuple(held), areas[:, 0], covariance)
+    return AreaCovariance(tuple(scores_by_name), areas[:, 0], covariance)
 
 
 def _positive(label: Any, positive: Any) -> Flags:
@@ -127,11 +127,11 @@ def placements(score: Array, positive: Flags, code: Codes | None = None) -> Arra
     """
     code = code if code is not None and code.any() else None
     order = order_within(score, code)
-    truth, own = positive[order], None if code is None else code[order]
-    starts = run_starts(score[order]) if own is None else run_starts(score[order], own)
+    truth, codes = positive[order], None if code is None else code[order]
+    starts = run_starts(score[order]) if codes is None else run_starts(score[order], codes)
     sizes = np.diff(starts, append=len(order))
     ups = np.diff(np.cumsum(truth)[starts + sizes - 1], prepend=0)
-    place = None if own is None else own[starts]
+    place = None if codes is None else codes[starts]
     below = _below(sizes - ups, place)
     above = 1.0 - _below(ups, place)
     out = np.empty(len(order))
@@ -144,9 +144,9 @@ def _below(rows: Codes, code: Codes | None) -> Array:
     if code is None:
         alone: Array = (np.cumsum(rows) - rows / 2.0) / max(float(rows.sum()), 1.0)
         return alone
-    whole = np.bincount(code, weights=rows)
-    offset = np.concatenate(([0.0], np.cumsum(whole)))[code]
-    share: Array = (np.cumsum(rows) - offset - rows / 2.0) / np.maximum(whole, 1.0)[code]
+    totals = np.bincount(code, weights=rows)
+    offset = np.concatenate(([0.0], np.cumsum(totals)))[code]
+    share: Array = (np.cumsum(rows) - offset - rows / 2.0) / np.maximum(totals, 1.0)[code]
     return share
 
 

@@ -58,9 +58,11 @@ def diebold_mariano(model: Any, baseline: Any, *, horizon: int = 1, level: float
     >>> round(found.statistic, 4), round(found.p_value, 4)
     (-2.8901, 0.0342)
     """
-    one, other = paired(model, baseline)
-    place = np.zeros(len(one), dtype=np.int64)
-    return diebold_mariano_tests(one - other, place, 1, horizon=horizon, level=level).only("diebold_mariano")
+    first, second = paired(model, baseline)
+    place = np.zeros(len(first), dtype=np.int64)
+    return diebold_mariano_tests(first - second, place, 1, horizon=horizon, level=level).only(
+        "diebold_mariano"
+    )
 
 
 def diebold_mariano_tests(

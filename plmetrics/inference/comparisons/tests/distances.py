@@ -93,18 +93,20 @@ def wasserstein(reference: Any, current: Any, *, scale: str = "unit") -> TestRes
     2.0
     """
     one_of(scale, "scale", "unit", "sd")
-    one, other = numbers(reference, "reference"), numbers(current, "current")
-    values, place = np.unique(np.concatenate([one, other]), return_inverse=True)
-    before, now = (_segment(np.bincount(own, minlength=len(values))) for own in np.split(place, [len(one)]))
-    found = _measured(
+    first, second = numbers(reference, "reference"), numbers(current, "current")
+    values, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+    before, now = (
+        _segment(np.bincount(places, minlength=len(values))) for places in np.split(place, [len(first)])
+    )
+    result = _measured(
         "wasserstein", before, now, lambda: two_samples.wasserstein(_segment(values), before, now)
     )
-    if scale == "unit" or found.estimate is None:
-        return found
-    deviation = float(one.std())
+    if scale == "unit" or result.estimate is None:
+        return result
+    deviation = float(first.std())
     if deviation == 0:
-        return TestResult("wasserstein", n=found.n, status="zero_variance")
-    return TestResult("wasserstein", estimate=found.estimate / deviation, n=found.n)
+        return TestResult("wasserstein", n=result.n, status="zero_variance")
+    return TestResult("wasserstein", estimate=result.estimate / deviation, n=result.n)
 
 
 def _measured(name: str, before: Segments, now: Segments, measure: Any) -> TestResult:
@@ -123,33 +125,33 @@ def _by_bin(reference: Any, current: Any, bins: int) -> tuple[Segments, Segments
     if not 2 <= bins <= _MOST_BINS:
         msg = f"bins must be from 2 to {_MOST_BINS:,}, not {bins!r}"
         raise ConfigError(msg)
-    one, other = _column(reference, "reference"), _column(current, "current")
-    if one.dtype.is_numeric() != other.dtype.is_numeric() and min(_known(one), _known(other)) > 0:
-        msg = f"reference and current must be of one kind, not {one.dtype} and {other.dtype}"
+    first, second = _column(reference, "reference"), _column(current, "current")
+    if first.dtype.is_numeric() != second.dtype.is_numeric() and min(_known(first), _known(second)) > 0:
+        msg = f"reference and current must be of one kind, not {first.dtype} and {second.dtype}"
         raise ConfigError(msg)
-    if _known(one) == 0 or not one.dtype.is_numeric():
-        return _by_category(one, other)
-    known = numbers(one.drop_nulls(), "reference")
-    edges = two_samples.bin_edges(*_counted(known), bins)
+    if _known(first) == 0 or not first.dtype.is_numeric():
+        return _by_category(first, second)
+    defined = numbers(first.drop_nulls(), "reference")
+    edges = two_samples.bin_edges(*_counted(defined), bins)
     before, now = (
         two_samples.by_bin(values, _segment(np.ones(len(values))), edges, np.array([float(nulls)]))
         for values, nulls in (
-            (known, one.null_count()),
-            (numbers(other.drop_nulls(), "current"), other.null_count()),
+            (defined, first.null_count()),
+            (numbers(second.drop_nulls(), "current"), second.null_count()),
         )
     )
     return before, now
 
 
-def _by_category(one: pl.Series, other: pl.Series) -> tuple[Segments, Segments]:
-    texts = [column.cast(pl.String) for column in (one, other)]
-    known = pl.concat(texts).unique().sort(nulls_last=True)
-    place = pl.DataFrame({"value": known}).with_row_index("place")
+def _by_category(first: pl.Series, second: pl.Series) -> tuple[Segments, Segments]:
+    texts = [column.cast(pl.String) for column in (first, second)]
+    categories = pl.concat(texts).unique().sort(nulls_last=True)
+    place = pl.DataFrame({"value": categories}).with_row_index("place")
     before, now = (
         _segment(
             np.bincount(
                 pl.DataFrame({"value": text}).join(place, on="value", how="left", nulls_equal=True)["place"],
-                minlength=len(known),
+                minlength=len(categories),
             )
         )
         for text in texts

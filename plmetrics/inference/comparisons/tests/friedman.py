@@ -84,16 +84,16 @@ def friedman(models: Mapping[str, Any]) -> TestResult:
     return friedman_of(ranked(models))
 
 
-def friedman_of(found: Ranked) -> TestResult:
+def friedman_of(ranking: Ranked) -> TestResult:
     """Friedman's test of ranks."""
-    blocks, k = found.ranks.shape
+    blocks, k = ranking.ranks.shape
     if blocks < 2:
         return TestResult("friedman", df=k - 1.0, n=blocks, status="too_few_units")
-    spread = blocks * k * (k + 1.0) - found.ties / (k - 1.0)
+    spread = blocks * k * (k + 1.0) - ranking.ties / (k - 1.0)
     if spread <= 0:
         note = "all models are equal in every block"
         return TestResult("friedman", 0.0, 1.0, df=k - 1.0, n=blocks, note=note)
-    squares = ((found.ranks.sum(axis=0) - blocks * (k + 1.0) / 2.0) ** 2).sum()
+    squares = ((ranking.ranks.sum(axis=0) - blocks * (k + 1.0) / 2.0) ** 2).sum()
     statistic = float(12.0 * squares / spread)
     return TestResult("friedman", statistic, float(chdtrc(k - 1, statistic)), df=k - 1.0, n=blocks)
 
@@ -124,10 +124,10 @@ def iman_davenport(models: Mapping[str, Any]) -> TestResult:
     return iman_davenport_of(ranked(models))
 
 
-def iman_davenport_of(found: Ranked) -> TestResult:
+def iman_davenport_of(ranking: Ranked) -> TestResult:
     """Iman and Davenport's form of Friedman's test of ranks."""
-    blocks, k = found.ranks.shape
-    plain = friedman_of(found)
+    blocks, k = ranking.ranks.shape
+    plain = friedman_of(ranking)
     freedom = (k - 1.0, (k - 1.0) * (blocks - 1.0))
     if plain.statistic is None:
         return TestResult("iman_davenport", df=freedom, n=blocks, status=plain.status)
@@ -177,7 +177,7 @@ def nemenyi(models: Mapping[str, Any], *, higher_is_better: bool = True, level: 
     return nemenyi_of(ranked(models, higher_is_better=higher_is_better), level=level)
 
 
-def nemenyi_of(found: Ranked, *, level: float = 0.95) -> pl.DataFrame:
+def nemenyi_of(ranking: Ranked, *, level: float = 0.95) -> pl.DataFrame:
     """Nemenyi's test of ranks.
 
     Raises:
@@ -186,18 +186,18 @@ def nemenyi_of(found: Ranked, *, level: float = 0.95) -> pl.DataFrame:
     import polars as pl
     from scipy.stats import studentized_range
 
-    blocks, k = found.ranks.shape
+    blocks, k = ranking.ranks.shape
     if blocks == 0:
         msg = "there are no blocks to rank models in"
         raise ConfigError(msg)
     later, earlier = np.tril_indices(k, -1)
-    difference = found.mean[later] - found.mean[earlier]
+    difference = ranking.mean[later] - ranking.mean[earlier]
     scale = np.sqrt(k * (k + 1.0) / (6.0 * blocks))
     limit = critical_difference(k, blocks, level)
     return pl.DataFrame(
         {
-            "model": [found.models[index] for index in later],
-            "baseline": [found.models[index] for index in earlier],
+            "model": [ranking.models[index] for index in later],
+            "baseline": [ranking.models[index] for index in earlier],
             "difference": difference,
             "critical_difference": np.full(len(difference), limit),
             "p_value": studentized_range.sf(np.abs(difference) / scale * np.sqrt(2.0), k, np.inf),

@@ -50,13 +50,13 @@ def mcnemar(
     >>> found.estimate, found.p_value
     (0.4, 0.625)
     """
-    truth, one, other = (np.asarray(values) for values in (label, model, baseline))
-    same_length(("label", truth), ("model", one), ("baseline", other))
-    for name, values in (("model", one), ("baseline", other)):
+    truth, first, second = (np.asarray(values) for values in (label, model, baseline))
+    same_length(("label", truth), ("model", first), ("baseline", second))
+    for name, values in (("model", first), ("baseline", second)):
         if _has_fractions(values) and not _has_fractions(truth):
             msg = f"{name} must hold classes as label does, not scores: cut them at a threshold, such as score >= 0.5"
             raise ConfigError(msg)
-    right, rival = one == truth, other == truth
+    right, rival = first == truth, second == truth
     gained, lost = int((right & ~rival).sum()), int((rival & ~right).sum())
     return mcnemar_from_counts(gained, lost, len(truth), method=method, alternative=alternative)
 
@@ -90,8 +90,8 @@ def mcnemar_from_counts(
         raise ConfigError(msg)
     every = np.array([max(b + c, 1) if n is None else n])
     tested = mcnemar_tests(np.array([b]), np.array([c]), every, method=method, alternative=alternative)
-    found = tested.only("mcnemar")
-    return replace(found, estimate=None, n=b + c) if n is None else found
+    result = tested.only("mcnemar")
+    return replace(result, estimate=None, n=b + c) if n is None else result
 
 
 def mcnemar_tests(b: Any, c: Any, n: Any, *, method: str = "exact", alternative: str = "two_sided") -> Tested:

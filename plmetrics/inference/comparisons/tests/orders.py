@@ -26,9 +26,9 @@ def order_within(values: Array, code: Codes | None = None) -> Codes:
     order = np.argsort(values)
     if code is None or len(order) == 0:
         return order
-    own = code[order]
+    codes = code[order]
     # a stable sort of 16 bits counts instead of comparing
-    narrow = own.astype(np.uint16) if int(code.max()) < 1 << 16 else own
+    narrow = codes.astype(np.uint16) if int(code.max()) < 1 << 16 else codes
     return order[np.argsort(narrow, kind="stable")]
 
 
@@ -53,5 +53,5 @@ def rounded(values: Array) -> Array:
     True
     """
     mantissa, exponent = np.frexp(values)
-    whole: Array = np.ldexp(np.rint(np.ldexp(mantissa, _BITS)), exponent - _BITS)
-    return whole
+    nearest: Array = np.ldexp(np.rint(np.ldexp(mantissa, _BITS)), exponent - _BITS)
+    return nearest

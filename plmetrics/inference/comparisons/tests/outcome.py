@@ -65,9 +65,9 @@ class Tested:
     def only(self, test: str, note: str | None = None) -> TestResult:
         """The first outcome by itself."""
         names = ("statistic", "p_value", "estimate", "lower", "upper", "df")
-        held: dict[str, Any] = {name: getattr(self, name) for name in names}
-        found = {name: None if part is None else or_none(part[0]) for name, part in held.items()}
-        return TestResult(test, **found, n=int(self.n[0]), status=str(self.status[0]), note=note)
+        columns: dict[str, Any] = {name: getattr(self, name) for name in names}
+        values = {name: None if part is None else or_none(part[0]) for name, part in columns.items()}
+        return TestResult(test, **values, n=int(self.n[0]), status=str(self.status[0]), note=note)
 
 
 def or_none(value: Any) -> float | None:
@@ -96,18 +96,18 @@ def numbers(values: Any, name: str) -> Array:
         ConfigError: it has another shape, is not numeric, or holds a null, NaN or infinity.
     """
     try:
-        held = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         msg = f"{name} must be numbers"
         raise ConfigError(msg) from error
-    if held.ndim != 1:
-        msg = f"{name} must be one column of numbers, not an array of {held.ndim} dimensions"
+    if array.ndim != 1:
+        msg = f"{name} must be one column of numbers, not an array of {array.ndim} dimensions"
         raise ConfigError(msg)
-    bad = np.flatnonzero(~np.isfinite(held))
+    bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         msg = f"{name} must be finite: {len(bad):,} values are null, NaN or infinite, the first at {bad[0]:,}"
         raise ConfigError(msg)
-    return held
+    return array
 
 
 def paired(model: Any, baseline: Any) -> tuple[Array, Array]:
@@ -116,9 +116,9 @@ def paired(model: Any, baseline: Any) -> tuple[Array, Array]:
     Raises:
         ConfigError: as for `numbers`, or the lengths differ.
     """
-    one, other = numbers(model, "model"), numbers(baseline, "baseline")
-    same_length(("model", one), ("baseline", other))
-    return one, other
+    first, second = numbers(model, "model"), numbers(baseline, "baseline")
+    same_length(("model", first), ("baseline", second))
+    return first, second
 
 
 def same_length(*columns: tuple[str, Sequence[Any] | NDArray[Any]]) -> None:

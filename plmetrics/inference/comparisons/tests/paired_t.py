@@ -53,8 +53,8 @@ def paired_t(model: Any, baseline: Any, *, level: float = 0.95) -> TestResult:
     >>> round(found.statistic, 4), round(found.p_value, 3)
     (0.8377, 0.449)
     """
-    one, other = paired(model, baseline)
-    n, mean, spread = described(one - other)
+    first, second = paired(model, baseline)
+    n, mean, spread = described(first - second)
     return t_tests(n, mean, spread, level=level).only("paired_t")
 
 
@@ -83,8 +83,8 @@ def corrected_resampled_t(model: Any, baseline: Any, *, ratio: float, level: flo
     >>> round(plm.tests.corrected_resampled_t(boosted, forest, ratio=0.25).statistic, 4)
     0.5585
     """
-    one, other = paired(model, baseline)
-    n, mean, spread = described(one - other)
+    first, second = paired(model, baseline)
+    n, mean, spread = described(first - second)
     share = np.array([positive(ratio, "ratio")])
     return t_tests(n, mean, spread, ratio=share, level=level).only("corrected_resampled_t")
 
@@ -115,11 +115,11 @@ def five_by_two_cv_f(model: Any, baseline: Any) -> TestResult:
     >>> round(found.statistic, 3), found.df
     (2.033, (10, 5))
     """
-    one, other = paired(np.ravel(model), np.ravel(baseline))
-    if len(one) != 2 * _DIETTERICH:
-        msg = f"five_by_two_cv_f needs 5 repeats of 2 folds, ten scores of each model, not {len(one)}"
+    first, second = paired(np.ravel(model), np.ravel(baseline))
+    if len(first) != 2 * _DIETTERICH:
+        msg = f"five_by_two_cv_f needs 5 repeats of 2 folds, ten scores of each model, not {len(first)}"
         raise ConfigError(msg)
-    return replace(five_by_two((one - other)[None]).only("five_by_two_cv_f"), df=(10, 5))
+    return replace(five_by_two((first - second)[None]).only("five_by_two_cv_f"), df=(10, 5))
 
 
 def five_by_two(differences: Array) -> Tested:
@@ -155,9 +155,9 @@ def t_tests(n: Any, mean: Array, spread: Array, *, ratio: Any = 0.0, level: floa
     `ratio` is what stands beside 1/n in the variance of the mean. A spread within rounding of the mean is none.
     """
     number = np.asarray(n, dtype=np.int64)
-    known = number >= 2
-    flat = known & (spread <= _ROUNDING * np.abs(mean))
-    usable = known & ~flat
+    testable = number >= 2
+    flat = testable & (spread <= _ROUNDING * np.abs(mean))
+    usable = testable & ~flat
     freedom = np.where(usable, number - 1.0, 1.0)
     factor = np.sqrt(1.0 / np.maximum(number, 1) + ratio)
     error = np.where(usable, spread, 1.0) * factor
@@ -166,7 +166,7 @@ def t_tests(n: Any, mean: Array, spread: Array, *, ratio: Any = 0.0, level: floa
     same = flat & (mean == 0)
     p = np.where(same, 1.0, where(usable, 2.0 * stdtr(freedom, -np.abs(statistic))))
     half = np.where(same, 0.0, where(usable, half))
-    status = statuses(number, ("no_rows", number == 0), (TOO_FEW, ~known), (NO_VARIANCE, flat & ~same))
+    status = statuses(number, ("no_rows", number == 0), (TOO_FEW, ~testable), (NO_VARIANCE, flat & ~same))
     return Tested(
         np.where(same, 0.0, where(usable, statistic)),
         p,
@@ -176,5 +176,5 @@ def t_tests(n: Any, mean: Array, spread: Array, *, ratio: Any = 0.0, level: floa
         mean - half,
         mean + half,
         np.where(same, 0.0, where(usable, error)),
-        where(known, number - 1.0),
+        where(testable, number - 1.0),
     )

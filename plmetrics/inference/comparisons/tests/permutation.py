@@ -78,16 +78,18 @@ def qini_permutation(
         return TestResult("qini_permutation", n=len(arm), status="empty_arm" if len(arm) else "no_rows")
     order = np.argsort(columns["score"])
     starts = run_starts(columns["score"][order])
-    seen = float(_qini(columns["outcome"][order][None], arm[order][None], starts, method)[0])
-    drawn = [
+    observed = float(_qini(columns["outcome"][order][None], arm[order][None], starts, method)[0])
+    batches = [
         _qini(columns["outcome"][rows], arm[rows], starts, method)
         for rows in _shuffled(len(arm), permutations, seed)
     ]
-    others = np.concatenate(drawn)
-    slack = 1e-12 * max(1.0, abs(seen))
-    extreme = others >= seen - slack if alternative == "greater" else np.abs(others) >= abs(seen) - slack
+    others = np.concatenate(batches)
+    slack = 1e-12 * max(1.0, abs(observed))
+    extreme = (
+        others >= observed - slack if alternative == "greater" else np.abs(others) >= abs(observed) - slack
+    )
     p = (1 + int(extreme.sum())) / (1 + permutations)
-    return TestResult("qini_permutation", seen, p, seen, n=len(arm))
+    return TestResult("qini_permutation", observed, p, observed, n=len(arm))
 
 
 def _shuffled(rows: int, permutations: int, seed: int) -> Iterator[NDArray[np.int64]]:
@@ -105,5 +107,5 @@ def _qini(outcome: Array, arm: Array, starts: NDArray[np.int64], method: str) ->
     channels = {"treated": arm, "control": 1.0 - arm}
     channels |= {f"{name}_outcome": outcome * share for name, share in tuple(channels.items())}
     points = {name: np.add.reduceat(part, starts, axis=1) for name, part in channels.items()}
-    found: Array = create("uplift", "qini", {"method": method}).finalise(score_view(points))
-    return found
+    values: Array = create("uplift", "qini", {"method": method}).finalise(score_view(points))
+    return values

@@ -90,11 +90,11 @@ def required_n_means(difference: float, sd: float, *, power: float = 0.8, level:
         raise ConfigError(msg)
     inside(level, "level")
     positive(sd, "sd")
-    found = required_for_means(_one(difference / sd), power, level)[0]
-    if not np.isfinite(found):
+    required = required_for_means(_one(difference / sd), power, level)[0]
+    if not np.isfinite(required):
         msg = f"difference {difference!r} is too small beside sd {sd!r}: no number of units finds it"
         raise ConfigError(msg)
-    return int(found)
+    return int(required)
 
 
 def power_means(difference: float, sd: float, n: int, *, level: float = 0.95) -> float:

@@ -38,13 +38,13 @@ def ks_2samp(a: Any, b: Any, *, method: str = "auto") -> TestResult:
     (0.75, 0.2286)
     """
     one_of(method, "method", "auto", "exact", "asymptotic")
-    one, other = np.sort(numbers(a, "a")), np.sort(numbers(b, "b"))
-    n_a, n_b = len(one), len(other)
+    first, second = np.sort(numbers(a, "a")), np.sort(numbers(b, "b"))
+    n_a, n_b = len(first), len(second)
     if min(n_a, n_b) == 0:
         return TestResult("ks_2samp", n=n_a + n_b, status="no_rows")
-    both = np.concatenate([one, other])
-    above_a = np.searchsorted(one, both, side="right")
-    above_b = np.searchsorted(other, both, side="right")
+    both = np.concatenate([first, second])
+    above_a = np.searchsorted(first, both, side="right")
+    above_b = np.searchsorted(second, both, side="right")
     apart = int(np.abs(above_a * n_b - above_b * n_a).max())
     exact = method == "exact" or (method == "auto" and n_a * n_b <= _EXACT_UP_TO)
     p = _exact(apart, n_a, n_b) if exact else _asymptotic(apart / (n_a * n_b), n_a, n_b)
@@ -59,22 +59,22 @@ def _exact(apart: int, n_a: int, n_b: int) -> float:
     chance = np.zeros(n_a + 1)
     chance[0] = 1.0
     steps = np.arange(n_a + 1)
-    for taken in range(n_a + n_b):
-        left_a, left_b = n_a - steps, n_b - (taken - steps)
-        total = float(n_a + n_b - taken)
-        possible = (left_b >= 0) & (taken >= steps)
+    for position in range(n_a + n_b):
+        left_a, left_b = n_a - steps, n_b - (position - steps)
+        total = float(n_a + n_b - position)
+        possible = (left_b >= 0) & (position >= steps)
         move_a = np.where(possible, chance * left_a / total, 0.0)
         move_b = np.where(possible, chance * left_b / total, 0.0)
         chance = move_b
         chance[1:] += move_a[:-1]
-        near = np.abs(steps * n_b - (taken + 1 - steps) * n_a) < apart
+        near = np.abs(steps * n_b - (position + 1 - steps) * n_a) < apart
         chance = np.where(near, chance, 0.0)
     return float(min(1.0, max(0.0, 1.0 - chance[n_a]))) if apart else 1.0
 
 
 def _asymptotic(distance: float, n_a: int, n_b: int) -> float:
-    one, *sizes = (np.array([float(part)]) for part in (distance, n_a, n_b))
-    return float(ks_p_value(one, *sizes)[0])
+    distances, *sizes = (np.array([float(part)]) for part in (distance, n_a, n_b))
+    return float(ks_p_value(distances, *sizes)[0])
 
 
 def chi2_2samp(a: Any, b: Any) -> TestResult:
@@ -98,12 +98,12 @@ def chi2_2samp(a: Any, b: Any) -> TestResult:
     >>> round(found.statistic, 4), round(found.p_value, 4), found.df
     (4.8254, 0.0896, 2.0)
     """
-    one, other = _counts(a, "a"), _counts(b, "b")
-    same_length(("a", one), ("b", other))
-    table = np.array([one, other])
+    first, second = _counts(a, "a"), _counts(b, "b")
+    same_length(("a", first), ("b", second))
+    table = np.array([first, second])
     table = table[:, table.sum(axis=0) > 0]
     n = int(table.sum())
-    if min(one.sum(), other.sum()) == 0:
+    if min(first.sum(), second.sum()) == 0:
         return TestResult("chi2_2samp", n=n, status="no_rows")
     freedom = table.shape[1] - 1.0
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / n
@@ -114,8 +114,8 @@ def chi2_2samp(a: Any, b: Any) -> TestResult:
 
 
 def _counts(values: Any, name: str) -> Array:
-    held = numbers(values, name)
-    if (held < 0).any() or (held != np.floor(held)).any():
+    counts = numbers(values, name)
+    if (counts < 0).any() or (counts != np.floor(counts)).any():
         msg = f"{name} must hold counts: whole numbers, 0 or more"
         raise ConfigError(msg)
-    return held
+    return counts

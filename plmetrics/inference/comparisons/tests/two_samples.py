@@ -52,19 +52,19 @@ def bin_edges(ascending: Array, weight: Array, bins: int) -> Array:
     >>> bin_edges(np.arange(1.0, 9.0), np.ones(8), 4)
     array([2.5, 4.5, 6.5])
     """
-    known = ascending[weight > 0]
-    if len(known) <= bins:
-        return np.unique(np.concatenate([known, np.nextafter(known, np.inf)]))
-    return np.unique(averaged_inverse(known, weight[weight > 0], np.arange(1, bins) / bins))
+    defined = ascending[weight > 0]
+    if len(defined) <= bins:
+        return np.unique(np.concatenate([defined, np.nextafter(defined, np.inf)]))
+    return np.unique(averaged_inverse(defined, weight[weight > 0], np.arange(1, bins) / bins))
 
 
-def by_bin(values: Array, weight: Segments, edges: Array, beside: Array) -> Segments:
+def by_bin(values: Array, weight: Segments, edges: Array, absent: Array) -> Segments:
     """Weights by bin, and in one more bin the weight `beside` of each slice: its nulls."""
     slices, bins = len(weight.sizes), len(edges) + 2
     owner = np.repeat(np.arange(slices), weight.sizes)
     number = owner * bins + np.searchsorted(edges, values, side="right")
     counted = np.bincount(number, weights=weight.values, minlength=slices * bins).reshape(slices, bins)
-    counted[:, -1] = beside
+    counted[:, -1] = absent
     return Segments(counted.ravel(), np.arange(slices + 1) * bins)
 
 
@@ -83,11 +83,13 @@ def jensen_shannon(reference: Segments, current: Segments) -> Array:
     return np.sqrt(np.clip(divergence, 0.0, 1.0))
 
 
-def _against(own: Segments, middle: Segments) -> Array:
+def _against(distribution: Segments, middle: Segments) -> Array:
     """Sum of p log2(p / m), 0 log 0 being 0."""
-    held = own.values > 0
-    ratio = np.divide(own.values, middle.values, out=np.ones_like(own.values), where=held)
-    total: Array = Segments(own.values * np.log2(ratio), own.offsets).total()
+    positive = distribution.values > 0
+    ratio = np.divide(
+        distribution.values, middle.values, out=np.ones_like(distribution.values), where=positive
+    )
+    total: Array = Segments(distribution.values * np.log2(ratio), distribution.offsets).total()
     return total
 
 
@@ -117,8 +119,8 @@ def chi2_homogeneity(reference: Segments, current: Segments) -> Homogeneity:
         squares = (sample - expected).values ** 2
         parts = np.divide(squares, expected.values, out=np.zeros_like(squares), where=expected.values > 0)
         statistic = statistic + Segments(parts, both.offsets).total()
-        held = np.where(both.values > 0, -expected.values, -np.inf)
-        least = np.minimum(least, -Segments(held, both.offsets).largest())
+        least_expected = np.where(both.values > 0, -expected.values, -np.inf)
+        least = np.minimum(least, -Segments(least_expected, both.offsets).largest())
     degrees = Segments((both.values > 0).astype(np.float64), both.offsets).total() - 1
     tested = degrees > 0
     p_value = np.where(tested, chdtrc(np.maximum(degrees, 1.0), statistic), 1.0)
@@ -149,8 +151,10 @@ def ks_p_value(distance: Array, rows_reference: Array, rows_current: Array) -> A
     p_value: Array = 2 * np.exp(-((6 * rows * distance + 1) ** 2) / (18 * rows))
     between = ~near & ~far
     p_value[between] = kstwo.sf(distance[between], rows[between])
-    root, own = np.sqrt(rows[near]), distance[near]
-    p_value[near] = kolmogorov(root * own + 1 / (6 * root) + (root * own - 1) / (4 * rows[near]))
+    root, near_distance = np.sqrt(rows[near]), distance[near]
+    p_value[near] = kolmogorov(
+        root * near_distance + 1 / (6 * root) + (root * near_distance - 1) / (4 * rows[near])
+    )
     clipped: Array = np.clip(p_value, 0.0, 1.0)
     return clipped
 
@@ -179,8 +183,8 @@ def _first_without(passed: Segments, values: Segments) -> Array:
     count = np.minimum(Segments(passed.values.astype(np.int64), passed.offsets).total(), passed.sizes - 1)
     place = values.offsets[:-1] + np.maximum(count, 0).astype(np.int64)
     padded = np.append(values.values, 0.0)
-    found: Array = padded[np.minimum(place, len(padded) - 1)]
-    return found
+    first_free: Array = padded[np.minimum(place, len(padded) - 1)]
+    return first_free
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +205,8 @@ def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any =
         square: likewise of weight x (value - edge)^2.
     """
     totals = weight.total()
-    held = totals > 0
-    safe = np.where(held, totals, 1.0)
+    occupied = totals > 0
+    safe = np.where(occupied, totals, 1.0)
     mean = (weight * values + offset).total() / safe
     if isinstance(offset, float):
         mean = np.clip(
@@ -210,14 +214,14 @@ def moments(values: Segments, weight: Segments, offset: Any = 0.0, square: Any =
         )  # So that a constant has exactly its mean, and variance 0.
     apart = values - values.spread(mean)
     variance = (weight * apart**2 + 2 * apart * offset + square).total() / safe
-    return Moments(np.where(held, mean, np.nan), np.where(held, np.maximum(variance, 0.0), np.nan))
+    return Moments(np.where(occupied, mean, np.nan), np.where(occupied, np.maximum(variance, 0.0), np.nan))
 
 
 def _ends(values: Segments, weight: Segments) -> tuple[Values, Values]:
     """The least and the largest value that has weight."""
-    held = weight.values > 0
-    low = -Segments(np.where(held, -values.values, -np.inf), values.offsets).largest()
-    high = Segments(np.where(held, values.values, -np.inf), values.offsets).largest()
+    occupied = weight.values > 0
+    low = -Segments(np.where(occupied, -values.values, -np.inf), values.offsets).largest()
+    high = Segments(np.where(occupied, values.values, -np.inf), values.offsets).largest()
     empty = high < low
     return np.where(empty, 0.0, low), np.where(empty, 0.0, high)
 

@@ -48,9 +48,9 @@ def wilcoxon(model: Any, baseline: Any) -> TestResult:
     >>> found.statistic, found.p_value
     (7.0, 1.0)
     """
-    one, other = paired(model, baseline)
-    found = wilcoxon_tests(one - other).only("wilcoxon")
-    return replace(found, estimate=float(np.median(one - other)) if len(one) else None)
+    first, second = paired(model, baseline)
+    result = wilcoxon_tests(first - second).only("wilcoxon")
+    return replace(result, estimate=float(np.median(first - second)) if len(first) else None)
 
 
 def wilcoxon_tests(differences: Array, code: Codes | None = None, slices: int = 1) -> Tested:
@@ -97,8 +97,8 @@ def middle_ranks(values: Array, code: Codes, slices: int) -> tuple[Array, Array]
 
 def _by_slice(rank: Array, place: Codes, n: Codes, exact: NDArray[np.bool_]) -> tuple[Codes, Codes]:
     """Twice the middle ranks `[pattern, rank]` of some slices, each pattern once, and the pattern of each slice."""
-    own = exact[place]
-    twice, code = np.rint(2 * rank[own]).astype(np.int64), place[own]
+    small = exact[place]
+    twice, code = np.rint(2 * rank[small]).astype(np.int64), place[small]
     order = np.lexsort((twice, code))
     row = (np.cumsum(exact) - 1)[code[order]]
     first = np.cumsum(n[exact]) - n[exact]
@@ -113,8 +113,8 @@ def _exact(smaller: Array, patterns: Codes, pattern: Codes) -> Array:
     p = np.ones(len(smaller))
     twice = np.rint(2 * smaller).astype(np.int64)
     order = np.argsort(pattern, kind="stable")
-    for ranks, own in zip(patterns, np.split(order, np.cumsum(np.bincount(pattern))[:-1]), strict=True):
-        p[own] = 2.0 * _distribution(ranks[ranks > 0], int(twice[own].max()))[twice[own]]
+    for ranks, members in zip(patterns, np.split(order, np.cumsum(np.bincount(pattern))[:-1]), strict=True):
+        p[members] = 2.0 * _distribution(ranks[ranks > 0], int(twice[members].max()))[twice[members]]
     return p
 
 
