@@ -110,6 +110,32 @@ def test_units_are_counted_by_one_scan_however_short_memory_is(tmp_path: Path, m
     agrees(file, made)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"metrics": ["average_precision"]},
+        {"metrics": ["roc_auc", "ece"]},
+        {"metrics": ["roc_auc"], "curves": ["roc", "reliability"]},
+        {"metrics": ["roc_auc", "ece"], "exact": False},
+    ],
+)
+def test_scores_that_are_read_by_points_or_on_a_grid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("plmetrics.engine.memory.budget.POINT_ROWS", 10)
+    frame = pl.DataFrame(
+        {"y": [0, 1] * 500, "p": [0.2, 0.6] * 500, "q": [0.3, 0.1] * 500, "g": ["a", "b"] * 500}
+    )
+    frame.write_parquet(tmp_path / "table.parquet")
+    suite = {"name": "points", "data": {"path": "table.parquet"}, "columns": {"label": "y"}}
+    suite |= {"models": {"p": "p", "q": "q"}, "slices": {"g": "g"}} | asked
+    file = tmp_path / "suite.yaml"
+    file.write_text(yaml.safe_dump(suite))
+    made = ran(file, tmp_path / "runs")
+    assert by_stage(made)["order"] > 0
+    agrees(file, made)
+
+
 def test_a_scan_that_is_not_shared_is_seen(tmp_path: Path) -> None:
     pl.DataFrame({"x": [1.0, 2.0]}).write_parquet(tmp_path / "x.parquet")
     rows = pl.scan_parquet(tmp_path / "x.parquet")

@@ -1,6 +1,7 @@
-"""The second stage of a run: one small collection that finds the run's constants.
+"""The second stage of a run: questions to the rows, whose answers are the run's constants.
 
-Slice values, the number of units and rows, a centre for the labels. What nothing asks for is not looked up.
+Slice values, the number of units and rows, centres of labels: what waits for no answer is asked in one scan. What
+nothing asks for is not looked up, and modules of questions that few suites ask are imported where they are asked.
 """
 
 from __future__ import annotations
