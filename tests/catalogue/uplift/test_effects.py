@@ -153,7 +153,7 @@ def test_bad_parameters_are_explained(metric: str, words: str) -> None:
 
 def test_what_needs_sorted_rows_is_refused_without_them() -> None:
     for metric in ("qini", "auuc", "uplift_at_k(k=0.5)"):
-        with pytest.raises(plm.ConfigError, match=r"needs the sorted rows, which exact: false"):
+        with pytest.raises(plm.ConfigError, match=r"needs the sorted rows, which exact=False"):
             evaluate(table(), ["ate", metric], exact=False)
     with pytest.raises(plm.ConfigError, match=r"curve 'qini' needs the rows"):
         evaluate(table(), "ate", exact=False, curves=["qini"])
@@ -161,7 +161,7 @@ def test_what_needs_sorted_rows_is_refused_without_them() -> None:
 
 
 def test_a_treatment_is_needed() -> None:
-    with pytest.raises(plm.ConfigError, match=r"task 'uplift' needs columns.treatment"):
+    with pytest.raises(plm.ConfigError, match=r"task 'uplift' needs treatment"):
         evaluate(table(), "ate", treatment=None)
 
 
