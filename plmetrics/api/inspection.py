@@ -54,7 +54,7 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
     """
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows
-    from plmetrics.engine.warnings.run_warnings import sample_warnings
+    from plmetrics.engine.run_warnings import sample_warnings
     from plmetrics.runs.folder import output_directory
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.suite.yaml.load import load_suite

@@ -151,7 +151,7 @@ def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwat
 
 
 def _record(run: Revived, head: Head, stored: Sequence[Stored], watch: Stopwatch) -> RunRecord:
-    from plmetrics.engine.warnings.run_warnings import suite_warnings
+    from plmetrics.engine.run_warnings import suite_warnings
 
     prepared, sums = run.prepared, run.aggregated
     suite = prepared.request.suite

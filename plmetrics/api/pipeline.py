@@ -261,7 +261,7 @@ def _keeper(analysis: Analysis) -> Keeper:
 
 
 def _record(prepared: Prepared, aggregated: Aggregated, watch: Stopwatch) -> RunRecord:
-    from plmetrics.engine.warnings.run_warnings import run_warnings
+    from plmetrics.engine.run_warnings import run_warnings
 
     request = prepared.request
     rows: RecordedRows = {

@@ -10,7 +10,7 @@ import polars as pl
 from rich.cells import cell_len
 from rich.text import Text
 
-from plmetrics.catalogue.advice_rules import rules_about
+from plmetrics.catalogue.advice.advice_rules import rules_about
 from plmetrics.catalogue.parameters import parameter_name
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.names import number_text

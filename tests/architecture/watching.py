@@ -11,7 +11,7 @@ from unittest import mock
 
 import polars as pl
 
-from plmetrics.engine.streaming import fallbacks, scans
+from plmetrics.features.explain.query_plans import fallbacks, scans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ import pytest
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.inquiry import Inquiry, answer, answered, asked, together
 from plmetrics.engine.prepare.preparation import prepare
-from plmetrics.engine.streaming import scans
+from plmetrics.features.explain.query_plans import scans
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.advice_rule import Rule, names_text
-from plmetrics.catalogue.advice_rules import rules_for
+from plmetrics.catalogue.advice.advice_rule import Rule, names_text
+from plmetrics.catalogue.advice.advice_rules import rules_for
 from plmetrics.core.text import parse_call
 from plmetrics.suite.reader import metric_from_text
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.table_facts import TableFacts
+    from plmetrics.catalogue.advice.table_facts import TableFacts
 
 _TEXTS = ("task", "metric", "verdict", "reason", "companions", "rule", "source")
 ADVICE_SCHEMA = pl.Schema(

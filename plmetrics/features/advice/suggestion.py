@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
-from plmetrics.engine.warnings.table_survey import Layout, sample, survey
+from plmetrics.engine.streaming import sample
 from plmetrics.features.advice.column_facts import column_facts
 from plmetrics.features.advice.column_roles import Undecided, guess_roles
 from plmetrics.features.advice.metric_choice import advise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.engine.warnings.run_warnings import sample_warnings
+from plmetrics.engine.run_warnings import sample_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_row
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.order.by_ranges import order_steps
 from plmetrics.engine.step import Step
-from plmetrics.engine.streaming import columns_read, fallbacks, scans
+from plmetrics.features.explain.query_plans import columns_read, fallbacks, scans
 from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:

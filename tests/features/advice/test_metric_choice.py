@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.advice_rule import matches
-from plmetrics.catalogue.advice_rules import RULES, rules_about
-from plmetrics.catalogue.table_facts import TableFacts
+from plmetrics.catalogue.advice.advice_rule import matches
+from plmetrics.catalogue.advice.advice_rules import RULES, rules_about
+from plmetrics.catalogue.advice.table_facts import TableFacts
+from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.core.text import parse_call
-from plmetrics.engine.warnings.run_warnings import misleading_metrics
-from plmetrics.engine.warnings.table_survey import Layout, survey
+from plmetrics.engine.run_warnings import misleading_metrics
 from plmetrics.features.advice.metric_choice import advise
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.suite.reader import metric_from_text

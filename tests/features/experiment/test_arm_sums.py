@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
-from plmetrics.engine.streaming import fallbacks
+from plmetrics.features.explain.query_plans import fallbacks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 import plmetrics as plm
 from plmetrics.core.results import LEAKAGE_SCHEMA
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.streaming import fallbacks
+from plmetrics.features.explain.query_plans import fallbacks
 from plmetrics.features.leakage.attributes import LEAST_ROWS, _Column
 from plmetrics.features.leakage.training_rows import LeakagePlans, evaluated
 from plmetrics.suite.arguments import suite_from_arguments

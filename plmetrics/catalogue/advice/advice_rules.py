@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.catalogue.advice_rule import Rule, Verdict
+from plmetrics.catalogue.advice.advice_rule import Rule, Verdict
 
 if TYPE_CHECKING:
-    from plmetrics.catalogue.table_facts import TableFacts
+    from plmetrics.catalogue.advice.table_facts import TableFacts
 
 
 def rules_for(facts: TableFacts, verdict: Verdict) -> tuple[Rule, ...]:

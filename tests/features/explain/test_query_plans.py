@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from plmetrics.engine.streaming import fallbacks
+from plmetrics.features.explain.query_plans import fallbacks
 
 
 @pytest.mark.parametrize(

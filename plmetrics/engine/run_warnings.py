@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.advice_rule import names_text
-from plmetrics.catalogue.advice_rules import rules_for
+from plmetrics.catalogue.advice.advice_rule import names_text
+from plmetrics.catalogue.advice.advice_rules import rules_for
+from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, spread
+from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.catalogue.derived import is_across_slices
-from plmetrics.catalogue.table_facts import TableFacts, class_sizes, spread
 from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.rowsql import compile_row
-from plmetrics.engine.warnings.table_survey import SAMPLE_ROWS, Layout, sample, survey
+from plmetrics.engine.streaming import SAMPLE_ROWS, sample
 from plmetrics.states.moments import about_one
 from plmetrics.table.predicted import score_column
 

@@ -8,31 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.table_facts import TableFacts, class_sizes, spread
+from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, spread
 from plmetrics.table.predicted import levels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from plmetrics.table.source import Source
-
-SAMPLE_ROWS = 100_000
-_PLACES = 5
 _TAIL_ROWS = 100
 _TOLERANCE = 1e-9
-
-
-def sample(source: Source, columns: Iterable[str] | None = None) -> pl.DataFrame:
-    """Some rows, of some columns: from five places of the table where its length is known, else from its start."""
-    rows = source.rows
-    frame = source.frame if columns is None else source.frame.select(*dict.fromkeys(columns))
-    if rows is None or rows <= SAMPLE_ROWS:
-        return frame.head(SAMPLE_ROWS).collect()
-    size = SAMPLE_ROWS // _PLACES
-    starts = [place * (rows - size) // (_PLACES - 1) for place in range(_PLACES)]
-    return pl.concat(pl.collect_all([frame.slice(start, size) for start in starts]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from plmetrics.core.text import parse_call
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from plmetrics.catalogue.advice.table_facts import TableFacts
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.catalogue.table_facts import TableFacts
 
 Verdict = Literal["advise", "advise_against"]
 

@@ -1,1 +1,0 @@
-"""Warnings of what is no error but probably not meant."""

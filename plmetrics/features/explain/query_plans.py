@@ -1,0 +1,56 @@
+"""What Polars will do with plans: how often it reads the files for them, what of them, and what does not stream."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_IN_MEMORY = re.compile(r'fillcolor="0\.0 0\.3 1\.0"')
+_LABEL = re.compile(r'label="((?:[^"\\]|\\.)*)"')
+_COUNTED = "FAST COUNT"
+"""A count of lines, which holds none of them."""
+
+_SCAN = re.compile(r"(?:\w+ SCAN|FAST COUNT \(\w+\)) \[([^\],]*)[^\]]*\]")
+_PROJECTED = re.compile(r"^\s*PROJECT (?:\*|(\d+))/(\d+) COLUMNS", re.MULTILINE)
+
+
+def fallbacks(plan: pl.LazyFrame) -> list[str]:
+    """The parts of a plan that collect all their input before they go on, instead of streaming.
+
+    Polars marks them in the graph of the physical plan by their colour, and nowhere else.
+
+    >>> import polars as pl
+    >>> fallbacks(pl.LazyFrame({"x": [1.0]}).select(pl.col("x").sum()))
+    []
+    """
+    graph = plan.show_graph(engine="streaming", plan_stage="physical", raw_output=True) or ""
+    found = [line for line in graph.splitlines() if _IN_MEMORY.search(line) and _COUNTED not in line]
+    return [match[1].replace("\\n", " ") if (match := _LABEL.search(line)) else line for line in found]
+
+
+def scans(plans: Sequence[pl.LazyFrame]) -> int:
+    """How often a file is read, the most of all files, when plans are collected together; 0 for frames in memory.
+
+    Plans of one table share a scan as far as Polars finds that they do.
+
+    >>> import polars as pl
+    >>> scans([pl.LazyFrame({"x": [1.0]})])
+    0
+    """
+    return max(Counter(_SCAN.findall(_explained(plans))).values(), default=0)
+
+
+def columns_read(plans: Sequence[pl.LazyFrame]) -> int:
+    """How many columns the widest scan of some plans reads."""
+    found = _PROJECTED.findall(_explained(plans))
+    return max((int(some or every) for some, every in found), default=0)
+
+
+def _explained(plans: Sequence[pl.LazyFrame]) -> str:
+    return pl.explain_all(list(plans)) if plans else ""
