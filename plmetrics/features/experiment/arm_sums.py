@@ -82,9 +82,10 @@ class ExperimentSums:
 
 @dataclass(frozen=True, slots=True)
 class _Constants:
-    """Arms of the table, the control first, and of each outcome whether it is binary and the centre of its sums."""
+    """Arms of the table, the control first, and their units; of each outcome whether it is binary, and its centre."""
 
     arms: tuple[str, ...]
+    sizes: Array
     binary: tuple[bool, ...]
     centres: tuple[float, ...]
 
@@ -121,8 +122,8 @@ def experiment_sums(source: Source, experiment: Experiment) -> ExperimentSums:
             if f"ranks|{index}|{at}" in frames
         ]
         sums.append(_sums(outcome, index, constants, shape, placed, ranks))
-    sizes = frames["sizes"].sort(ARM)[_ROWS].to_numpy().astype(np.float64)
-    return ExperimentSums(constants.arms, tuple(slices), tuple(sums), sizes, int(frames["shared"].item()))
+    shared = int(frames["shared"].item()) if clustered else 0
+    return ExperimentSums(constants.arms, tuple(slices), tuple(sums), constants.sizes, shared)
 
 
 def _plans(
@@ -131,8 +132,8 @@ def _plans(
     constants: _Constants,
     sets: Sequence[tuple[str, tuple[str, ...]]],
 ) -> dict[str, pl.LazyFrame]:
-    """The plans of a readout: moments and ranks by the place of a slice set, sizes of arms, and shared units."""
-    plans = {"sizes": _sizes(rows, experiment), "shared": _shared(rows, experiment)}
+    """The plans of a readout: moments and ranks by the place of a slice set, and shared units."""
+    plans = {} if experiment.unit is None else {"shared": _shared(rows)}
     for place, (_, columns) in enumerate(sets):
         if not experiment.reproducible:
             plans[f"moments|{place}"] = _moments(rows, experiment, columns, constants)
@@ -183,7 +184,8 @@ def _constants(rows: pl.LazyFrame, experiment: Experiment) -> _Constants:
     """Arms, and kinds and centres of outcomes; missing values are refused."""
     plans = [pl.len().cast(pl.Int64).alias(_ROWS)]
     if experiment.unit is not None:
-        plans.append(pl.col(UNIT).null_count().cast(pl.Int64).alias("units"))
+        units = pl.col(UNIT).drop_nulls().n_unique().cast(pl.Int64)
+        plans += [pl.col(UNIT).null_count().cast(pl.Int64).alias("units"), units.alias("size")]
     for index in range(len(experiment.outcomes)):
         value = pl.col(_outcome(index))
         sound = value.is_finite().fill_null(value=False)
@@ -211,7 +213,10 @@ def _constants(rows: pl.LazyFrame, experiment: Experiment) -> _Constants:
         numbers = {_outcome(index): pl.col(_outcome(index)) for index in range(len(experiment.outcomes))}
         means = list(answer(Arithmetic(any_order=True).means(rows, numbers)).values())
     near = [0.0 if shares else mean for mean, shares in zip(means, binary, strict=True)]
-    return _Constants((control, *(arm for arm in arms if arm != control)), binary, tuple(near))
+    arms = [control, *(arm for arm in arms if arm != control)]
+    of_arm = dict(counts.select(ARM, _ROWS if experiment.unit is None else "size").iter_rows())
+    units_each = np.array([of_arm[arm] for arm in arms], dtype=np.float64)
+    return _Constants(tuple(arms), units_each, binary, tuple(near))
 
 
 def _refuse_missing(arms: pl.DataFrame, experiment: Experiment) -> None:
@@ -318,16 +323,8 @@ def _ranks(rows: pl.LazyFrame, index: int, columns: Sequence[str], arms: int) ->
     return plan.agg(parts).drop("@all", strict=False)
 
 
-def _sizes(rows: pl.LazyFrame, experiment: Experiment) -> pl.LazyFrame:
-    """The units of each arm."""
-    units = pl.len() if experiment.unit is None else pl.col(UNIT).n_unique()
-    return rows.group_by(ARM).agg(units.cast(pl.Int64).alias(_ROWS))
-
-
-def _shared(rows: pl.LazyFrame, experiment: Experiment) -> pl.LazyFrame:
+def _shared(rows: pl.LazyFrame) -> pl.LazyFrame:
     """How many units are in more than one arm."""
-    if experiment.unit is None:
-        return rows.select(pl.lit(0, dtype=pl.Int64).alias(_ROWS)).head(1)
     arms = rows.group_by(UNIT).agg((pl.col(ARM).min() != pl.col(ARM).max()).alias("mixed"))
     return arms.select(pl.col("mixed").sum().cast(pl.Int64).alias(_ROWS))
 

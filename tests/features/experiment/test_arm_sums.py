@@ -28,7 +28,7 @@ TABLE = pl.DataFrame(
 @pytest.mark.parametrize("unit", [None, "user"])
 def test_nothing_falls_back(plans_run: list[pl.LazyFrame], unit: str | None) -> None:
     plm.readout(TABLE, "y", arm="arm", control="A", by=["c"], unit=unit)
-    assert len(plans_run) == (6 if unit is None else 4)
+    assert len(plans_run) == (4 if unit is None else 3)
     assert not [fallback for plan in plans_run for fallback in fallbacks(plan)]
 
 
