@@ -1,7 +1,14 @@
-"""Arrow files, which are Feather files of version 2: footers and schemas, read before any data."""
+"""Arrow files, which are Feather files of version 2: footers and schemas, read before any data.
+
+Polars tells a file's schema from the footer, but not its number of rows. Footer and batch headers are tables of
+FlatBuffers: a table starts with the way back to a list of its fields' places, 0 for a field at its default. Lengths of
+compressed buffers are checked before Polars trusts them with memory.
+"""
 
 from __future__ import annotations
 
+import os
+import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,12 +17,12 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from plmetrics.table.files import listed
-from plmetrics.table.formats.blocks import DAMAGED, batch_rows
 from plmetrics.table.formats.footer import FooterError
 from plmetrics.table.formats.hive import FILE_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import BinaryIO
 
     from plmetrics.table.files import Complaints, SourceFile
     from plmetrics.table.formats.hive import Partitions
@@ -28,6 +35,20 @@ _UPSTREAM = "the program that writes it may have stopped halfway; write it again
 _ONE_SCHEMA = (
     "all Arrow files of a table need the same columns with the same types; parquet files may differ more"
 )
+
+MAGIC = b"ARROW1"
+DAMAGED = "truncated or not an Arrow file"
+_FEATHER_1 = b"FEA1"
+_FEATHER_1_FILE = "a Feather file of version 1; write it as version 2, which is an Arrow file"
+_CONTINUED = b"\xff\xff\xff\xff"
+_STREAM = "an Arrow stream, which has no footer; write it as an Arrow file"
+_DICTIONARIES_FIELD, _BATCHES_FIELD = 2, 3
+_KIND_FIELD, _HEADER_FIELD, _DATA_FIELD = 1, 2, 1
+_LENGTH_FIELD, _BUFFERS_FIELD, _COMPRESSION_FIELD, _CODEC_FIELD = 0, 2, 3, 0
+_DICTIONARY = 2
+_BLOCK, _BUFFER = struct.Struct("<qi4xq"), struct.Struct("<qq")
+_RATIOS = {0: 1 << 8, 1: 1 << 16}
+"""By codec (LZ4, Zstandard) more bytes than one compressed byte can stand for."""
 
 
 def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[SourceFile], pl.Schema]:
@@ -100,3 +121,121 @@ def _compare(
     ]
     if faults:
         complaints.add(file.path, "; ".join(faults), _ONE_SCHEMA)
+
+
+def batch_rows(file: BinaryIO) -> int:
+    """The number of rows of an Arrow file: the sum over its record batches.
+
+    Raises:
+        FooterError: the file is truncated, a stream, of an old version or not an Arrow file
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    _check_head(file.read(len(MAGIC)))
+    file.seek(max(0, size - 10))
+    tail = file.read(10)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != MAGIC or not 0 < length <= size - 18:
+        raise FooterError(DAMAGED)
+    file.seek(size - 10 - length)
+    footer = file.read(length)
+    try:
+        for block in _blocks(footer, _DICTIONARIES_FIELD):
+            message, batch = _batch(file, *block, size)
+            _check_lengths(file, message, batch, block[0] + block[1], block[2])
+        return sum(_rows(file, *block, size) for block in _blocks(footer, _BATCHES_FIELD))
+    except (struct.error, IndexError):
+        raise FooterError(DAMAGED) from None
+
+
+def _check_head(head: bytes) -> None:
+    if head.startswith(_FEATHER_1):
+        raise FooterError(_FEATHER_1_FILE)
+    if head.startswith(_CONTINUED):
+        raise FooterError(_STREAM)
+    if head != MAGIC:
+        raise FooterError(DAMAGED)
+
+
+def _blocks(footer: bytes, field: int) -> Iterator[tuple[int, int, int]]:
+    """Offset, length of the header and length of the body of each block in a field of the footer."""
+    place = _field(footer, _root(footer), field)
+    if place is None:
+        return
+    start = place + _number("<I", footer, place)
+    for index in range(_number("<I", footer, start)):
+        yield _BLOCK.unpack_from(footer, start + 4 + index * _BLOCK.size)
+
+
+def _check_block(offset: int, header: int, body: int, size: int) -> None:
+    if min(offset, header, body) < 0 or offset + header + body > size:
+        raise IndexError
+
+
+def _rows(file: BinaryIO, offset: int, header: int, body: int, size: int) -> int:
+    """The rows of one record batch, from its header."""
+    message, batch = _batch(file, offset, header, body, size)
+    _check_lengths(file, message, batch, offset + header, body)
+    length = _field(message, batch, _LENGTH_FIELD)
+    return 0 if length is None else _number("<q", message, length)
+
+
+def _batch(file: BinaryIO, offset: int, header: int, body: int, size: int) -> tuple[bytes, int]:
+    """A header, and where the record batch in it starts, be it that of a dictionary."""
+    _check_block(offset, header, body, size)
+    file.seek(offset)
+    message = file.read(header)
+    message = message[8:] if message.startswith(_CONTINUED) else message[4:]
+    root = _root(message)
+    kind = _field(message, root, _KIND_FIELD)
+    batch = _table(message, root, _HEADER_FIELD)
+    if kind is not None and message[kind] == _DICTIONARY:
+        batch = _table(message, batch, _DATA_FIELD)
+    return message, batch
+
+
+def _check_lengths(file: BinaryIO, message: bytes, batch: int, start: int, body: int) -> None:
+    """See that compressed buffers do not claim more bytes than they can hold: the process would end for want of memory.
+
+    Raises:
+        IndexError: one does.
+    """
+    place, compression = (_field(message, batch, field) for field in (_BUFFERS_FIELD, _COMPRESSION_FIELD))
+    if place is None or compression is None:
+        return
+    codec = _field(message, compression + _number("<I", message, compression), _CODEC_FIELD)
+    most = _RATIOS.get(0 if codec is None else message[codec], 0)
+    first = place + _number("<I", message, place)
+    for index in range(_number("<I", message, first)):
+        offset, length = _BUFFER.unpack_from(message, first + 4 + index * _BUFFER.size)
+        _check_block(offset, length, 0, body)
+        if length:
+            file.seek(start + offset)
+            if _number("<q", file.read(8), 0) > most * length:
+                raise IndexError
+
+
+def _table(data: bytes, table: int, index: int) -> int:
+    place = _field(data, table, index)
+    if place is None:
+        raise IndexError
+    return place + _number("<I", data, place)
+
+
+def _root(data: bytes) -> int:
+    return _number("<I", data, 0)
+
+
+def _field(data: bytes, table: int, index: int) -> int | None:
+    """The place of a field of a table; None where it is left at its default."""
+    fields = table - _number("<i", data, table)
+    if fields < 0:
+        raise IndexError
+    entry = 4 + 2 * index
+    offset = _number("<H", data, fields + entry) if entry < _number("<H", data, fields) else 0
+    return table + offset if offset else None
+
+
+def _number(layout: str, data: bytes, place: int) -> int:
+    number: int = struct.unpack_from(layout, data, place)[0]
+    return number
