@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from plmetrics.core.errors import ConfigError
-from plmetrics.features.splits.time_windows import Times, windows
+from plmetrics.features.splits.time_splits import Times, windows
 
 DAYS = pl.date_range(datetime.date(2026, 1, 1), datetime.date(2026, 1, 30), eager=True)
 
