@@ -82,8 +82,8 @@ def across_runs(
 
 def _with_other_columns(found: pl.DataFrame, suite: Suite, earlier: Result | StoredResult) -> pl.DataFrame:
     """The comparisons with a note on the rows of models that were read from other columns then."""
-    from plmetrics.runs.fingerprint import suite_content, suite_of_run
     from plmetrics.runs.history.meanings import read_elsewhere
+    from plmetrics.runs.record import suite_content, suite_of_run
 
     elsewhere = read_elsewhere(suite_of_run(earlier), suite_content(suite))
     elsewhere = {name: f"the model's {words}" for name, words in elsewhere.items()}

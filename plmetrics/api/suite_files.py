@@ -21,7 +21,7 @@ def without_variables(loaded: LoadedSuite, result: Result) -> Result:
     """A result whose record, and what drift keeps, hold no values of variables."""
     if not loaded.unexpanded:
         return result
-    from plmetrics.runs.fingerprint import suite_content
+    from plmetrics.runs.record import suite_content
 
     kept = result.drift_state
     return replace(

@@ -22,7 +22,7 @@ from plmetrics.engine.memory import budget
 from plmetrics.features.stored import cube_sums as sums
 from plmetrics.features.stored import score_counts as counts
 from plmetrics.features.stored.state_files import read_head, write_state
-from plmetrics.runs.fingerprint import fingerprint
+from plmetrics.runs.record import fingerprint
 from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.dump import written
 

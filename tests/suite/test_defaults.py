@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
-from plmetrics.runs.fingerprint import fingerprint
+from plmetrics.runs.record import fingerprint
 from plmetrics.suite.yaml.load import LoadedSuite, load_suite
 
 COMMON = """\

@@ -19,7 +19,7 @@ from plmetrics.features.stored.pinning import pinned, read_constants
 from plmetrics.features.stored.state_files import as_written, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
 from plmetrics.features.stored.support import check_units, countable
-from plmetrics.runs.fingerprint import fingerprint
+from plmetrics.runs.record import fingerprint
 from plmetrics.states.stored import State
 
 if TYPE_CHECKING:

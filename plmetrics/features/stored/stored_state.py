@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.redaction import masked
 from plmetrics.features.stored.alignment import Stored
 from plmetrics.features.stored.state_files import read_head
-from plmetrics.runs.fingerprint import fingerprint
-from plmetrics.runs.record import versions
+from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.stored import State
 from plmetrics.suite.model import canonical
 from plmetrics.suite.reader import suite_from_mapping

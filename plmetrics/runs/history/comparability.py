@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from plmetrics.core.slice_texts import renamed
 from plmetrics.inference.across_runs.retained import sharing
 from plmetrics.inference.across_runs.sides import Side
-from plmetrics.runs.fingerprint import suite_of_run
 from plmetrics.runs.history.data import data_of
 from plmetrics.runs.history.meanings import misleading
+from plmetrics.runs.record import suite_of_run
 
 if TYPE_CHECKING:
     import polars as pl

@@ -25,9 +25,9 @@ import polars as pl
 from plmetrics.core.slice_texts import renamed
 from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING, aligned, aligned_metrics
 from plmetrics.inference.across_runs.sides import pairing_of
-from plmetrics.runs.fingerprint import fingerprint, suite_of_run
 from plmetrics.runs.history.comparability import dependence, other_meanings, side_of
 from plmetrics.runs.history.meanings import read_elsewhere
+from plmetrics.runs.record import fingerprint, suite_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
