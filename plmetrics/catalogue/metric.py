@@ -130,9 +130,11 @@ class Metric:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        need = vars(cls).get("needs")
-        if isinstance(need, Need):
+        declared = vars(cls)
+        if isinstance(need := declared.get("needs"), Need):
             cls.family = need.family
+        elif need is None and declared.keys() & {"family", "reads"}:
+            cls.needs = Metric.needs  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         for name, field in parameters(self).items():

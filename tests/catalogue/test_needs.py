@@ -256,6 +256,13 @@ def test_values_are_those_by_hand() -> None:
         assert made[name, piece][0] == pytest.approx(value, rel=1e-9), name
 
 
+def test_the_last_word_of_a_class_counts() -> None:
+    again = type("Again", (Level,), {"name": "again", "reads": "curve"})()
+    assert (again.needs, again.family) == (needs.Points("curve"), "scores")
+    other = type("Other", (Ties,), {"name": "other", "needs": needs.Sums()})()
+    assert (other.needs, other.family) == (needs.Sums(), "sums")
+
+
 def test_users_have_every_need() -> None:
     kinds = {need for need in vars(needs).values() if isinstance(need, type) and issubclass(need, needs.Need)}
     assert {type(metric.needs) for metric in USERS} == kinds - {needs.Need, needs.Ordered}
