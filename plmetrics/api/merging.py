@@ -18,7 +18,7 @@ from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES, RecordedFile
 from plmetrics.core.threads import each
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.state_files import StateFault, as_written, state_files
-from plmetrics.features.stored.stored_state import differences, file_places, stored_state, suite_of
+from plmetrics.features.stored.stored_state import file_places, stored_state, suite_of
 from plmetrics.states.stored import State
 from plmetrics.table.files import shown_path, stamp_of
 from plmetrics.table.stamps import unchanged
@@ -79,7 +79,7 @@ def merge(
                     Problem("there are no states to merge", hint="name state files, or a folder of them")
                 )
             check_whole(stored)
-            check_alike(stored, lambda one, other: differences(suite_of(one), suite_of(other)))
+            check_alike(stored)
             check_apart(stored, allow_overlap=allow_overlap)
             suite = suite_of(stored[0].head)
         with watch.stage("merge"):

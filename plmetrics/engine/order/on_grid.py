@@ -294,10 +294,8 @@ class Passes:
 
     def _exponent(self, bins: Bins) -> int | None:
         """That of what is added in some bins, where its order must not show; None where it does not anyway."""
-        weighted = self._prepared.request.suite.columns.weight is not None
-        return (
-            self._prepared.addition.exponents.get(IN_BINS) if weighted or isinstance(bins, Binning) else None
-        )
+        fractions = isinstance(bins, Binning) or self._prepared.request.suite.columns.weight is not None
+        return self._prepared.addition.exponents.get(IN_BINS) if fractions else None
 
     def _coarse_of(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
         """The coarse bin of each fine bin in the slices of some parts."""

@@ -34,9 +34,7 @@ def with_exponents(prepared: Prepared, constants: Constants | None) -> Question[
     Where values are too large for the latter, the sum is an ordinary one, and a warning says so.
     """
     own = yield from exponents_of(prepared)
-    if constants is None:
-        return replace(prepared, addition=Addition(own))
-    known = constants.exponents
+    known = own if constants is None else constants.exponents
     beyond = frozenset(name for name in known.keys() & own.keys() if own[name] > known[name] + HEADROOM)
     if not beyond:
         return replace(prepared, addition=Addition(known))

@@ -12,13 +12,13 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.streaming import frames_of
 from plmetrics.features.registry import features_in
 from plmetrics.features.stored.alignment import tables
+from plmetrics.features.stored.stored_state import differences, suite_of
 from plmetrics.states.stored import BLOCKS, PART, frame_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plmetrics.features.stored.alignment import Stored
-    from plmetrics.states.stored import Head
 
 _SAME = "write them with the constants of one: plmetrics state SUITE --constants "
 _LISTED = 5
@@ -36,12 +36,8 @@ class Overlap(DataError):  # noqa: N818
     title = "the states share rows"
 
 
-def check_alike(states: Sequence[Stored], differences: Callable[[Head, Head], Sequence[str]]) -> None:
-    """Check that states mean the same and share their constants.
-
-    Args:
-        states: at least one.
-        differences: says what the suites of two states say differently.
+def check_alike(states: Sequence[Stored]) -> None:
+    """Check that states, at least one, mean the same and share their constants.
 
     Raises:
         NotAdding: they do not; the message names two of them and what differs.
@@ -50,7 +46,8 @@ def check_alike(states: Sequence[Stored], differences: Callable[[Head, Head], Se
     for other in states[1:]:
         pair = f"{first.place} and {other.place}"
         if other.head.fingerprint != first.head.fingerprint:
-            told = ", ".join(differences(first.head, other.head)) or "the versions they were written with"
+            suites = suite_of(first.head), suite_of(other.head)
+            told = ", ".join(differences(*suites)) or "the versions they were written with"
             msg = f"{pair} are states of different suites: they differ in {told}"
             raise NotAdding(Problem(msg, hint="merge states of one suite; name and paths may differ"))
         found = list(constants_that_differ(first.head.constants, other.head.constants))
