@@ -59,6 +59,7 @@ def made(
         kind: what kind of value the metric has, and its range.
         level: two-sided confidence level, such as 0.95.
 
+    >>> from plmetrics.catalogue.value_kind import ValueKind
     >>> from plmetrics.inference.estimate import Estimate
     >>> from plmetrics.inference.intervals.methods import Chosen
     >>> share = Estimate(np.array([0.75]), np.array(["ok"]), np.array([200]), None, (np.array([200.0]),))
