@@ -53,7 +53,7 @@ def across_runs(
     analysis: Analysis,
     comparisons: pl.DataFrame,
     metrics: pl.DataFrame,
-    kept: Kept | None,
+    replicates: Kept | None,
     earlier: Result | StoredResult | None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The comparisons with those of the earlier run, and the table `decomposition`: of models, and of the runs.
@@ -62,25 +62,27 @@ def across_runs(
         analysis: what was estimated; its suite compares.
         comparisons: those of models and slices.
         metrics: the result table.
-        kept: the replicates of this run.
+        replicates: the replicates of this run.
         earlier: the run to compare with.
     """
     compare = analysis.suite.compare
     if compare is None or (earlier is None and not compare.decompose):
         return comparisons, DECOMPOSITION_SCHEMA.to_frame()
-    sides = None if earlier is None else _sides(analysis, metrics, kept, earlier)
+    sides = None if earlier is None else _sides(analysis, metrics, replicates, earlier)
     if sides is not None and earlier is not None:
         from plmetrics.inference.across_runs.comparisons import run_comparisons
 
-        found = run_comparisons(*sides, compare.scales, analysis.suite.metrics)
-        noted = _with_other_columns(found, analysis.suite, earlier)
+        compared = run_comparisons(*sides, compare.scales, analysis.suite.metrics)
+        noted = _with_other_columns(compared, analysis.suite, earlier)
         comparisons = pl.concat([comparisons, noted], how="diagonal")
     return comparisons, _decomposition(
         analysis, sides
     ) if compare.decompose else DECOMPOSITION_SCHEMA.to_frame()
 
 
-def _with_other_columns(found: pl.DataFrame, suite: Suite, earlier: Result | StoredResult) -> pl.DataFrame:
+def _with_other_columns(
+    comparisons: pl.DataFrame, suite: Suite, earlier: Result | StoredResult
+) -> pl.DataFrame:
     """The comparisons with a note on the rows of models that were read from other columns then."""
     from plmetrics.runs.history.meanings import read_elsewhere
     from plmetrics.runs.record import suite_content, suite_of_run
@@ -88,29 +90,31 @@ def _with_other_columns(found: pl.DataFrame, suite: Suite, earlier: Result | Sto
     elsewhere = read_elsewhere(suite_of_run(earlier), suite_content(suite))
     elsewhere = {name: f"the model's {words}" for name, words in elsewhere.items()}
     words = pl.col("model").replace_strict(elsewhere, default=None, return_dtype=pl.String)
-    return found.with_columns(pl.concat_str("note", words, separator="; ", ignore_nulls=True).alias("note"))
+    return comparisons.with_columns(
+        pl.concat_str("note", words, separator="; ", ignore_nulls=True).alias("note")
+    )
 
 
 def _decomposition(analysis: Analysis, sides: tuple[Side, Side] | None) -> pl.DataFrame:
     from plmetrics.inference.across_runs.decomposition import decompositions
 
-    found = decompositions(analysis)
+    parts = decompositions(analysis)
     if sides is None:
-        return found
+        return parts
     from plmetrics.inference.across_runs.run_decomposition import run_decompositions
 
-    return pl.concat([found, run_decompositions(analysis.suite, *sides, analysis.level)])
+    return pl.concat([parts, run_decompositions(analysis.suite, *sides, analysis.level)])
 
 
 def _sides(
-    analysis: Analysis, metrics: pl.DataFrame, kept: Kept | None, earlier: Result | StoredResult
+    analysis: Analysis, metrics: pl.DataFrame, replicates: Kept | None, earlier: Result | StoredResult
 ) -> tuple[Side, Side]:
     """This run and the earlier one."""
     from plmetrics.inference.across_runs.sides import Side
     from plmetrics.runs.history.comparability import side_of
 
     blocks = () if analysis.units is None else analysis.units
-    now = Side("", metrics, analysis.suite.uncertainty, int(np.sum(blocks)), len(blocks), kept)
+    now = Side("", metrics, analysis.suite.uncertainty, int(np.sum(blocks)), len(blocks), replicates)
     return now, side_of(earlier, metrics)
 
 

@@ -175,7 +175,7 @@ def evaluate(
     with python_words():
         suite = suite_from_arguments(data, **arguments)
         source = open_source(data, where=suite.reads_where)
-        return evaluate_suite(suite, source, beside=Beside.of(suite, source, arguments))
+        return evaluate_suite(suite, source, context=Beside.of(suite, source, arguments))
 
 
 @warned
@@ -219,8 +219,8 @@ def run(
         with located(loaded):
             source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
             home = directory / loaded.suite.name
-            beside = Beside.of(loaded.suite, source, base=loaded.folder, home=home)
-            result = evaluate_suite(loaded.suite, source, progress, beside)
+            context = Beside.of(loaded.suite, source, base=loaded.folder, home=home)
+            result = evaluate_suite(loaded.suite, source, progress, context)
         if loaded.defaults:
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
         result = without_variables(loaded, result)
@@ -232,5 +232,5 @@ def _further_files(result: Result) -> dict[str, bytes]:
     """The files of a run folder beside its tables, by name."""
     if result.drift_state is None:
         return {}
-    written = (feature.files(result.drift_state) for feature in features_of(result.suite))
-    return {name: content for files in written for name, content in files.items()}
+    mappings = (feature.files(result.drift_state) for feature in features_of(result.suite))
+    return {name: content for files in mappings for name, content in files.items()}

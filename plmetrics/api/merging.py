@@ -69,11 +69,11 @@ def merge(
     from plmetrics.features.stored.support import resamples_totals
 
     watch = Stopwatch(progress)
-    given = list(_each(states))
-    stamps = {str(one): stamp_of(one) for one in given if isinstance(one, Path)}
+    sources = list(_each(states))
+    stamps = {str(source): stamp_of(source) for source in sources if isinstance(source, Path)}
     with as_written(map(shown_path, stamps)), unchanged(stamps, "merged", StateFault):
         with watch.stage("read"):
-            stored = each(stored_state, given)
+            stored = each(stored_state, sources)
             if not stored:
                 raise ConfigError(
                     Problem("there are no states to merge", hint="name state files, or a folder of them")
@@ -83,22 +83,22 @@ def merge(
             check_apart(stored, allow_overlap=allow_overlap)
             suite = suite_of(stored[0].head)
         with watch.stage("merge"):
-            whole = merged(stored, totals=resamples_totals(suite), room=merging_room(suite))
+            total = merged(stored, totals=resamples_totals(suite), room=merging_room(suite))
     if state is not None:
         with watch.stage("write"):
-            write_state(Path(state), whole.head, whole.table)
-    return _published(suite, whole, stored, watch, None if output is None else Path(output))
+            write_state(Path(state), total.head, total.table)
+    return _published(suite, total, stored, watch, None if output is None else Path(output))
 
 
 def _each(states: Sequence[State | str | Path]) -> Iterator[State | Path]:
     """The states, with the files in folders."""
-    for one in states:
-        if isinstance(one, State):
-            yield one
-        elif isinstance(one, (str, Path)):
-            yield from state_files([Path(one)])
+    for item in states:
+        if isinstance(item, State):
+            yield item
+        elif isinstance(item, (str, Path)):
+            yield from state_files([Path(item)])
         else:
-            msg = f"a state is a plm.State, a file or a folder of such files, not a {type(one).__name__}"
+            msg = f"a state is a plm.State, a file or a folder of such files, not a {type(item).__name__}"
             raise ConfigError(
                 Problem(
                     msg, hint="several are written one after another: plm.merge(a, b), plm.merge(*states)"
@@ -107,46 +107,50 @@ def _each(states: Sequence[State | str | Path]) -> Iterator[State | Path]:
 
 
 def _published(
-    suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwatch, output: Path | None
+    suite: Suite, total: Saved, stored: Sequence[Stored], watch: Stopwatch, output: Path | None
 ) -> Result:
     """The result, in a run folder where one is asked for."""
     from plmetrics.runs.folder import RunFolder
     from plmetrics.runs.history.earlier_runs import EarlierRuns
 
     if output is None:
-        return _result(suite, whole, stored, watch, Beside())
+        return _result(suite, total, stored, watch, Beside())
     with RunFolder.start(output, suite.name) as folder:
-        runs = EarlierRuns.of(suite, whole.head.files, output / suite.name)
-        result = _result(suite, whole, stored, watch, Beside(history=gate_history(suite, runs)))
+        runs = EarlierRuns.of(suite, total.head.files, output / suite.name)
+        result = _result(suite, total, stored, watch, Beside(history=gate_history(suite, runs)))
         result.record.update(runs.added_to(result.record))
         record = folder.publish(result)
     return replace(result, folder=folder.path, record=record)
 
 
-def _result(suite: Suite, whole: Saved, stored: Sequence[Stored], watch: Stopwatch, beside: Beside) -> Result:
+def _result(
+    suite: Suite, total: Saved, stored: Sequence[Stored], watch: Stopwatch, context: Beside
+) -> Result:
     from plmetrics.features.stored.restoration import revived
     from plmetrics.gates.verdicts import verdict
     from plmetrics.inference.analysis import corrected
 
     with watch.stage("intervals"), as_written(file_places(stored)):
-        run = revived(suite, whole)
+        run = revived(suite, total)
     alike = run.aggregated.arithmetic
     with watch.stage("intervals"), alike(), as_written(file_places(stored)):
         analysis, ordered, curves = estimated(run.prepared, run.aggregated, run.scores)
-        made, kept, analysis = inferred(analysis, ordered, beside)
+        tables, replicates, analysis = inferred(analysis, ordered, context)
     with watch.stage("tests"), alike():
-        compared = tested(made["comparisons"], analysis, rows_of_tests(run.prepared), made["metrics"], None)
-        made["comparisons"] = corrected(analysis, compared).select(list(COMPARISONS_SCHEMA))
-    empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in made}
+        compared = tested(
+            tables["comparisons"], analysis, rows_of_tests(run.prepared), tables["metrics"], None
+        )
+        tables["comparisons"] = corrected(analysis, compared).select(list(COMPARISONS_SCHEMA))
+    empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in tables}
     return Result(
-        **{**empty, **made, "curves": curves},
+        **{**empty, **tables, "curves": curves},
         others={},
-        verdict=verdict(made["gates"]),
+        verdict=verdict(tables["gates"]),
         suite=run.prepared.request.suite,
-        kept=kept,
+        kept=replicates,
         folder=None,
         drift_state=None,
-        record=_record(run, whole.head, stored, watch),
+        record=_record(run, total.head, stored, watch),
     )
 
 

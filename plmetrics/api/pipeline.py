@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def evaluate_suite(
-    suite: Suite, source: Source, progress: Progress | None = None, beside: Beside | None = None
+    suite: Suite, source: Source, progress: Progress | None = None, context: Beside | None = None
 ) -> Result:
     """Evaluate a checked suite on an open source.
 
@@ -42,7 +42,7 @@ def evaluate_suite(
         suite: what is asked.
         source: where the rows are.
         progress: called with the name of each stage as it begins.
-        beside: what the run is held against beside its own rows.
+        context: what the run is held against beside its own rows.
 
     Raises:
         ConfigError: the suite does not fit the table, or asks for more slices or memory than it allows.
@@ -53,13 +53,13 @@ def evaluate_suite(
 
     budget, memory = budget_of(suite), Watch.begin()
     with memory_settings(budget):
-        result = _evaluated(suite, source, progress, beside)
+        result = _evaluated(suite, source, progress, context)
     caution = memory.exceeded(budget)
     result.record["warnings"] += [] if caution is None else [caution]
     return result
 
 
-def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: Beside | None) -> Result:
+def _evaluated(suite: Suite, source: Source, progress: Progress | None, context: Beside | None) -> Result:
     """The stages, one after another."""
     from plmetrics.engine.aggregate.aggregation import aggregate
     from plmetrics.engine.binding.bind import bind
@@ -67,49 +67,49 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, beside: 
     from plmetrics.engine.prepare.preparation import prepare
     from plmetrics.inference.analysis import corrected
 
-    beside = beside or Beside()
+    context = context or Beside()
     watch = Stopwatch(progress)
     with watch.stage("prepare"), reading(source):
-        bound = bind(suite, source, beside.tables)
-        check_feature_counts(bound, beside.counts)
-        uneven = check_rows(suite.data.missing, bound.source, *beside.tables.values())
+        bound = bind(suite, source, context.tables)
+        check_feature_counts(bound, context.counts)
+        uneven = check_rows(suite.data.missing, bound.source, *context.tables.values())
         prepared = prepare(bound)
-        asked, suite = suite.models, prepared.request.suite
+        models, suite = suite.models, prepared.request.suite
     with watch.stage("aggregate"), reading(source):
         aggregated = aggregate(prepared, digested=suite.keeps_replicates)
-    run = Run(source, bound, prepared, aggregated, beside.counts)
-    outputs = list(_of_features("aggregate", run, watch, beside))
+    run = Run(source, bound, prepared, aggregated, context.counts)
+    outputs = list(_of_features("aggregate", run, watch, context))
     alike = aggregated.arithmetic
     with watch.stage("order"), reading(source), alike():
         analysis, ordered, curves = estimated(prepared, aggregated)
     run = replace(run, analysis=analysis, ordered=ordered)
     with alike():
-        outputs += _of_features("order", run, watch, beside)
+        outputs += _of_features("order", run, watch, context)
     with watch.stage("intervals"), reading(source), alike():
         rows = rows_of_tests(prepared)
-        made, kept, analysis = inferred(analysis, ordered, beside, _units(aggregated), rows)
+        tables, replicates, analysis = inferred(analysis, ordered, context, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
     with watch.stage("tests"), alike():
-        made["comparisons"] = tested(made["comparisons"], analysis, rows, made["metrics"], folds)
-        made["comparisons"] = corrected(analysis, made["comparisons"]).select(list(COMPARISONS_SCHEMA))
-    outputs += _of_features("tests", run, watch, beside)
+        tables["comparisons"] = tested(tables["comparisons"], analysis, rows, tables["metrics"], folds)
+        tables["comparisons"] = corrected(analysis, tables["comparisons"]).select(list(COMPARISONS_SCHEMA))
+    outputs += _of_features("tests", run, watch, context)
     record = _record(prepared, aggregated, watch)
-    record["files"] = list(beside.files) or data_files(source)
+    record["files"] = list(context.files) or data_files(source)
     record["warnings"] += uneven
-    record = _recorded(record, outputs, beside)
-    suite = suite.model_copy(update={"models": asked})
-    result = _result(suite, made | {"curves": curves}, kept, outputs, record)
+    record = _recorded(record, outputs, context)
+    suite = suite.model_copy(update={"models": models})
+    result = _result(suite, tables | {"curves": curves}, replicates, outputs, record)
     if suite.compare is not None:
         from plmetrics.api.earlier_run import compare_warnings
 
-        result.record["warnings"] += compare_warnings(result, beside.earlier, beside.runs)
+        result.record["warnings"] += compare_warnings(result, context.earlier, context.runs)
     return result
 
 
-def _recorded(record: RunRecord, outputs: Sequence[Outputs], beside: Beside) -> RunRecord:
+def _recorded(record: RunRecord, outputs: Sequence[Outputs], context: Beside) -> RunRecord:
     """The record with what features and earlier runs add."""
     record["warnings"] += [warning for output in outputs for warning in output.warnings]
-    record = record if beside.runs is None else beside.runs.added_to(record)
+    record = record if context.runs is None else context.runs.added_to(record)
     of_features = {key: entry for output in outputs for key, entry in output.record.items()}
     return cast("RunRecord", {**record, **of_features})
 
@@ -117,7 +117,7 @@ def _recorded(record: RunRecord, outputs: Sequence[Outputs], beside: Beside) -> 
 def _result(
     suite: Suite,
     tables: dict[str, pl.DataFrame],
-    kept: Kept | None,
+    replicates: Kept | None,
     outputs: Sequence[Outputs],
     record: RunRecord,
 ) -> Result:
@@ -129,21 +129,21 @@ def _result(
         others={name: table for name, table in added.items() if name not in TABLES},
         verdict=_verdict(gates),
         suite=suite,
-        kept=kept,
+        kept=replicates,
         record=record,
         folder=None,
         drift_state=next((output.state for output in outputs if output.state is not None), None),
     )
 
 
-def _of_features(after: str, run: Run, watch: Stopwatch, beside: Beside) -> Iterator[Outputs]:
+def _of_features(after: str, run: Run, watch: Stopwatch, context: Beside) -> Iterator[Outputs]:
     """What the features add that run after a stage."""
     from plmetrics.engine.faults import reading
 
     for feature in features_of(run.prepared.request.suite):
         if feature.after == after:
             name = feature.stage or feature.key
-            with watch.stage(name), reading(run.source, beside.tables.get(feature.key)):
+            with watch.stage(name), reading(run.source, context.tables.get(feature.key)):
                 yield feature.run(run)
 
 
@@ -220,7 +220,7 @@ def _of_rows(
 def inferred(
     analysis: Analysis,
     ordered: OrderedByPlace,
-    beside: Beside,
+    context: Beside,
     units: pl.DataFrame | None = None,
     rows: PairedRows | None = None,
 ) -> tuple[dict[str, pl.DataFrame], Kept | None, Analysis]:
@@ -237,21 +237,23 @@ def inferred(
     keeper = None if units is None else _keeper(analysis)
     metrics, comparisons = tables(analysis, ordered, keeper)
     comparisons = areas_compared(comparisons, analysis, rows)
-    kept = None if keeper is None else keeper.kept(units)
+    replicates = None if keeper is None else keeper.kept(units)
     listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
     decomposition = DECOMPOSITION_SCHEMA.to_frame()
     if suite.compare is not None:
         from plmetrics.api.earlier_run import across_runs
 
-        asked = metrics.filter(listed)
-        comparisons, decomposition = across_runs(analysis, comparisons, asked, kept, beside.earlier)
+        requested = metrics.filter(listed)
+        comparisons, decomposition = across_runs(
+            analysis, comparisons, requested, replicates, context.earlier
+        )
     made = {
         "metrics": metrics.filter(listed),
         "comparisons": comparisons.filter(listed),
-        "gates": judged(analysis, metrics, comparisons, beside.history),
+        "gates": judged(analysis, metrics, comparisons, context.history),
         "decomposition": decomposition,
     }
-    return made, kept, analysis
+    return made, replicates, analysis
 
 
 def _keeper(analysis: Analysis) -> Keeper:

@@ -67,12 +67,12 @@ def state(
     from plmetrics.table.opening import open_source
 
     watch = Stopwatch(progress)
-    taken = None if constants is None else stored_state(constants)
+    pinned = None if constants is None else stored_state(constants)
     if arguments:
         with python_words():
             suite = suite_from_arguments(**arguments)
-            made = state_of_rows(suite, open_source(data, where=suite.reads_where), taken, watch.stage)
-        return written_state(*made, None if output is None else Path(output))
+            stored = state_of_rows(suite, open_source(data, where=suite.reads_where), pinned, watch.stage)
+        return written_state(*stored, None if output is None else Path(output))
     if not isinstance(data, (str, Path)):
         raise ConfigError(
             Problem("a table needs the keyword arguments of evaluate: label, models", ("data",))
@@ -80,6 +80,6 @@ def state(
     loaded = load_suite(Path(data), set or {})
     with masked(loaded), located(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
-        head, table = state_of_rows(loaded.suite, source, taken, watch.stage)
+        head, table = state_of_rows(loaded.suite, source, pinned, watch.stage)
     target = loaded.folder / "states" if output is None else Path(output)
     return written_state(as_recorded(loaded, head), table, target)

@@ -23,11 +23,11 @@ def without_variables(loaded: LoadedSuite, result: Result) -> Result:
         return result
     from plmetrics.runs.record import suite_content
 
-    kept = result.drift_state
+    state = result.drift_state
     return replace(
         result,
         record=loaded.record({**result.record, "suite": suite_content(result.suite)}),
-        drift_state=None if kept is None else replace(kept, head=as_recorded(loaded, kept.head)),
+        drift_state=None if state is None else replace(state, head=as_recorded(loaded, state.head)),
     )
 
 

@@ -65,8 +65,8 @@ class Custom(Metric):
     @property
     def definition(self) -> dict[str, Any]:
         """The metric as a suite writes it."""
-        own = {"name": self.name} | self._defined()
-        return own if self.direction == "none" else own | {"direction": self.direction}
+        content = {"name": self.name} | self._defined()
+        return content if self.direction == "none" else content | {"direction": self.direction}
 
     def _defined(self) -> dict[str, Any]:
         raise NotImplementedError
@@ -320,8 +320,8 @@ class CustomRatio(RowAggregate):
         """The numerator, where there is a denominator as well."""
         divisor = self._number(rows, self.divisor)
         numerator = pl.when(divisor.is_not_null()).then(self._number(rows, self.sql))
-        whole = pl.when(divisor.is_finite() | divisor.is_null()).then(numerator).otherwise(float("nan"))
-        return self._only_where(rows, whole)
+        ratio = pl.when(divisor.is_finite() | divisor.is_null()).then(numerator).otherwise(float("nan"))
+        return self._only_where(rows, ratio)
 
     def atoms(self) -> Mapping[str, Atom]:
         """Both sums."""

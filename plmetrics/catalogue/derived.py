@@ -93,8 +93,8 @@ class Formula(Custom, Derived):
 
     def finalise(self, state: Any) -> Any:
         """The formula over the metrics' values, NaN where undefined; `state` maps a metric's text to its values."""
-        written = {name: state[metric.text] for name, metric in self.operands}
-        return compile_row(self.sql).on_arrays(written)
+        values = {name: state[metric.text] for name, metric in self.operands}
+        return compile_row(self.sql).on_arrays(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +150,13 @@ class AcrossSlices(Metric):
         """The status where enough slices take part, and the value is not finite all the same."""
         return "not_finite"
 
-    def deviations(self, drawn: Groups, point: Groups) -> Any:  # noqa: ARG002
+    def deviations(self, replicates: Groups, point: Groups) -> Any:  # noqa: ARG002
         """How far each replicate's vector of gaps lies from the point's. Kinds norm and ratio only."""
         return None
 
-    def blocks_of(self, own: Any, most: int) -> int:
+    def blocks_of(self, blocks: Any, most: int) -> int:
         """How many independent units stand behind the value, from those of the slices and of the table."""
-        return min(int(own.sum()), most)
+        return min(int(blocks.sum()), most)
 
     def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:  # noqa: ARG002
         """What the note says of slices that take no part."""
@@ -214,15 +214,15 @@ class OverSlices(Custom, AcrossSlices):
         """Over the last axis, whose NaNs are left out; NaN where nothing is left."""
         assert self.metric is not None
         values = np.asarray(state.values[self.metric.text], dtype=np.float64)
-        held = np.isfinite(values)
+        defined = np.isfinite(values)
         if self.agg in {"mean", "sum"}:
-            total = np.sum(values, axis=-1, where=held)
-            found = total if self.agg == "sum" else ops.ratio(total, held.sum(axis=-1))
+            total = np.sum(values, axis=-1, where=defined)
+            combined = total if self.agg == "sum" else ops.ratio(total, defined.sum(axis=-1))
         else:
             end = -np.inf if self._largest else np.inf
             reach = np.max if self._largest else np.min
-            found = reach(np.where(held, values, end), axis=-1, initial=end)
-        return np.where(held.any(axis=-1), found, np.nan)
+            combined = reach(np.where(defined, values, end), axis=-1, initial=end)
+        return np.where(defined.any(axis=-1), combined, np.nan)
 
     @property
     def _largest(self) -> bool:

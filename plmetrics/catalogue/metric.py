@@ -160,8 +160,8 @@ class Metric:
 
     def settled(self, facts: Facts) -> Metric:
         """The metric, and those it is made from, with what they must know of the run."""
-        held = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        inner = {name: value.settled(facts) for name, value in held.items() if isinstance(value, Metric)}
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        inner = {name: value.settled(facts) for name, value in values.items() if isinstance(value, Metric)}
         return dataclasses.replace(self, **inner) if inner else self
 
     def per_class(self) -> tuple[tuple[str, Metric], ...]:
@@ -245,8 +245,8 @@ class Metric:
     @property
     def usual_form(self) -> str | None:
         """What stands in for the bootstrap under `uncertainty: {method: auto}`; None where nothing does."""
-        own = () if isinstance(self.needs, Parts) else self.value_kind.closed_forms
-        return next(iter(own), self.interval_form) if self.value_kind.is_smooth else None
+        forms = () if isinstance(self.needs, Parts) else self.value_kind.closed_forms
+        return next(iter(forms), self.interval_form) if self.value_kind.is_smooth else None
 
     @property
     def differentiable(self) -> bool:
@@ -375,9 +375,9 @@ def square_sums(metric: Metric) -> list[str]:
 
 def leaves(metric: Metric) -> tuple[Metric, ...]:
     """The metrics of a state family that a metric is made from: itself, if it is none that others make up."""
-    classes = [own for _, own in metric.per_class() if own is not metric]
+    classes = [members for _, members in metric.per_class() if members is not metric]
     if classes:
-        return tuple(leaf for own in classes for leaf in leaves(own))
+        return tuple(leaf for members in classes for leaf in leaves(members))
     if not isinstance(metric.needs, Parts):
         return (metric,)
     return tuple(leaf for part in metric.parts() for leaf in leaves(part))

@@ -90,10 +90,14 @@ def check(metric: type[Metric]) -> None:
     if missing:
         msg = f"the metric class {metric.__name__} does not say its {', '.join(missing)}"
         raise ValueError(msg)
-    for fact, known in (("family", get_args(Family)), ("direction", DIRECTIONS), ("reads", get_args(Reads))):
-        given = getattr(metric, fact)
-        if not isinstance(given, property) and given not in known:
-            msg = f"{fact} of the metric class {metric.__name__} must be one of {', '.join(known)}"
+    for fact, allowed in (
+        ("family", get_args(Family)),
+        ("direction", DIRECTIONS),
+        ("reads", get_args(Reads)),
+    ):
+        value = getattr(metric, fact)
+        if not isinstance(value, property) and value not in allowed:
+            msg = f"{fact} of the metric class {metric.__name__} must be one of {', '.join(allowed)}"
             raise ValueError(msg)
 
 
@@ -113,7 +117,7 @@ def names(task: str) -> tuple[str, ...]:
 def taken(task: str) -> tuple[str, ...]:
     """Names of a task's metrics, and their aliases and presets."""
     _load_announced()
-    ours = (name for known, name in (*_HOMES, *_metrics, *_aliases) if known == task)
+    ours = (name for other_task, name in (*_HOMES, *_metrics, *_aliases) if other_task == task)
     return tuple(dict.fromkeys(ours))
 
 
@@ -123,8 +127,8 @@ def classes(task: str | None = None) -> tuple[type[Metric], ...]:
     for module in MODULES:
         import_module(f"{_PACKAGE}.{module}")
     places = {f"{_PACKAGE}.{module}": place for place, module in enumerate(MODULES)}
-    known = [metric for metric in _metrics.values() if task in (None, metric.task)]
-    return tuple(sorted(known, key=lambda metric: places.get(metric.__module__, len(places))))
+    metrics = [metric for metric in _metrics.values() if task in (None, metric.task)]
+    return tuple(sorted(metrics, key=lambda metric: places.get(metric.__module__, len(places))))
 
 
 def find(task: str, name: str) -> type[Metric]:
@@ -160,16 +164,16 @@ def create(task: str, name: str, parameters: Mapping[str, Any]) -> Metric:
     preset = metric.presets.get(name, {})
     for key, value in preset.items():
         if parameters.get(key, value) != value:
-            whole = f"{metric.name} with {key}={value}"
-            msg = f"{name}: stands for {whole}; leave {key} out, or write {metric.name}"
+            meaning = f"{metric.name} with {key}={value}"
+            msg = f"{name}: stands for {meaning}; leave {key} out, or write {metric.name}"
             raise ParameterError(msg)
     parameters = {**parameters, **preset}
     fields = parameters_of(metric)
-    for given in parameters:
-        if given not in fields:
-            hint = did_you_mean(given, fields) or f"'{metric.name}' has no parameters"
-            msg = f"{metric.name}: unknown parameter '{given}' ({hint})"
-            raise ParameterError(msg, given)
+    for key_given in parameters:
+        if key_given not in fields:
+            hint = did_you_mean(key_given, fields) or f"'{metric.name}' has no parameters"
+            msg = f"{metric.name}: unknown parameter '{key_given}' ({hint})"
+            raise ParameterError(msg, key_given)
     for key, field in fields.items():
         if field.default is dataclasses.MISSING and key not in parameters:
             msg = f"{metric.name}: parameter '{key}' is missing ({field.metadata['doc']})"
@@ -195,9 +199,9 @@ def _load_announced() -> None:
     for entry in entry_points(group=ENTRY_POINTS):
         package = entry.dist.name if entry.dist is not None else entry.value
         try:
-            found = entry.load()
-            if isinstance(found, type) and issubclass(found, Metric) and found not in _metrics.values():
-                register(found)
+            loaded = entry.load()
+            if isinstance(loaded, type) and issubclass(loaded, Metric) and loaded not in _metrics.values():
+                register(loaded)
         except Exception as error:
             msg = (
                 f"the metrics of package '{package}' ({entry.name} = {entry.value}) cannot be loaded: {error}"

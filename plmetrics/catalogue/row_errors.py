@@ -56,11 +56,11 @@ def row_error(metric: Metric, *, weighted: bool) -> Metric | None:
     """
     if not isinstance(metric.needs, Sums) or metric.additive or not metric.differentiable:
         return None
-    made = metric.__dict__.get(_KNOWN)
-    if made is None or made.of is not metric or made.weighted != weighted:  # a copy brings that of another
-        made = RowError(metric, weighted)
-        metric.__dict__[_KNOWN] = made
-    return made if made.applies else None
+    error = metric.__dict__.get(_KNOWN)
+    if error is None or error.of is not metric or error.weighted != weighted:  # a copy brings that of another
+        error = RowError(metric, weighted)
+        metric.__dict__[_KNOWN] = error
+    return error if error.applies else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +73,17 @@ class _Sum:
 
     def of(self, state: Any) -> Any:
         """The sum itself."""
-        held = getattr(state, self.name)
-        return held if self.place is None else held[..., self.place]
+        total = getattr(state, self.name)
+        return total if self.place is None else total[..., self.place]
 
     def moved(self, state: View, step: Any) -> View:
         """The state with this sum larger by a step."""
-        held = getattr(state, self.name)
+        total = getattr(state, self.name)
         if self.place is None:
-            return state.replaced(self.name, held + step)
-        held = np.array(held, dtype=np.float64)
-        held[..., self.place] += step
-        return state.replaced(self.name, held)
+            return state.replaced(self.name, total + step)
+        total = np.array(total, dtype=np.float64)
+        total[..., self.place] += step
+        return state.replaced(self.name, total)
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class RowError(Metric):
     @cached_property
     def applies(self) -> bool:
         """Whether derivatives, and products of two of what rows add, say how much the value varies."""
-        read = [one.atom for one in self._moving]
-        if not read or any(atom.about or not atom.weighted for atom in read):
+        atoms = [part.atom for part in self._moving]
+        if not atoms or any(atom.about or not atom.weighted for atom in atoms):
             return False
         if len(self._masks) - 1 + len(self._numbers) > MOST_SUMS:
             return False
@@ -140,13 +140,17 @@ class RowError(Metric):
             several = isinstance(part, tuple)
             sums += [_Sum(name, i if several else None, atom) for i, atom in enumerate(as_tuple(part))]
         value = self._numbers_of(state)
-        return tuple(one for one in sums if not _alike(self._numbers_of(one.moved(state, 0.01)), value))
+        return tuple(
+            candidate
+            for candidate in sums
+            if not _alike(self._numbers_of(candidate.moved(state, 0.01)), value)
+        )
 
     def _is_scale_free(self) -> bool:
         """Whether the value stays where all sums double, denominators double, and neither reads the number of rows."""
         state = _any_state(self.of)
         single = self._numbers_of(View(state))
-        double = self._numbers_of(View({name: 2.0 * held for name, held in state.items()}))
+        double = self._numbers_of(View({name: 2.0 * total for name, total in state.items()}))
         more = self._numbers_of(View(state | {"n": 3.0 * state["n"]}))
         factors = np.array([1.0, *([2.0] * (len(single) - 1))])[:, None]
         return bool(np.isfinite(single).all()) and _alike(double, factors * single) and _alike(more, single)
@@ -154,8 +158,8 @@ class RowError(Metric):
     def _numbers_of(self, state: View) -> Any:
         """The value and the denominators `[number, slice]`."""
         with np.errstate(all="ignore"):
-            found = (self.of.finalise(state), *self.of.denominators(state))
-        return np.stack(np.broadcast_arrays(*(np.asarray(one, dtype=np.float64) for one in found)))
+            numbers = (self.of.finalise(state), *self.of.denominators(state))
+        return np.stack(np.broadcast_arrays(*(np.asarray(part, dtype=np.float64) for part in numbers)))
 
     @cached_property
     def _base(self) -> _Sum:
@@ -172,17 +176,17 @@ class RowError(Metric):
     def _masks(self) -> tuple[_Sum, ...]:
         """The rows that take part, and those that are counted otherwise."""
         base = self._base
-        own = (one for one in self._moving if one.atom.counts and one.atom.key != base.atom.key)
-        return (base, *{one.atom.key: one for one in own}.values())
+        counts = (part for part in self._moving if part.atom.counts and part.atom.key != base.atom.key)
+        return (base, *{part.atom.key: part for part in counts}.values())
 
     @cached_property
     def _numbers(self) -> tuple[_Sum, ...]:
         """The sums of numbers."""
-        return tuple(one for one in self._moving if not one.atom.counts)
+        return tuple(part for part in self._moving if not part.atom.counts)
 
     @cached_property
     def _values(self) -> tuple[RowValue, ...]:
-        return tuple(_value(one.atom, None if self._whole else self._base.atom) for one in self._numbers)
+        return tuple(_value(part.atom, None if self._whole else self._base.atom) for part in self._numbers)
 
     def centres(self) -> tuple[RowValue, ...]:
         """The numbers that rows add."""
@@ -199,22 +203,22 @@ class RowError(Metric):
         for k, value in enumerate(self._values):
             mass = None if self._whole else self._base.atom.key
             out[f"@{k}"] = moment(_first(value), (value,), _distances(value), mass)
-            own = (j for j in range(len(self._masks)) if self._overlap(0, j))
-            out |= {f"@{k}in{j}": self._within(value, j) for j in own}
+            overlapping = (j for j in range(len(self._masks)) if self._overlap(0, j))
+            out |= {f"@{k}in{j}": self._within(value, j) for j in overlapping}
         for k, m in _pairs(len(self._values)):
             out[f"@{k}x{m}"] = self._crossed(self._values[k], self._values[m])
         return out
 
     def _joint(self, i: int, j: int) -> Atom | None:
         """The rows of two counts, each by its weight squared; None where that is a sum of the metric's own."""
-        one, other = (self._masks[place].atom for place in (i, j))
+        first, second = (self._masks[place].atom for place in (i, j))
         inside = i == j or (i == 0 and self._whole)
         if self.weighted:
-            return _squared(other) if inside else _squared(_both(one, other))
+            return _squared(second) if inside else _squared(_both(first, second))
         if not inside:
-            return _both(one, other)
+            return _both(first, second)
         lacking = i != j and self._masks[j].name in _COUNTS and self._numbers
-        return other if lacking else None
+        return second if lacking else None
 
     def _overlap(self, i: int, j: int) -> bool:
         """Whether two counts may share rows."""
@@ -240,17 +244,17 @@ class RowError(Metric):
 
         return moment(f"{self._kind}{_first(value)}in[{mask.key}]", (value,), row, self._mass(j))
 
-    def _crossed(self, one: RowValue, other: RowValue) -> Atom:
+    def _crossed(self, first: RowValue, second: RowValue) -> Atom:
         """Products of the distances of two numbers, by the weight squared."""
 
         def row(rows: Rows) -> pl.Expr:
-            distance = _distances(one)(rows)
-            product = squared(distance) if one is other else distance * _distances(other)(rows)
+            distance = _distances(first)(rows)
+            product = squared(distance) if first is second else distance * _distances(second)(rows)
             return product * self._squaring(rows)
 
-        alone = (self._within(one, 0).key, self._within(other, 0).key)
-        key = f"{self._kind}distances[{one.key}][{other.key}]"
-        return moment(key, (one, other), row, self._mass(0), alone)
+        alone = (self._within(first, 0).key, self._within(second, 0).key)
+        key = f"{self._kind}distances[{first.key}][{second.key}]"
+        return moment(key, (first, second), row, self._mass(0), alone)
 
     @property
     def _kind(self) -> str:
@@ -294,10 +298,10 @@ class RowError(Metric):
 
     def _terms(self, state: Any, function: Callable[[Any], Any], total: Any) -> Iterator[Any]:
         """Products of two factors of what rows add, times how much of both there is."""
-        numbers = [self._slope(state, function, one, own) for own, one in enumerate(self._numbers)]
-        counts = [self._slope(state, function, one) for one in self._masks[1:]]
-        for slope, one in zip(counts, self._masks[1:], strict=True):
-            total = total - slope * one.of(state)
+        numbers = [self._slope(state, function, part, number) for number, part in enumerate(self._numbers)]
+        counts = [self._slope(state, function, part) for part in self._masks[1:]]
+        for slope, part in zip(counts, self._masks[1:], strict=True):
+            total = total - slope * part.of(state)
         for k, slope in enumerate(numbers):
             total = total - slope * getattr(state, f"@{k}")
         factors = [ops.ratio(total, self._base.of(state)), *counts]
@@ -316,14 +320,16 @@ class RowError(Metric):
             return self._masks[j].of(state)
         return getattr(state, f"@{i}&{j}")
 
-    def _slope(self, state: Any, function: Callable[[Any], Any], one: _Sum, number: int | None = None) -> Any:
+    def _slope(
+        self, state: Any, function: Callable[[Any], Any], part: _Sum, number: int | None = None
+    ) -> Any:
         """How a number moves with a sum; 0 for a count of nothing, which adds nothing."""
-        held = one.of(state)
+        total = part.of(state)
         spread = 1.0 if number is None else ops.sqrt(state.n * getattr(state, f"@{number}x{number}"))
-        step = _STEP * ops.where(held == 0, ops.where(spread > 0, spread, 1.0), ops.absolute(held))
-        up, down = (function(one.moved(state, side)) for side in (step, -step))
-        slope = (up - down) / ((held + step) - (held - step))
-        return slope if number is not None else ops.where(held == 0, 0.0, slope)
+        step = _STEP * ops.where(total == 0, ops.where(spread > 0, spread, 1.0), ops.absolute(total))
+        up, down = (function(part.moved(state, side)) for side in (step, -step))
+        slope = (up - down) / ((total + step) - (total - step))
+        return slope if number is not None else ops.where(total == 0, 0.0, slope)
 
 
 def _value(atom: Atom, member: Atom | None) -> RowValue:
@@ -336,9 +342,9 @@ def _value(atom: Atom, member: Atom | None) -> RowValue:
     return RowValue(f"row_value[{atom.key}]" + ("" if member is None else f"of[{member.key}]"), row)
 
 
-def _both(one: Atom, other: Atom) -> Atom:
+def _both(first: Atom, second: Atom) -> Atom:
     """The rows of two counts."""
-    return Atom(f"{one.key}&{other.key}", lambda rows: one.build(rows) & other.build(rows), counts=True)
+    return Atom(f"{first.key}&{second.key}", lambda rows: first.build(rows) & second.build(rows), counts=True)
 
 
 def _squared(mask: Atom) -> Atom:
@@ -377,22 +383,22 @@ def _weight(rows: Rows) -> pl.Expr:
     return pl.lit(1.0) if rows.weight is None else rows.weight
 
 
-def _alike(one: Any, other: Any) -> bool:
-    return bool(np.allclose(one, other, rtol=_SAME, atol=0.0, equal_nan=True))
+def _alike(first: Any, second: Any) -> bool:
+    return bool(np.allclose(first, second, rtol=_SAME, atol=0.0, equal_nan=True))
 
 
 def _any_state(metric: Metric) -> dict[str, NDArray[np.float64]]:
     """Any state: masses that add up to the weight, and sums of any size."""
-    drawn = np.random.default_rng(1)
-    positives, negatives = drawn.uniform(1, 2, _STATES), drawn.uniform(1, 2, _STATES)
+    generator = np.random.default_rng(1)
+    positives, negatives = generator.uniform(1, 2, _STATES), generator.uniform(1, 2, _STATES)
     weight = positives + negatives
     state = {"n": weight, "weight": weight, "positives": positives, "negatives": negatives}
-    hits, alarms = drawn.uniform(0.1, 0.9, (2, _STATES))
+    hits, alarms = generator.uniform(0.1, 0.9, (2, _STATES))
     counts = {"tp": hits, "fn": positives - hits, "fp": alarms, "tn": negatives - alarms}
     for name, part in metric.atoms().items():
         if name in counts:
             state[name] = counts[name]
             continue
         shape = (_STATES, len(part)) if isinstance(part, tuple) else (_STATES,)
-        state[name] = drawn.uniform(0.1, 0.9, shape)
+        state[name] = generator.uniform(0.1, 0.9, shape)
     return state

@@ -37,10 +37,10 @@ class Quantile(Metric):
     def finalise(self, state: Any) -> Any:
         """The mean of the first value that reaches the level and the first that passes it."""
         running = ops.cumulative(state.mass)
-        wanted = ops.spread(ops.largest(running), running) * self.needs.level
-        held = state.mass > 0
-        low = self._least(state, held & (running >= wanted * (1 - _TIE)))
-        high = self._least(state, held & (running > wanted * (1 + _TIE)))
+        target = ops.spread(ops.largest(running), running) * self.needs.level
+        occupied = state.mass > 0
+        low = self._least(state, occupied & (running >= target * (1 - _TIE)))
+        high = self._least(state, occupied & (running > target * (1 + _TIE)))
         return ops.where(high == _INFINITY, low, (low + ops.where(high == _INFINITY, low, high)) / 2.0)
 
     @staticmethod

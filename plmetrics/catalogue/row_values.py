@@ -62,6 +62,6 @@ def called_rightly(metric: Metric) -> Callable[[Rows], pl.Expr] | None:
     """Whether each row is called rightly, where the metric is the accuracy; else None."""
     if metric.paired_test != "mcnemar":
         return None
-    held = metric.atoms()
-    atoms = [atom for name in _RIGHT if name in held for atom in as_tuple(held[name])]
+    atoms_of_metric = metric.atoms()
+    atoms = [atom for name in _RIGHT if name in atoms_of_metric for atom in as_tuple(atoms_of_metric[name])]
     return lambda rows: reduce(or_, (atom.build(rows) for atom in atoms))

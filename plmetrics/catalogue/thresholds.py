@@ -94,16 +94,16 @@ class Reach(ThresholdRule):
 
     def choose(self, points: Any) -> float:
         """The candidate, NaN where none reaches the limit."""
-        called = points.tp + points.fp
+        calls = points.tp + points.fp
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = {
+            shares = {
                 "recall": points.tp / points.positives,
-                "precision": points.tp / called,
+                "precision": points.tp / calls,
                 "fpr": points.fp / points.negatives,
-                "volume": called / points.weight,
+                "volume": calls / points.weight,
             }[self.share]
-            met = found <= self.limit + _TIE if self.share == "fpr" else found >= self.limit - _TIE
-        members = np.flatnonzero(met)
+            reaching = shares <= self.limit + _TIE if self.share == "fpr" else shares >= self.limit - _TIE
+        members = np.flatnonzero(reaching)
         if len(members) == 0:
             return float("nan")
         if self.share in {"recall", "volume"}:

@@ -61,8 +61,8 @@ def variation(first: Any, second: Any, mass: Any, n: Any) -> Any:
     The rounding of n summands of the size that the squares have is not variation: equal numbers stay equal
     whatever the constant their moments were taken around.
     """
-    found = second - first * ops.ratio(first, mass)
-    return ops.where(_vague(found, second, n), 0.0, found)
+    centred = second - first * ops.ratio(first, mass)
+    return ops.where(_vague(centred, second, n), 0.0, centred)
 
 
 def lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
@@ -73,11 +73,11 @@ def lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
     centre = getattr(state, centre_name(key), None)
     if centre is None:
         return second != second  # noqa: PLR0124 (false, of the state's kind)
-    found = second - first * ops.ratio(first, mass)
+    centred = second - first * ops.ratio(first, mass)
     apart = second > mass * (_ONE_NUMBER * ops.absolute(centre)) ** 2
-    return _vague(found, second, state.n) & apart & (state.n > 1)
+    return _vague(centred, second, state.n) & apart & (state.n > 1)
 
 
-def _vague(found: Any, second: Any, n: Any) -> Any:
+def _vague(centred: Any, second: Any, n: Any) -> Any:
     limit = ops.larger(LEAST, (n + 8.0) * sys.float_info.epsilon)
-    return (found <= limit * second) & (second < float("inf"))
+    return (centred <= limit * second) & (second < float("inf"))

@@ -94,7 +94,7 @@ def ordered_sum(value: pl.Expr, exponent: int) -> pl.Expr:
     return high + (middle + low)
 
 
-def exact_total(ordinary: Array, fixed: Whole, left: Whole, exponent: int, rows: Values) -> Array:
+def exact_total(ordinary: Array, fixed: Whole, finer: Whole, exponent: int, rows: Values) -> Array:
     """Totals from ordinary sums, those of whole numbers and of what is left of values, and numbers of values.
 
     Where the first two contradict each other, the ordinary sum is the total: it overflowed, or a value was further
@@ -108,7 +108,7 @@ def exact_total(ordinary: Array, fixed: Whole, left: Whole, exponent: int, rows:
     with np.errstate(over="ignore", invalid="ignore"):
         remainder = fixed.astype(np.float64)
         wraps = np.rint((ordinary / unit - remainder) / _WRAP)
-        total: Array = (wraps * _WRAP + (remainder + left / _FINER)) * unit
+        total: Array = (wraps * _WRAP + (remainder + finer / _FINER)) * unit
         near = np.abs(total - ordinary) <= np.ldexp(_NEAR, exponent)
         vague = (np.abs(total) < finest * _SHARP) & (np.abs(total - ordinary) <= finest)
     return np.where(near & ~vague, total, ordinary)
@@ -126,8 +126,8 @@ def exact_columns(frame: pl.DataFrame, exponents: Mapping[str, int]) -> Iterator
             continue
         if counted is not None and f"{FIXED}{name}" in frame.columns:
             ordinary, rows = (frame[key].to_numpy() for key in (name, counted))
-            fixed, left = (frame[f"{kind}{name}"].fill_null(0).to_numpy() for kind in (FIXED, LEFT))
-            total = exact_total(ordinary, fixed, left, exponents[name], rows)
+            fixed, remainder = (frame[f"{kind}{name}"].fill_null(0).to_numpy() for kind in (FIXED, LEFT))
+            total = exact_total(ordinary, fixed, remainder, exponents[name], rows)
             alone = frame[f"{FIXED}{name}"].is_null().to_numpy()
             yield name, pl.Series(name, np.where(alone, ordinary, total) if alone.any() else total)
         else:

@@ -104,9 +104,9 @@ class Segments(Along):
             return self._running[descending]
         running = np.empty(self.values.shape, dtype=np.float64)
         if descending:
-            _accumulate(self.values[..., ::-1], self._mirrored, running[..., ::-1], whole=self.whole)
+            _accumulate(self.values[..., ::-1], self._mirrored, running[..., ::-1], integral=self.whole)
         else:
-            _accumulate(self.values, self.offsets, running, whole=self.whole)
+            _accumulate(self.values, self.offsets, running, integral=self.whole)
         total = Segments(running, self.offsets, whole=self.whole)
         if running.size <= _WORTH_KEEPING:
             self._running[descending] = total
@@ -152,9 +152,9 @@ class Segments(Along):
         return result
 
 
-def _accumulate(values: Values, offsets: Values, out: Values, *, whole: bool) -> None:
+def _accumulate(values: Values, offsets: Values, out: Values, *, integral: bool) -> None:
     """Running totals within segments; of whole numbers in one go, with what came before taken off where one begins."""
-    if not whole or len(offsets) <= _WORTH_ONE_GO:
+    if not integral or len(offsets) <= _WORTH_ONE_GO:
         for first, last in pairwise(offsets.tolist()):
             np.add.accumulate(values[..., first:last], axis=-1, out=out[..., first:last])
         return

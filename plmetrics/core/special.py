@@ -18,8 +18,8 @@ def _special(name: str) -> Special:
     def function(*arguments: Operand) -> Operand:
         import scipy.special
 
-        called: Special = getattr(scipy.special, name)
-        return called(*arguments)
+        function_: Special = getattr(scipy.special, name)
+        return function_(*arguments)
 
     return function
 

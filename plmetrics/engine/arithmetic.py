@@ -36,8 +36,8 @@ class Arithmetic:
         """Means of the finite values; 0 where there are none."""
         if not self.any_order:
             means = [value.filter(value.is_finite()).mean().alias(name) for name, value in values.items()]
-            (found,) = yield [frame.select(means)]
-            return {name: float(mean or 0.0) for name, mean in found.row(0, named=True).items()}
+            (row,) = yield [frame.select(means)]
+            return {name: float(mean or 0.0) for name, mean in row.row(0, named=True).items()}
         addition = yield from self.addition(frame, values)
         finite = {name: pl.when(value.is_finite()).then(value) for name, value in values.items()}
         plans = [
@@ -70,15 +70,15 @@ class Arithmetic:
 
 def largest(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, float]]:
     """How far from 0 finite values lie at most; 0 where there are none."""
-    asked = [
+    aggregates = [
         pl.when(value.is_finite()).then(value.abs()).max().cast(pl.Float64).alias(name)
         for name, value in values.items()
     ]
-    parts = [asked[i : i + AGGREGATES_PER_NODE] for i in range(0, len(asked), AGGREGATES_PER_NODE)]
-    found: dict[str, float] = {}
+    parts = [aggregates[i : i + AGGREGATES_PER_NODE] for i in range(0, len(aggregates), AGGREGATES_PER_NODE)]
+    maxima: dict[str, float] = {}
     for row in (yield [frame.select(part) for part in parts]):
-        found |= {name: most or 0.0 for name, most in row.row(0, named=True).items()}
-    return found
+        maxima |= {name: most or 0.0 for name, most in row.row(0, named=True).items()}
+    return maxima
 
 
 def exponents_in(frame: pl.LazyFrame, values: Mapping[str, pl.Expr]) -> Question[dict[str, int]]:

@@ -74,8 +74,8 @@ def refuse_absent_positive(request: Request, sums: pl.DataFrame) -> None:
 def label_values(request: Request) -> list[object]:
     """The different labels, in order, as many as may be classes."""
     label = pl.col(request.suite.columns.label)
-    found = request.raw.select(label.drop_nulls().unique().sort()).head(_MOST_LABELS).collect()
-    return found.to_series().to_list()
+    labels = request.raw.select(label.drop_nulls().unique().sort()).head(_MOST_LABELS).collect()
+    return labels.to_series().to_list()
 
 
 def shown(labels: Sequence[object]) -> str:

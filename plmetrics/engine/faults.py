@@ -34,24 +34,24 @@ def check_rows(missing: str, *sources: Source | None, ends: bool = False) -> lis
         DataError: rows have more fields than the header, or fewer although `missing` is "error".
     """
     fill = missing != "error"
-    given = [source for source in sources if source is not None]
-    return [warning for source in given for warning in source.check_rows(fill=fill, ends=ends)]
+    present = [source for source in sources if source is not None]
+    return [warning for source in present for warning in source.check_rows(fill=fill, ends=ends)]
 
 
 @contextmanager
-def reading(source: Source, beside: Source | None = None) -> Iterator[None]:
+def reading(source: Source, second: Source | None = None) -> Iterator[None]:
     """Say which file and column are to blame where an error comes from the data; let others pass.
 
     Where the error does not tell, each file is read by itself: one that cannot be read is to blame.
 
     Args:
         source: what is read.
-        beside: what is read with it, if anything.
+        second: what is read with it, if anything.
 
     Raises:
         DataError: the data are to blame, or a file is not what it was when it was listed.
     """
-    sources = [source] if beside is None else [source, beside]
+    sources = [source] if second is None else [source, second]
     with unchanged(stamps_of(*sources)):
         try:
             yield

@@ -40,8 +40,12 @@ def together(*questions: Question[Any]) -> Question[tuple[Any, ...]]:
             except StopIteration as done:
                 answers[place] = done.value
         if plans:
-            collected = iter((yield [plan for own in plans.values() for plan in own]))
-        frames = {place: [next(collected) for _ in own] for place, own in plans.items()}
+            collected = iter(
+                (yield [plan for plans_of_question in plans.values() for plan in plans_of_question])
+            )
+        frames = {
+            place: [next(collected) for _ in plans_of_question] for place, plans_of_question in plans.items()
+        }
     return tuple(answers)
 
 
@@ -51,10 +55,10 @@ def asked(plans: Mapping[str, pl.LazyFrame]) -> Question[dict[str, pl.DataFrame]
     return dict(zip(plans, frames, strict=True))
 
 
-def answered(known: Answer) -> Question[Answer]:
+def answered(answer: Answer) -> Question[Answer]:
     """A question whose answer is known without a look at the rows."""
     yield from ()
-    return known
+    return answer
 
 
 class Inquiry:
@@ -70,8 +74,8 @@ class Inquiry:
             try:
                 plans = question.send(frames)
             except StopIteration as done:
-                found: Answer = done.value
-                return found
+                answer: Answer = done.value
+                return answer
             frames = []
             if plans:
                 self.steps.append(Step(stage, tuple(plans)))

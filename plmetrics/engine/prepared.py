@@ -154,6 +154,6 @@ def rows_of(model: str, table: PredictionTable) -> Rows:
 
 def units_of_rows(request: Request, rows: Accounting) -> int:
     """How many units there are, where each row is one."""
-    left = rows.read - rows.zero_weight
+    remaining = rows.read - rows.zero_weight
     shared = request.suite.data.missing == "drop" and not request.counts_every_row
-    return left - min(rows.dropped.values()) if shared else left
+    return remaining - min(rows.dropped.values()) if shared else remaining

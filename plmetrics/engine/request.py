@@ -53,12 +53,13 @@ class Request:
         frame = self.source.frame.with_row_index(INDEX).with_columns(pl.lit(0, dtype=pl.UInt64).alias("@row"))
         return frame if self.where is None else frame.filter(self.where)
 
-    def with_keys(self, known: Mapping[str, SliceKey]) -> Request:
+    def with_keys(self, settled_keys: Mapping[str, SliceKey]) -> Request:
         """The request with other slice keys, by canonical column."""
         sets = tuple(
-            replace(part, keys=tuple(known.get(key.column, key) for key in part.keys)) for part in self.sets
+            replace(part, keys=tuple(settled_keys.get(key.column, key) for key in part.keys))
+            for part in self.sets
         )
-        keys = tuple(known.get(key.column, key) for key in self.roles.keys)
+        keys = tuple(settled_keys.get(key.column, key) for key in self.roles.keys)
         return replace(self, sets=sets, roles=replace(self.roles, keys=keys))
 
     @property
@@ -154,10 +155,10 @@ class Request:
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The models that are compared, each as (model, baseline): by `compare`, and by gates."""
         suite = self.suite
-        asked = () if suite.compare is None else suite.compare.pairs_of(self.models)
+        compared = () if suite.compare is None else suite.compare.pairs_of(self.models)
         named = dict.fromkeys(gate.rival for gate in suite.gates if gate.rival is not None)
         judged = ((m, b) for b in named for m in self.models if m != b)
-        return tuple(dict.fromkeys([*asked, *judged]))
+        return tuple(dict.fromkeys([*compared, *judged]))
 
     @property
     def unit_rows(self) -> bool:

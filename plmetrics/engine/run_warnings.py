@@ -83,15 +83,15 @@ def contradictions(suite: Suite) -> list[str]:
     """
     if not suite.gates:
         return []
-    asked: dict[str, set[str]] = {}
+    criteria_of_sets: dict[str, set[str]] = {}
     for gate in suite.gates:
         metric = gate.subject
         if is_across_slices(metric):
-            asked.setdefault(metric.slice_set, set()).update(metric.criteria)
+            criteria_of_sets.setdefault(metric.slice_set, set()).update(metric.criteria)
     return [
         f"the gates ask for parity, odds and calibration between the slices of '{name}' together: where rates of "
         "positives differ between groups, no imperfect score can have even two of them; decide which matters"
-        for name, criteria in asked.items()
+        for name, criteria in criteria_of_sets.items()
         if len(criteria) == 3
     ]
 
@@ -103,9 +103,9 @@ def run_facts(prepared: Prepared, aggregated: Aggregated) -> TableFacts:
     prefix = prepared.populations()[model]
     state = aggregated.sums[0]
     columns, centres = about_one(state.columns, state.centres, np.zeros_like(state.cell), 1)
-    read = (prefix, f"{model}|")
+    prefixes = (prefix, f"{model}|")
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = {name: float(held.sum()) for name, held in columns.items() if name.startswith(read)}
+        sums = {name: float(column.sum()) for name, column in columns.items() if name.startswith(prefixes)}
     figures: dict[str, Any] = {"rows": round(sums[f"{prefix}n"])}
     if not isfinite(sums[f"{prefix}weight"]):
         return TableFacts(task=suite.task, **figures)
@@ -143,20 +143,20 @@ def _no_positives(prepared: Prepared, aggregated: Aggregated) -> list[str]:
 def _never_called(prepared: Prepared, aggregated: Aggregated) -> list[str]:
     """Thresholds that no score of a model reaches, or none of a positive row: where rows are counted there anyway."""
     request, state = prepared.request, aggregated.sums[0].columns
-    asked = (metric.fixed_threshold for metric in request.sums)
-    thresholds = dict.fromkeys(threshold_text(number) for number in asked if number is not None)
+    numbers = (metric.fixed_threshold for metric in request.sums)
+    thresholds = dict.fromkeys(threshold_text(number) for number in numbers if number is not None)
     out = []
     for model, prefix in prepared.populations().items():
         for threshold in thresholds if not request.roles.models[model].made else ():
             names = {part: f"{model}|{part}(threshold={threshold})" for part in ("tp", "fp")}
-            called = {part: state[name].any() for part, name in names.items() if name in state}
-            if any(called.values()):
+            has_calls = {part: state[name].any() for part, name in names.items() if name in state}
+            if any(has_calls.values()):
                 continue
-            if len(called) == len(names):
+            if len(has_calls) == len(names):
                 out.append(
                     f"no score of model '{model}' is {threshold} or more: nothing is called positive there"
                 )
-            elif "tp" in called and state[f"{prefix}positives"].any():
+            elif "tp" in has_calls and state[f"{prefix}positives"].any():
                 out.append(f"no positive row has a score of model '{model}' of {threshold} or more")
     return out
 
@@ -165,14 +165,14 @@ def _scores(prepared: Prepared, rows: pl.DataFrame | None) -> dict[str, float]:
     """The ends of the scores, where the run holds them anyway: of the models it was given."""
     if rows is None:
         return {}
-    given = [
+    score_columns = [
         score_column(name)
         for name, model in prepared.request.roles.models.items()
         if not model.made and "score" in model.columns and score_column(name) in rows.columns
     ]
-    if not given:
+    if not score_columns:
         return {}
-    ends = [_ends(rows[name]) for name in given]
+    ends = [_ends(rows[name]) for name in score_columns]
     lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
     if not lows:
         return {}
@@ -188,8 +188,8 @@ def _ends(scores: pl.Series) -> tuple[float | None, float | None]:
     """The lowest and the highest finite score: only scores that are not all finite are looked through for them."""
     low, high = scores.min(), scores.max()
     if low is None or not (isfinite(low) and isfinite(high)):  # type: ignore[arg-type]
-        held = scores.filter(scores.is_finite())
-        low, high = held.min(), held.max()
+        finite = scores.filter(scores.is_finite())
+        low, high = finite.min(), finite.max()
     return low, high  # type: ignore[return-value]
 
 
@@ -251,7 +251,7 @@ def _facts(request: Request) -> TableFacts | None:
     )
     where = None if suite.data.where is None else compile_row(suite.data.where)
     rows = sample(request.source, [*layout.columns, *(() if where is None else where.columns)])
-    whole = rows.height < SAMPLE_ROWS
+    complete = rows.height < SAMPLE_ROWS
     if where is not None:
         rows, total = rows.filter(where.expr), None
-    return survey(rows, layout, total, whole=whole)
+    return survey(rows, layout, total, complete=complete)

@@ -60,8 +60,8 @@ class Run:
     @property
     def request(self) -> Request:
         """What is evaluated, with rows as they are in the data: not the queries made from them."""
-        made = self.prepared.request
-        return made if made.pairs_read is None else self.bound
+        request = self.prepared.request
+        return request if request.pairs_read is None else self.bound
 
     def values(self, *metrics: Metric) -> pl.DataFrame:
         """Rows as of the table `metrics`: metrics that the section has summed, of every model in every slice.

@@ -27,8 +27,8 @@ _ROLES = {"fold": "cross_validation"}
 @cache
 def _feature(place: str) -> Feature:
     module, _, name = place.partition(":")
-    made: Feature = getattr(import_module(module), name)()
-    return made
+    feature: Feature = getattr(import_module(module), name)()
+    return feature
 
 
 def feature(key: str) -> Feature:

@@ -62,10 +62,10 @@ class Part:
     total: int | None = None
 
     @classmethod
-    def read(cls, said: Mapping[str, Any]) -> Part:
+    def read(cls, content: Mapping[str, Any]) -> Part:
         """The part from its JSON."""
-        held: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
-        return cls(**held)
+        fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in content.items()}
+        return cls(**fields)
 
     @property
     def name(self) -> tuple[str, tuple[int, ...], str, str]:
@@ -114,14 +114,14 @@ class Head:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
     @classmethod
-    def read(cls, said: Mapping[str, Any]) -> Head:
+    def read(cls, content: Mapping[str, Any]) -> Head:
         """The head from its JSON."""
-        parts = tuple(Part.read(part) for part in said["parts"])
+        parts = tuple(Part.read(part) for part in content["parts"])
         tuples: dict[str, Any] = {
-            key: tuple(said[key]) for key in ("files", "states", "warnings", "typed", "units")
+            key: tuple(content[key]) for key in ("files", "states", "warnings", "typed", "units")
         }
-        tuples["sets"] = tuple(map(tuple, said["sets"]))
-        return cls(**{**said, **tuples, "parts": parts})
+        tuples["sets"] = tuple(map(tuple, content["sets"]))
+        return cls(**{**content, **tuples, "parts": parts})
 
     def numbers(self, *kinds: str) -> dict[int, Part]:
         """The parts of some kinds, by their number in the table."""
@@ -161,11 +161,11 @@ class Builder:
     def add(self, part: Part, frame: pl.DataFrame) -> None:
         """Add the rows of a part."""
         number = pl.lit(len(self.parts)).alias(PART)
-        known = [
+        columns = [
             pl.col(name).cast(dtype) for name, dtype in {**_NUMBERS, **LISTS}.items() if name in frame.columns
         ]
         self.parts.append(replace(part, columns=tuple(frame.columns), rows=frame.height))
-        self.frames.append(frame.with_columns(known).select(number.cast(pl.UInt16), pl.all()))
+        self.frames.append(frame.with_columns(columns).select(number.cast(pl.UInt16), pl.all()))
 
     def table(self) -> pl.DataFrame:
         """All rows."""
@@ -173,19 +173,19 @@ class Builder:
 
     def layout(self) -> str:
         """A hash of what the numbers of parts, cells and slices mean."""
-        made = hashlib.sha256()
+        digest = hashlib.sha256()
         for part, frame in zip(self.parts, self.frames, strict=True):
-            made.update(repr((part.name, part.size, part.columns)).encode())
+            digest.update(repr((part.name, part.size, part.columns)).encode())
             if part.kind in {"cells", "slices", "drift_cells"}:
-                made.update(frame_text(frame).encode())
-        return made.hexdigest()[:32]
+                digest.update(frame_text(frame).encode())
+        return digest.hexdigest()[:32]
 
 
 def frame_text(frame: pl.DataFrame) -> str:
     """A small frame as text, such as one without rows that stands for a schema."""
-    held = io.BytesIO()
-    frame.rechunk().write_ipc(held)
-    return base64.b64encode(held.getvalue()).decode()
+    buffer = io.BytesIO()
+    frame.rechunk().write_ipc(buffer)
+    return base64.b64encode(buffer.getvalue()).decode()
 
 
 def frame_of(text: str) -> pl.DataFrame:
@@ -209,8 +209,8 @@ class State:
     @property
     def rows(self) -> int:
         """How many rows it was made from."""
-        read: int = self.head.rows["read"]
-        return read
+        total: int = self.head.rows["read"]
+        return total
 
     @property
     def warnings(self) -> tuple[str, ...]:

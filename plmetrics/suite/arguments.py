@@ -54,22 +54,22 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
         raise ConfigError(
             [Problem(f"unknown argument '{key}'", (), did_you_mean(key, _KNOWN)) for key in unknown]
         )
-    given: dict[str, object] = {key: value for key, value in arguments.items() if value is not None}
+    entries: dict[str, object] = {key: value for key, value in arguments.items() if value is not None}
     raw: dict[str, object] = {
-        "columns": _chosen(given, _ROLES),
-        "data": _chosen(given, _DATA),
-        **_chosen(given, _SUITE),
+        "columns": _chosen(entries, _ROLES),
+        "data": _chosen(entries, _DATA),
+        **_chosen(entries, _SUITE),
     }
     if isinstance(data, Mapping) and "trec" in data:
         from plmetrics.suite.trec import trec_defaults
 
         raw |= {key: value for key, value in trec_defaults({**raw, "data": data}).items() if key != "data"}
-    raw |= {key: feature(key).argument(given[key]) for key in FEATURES if key in given}
-    if "compare" in given:
+    raw |= {key: feature(key).argument(entries[key]) for key in FEATURES if key in entries}
+    if "compare" in entries:
         from plmetrics.suite.sections.compare import with_result
 
-        raw["compare"] = with_result(given["compare"])
-    uncertainty = {} if given.get("uncertainty") is True else given.get("uncertainty")
+        raw["compare"] = with_result(entries["compare"])
+    uncertainty = {} if entries.get("uncertainty") is True else entries.get("uncertainty")
     if isinstance(uncertainty, Mapping):
         uncertainty = {"seed": arguments.get("seed", 0), **uncertainty}
     return suite_from_mapping(raw | {"uncertainty": uncertainty})
@@ -87,5 +87,5 @@ def python_words() -> Iterator[None]:
         raise
 
 
-def _chosen(given: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
-    return {name: given[name] for name in names if name in given}
+def _chosen(arguments: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
+    return {name: arguments[name] for name in names if name in arguments}

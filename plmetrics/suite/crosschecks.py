@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 Add = Callable[..., None]
 
 
-def check(fields: Mapping[str, Any], written: Written, problems: Findings) -> None:
+def check(fields: Mapping[str, Any], names: Written, problems: Findings) -> None:
     """Note what does not fit together."""
     add = problems.add
     if fields.get("compare") is not None:
         from plmetrics.suite.sections.compare import check_compare
 
-        check_compare(fields, written, add)
+        check_compare(fields, names, add)
     _hard_predictions(fields, add)
     _parts(fields, add)
     if fields.get("calibrate") or fields.get("baseline"):
@@ -42,11 +42,11 @@ def check(fields: Mapping[str, Any], written: Written, problems: Findings) -> No
         section.check(fields, problems)
     _roles(fields, add)
     _trec(fields, add)
-    _metric_slices(fields, written, add)
+    _metric_slices(fields, names, add)
     for index, gate in _sound(fields["gates"]):
-        _gate(index, gate, fields, written, add)
+        _gate(index, gate, fields, names, add)
     for index, curve in _sound(fields["curves"]):
-        _sets(curve.slices, ("curves", index, "slices"), written, add)
+        _sets(curve.slices, ("curves", index, "slices"), names, add)
         _curve(index, curve, fields, add)
     _one_cost(fields["curves"], add)
     for key, task in (("positive", "binary"), ("classes", "multiclass")):
@@ -88,10 +88,10 @@ def _parts(fields: Mapping[str, Any], add: Add) -> None:
 
 def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> None:
     path = ("curves", index)
-    own = CURVES.get(fields["task"], ())
-    if fields["task"] and curve.curve not in own:
+    available = CURVES.get(fields["task"], ())
+    if fields["task"] and curve.curve not in available:
         others = " or ".join(f"'{task}'" for task, names in CURVES.items() if curve.curve in names)
-        hint = "known: " + ", ".join(own) if own else f"task '{fields['task']}' has no curves"
+        hint = "known: " + ", ".join(available) if available else f"task '{fields['task']}' has no curves"
         add(f"curve '{curve.curve}' belongs to task {others}", path, hint)
     if curve.curve in ROW_CURVES and fields.get("exact") is False:
         add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", path)
@@ -107,29 +107,29 @@ def _sound(entries: Sequence[Any]) -> list[tuple[int, Any]]:
 
 def _one_cost(curves: Sequence[Curve | None], add: Add) -> None:
     """The table of curves tells them apart by name alone."""
-    drawn = [(index, curve) for index, curve in _sound(curves) if curve.curve == "cost"]
-    for index, curve in drawn[1:]:
-        first = drawn[0][1]
+    cost_curves = [(index, curve) for index, curve in _sound(curves) if curve.curve == "cost"]
+    for index, curve in cost_curves[1:]:
+        first = cost_curves[0][1]
         if (curve.cost_fp, curve.cost_fn) != (first.cost_fp, first.cost_fn):
             add("curve 'cost' is drawn for one pair of costs", ("curves", index), "leave one of them out")
 
 
-def _metric_slices(fields: Mapping[str, Any], written: Written, add: Add) -> None:
+def _metric_slices(fields: Mapping[str, Any], names: Written, add: Add) -> None:
     for index, metric in enumerate(fields.get("metrics") or ()):
-        _sets(fields["metric_slices"].get(metric.text, ()), ("metrics", index, "slices"), written, add)
+        _sets(fields["metric_slices"].get(metric.text, ()), ("metrics", index, "slices"), names, add)
         if is_across_slices(metric) and metric.path is not None:
-            _sets([metric.slice_set], (*metric.path, "over", "slice_set"), written, add)
+            _sets([metric.slice_set], (*metric.path, "over", "slice_set"), names, add)
         elif is_across_slices(metric):
-            _by(metric.slice_set, ("metrics", index), fields, written, add)
+            _by(metric.slice_set, ("metrics", index), fields, names, add)
 
 
-def _by(name: str, path: SuitePath, fields: Mapping[str, Any], written: Written, add: Add) -> None:
+def _by(name: str, path: SuitePath, fields: Mapping[str, Any], names: Written, add: Add) -> None:
     """The groups of a metric are the slices of a set, not the values of a column."""
-    if name in written.slices:
+    if name in names.slices:
         return
-    made = [key for key, spec in (fields.get("slices") or {}).items() if spec.columns == (name,)]
-    hint = f"write by={made[0]}, the slice set of that column" if made else None
-    hint = hint or did_you_mean(name, written.slices) or f"add it: slices: {{{name}: {name}}}"
+    slice_sets = [key for key, spec in (fields.get("slices") or {}).items() if spec.columns == (name,)]
+    hint = f"write by={slice_sets[0]}, the slice set of that column" if slice_sets else None
+    hint = hint or did_you_mean(name, names.slices) or f"add it: slices: {{{name}: {name}}}"
     add(f"'{name}' is not one of the slice sets", path, hint)
 
 
@@ -139,10 +139,10 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
     if fields["task"] != "binary" or not hard:
         return
     for index, metric in enumerate(fields.get("metrics") or ()):
-        moved = any(
+        chooses_threshold = any(
             leaf.chosen_threshold or leaf.fixed_threshold not in {None, 0.5} for leaf in leaves(metric)
         )
-        if metric.needs_score or moved:
+        if metric.needs_score or chooses_threshold:
             msg = f"model '{hard[0]}' has only hard predictions, and {metric.text} needs a score"
             add(msg, ("metrics", index), "give the model a score column, or leave the metric out")
     for index, curve in _sound(fields["curves"]):
@@ -152,9 +152,9 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
         )
 
 
-def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, add: Add) -> None:
+def _gate(index: int, gate: Gate, fields: Mapping[str, Any], names: Written, add: Add) -> None:
     path = ("gates", index)
-    metrics, models = fields.get("metrics"), written.models
+    metrics, models = fields.get("metrics"), names.models
     if (
         metrics is not None
         and gate.four_fifths is None
@@ -166,37 +166,37 @@ def _gate(index: int, gate: Gate, fields: Mapping[str, Any], written: Written, a
         if models and name is not None and name not in models:
             add(*absent(name, "models", (*path, key), models, key))
     named = (gate.slices,) if isinstance(gate.slices, str) else gate.slices
-    _sets([name for name in named if name not in {"overall", "all"}], (*path, "slices"), written, add)
-    _between(gate, path, fields, written, add)
+    _sets([name for name in named if name not in {"overall", "all"}], (*path, "slices"), names, add)
+    _between(gate, path, fields, names, add)
     if gate.between is None:
         _within(gate, named, fields, (*path, "slices"), add)
     check_rule(gate, path, add)
-    judged = ("overall", *written.slices) if "all" in named else named
+    judged = ("overall", *names.slices) if "all" in named else named
     check_opponent(gate, path, fields.get("compare"), judged, add)
-    check_evidence(gate, path, fields["task"], add, intervals=written.intervals)
+    check_evidence(gate, path, fields["task"], add, intervals=names.intervals)
 
 
 def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path: SuitePath, add: Add) -> None:
     """A gate cannot judge a metric in a slice set that it is not asked for in."""
-    asked = fields["metric_slices"].get(gate.metric.text)
+    metric_sets = fields["metric_slices"].get(gate.metric.text)
     if is_across_slices(gate.metric):
-        asked = (gate.metric.slice_set,)
+        metric_sets = (gate.metric.slice_set,)
     for name in named:
-        if asked is not None and name not in {"overall", "all", *asked}:
+        if metric_sets is not None and name not in {"overall", "all", *metric_sets}:
             msg = f"'{gate.metric.text}' is not asked for in slice set '{name}'"
             add(msg, path, "name the set in the metric's own slices")
 
 
-def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], written: Written, add: Add) -> None:
+def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], names: Written, add: Add) -> None:
     """A gate between the slices of a set judges their largest difference or smallest ratio."""
     if gate.four_fifths is not None:
-        _by(gate.four_fifths, (*path, "four_fifths"), fields, written, add)
+        _by(gate.four_fifths, (*path, "four_fifths"), fields, names, add)
     if gate.between is None:
         if gate.ratio_at_least is not None:
             hint = "add between: SLICE_SET"
             add("ratio_at_least needs between: the slice set whose slices are compared", path, hint)
         return
-    _by(gate.between, (*path, "between"), fields, written, add)
+    _by(gate.between, (*path, "between"), fields, names, add)
     if gate.slices != "overall":
         add("between says where the gate holds: it excludes slices", (*path, "slices"))
     if gate.at_least is not None:
@@ -208,7 +208,7 @@ def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], written: Wr
         add(f"'{gate.metric.text}' {TOTAL}", (*path, "metric"), SHARE_HINT)
 
 
-def _sets(names: Any, path: tuple[str | int, ...], written: Written, add: Add) -> None:
+def _sets(names: Any, path: tuple[str | int, ...], mentions: Written, add: Add) -> None:
     for name in names:
-        if name not in written.slices:
-            add(*absent(name, "slice sets", path, written.slices))
+        if name not in mentions.slices:
+            add(*absent(name, "slice sets", path, mentions.slices))

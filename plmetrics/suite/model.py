@@ -166,20 +166,22 @@ class Suite(Strict):
 
     def needed(self, *slice_sets: str) -> tuple[Metric, ...]:
         """The metrics of a state family that the results of some sets are made from, each once."""
-        listed = (own for name in slice_sets for m in self.listed(name) for _, own in m.per_class())
-        errors = [error for own in listed if (error := self.standard_error(own)) is not None]
+        listed = (member for name in slice_sets for m in self.listed(name) for _, member in m.per_class())
+        errors = [error for member in listed if (error := self.standard_error(member)) is not None]
         return tuple({metric.text: metric for metric in (*self.valued(*slice_sets), *errors)}.values())
 
     def valued(self, *slice_sets: str) -> tuple[Metric, ...]:
         """Those of them that values are made from, with or without standard errors."""
-        found = [
+        metrics = [
             leaf for name in slice_sets for m in (*self.listed(name), *self.over(name)) for leaf in leaves(m)
         ]
         if "overall" in slice_sets:
             across = (metric for metric in self.computed if is_across_slices(metric))
-            found += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
-        found += [leaf for section in self.sections.values() for m in section.metrics() for leaf in leaves(m)]
-        return tuple({metric.text: metric for metric in found}.values())
+            metrics += [leaf for metric in across if metric.reads_overall for leaf in leaves(metric)]
+        metrics += [
+            leaf for section in self.sections.values() for m in section.metrics() for leaf in leaves(m)
+        ]
+        return tuple({metric.text: metric for metric in metrics}.values())
 
 
 # None of these changes what a number means: names, where things lie, and how much memory there is.

@@ -28,11 +28,11 @@ class Findings:
         """Note one more."""
         self.problems.append(Problem(message, path, hint))
 
-    def unknown_keys(self, given: Mapping[Any, Any], known: Iterable[str], path: SuitePath) -> bool:
+    def unknown_keys(self, mapping: Mapping[Any, Any], keys: Iterable[str], path: SuitePath) -> bool:
         """Note the keys of a mapping that it cannot have; whether there are any."""
-        unknown = [key for key in given if key not in known]
+        unknown = [key for key in mapping if key not in keys]
         for key in unknown:
-            self.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), known))
+            self.add(f"unknown key '{key}'", (*path, key), did_you_mean(str(key), keys))
         return bool(unknown)
 
     def is_mapping(self, value: Any, path: SuitePath, hint: str | None = None) -> bool:
@@ -157,7 +157,7 @@ def _kind_at(kind: type[BaseModel], place: SuitePath) -> type[BaseModel]:
 
 
 def absent(
-    name: str, kind: str, path: SuitePath, known: Iterable[str], what: str = "", hint: str | None = None
+    name: str, kind: str, path: SuitePath, names: Iterable[str], what: str = "", hint: str | None = None
 ) -> tuple[str, SuitePath, str | None]:
     """The problem of a name that is not one of the models or slice sets of a suite, as `add` takes it.
 
@@ -165,11 +165,11 @@ def absent(
         name: the name.
         kind: models or slice sets.
         path: where it stands.
-        known: those that there are.
+        names: those that there are.
         what: the key that it is given by, if the path does not end with it.
         hint: what to do where it is like none of them.
     """
-    return f"{what} '{name}' is not one of the {kind}".lstrip(), path, did_you_mean(name, known) or hint
+    return f"{what} '{name}' is not one of the {kind}".lstrip(), path, did_you_mean(name, names) or hint
 
 
 def lacks_column(metric: Metric, model: str, parts: tuple[str, ...]) -> str | None:
@@ -195,11 +195,11 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def is_label(value: Any, what: str, path: SuitePath, found: Findings) -> bool:
+def is_label(value: Any, what: str, path: SuitePath, findings: Findings) -> bool:
     """Whether a text can name a model or a slice set in results; a problem is noted if not."""
     plain = isinstance(value, str) and value.strip() and not any(ord(c) < 32 or c in "/\\|" for c in value)
     if not plain:
-        found.add(
+        findings.add(
             f"{what} must be a text without slashes, bars and control characters, not {shown(value)}", path
         )
     return bool(plain)

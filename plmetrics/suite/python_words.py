@@ -65,14 +65,14 @@ def _argument(dotted: re.Match[str]) -> str:
 def _parts(text: str, path: SuitePath) -> Iterator[str]:
     """The text in parts: mappings and lists with the key before them, and what stands between."""
     place = 0
-    for found in _FLOW.finditer(text):
-        end = _end(text, found.end())
-        key = found[1] if found[1] in {*_keys(), *_FLAT} else None
+    for match in _FLOW.finditer(text):
+        end = _end(text, match.end())
+        key = match[1] if match[1] in {*_keys(), *_FLAT} else None
         value = (
-            _value(text[found.end() : end], keyed=key is not None) if found.start() >= place and end else None
+            _value(text[match.end() : end], keyed=key is not None) if match.start() >= place and end else None
         )
         if value is not None and end:
-            yield _scalars(text[place : found.start() if key else found.end()], path)
+            yield _scalars(text[place : match.start() if key else match.end()], path)
             yield _given(key, value, path) if key else _shown(value)
             place = end
     yield _scalars(text[place:], path)
@@ -105,12 +105,12 @@ def _value(text: str, *, keyed: bool) -> object:
 def _scalars(text: str, path: SuitePath) -> str:
     """The text with each key and word that can be a value of it as Python has them."""
 
-    def one(found: re.Match[str]) -> str:
-        key, word = found[1], found[2]
+    def one(match: re.Match[str]) -> str:
+        key, word = match[1], match[2]
         quoted = word[0] in "\"'"
         value = word[1:-1] if quoted else scalar(word)
         may_be = quoted or not isinstance(value, str) or word[0].isdigit() or _PLACEHOLDER.fullmatch(word)
-        return _given(key, value, path) if may_be or word in _keys()[key] else found[0]
+        return _given(key, value, path) if may_be or word in _keys()[key] else match[0]
 
     return re.sub(_SCALAR.format("|".join(_keys())), one, text)
 

@@ -34,8 +34,8 @@ def json_schema() -> Schema:
     del definitions["Section"]
     properties["task"]["enum"] = list(registry.tasks())
     curve = definitions["Curve"]["properties"]["curve"]
-    one = _reference("Calibrate")
-    written = {
+    single = _reference("Calibrate")
+    shapes = {
         "columns": _reference("Columns"),
         "data": _reference("Data"),
         "output": _reference("Output"),
@@ -45,16 +45,16 @@ def json_schema() -> Schema:
             {"type": "null"},
         ),
         "models": _models(_reference("ModelColumns")),
-        "calibrate": _one_of(one, {"type": "array", "items": one}, {"type": "null"}),
+        "calibrate": _one_of(single, {"type": "array", "items": single}, {"type": "null"}),
         "slices": _slices(definitions),
         "uncertainty": _one_of(_reference("Uncertainty"), {"type": ["boolean", "null"]}),
         "compare": _compare(definitions),
         "curves": {"type": "array", "items": _one_of(_reference("Curve"), curve)},
         "memory": _one_of({"type": "integer", "minimum": 1}, {"type": "string", "pattern": _SIZE}),
     }
-    one = _text("A YAML file whose keys hold where this file lacks them, relative to this file.")
-    properties["defaults"] = _one_of(one, {"type": "array", "items": one}, {"type": "null"})
-    for name, shape in written.items():
+    single = _text("A YAML file whose keys hold where this file lacks them, relative to this file.")
+    properties["defaults"] = _one_of(single, {"type": "array", "items": single}, {"type": "null"})
+    for name, shape in shapes.items():
         properties[name] = {"description": Suite.model_fields[name].description, **shape}
     for feature in features():
         shape = feature.section.model_json_schema()
@@ -122,7 +122,7 @@ def _definition() -> Schema:
             "agg": {"enum": list(OVER)},
         },
     }
-    own = {
+    particular = {
         "ratio": _one_of(ratio, {"type": "array", "items": sql, "minItems": 2, "maxItems": 2}),
         "formula": _text("Arithmetic over metrics, such as 50*fp + 2000*fn."),
         "over": over,
@@ -135,7 +135,7 @@ def _definition() -> Schema:
         "anyOf": [{"required": [kind]} for kind in KINDS],
         "properties": {
             "name": _text("Its name, a word."),
-            **{kind: own.get(kind, _one_of(sql, {"type": "number"})) for kind in KINDS},
+            **{kind: particular.get(kind, _one_of(sql, {"type": "number"})) for kind in KINDS},
             "where": _text("SQL condition on the rows that count."),
             "q": {"type": "number", "minimum": 0, "maximum": 1},
             "direction": {"enum": list(registry.DIRECTIONS)},
@@ -145,8 +145,8 @@ def _definition() -> Schema:
 
 
 def _some_sets(description: str) -> Schema:
-    one = _text(description)
-    return _one_of(one, {"type": "array", "items": one})
+    single = _text(description)
+    return _one_of(single, {"type": "array", "items": single})
 
 
 def _models(columns: Schema) -> Schema:

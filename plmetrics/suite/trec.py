@@ -19,8 +19,8 @@ def trec_defaults(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     files = data.get("trec") if isinstance(data, Mapping) else None
     if not isinstance(files, Mapping):
         return raw
-    given = raw.get("columns") or {}
-    columns = {**_COLUMNS, **given} if isinstance(given, Mapping) else given
+    roles = raw.get("columns") or {}
+    columns = {**_COLUMNS, **roles} if isinstance(roles, Mapping) else roles
     run = files.get("run")
     names = {str(name): str(name) for name in run} if isinstance(run, Mapping) else {"run": _SCORE}
     return {**raw, "columns": columns, "models": raw.get("models") or names}

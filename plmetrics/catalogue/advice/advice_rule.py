@@ -56,8 +56,8 @@ class Rule:
 
     def caution(self, facts: TableFacts) -> str:
         """The reason, and the companions to read beside a metric."""
-        beside = f"; read {names_text(self.companions, 'or')} beside it" if self.companions else ""
-        return self.explanation(facts) + beside
+        advice = f"; read {names_text(self.companions, 'or')} beside it" if self.companions else ""
+        return self.explanation(facts) + advice
 
     def texts(self, facts: TableFacts) -> tuple[str, ...]:
         """The metrics, with the figures."""
@@ -66,10 +66,10 @@ class Rule:
 
     def affected(self, metrics: Iterable[Metric]) -> list[Metric]:
         """The metrics that the rule names, if none of its companions is among them."""
-        given = list(metrics)
-        if any(matches(pattern, metric) for pattern in self.companions for metric in given):
+        candidates = list(metrics)
+        if any(matches(pattern, metric) for pattern in self.companions for metric in candidates):
             return []
-        return [metric for metric in given if any(matches(pattern, metric) for pattern in self.metrics)]
+        return [metric for metric in candidates if any(matches(pattern, metric) for pattern in self.metrics)]
 
 
 def matches(pattern: str, metric: Metric) -> bool:
@@ -88,11 +88,11 @@ def matches(pattern: str, metric: Metric) -> bool:
 
 def names_text(texts: Sequence[str], last: str = "and") -> str:
     """The first three names of a list, in words."""
-    shown = list(texts[:_LISTED])
-    more = len(texts) - len(shown)
+    listed = list(texts[:_LISTED])
+    more = len(texts) - len(listed)
     if more and last == "and":
-        return f"{', '.join(shown)} and {more} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+        return f"{', '.join(listed)} and {more} more"
+    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} {last} {listed[-1]}"
 
 
 def _true(term: str, facts: TableFacts) -> bool:

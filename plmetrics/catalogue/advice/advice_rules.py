@@ -32,8 +32,8 @@ def _advise(name: str, metrics: str, when: str, reason: str, source: str) -> Rul
 
 
 def _against(name: str, metrics: str, when: str, reason: str, source: str, companions: str = "") -> Rule:
-    named, beside = tuple(metrics.split()), tuple(companions.split())
-    return Rule(name, "advise_against", named, when, reason, source, beside)
+    named, others = tuple(metrics.split()), tuple(companions.split())
+    return Rule(name, "advise_against", named, when, reason, source, others)
 
 
 _BRODERSEN = "Brodersen et al., The balanced accuracy and its posterior distribution, ICPR 2010"

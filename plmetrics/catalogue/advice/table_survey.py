@@ -46,12 +46,14 @@ class Layout:
         return (*(name for name in roles if name is not None), *parts)
 
 
-def survey(rows: pl.DataFrame, layout: Layout, total: int | None = None, *, whole: bool = True) -> TableFacts:
+def survey(
+    rows: pl.DataFrame, layout: Layout, total: int | None = None, *, complete: bool = True
+) -> TableFacts:
     """Facts of a table from rows of it; `total` is their number, if known, and `whole` whether these are all."""
-    found = _Sample(rows, layout, max(total or 0, rows.height), whole)
-    figures: dict[str, Any] = {"rows": found.total, "cost_fp": layout.costs[0], "cost_fn": layout.costs[1]}
+    sampled = _Sample(rows, layout, max(total or 0, rows.height), complete)
+    figures: dict[str, Any] = {"rows": sampled.total, "cost_fp": layout.costs[0], "cost_fn": layout.costs[1]}
     if rows.height:
-        figures |= found.of_labels() | found.of_levels() | found.of_scores()
+        figures |= sampled.of_labels() | sampled.of_levels() | sampled.of_scores()
     return TableFacts(task=layout.task, **figures)
 
 

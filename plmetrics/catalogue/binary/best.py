@@ -59,8 +59,8 @@ class MaxAccuracy(OperatingPoint):
         gained = points.hits - points.alarms
         best = ops.larger(ops.largest(gained), 0.0)
         slack = _TIE * state.weight
-        found = highest_score(state, (gained >= ops.spread(best - slack, gained)) & (points.calls > 0))
-        return ops.where(best <= slack, -float("inf"), found)
+        threshold = highest_score(state, (gained >= ops.spread(best - slack, gained)) & (points.calls > 0))
+        return ops.where(best <= slack, -float("inf"), threshold)
 
     def bound(self, state: Any) -> Any:
         """How much more a bin gains if its positives come first."""

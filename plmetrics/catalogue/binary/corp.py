@@ -68,8 +68,8 @@ class RecalibratedPart(CorpPart):
         Roots of mean divergences obey the triangle inequality, exactly for brier and nearly for log_loss.
         """
         mass = replicate.positive + replicate.negative
-        moved = self.divergence(_recalibrated(replicate), _recalibrated(point))
-        length = ops.sqrt(ops.ratio(ops.total(mass * moved), ops.total(mass)))
+        shift = self.divergence(_recalibrated(replicate), _recalibrated(point))
+        length = ops.sqrt(ops.ratio(ops.total(mass * shift), ops.total(mass)))
         return shortened(self.finalise(point), length)
 
 
@@ -100,13 +100,13 @@ class CorpMiscalibration(RecalibratedPart):
 
     def finalise(self, state: Any) -> Any:
         """Mean over rows of what the score costs above the recalibrated one."""
-        rate, given = _recalibrated(state), state.score
+        rate, score = _recalibrated(state), state.score
         if self.score == "brier":
-            away = given - rate
-            more = state.positive * away * (given + rate - 2.0) + state.negative * away * (given + rate)
+            away = score - rate
+            more = state.positive * away * (score + rate - 2.0) + state.negative * away * (score + rate)
         else:
-            given = ops.larger(ops.smaller(given, 1.0 - FLOAT_EPSILON), FLOAT_EPSILON)
-            more = _saved(state.positive, rate, given) + _saved(state.negative, 1.0 - rate, 1.0 - given)
+            score = ops.larger(ops.smaller(score, 1.0 - FLOAT_EPSILON), FLOAT_EPSILON)
+            more = _saved(state.positive, rate, score) + _saved(state.negative, 1.0 - rate, 1.0 - score)
         return ops.ratio(ops.total(more), state.weight)
 
 
@@ -145,9 +145,9 @@ class CorpDiscrimination(RecalibratedPart):
     def _resolved(self, positive: Any, negative: Any) -> Any:
         mass = positive + negative
         rate = ops.isotonic(positive, mass)
-        whole = ops.total(mass)
-        prevalence = ops.spread(ops.ratio(ops.total(positive), whole), rate)
-        return ops.ratio(ops.total(mass * self.divergence(rate, prevalence)), whole)
+        total = ops.total(mass)
+        prevalence = ops.spread(ops.ratio(ops.total(positive), total), rate)
+        return ops.ratio(ops.total(mass * self.divergence(rate, prevalence)), total)
 
 
 @register
@@ -192,8 +192,8 @@ def _relative_entropy(share: Any, forecast: Any) -> Any:
 
 def _saved(mass: Any, rate: Any, forecast: Any) -> Any:
     """Weight times ln(rate / forecast), 0 where there is none."""
-    known = ops.where(mass > 0, ops.larger(rate, _LEAST) / ops.larger(forecast, _LEAST), 1.0)
-    return mass * ops.log(known)
+    gain = ops.where(mass > 0, ops.larger(rate, _LEAST) / ops.larger(forecast, _LEAST), 1.0)
+    return mass * ops.log(gain)
 
 
 def _in_turn(lower: Any, upper: Any) -> Any:

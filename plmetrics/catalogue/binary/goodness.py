@@ -92,8 +92,8 @@ class HosmerLemeshow(Goodness):
 
     def deviation(self, replicate: Any, point: Any) -> Any:
         """How far the statistic falls when the vector of gaps is shortened by its distance from the replicate's."""
-        moved = self.statistic(replicate, calibration_gaps(replicate) - calibration_gaps(point))
-        return shortened(self.finalise(point), ops.sqrt(moved))
+        shift = self.statistic(replicate, calibration_gaps(replicate) - calibration_gaps(point))
+        return shortened(self.finalise(point), ops.sqrt(shift))
 
 
 @register
@@ -132,8 +132,8 @@ class HosmerLemeshowPValue(Goodness):
         return [*super().undefined(state), ("too_few_rows", self._freedom(state) < 1)]
 
     def _freedom(self, state: Any) -> Any:
-        held = ops.total(ops.where(state.bin_weight > 0, 1.0, 0.0))
-        return held - 2.0 if self.df == "groups-2" else held
+        occupied = ops.total(ops.where(state.bin_weight > 0, 1.0, 0.0))
+        return occupied - 2.0 if self.df == "groups-2" else occupied
 
 
 def _expected_variance(state: Any) -> Any:

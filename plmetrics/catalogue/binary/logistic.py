@@ -119,8 +119,8 @@ class CalibrationIntercept(Recalibration):
 
 
 def _log_odds(state: Any) -> Any:
-    held = ops.smaller(ops.larger(state.score, FLOAT_EPSILON), 1.0 - FLOAT_EPSILON)
-    return ops.log(held) - ops.log1p(-held)
+    clipped = ops.smaller(ops.larger(state.score, FLOAT_EPSILON), 1.0 - FLOAT_EPSILON)
+    return ops.log(clipped) - ops.log1p(-clipped)
 
 
 def _separated(state: Any) -> Any:
@@ -179,9 +179,9 @@ def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[A
     short, curved = state.positive - mass * rate, mass * spread
     tilted = curved * odds
     first, second = ops.total(short), ops.total(short * odds)
-    whole, cross, square = ops.total(curved), ops.total(tilted), ops.total(tilted * odds)
-    determinant = whole * square - cross**2
-    return (square * first - cross * second) / determinant, (whole * second - cross * first) / determinant
+    total, cross, square = ops.total(curved), ops.total(tilted), ops.total(tilted * odds)
+    determinant = total * square - cross**2
+    return (square * first - cross * second) / determinant, (total * second - cross * first) / determinant
 
 
 def _rates(log_odds: Any) -> tuple[Any, Any]:

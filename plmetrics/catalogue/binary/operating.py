@@ -68,14 +68,14 @@ class Cut:
     alarms_above: Any
     whole: Any
 
-    def within(self, state: Any, reached: Any, wanted: Any) -> tuple[Any, Any]:
+    def within(self, state: Any, reached: Any, target: Any) -> tuple[Any, Any]:
         """Hits and alarms where a share is just reached: at the point, on coarse bins inside of it.
 
         `reached` is what the point adds to the share's numerator, `wanted` what is still missing above it.
         """
         if not state.coarse:
             return self.hits, self.alarms
-        fraction = ops.smaller(ops.larger(ops.ratio(wanted, reached, otherwise=1.0), 0.0), 1.0)
+        fraction = ops.smaller(ops.larger(ops.ratio(target, reached, otherwise=1.0), 0.0), 1.0)
         fraction = ops.where(self.whole, 1.0, fraction)
         hits = self.hits_above + fraction * (self.hits - self.hits_above)
         return hits, self.alarms_above + fraction * (self.alarms - self.alarms_above)
@@ -87,12 +87,12 @@ def cut_at(state: Any, points: Called, reaches: Any) -> Cut:
     def least(values: Any) -> Any:
         return -ops.largest(ops.where(reaches, -values, -float("inf")))
 
-    whole = True
+    divisible = True
     if state.coarse:
         first = reaches & (ops.above(ops.where(reaches, 1.0, 0.0), 0.0) == 0)
-        whole = ops.largest(ops.where(first & state.tied, 1.0, 0.0)) > 0
+        divisible = ops.largest(ops.where(first & state.tied, 1.0, 0.0)) > 0
     hits, alarms = least(points.hits), least(points.alarms)
-    return Cut(hits, alarms, least(points.hits_above), least(points.alarms_above), whole)
+    return Cut(hits, alarms, least(points.hits_above), least(points.alarms_above), divisible)
 
 
 def _recall(points: Called) -> Any:
@@ -125,8 +125,8 @@ class AtRecall(OperatingPoint):
     def _called(self, state: Any) -> tuple[Any, Any]:
         """Hits and alarms at the cut."""
         cut = self._cut(state)
-        wanted = self.recall * state.positives - cut.hits_above
-        return cut.within(state, cut.hits - cut.hits_above, wanted)
+        target = self.recall * state.positives - cut.hits_above
+        return cut.within(state, cut.hits - cut.hits_above, target)
 
 
 @register
@@ -328,10 +328,10 @@ class RecallAtFpr(OperatingPoint):
             room = self.fpr * ops.spread(ops.largest(points.alarms), points.alarms) - points.alarms_above
             fraction = ops.smaller(ops.ratio(room, state.negative, otherwise=1.0), 1.0)
             fraction = ops.where(self._keeps(points) | np.logical_not(state.tied), fraction, 0.0)
-            found = ops.where(room >= 0, points.hits_above + fraction * state.positive, 0.0)
+            hits = ops.where(room >= 0, points.hits_above + fraction * state.positive, 0.0)
         else:
-            found = ops.where(self._keeps(points), points.hits, 0.0)
-        return ops.ratio(ops.larger(ops.largest(found), 0.0), ops.total(state.positive))
+            hits = ops.where(self._keeps(points), points.hits, 0.0)
+        return ops.ratio(ops.larger(ops.largest(hits), 0.0), ops.total(state.positive))
 
     def undefined(self, state: Any) -> Undefined:
         """A class is absent."""
@@ -350,10 +350,10 @@ class RecallAtFpr(OperatingPoint):
     def bound(self, state: Any) -> Any:
         """The positives of the bin in which the limit is passed."""
         points = called(state)
-        kept = ops.larger(ops.largest(ops.where(self._keeps(points), points.hits, 0.0)), 0.0)
+        certain = ops.larger(ops.largest(ops.where(self._keeps(points), points.hits, 0.0)), 0.0)
         passed = _fpr(points) > self.fpr + _TIE
         beyond = -ops.largest(ops.where(passed, -points.hits, -float("inf")))
-        return ops.ratio(ops.where(beyond == float("inf"), 0.0, beyond - kept), state.positives)
+        return ops.ratio(ops.where(beyond == float("inf"), 0.0, beyond - certain), state.positives)
 
     def _keeps(self, points: Called) -> Any:
         return (_fpr(points) <= self.fpr + _TIE) & (points.calls > 0)

@@ -79,8 +79,8 @@ class AtTop(Metric):
     def _needed(self, state: Any, points: Any) -> Any:
         """The weight of each point that belongs to the top."""
         mass = state.positive + state.negative
-        left = ops.spread(self._size(state), mass) - points.calls_above
-        return ops.smaller(ops.larger(left, 0.0), mass)
+        remaining = ops.spread(self._size(state), mass) - points.calls_above
+        return ops.smaller(ops.larger(remaining, 0.0), mass)
 
     def _hits(self, state: Any) -> Any:
         mass = state.positive + state.negative

@@ -85,9 +85,9 @@ def _edges(design: Numbers, label: Numbers, mass: Numbers) -> Iterator[Numbers]:
     """
     rate = float((mass * label).sum())
     yield np.array([0.0, 0.0, np.log(rate) - np.log1p(-rate)])
-    for kept in (0, 1):
-        found = best_coefficients([design[kept], design[2]], label, mass)
-        if found is not None and found[0] > 0:
+    for place in (0, 1):
+        coefficients = best_coefficients([design[place], design[2]], label, mass)
+        if coefficients is not None and coefficients[0] > 0:
             edge = np.zeros(3)
-            edge[[kept, 2]] = found
+            edge[[place, 2]] = coefficients
             yield edge

@@ -46,19 +46,19 @@ def best_coefficients(
     design = np.stack(features)
     mass = np.ones(len(target)) if weight is None else weight
     mass = mass / mass.sum()
-    found = _start(design, target, mass)
+    coefficients = _start(design, target, mass)
     near = 0
     for _ in range(_STEPS):
-        chance = expit(np.einsum("k,kn->n", found, design))
+        chance = expit(np.einsum("k,kn->n", coefficients, design))
         slope = np.einsum("kn,n->k", design, mass * (chance - target))
         curvature = np.einsum("kn,jn->kj", design * (mass * chance * (1.0 - chance)), design)
         step: Numbers = np.linalg.lstsq(curvature, slope, rcond=1e-14)[0]
         near += float(slope @ step) <= _NEAR
         if near == 0:
-            step = _falling(found, step, lambda tried: mean_log_loss(tried, design, target, mass))
-        found = found - step
+            step = _falling(coefficients, step, lambda tried: mean_log_loss(tried, design, target, mass))
+        coefficients = coefficients - step
         if near == _LAST_STEPS:
-            return found
+            return coefficients
     return None
 
 
@@ -68,19 +68,19 @@ def _start(design: Numbers, target: Numbers, mass: Numbers) -> Numbers:
     stride = len(target) // _FIRST_ROWS
     if stride < 2:
         return nothing
-    found = best_coefficients(list(design[:, ::stride]), target[::stride], mass[::stride])
-    if found is None or not mean_log_loss(found, design, target, mass) < mean_log_loss(
+    coefficients = best_coefficients(list(design[:, ::stride]), target[::stride], mass[::stride])
+    if coefficients is None or not mean_log_loss(coefficients, design, target, mass) < mean_log_loss(
         nothing, design, target, mass
     ):
         return nothing
-    return found
+    return coefficients
 
 
-def _falling(found: Numbers, step: Numbers, loss: Callable[[Numbers], float]) -> Numbers:
+def _falling(coefficients: Numbers, step: Numbers, loss: Callable[[Numbers], float]) -> Numbers:
     """A step, halved until the loss falls by it."""
-    before = loss(found)
+    before = loss(coefficients)
     for _ in range(_HALVINGS):
-        if loss(found - step) < before:
+        if loss(coefficients - step) < before:
             break
         step = step / 2.0
     return step

@@ -62,11 +62,11 @@ class Platt(Calibrator):
             msg = "the scores of both classes do not overlap: use isotonic, or smoothing: true"
             raise NoFit(msg)
         target = _smoothed(label, weight) if smoothing else label
-        found = best_coefficients([odds, np.ones(len(odds))], target, weight)
-        if found is None:
+        coefficients = best_coefficients([odds, np.ones(len(odds))], target, weight)
+        if coefficients is None:
             msg = "the likelihood has no finite maximum: use isotonic"
             raise NoFit(msg)
-        return cls(float(found[0]), float(found[1]))
+        return cls(float(coefficients[0]), float(coefficients[1]))
 
     def expression(self, score: pl.Expr) -> pl.Expr:
         """The calibrated score."""

@@ -51,11 +51,11 @@ class Temperature(Calibrator):
         if float((right if weight is None else right * weight).sum()) <= 0:
             msg = "scores do not rise with the label, no temperature helps: use platt"
             raise NoFit(msg)
-        found = None if right.min() >= 0 else best_coefficients([odds], label, weight)
-        if found is None:
+        coefficients = None if right.min() >= 0 else best_coefficients([odds], label, weight)
+        if coefficients is None:
             msg = "every score is on its label's side of 0.5, no temperature is low enough: use isotonic"
             raise NoFit(msg)
-        return cls(float(1.0 / found[0]))
+        return cls(float(1.0 / coefficients[0]))
 
     def expression(self, score: pl.Expr) -> pl.Expr:
         """The calibrated score."""

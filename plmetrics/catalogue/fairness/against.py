@@ -84,22 +84,24 @@ class DisparateImpact(Rated, _Referred):
         (values,) = state.values.values()
         if state.reference is None:
             return values.min(axis=-1) / values.max(axis=-1)
-        own = values[..., state.reference]
+        reference = values[..., state.reference]
         others = np.delete(values, state.reference, axis=-1)
-        return np.where(own == 0, np.nan, others.min(axis=-1) / own)
+        return np.where(reference == 0, np.nan, others.min(axis=-1) / reference)
 
     def failed(self, groups: Groups) -> str:  # noqa: ARG002
         """Nobody of the reference is selected."""
         return "zero_denominator"
 
-    def deviations(self, drawn: Groups, point: Groups) -> Any:
+    def deviations(self, replicates: Groups, point: Groups) -> Any:
         """How far replicates' rates moved against each other, in logarithms; without a reference only."""
         if point.reference is not None:
             return None
         tiny = np.finfo(np.float64).tiny
-        logs = [ops.log(np.maximum(next(iter(groups.values.values())), tiny)) for groups in (drawn, point)]
-        moved = logs[0] - logs[1]
-        return moved.max(axis=-1) - moved.min(axis=-1)
+        logs = [
+            ops.log(np.maximum(next(iter(groups.values.values())), tiny)) for groups in (replicates, point)
+        ]
+        shift = logs[0] - logs[1]
+        return shift.max(axis=-1) - shift.min(axis=-1)
 
 
 @dataclass(frozen=True)

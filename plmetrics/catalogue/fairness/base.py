@@ -63,26 +63,26 @@ class Judged(AcrossSlices):
         """The place of the reference: the slice of that text, or that value of the one column."""
         if self.against is None:
             return None
-        wanted = _said(self.against)
+        text = _said(self.against)
         for texts in (names, [only_value(name) for name in names]):
-            if (place := slice_place(wanted, texts)) is not None:
+            if (place := slice_place(text, texts)) is not None:
                 return place
         return -1
 
-    def blocks_of(self, own: Any, most: int) -> int:
+    def blocks_of(self, blocks: Any, most: int) -> int:
         """Those of the group with the fewest: a gap is as uncertain as its weaker side."""
-        return min(int(own.min()), most)
+        return min(int(blocks.min()), most)
 
     def left_out(self, names: Sequence[str], status: Sequence[str]) -> str | None:
         """Which groups are not judged, and why."""
         if not names:
             return None
-        told = []
+        reasons = []
         for why in dict.fromkeys(status):
-            own = [name for name, reason in zip(names, status, strict=True) if reason == why]
-            more = f" and {len(own) - _SHOWN:,} more" if len(own) > _SHOWN else ""
-            told.append(f"{', '.join(own[:_SHOWN])}{more} ({why})")
-        return "not judged: " + "; ".join(told)
+            omitted = [name for name, reason in zip(names, status, strict=True) if reason == why]
+            more = f" and {len(omitted) - _SHOWN:,} more" if len(omitted) > _SHOWN else ""
+            reasons.append(f"{', '.join(omitted[:_SHOWN])}{more} ({why})")
+        return "not judged: " + "; ".join(reasons)
 
 
 def _said(value: str | float | bool) -> str:  # noqa: FBT001
@@ -151,10 +151,10 @@ class Compared(Judged):
 
     def finalise(self, state: Groups) -> Any:
         """The largest difference or the smallest ratio of each rate, put together."""
-        found = np.stack([self._of_rate(state, part.text) for part in self.parts()])
+        rates = np.stack([self._of_rate(state, part.text) for part in self.parts()])
         if self.takes_mean:
-            return found.mean(axis=0)
-        return found.min(axis=0) if self.is_ratio else found.max(axis=0)
+            return rates.mean(axis=0)
+        return rates.min(axis=0) if self.is_ratio else rates.max(axis=0)
 
     def _of_rate(self, state: Groups, text: str) -> Any:
         values, centre = state.values[text], self._centre(state, text)
@@ -184,12 +184,14 @@ class Compared(Judged):
         below = any((values < 0).any() for values in groups.values.values())
         return "nonpositive_values" if below else "zero_denominator"
 
-    def deviations(self, drawn: Groups, point: Groups) -> Any:
+    def deviations(self, replicates: Groups, point: Groups) -> Any:
         """How far replicates' groups moved against each other, in logarithms for ratios."""
         if self.is_ratio and self.takes_mean:
             return None
-        moved = [self._vector(drawn, part.text) - self._vector(point, part.text) for part in self.parts()]
-        sizes = np.stack([self._size(vector) for vector in moved])
+        shifts = [
+            self._vector(replicates, part.text) - self._vector(point, part.text) for part in self.parts()
+        ]
+        sizes = np.stack([self._size(vector) for vector in shifts])
         return sizes.mean(axis=0) if self.takes_mean else sizes.max(axis=0)
 
     def _vector(self, state: Groups, text: str) -> Any:

@@ -102,7 +102,7 @@ class Disparity(Compared, _Measured):
         """A disparity for each class of the metric."""
         if not self.metric.by_class:
             return (("", self),)
-        return tuple((named, replace(self, metric=own)) for named, own in self.metric.per_class())
+        return tuple((named, replace(self, metric=member)) for named, member in self.metric.per_class())
 
     def lacks(self, parts: tuple[str, ...]) -> str | None:
         """What the metric lacks."""

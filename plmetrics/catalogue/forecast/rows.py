@@ -68,15 +68,15 @@ class MeanOfForecasts(Metric):
 
 def declared(parts: Sequence[str], level: float) -> float | None:
     """The declared level that is the one asked for, up to rounding."""
-    near = [own for own in levels_of(tuple(parts)) if abs(own - level) <= SAME_LEVEL]
+    near = [available for available in levels_of(tuple(parts)) if abs(available - level) <= SAME_LEVEL]
     return near[0] if near else None
 
 
 def quantile(rows: Rows, level: float) -> pl.Expr:
     """A quantile of the forecast: a column, or that of the normal distribution."""
-    own = declared(rows.parts, level)
-    if own is not None:
-        return rows.part(quantile_part(own))
+    declared_level = declared(rows.parts, level)
+    if declared_level is not None:
+        return rows.part(quantile_part(declared_level))
     return rows.part("mean") + float(ndtri(level)) * rows.part("sd")
 
 
@@ -88,7 +88,7 @@ def pinball(rows: Rows, level: float) -> pl.Expr:
 
 def _crosses(rows: Rows) -> pl.Expr:
     columns = [rows.part(quantile_part(level)) for level in rows.levels]
-    pairs = [one > other for one, other in pairwise(columns)]
+    pairs = [lower > higher for lower, higher in pairwise(columns)]
     return pl.any_horizontal(pairs) if pairs else pl.lit(value=False) & (rows.label == rows.label)
 
 

@@ -202,8 +202,8 @@ class MatthewsCorrelation(_Agreement):
 
     def _spread(self, state: Any) -> Any:
         total = state.weight
-        called = total**2 - ops.total(state.called**2)
-        return called * (total**2 - ops.total(state.actual**2))
+        spread = total**2 - ops.total(state.called**2)
+        return spread * (total**2 - ops.total(state.actual**2))
 
     def undefined(self, state: Any) -> Undefined:
         """All rows are of one class, or called one."""

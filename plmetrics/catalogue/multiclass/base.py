@@ -40,9 +40,9 @@ class Multiclass(Metric):
 
     def settled(self, facts: Facts) -> Self:
         """The metric with the classes of the run."""
-        known = copy.copy(self)
-        object.__setattr__(known, "classes", facts.classes)
-        return known
+        settled_metric = copy.copy(self)
+        object.__setattr__(settled_metric, "classes", facts.classes)
+        return settled_metric
 
     @property
     def by_class(self) -> bool:
@@ -119,11 +119,11 @@ def undefined_parameter() -> Any:
 
 def left_out(classes: Sequence[str], missing: Any) -> Any:
     """Texts that name the classes without a value; None where all have one. `missing` is `[..., class]`."""
-    held = np.asarray(missing)
-    notes = np.full(held.shape[:-1], None, dtype=object)
-    if not held.any():
+    absent = np.asarray(missing)
+    notes = np.full(absent.shape[:-1], None, dtype=object)
+    if not absent.any():
         return notes
-    patterns, which = np.unique(held.reshape(-1, held.shape[-1]), axis=0, return_inverse=True)
+    patterns, which = np.unique(absent.reshape(-1, absent.shape[-1]), axis=0, return_inverse=True)
     texts = np.array([_named(classes, pattern) for pattern in patterns], dtype=object)
     return texts[which.reshape(notes.shape)]
 
@@ -213,17 +213,17 @@ class ClassRate(Multiclass):
     def finalise(self, state: Any) -> Any:
         """The average over classes."""
         wide = _Wide(state)
-        part, whole = self.part(wide), self.whole(wide)
+        part, total = self.part(wide), self.whole(wide)
         if self.average == "micro":
-            return ops.ratio(ops.total(part), ops.total(whole))
-        values = ops.ratio(part, whole, otherwise=0.0)
-        weight = self._class_weight(state, whole)
+            return ops.ratio(ops.total(part), ops.total(total))
+        values = ops.ratio(part, total, otherwise=0.0)
+        weight = self._class_weight(state, total)
         return ops.ratio(ops.total(values * weight), ops.total(weight))
 
-    def _class_weight(self, state: Any, whole: Any) -> Any:
+    def _class_weight(self, state: Any, total: Any) -> Any:
         """What a class counts in the average: nothing without a value, unless that counts as 0."""
-        held = np.ones_like(whole) if self._zero else np.where(whole > 0, 1.0, 0.0)
-        return held * state.actual if self.average == "weighted" else held
+        present = np.ones_like(total) if self._zero else np.where(total > 0, 1.0, 0.0)
+        return present * state.actual if self.average == "weighted" else present
 
     @property
     def _zero(self) -> bool:
@@ -232,10 +232,10 @@ class ClassRate(Multiclass):
     def undefined(self, state: Any) -> Undefined:
         """No class has a value."""
         wide = _Wide(state)
-        whole = self.whole(wide)
+        total = self.whole(wide)
         if self.average == "micro":
-            return [*super().undefined(state), (self.empty, ops.total(whole) == 0)]
-        return [*super().undefined(state), (self.empty, ops.total(self._class_weight(state, whole)) == 0)]
+            return [*super().undefined(state), (self.empty, ops.total(total) == 0)]
+        return [*super().undefined(state), (self.empty, ops.total(self._class_weight(state, total)) == 0)]
 
     def remark(self, state: Any) -> Any:
         """The classes without a value."""

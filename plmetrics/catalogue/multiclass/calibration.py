@@ -68,8 +68,8 @@ class _Binned(Multiclass, Derived):
 
     def combined_deviations(self, parts: Mapping[str, Any]) -> Any:
         """The mean of the parts': the gaps of all classes are one vector, whose norm is the mean of theirs."""
-        held = [parts[part.text] for part in self.parts()]
-        return None if any(part is None for part in held) else np.mean(held, axis=0)
+        deviations = [parts[part.text] for part in self.parts()]
+        return None if any(part is None for part in deviations) else np.mean(deviations, axis=0)
 
 
 @register

@@ -56,10 +56,10 @@ def probabilities(rows: Rows) -> list[pl.Expr]:
 
 def given(rows: Rows) -> pl.Expr:
     """The probability given to the class that the row has."""
-    found = pl.lit(None, dtype=pl.Float64)
+    of_label = pl.lit(None, dtype=pl.Float64)
     for number, probability in enumerate(probabilities(rows)):
-        found = pl.when(rows.label == float(number)).then(probability).otherwise(found)
-    return found
+        of_label = pl.when(rows.label == float(number)).then(probability).otherwise(of_label)
+    return of_label
 
 
 def clip_parameter() -> Any:
@@ -280,8 +280,8 @@ class TopKAccuracy(_MeanScore):
 
 
 def _credit(rows: Rows, k: int) -> pl.Expr:
-    own = given(rows)
+    of_label = given(rows)
     each = probabilities(rows)
-    above = pl.sum_horizontal((probability > own).cast(pl.Float64) for probability in each)
-    tied = pl.sum_horizontal((probability == own).cast(pl.Float64) for probability in each)
+    above = pl.sum_horizontal((probability > of_label).cast(pl.Float64) for probability in each)
+    tied = pl.sum_horizontal((probability == of_label).cast(pl.Float64) for probability in each)
     return ((k - above) / tied).clip(0.0, 1.0)

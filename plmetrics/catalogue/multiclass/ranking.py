@@ -65,22 +65,22 @@ class OverClasses(Multiclass, Derived):
     def finalise(self, state: Any) -> Any:
         """Mean over the classes that have a value."""
         values = np.stack([state[term.text] for term in self.terms()], axis=-1)
-        held = np.isfinite(values)
-        weight = held.astype(np.float64)
+        defined = np.isfinite(values)
+        weight = defined.astype(np.float64)
         if self.average == "weighted":
-            weight = held * np.stack(
+            weight = defined * np.stack(
                 [state[part.text] for part in self.parts()[len(self.terms()) :]], axis=-1
             )
         total = weight.sum(axis=-1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(total > 0, np.where(held, values * weight, 0.0).sum(axis=-1) / total, np.nan)
+            return np.where(total > 0, np.where(defined, values * weight, 0.0).sum(axis=-1) / total, np.nan)
 
     def combined_status(self, value: Any, statuses: Sequence[Any]) -> Any:
         """A slice without rows or with too few has no value, whatever its classes; a pair may lack rows."""
         empty = [np.isin(part.astype(str), ("no_rows", "too_few_rows")) for part in statuses]
         few = np.logical_and.reduce(empty)
-        told = [np.where(bare & ~few, "ok", part) for bare, part in zip(empty, statuses, strict=True)]
-        return super().combined_status(np.where(few, np.nan, value), told)
+        reasons = [np.where(bare & ~few, "ok", part) for bare, part in zip(empty, statuses, strict=True)]
+        return super().combined_status(np.where(few, np.nan, value), reasons)
 
     def combined_note(self, statuses: Sequence[Any]) -> Any:
         """The classes without a value."""

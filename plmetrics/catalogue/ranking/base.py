@@ -97,8 +97,8 @@ class QueryMetric(Metric):
     @property
     def needs(self) -> Queries:
         """Its own number of a query, and how many relevant rows there are."""
-        own = QueryValue(self.text, self.per_query, getattr(self, "ties", None))
-        return Queries((own, self._relevant), getattr(self, "gain", None))
+        value = QueryValue(self.text, self.per_query, getattr(self, "ties", None))
+        return Queries((value, self._relevant), getattr(self, "gain", None))
 
     @property
     def _relevant(self) -> QueryValue:
@@ -109,10 +109,10 @@ class QueryMetric(Metric):
 
     def atoms(self) -> Mapping[str, Atom]:
         """Sum and number of the queries that take part, and the numbers of those that may not."""
-        own, relevant = (value.key for value in self.needs.values)
+        key, relevant = (value.key for value in self.needs.values)
         return {
-            "value_sum": Atom(f"sum|{own}", lambda rows: _of(rows, own).fill_null(0.0)),
-            "taking": Atom(f"taking|{own}", lambda rows: _of(rows, own).is_not_null(), counts=True),
+            "value_sum": Atom(f"sum|{key}", lambda rows: _of(rows, key).fill_null(0.0)),
+            "taking": Atom(f"taking|{key}", lambda rows: _of(rows, key).is_not_null(), counts=True),
             "empty_queries": _counted(f"empty|{relevant}", lambda rows: _of(rows, relevant) == 0),
             "absent_queries": _counted(f"absent|{relevant}", lambda rows: _of(rows, relevant).is_null()),
         }
@@ -136,8 +136,8 @@ class QueryMetric(Metric):
             np.atleast_1d(counts).astype(int) for counts in (state.empty_queries, state.absent_queries)
         )
         notes = [
-            [_queries(one, "a relevant row", what), _queries(two, "results", "left out")]
-            for one, two in np.stack([empty, absent], axis=1).tolist()
+            [_queries(irrelevant, "a relevant row", what), _queries(two, "results", "left out")]
+            for irrelevant, two in np.stack([empty, absent], axis=1).tolist()
         ]
         return np.array(["; ".join(filter(None, note)) or None for note in notes], dtype=object)
 

@@ -69,8 +69,8 @@ class MeanAveragePrecision(QueryMetric):
         cut = cut_of(self.k)
         if self.denominator == "retrieved":
             return np.where(relevant > 0, ranked.mean_precision_found(self.relevant_at, cut), np.nan)
-        whole = relevant if self.denominator == "all" else np.minimum(relevant, cut)
-        return np.asarray(ops.ratio(ranked.precision_sum(self.relevant_at, cut), whole))
+        denominator = relevant if self.denominator == "all" else np.minimum(relevant, cut)
+        return np.asarray(ops.ratio(ranked.precision_sum(self.relevant_at, cut), denominator))
 
 
 @register
@@ -162,8 +162,8 @@ class RecallAtK(QueryMetric):
 
     def per_query(self, ranked: Ranked) -> Array:
         """Relevant rows in the first k, divided by all."""
-        whole = ranked.judged.relevant(self.relevant_at)
-        return np.asarray(ops.ratio(ranked.found(self.relevant_at, cut_of(self.k)), whole))
+        total = ranked.judged.relevant(self.relevant_at)
+        return np.asarray(ops.ratio(ranked.found(self.relevant_at, cut_of(self.k)), total))
 
 
 @register
@@ -227,9 +227,9 @@ class F1AtK(QueryMetric):
 
     def per_query(self, ranked: Ranked) -> Array:
         """Twice the relevant rows in the first k, divided by k and all relevant rows."""
-        whole = ranked.judged.relevant(self.relevant_at)
-        share = 2.0 * ranked.found(self.relevant_at, cut_of(self.k)) / (self.k + whole)
-        return np.where(whole > 0, share, np.nan)
+        total = ranked.judged.relevant(self.relevant_at)
+        share = 2.0 * ranked.found(self.relevant_at, cut_of(self.k)) / (self.k + total)
+        return np.where(total > 0, share, np.nan)
 
 
 @register
@@ -257,8 +257,8 @@ class RPrecision(QueryMetric):
 
     def per_query(self, ranked: Ranked) -> Array:
         """Relevant rows in the first R, divided by R."""
-        whole = ranked.judged.relevant(self.relevant_at)
-        return np.asarray(ops.ratio(ranked.found(self.relevant_at, whole.astype(np.int64)), whole))
+        total = ranked.judged.relevant(self.relevant_at)
+        return np.asarray(ops.ratio(ranked.found(self.relevant_at, total.astype(np.int64)), total))
 
 
 @register

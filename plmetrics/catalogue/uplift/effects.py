@@ -169,8 +169,8 @@ class ByPropensity(OfArms):
                 (state.control_inverse, state.control_square),
             )
         )
-        told = [_sample_sizes(*sizes) for sizes in zip(treated, control, strict=True)]
-        return np.array(told, dtype=object)
+        texts = [_sample_sizes(*sizes) for sizes in zip(treated, control, strict=True)]
+        return np.array(texts, dtype=object)
 
     def _chance(self, rows: Rows) -> pl.Expr:
         return rows.column(self.propensity).cast(pl.Float64)
@@ -265,12 +265,13 @@ class WeightedEffect(ByPropensity):
 
     def remark(self, state: Any) -> Any:
         """Also how many rows were clipped."""
-        told = super().remark(state)
+        remarks = super().remark(state)
         if self.clip is None:
-            return told
+            return remarks
         clipped = np.atleast_1d(state.clipped)
         texts = [
-            f"propensities clipped: {count:,.0f}; {text}" for count, text in zip(clipped, told, strict=True)
+            f"propensities clipped: {count:,.0f}; {text}"
+            for count, text in zip(clipped, remarks, strict=True)
         ]
         return np.array(texts, dtype=object)
 

@@ -109,8 +109,10 @@ class WeightedEffectError(EffectError):
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The rows of each arm, and moments of the outcomes under squared weights."""
-        own = {f"{arm}_{name}": atom for arm in _ARMS for name, atom in _squared(treated=arm == "treated")}
-        return {**super().atoms(), **own}
+        squares = {
+            f"{arm}_{name}": atom for arm in _ARMS for name, atom in _squared(treated=arm == "treated")
+        }
+        return {**super().atoms(), **squares}
 
     def denominators(self, state: Any) -> tuple[Any, ...]:
         """How many rows of equal weight would spread as much as those of each arm."""

@@ -95,8 +95,8 @@ class Qini(OfCurve):
         """Area less that of the line, maybe over the perfect one."""
         targeted = Targeted(state)
         curve = targeted.guelman() if self.method == "guelman" else targeted.radcliffe()
-        found = targeted.area(curve) - self._end(state) / 2.0
-        return ops.ratio(found, self._perfect(state)) if self.binary_outcome else found
+        area = targeted.area(curve) - self._end(state) / 2.0
+        return ops.ratio(area, self._perfect(state)) if self.binary_outcome else area
 
     def undefined(self, state: Any) -> Undefined:
         """Also no area of a perfect order."""
@@ -116,8 +116,8 @@ class Qini(OfCurve):
         first, last = ops.total(state.treated_outcome), ops.total(state.control_outcome)
         gained = ops.ratio(first, state.treated_weight)
         end = self._end(state)
-        kept = state.weight - first - last
-        doubled = first * gained + 2.0 * kept * gained + last * (gained + end)
+        middle = state.weight - first - last
+        doubled = first * gained + 2.0 * middle * gained + last * (gained + end)
         return ops.ratio(doubled / 2.0, state.weight) - end / 2.0
 
 
@@ -197,10 +197,10 @@ class UpliftAtTop(OfOrder):
 
     def undefined(self, state: Any) -> Undefined:
         """Also fewer rows than k, and an arm without rows in the top."""
-        whole = ops.smaller(state.treated_weight, state.control_weight) if self._by_arm else state.weight
+        total = ops.smaller(state.treated_weight, state.control_weight) if self._by_arm else state.weight
         treated, control = self._shares(state)
         empty = (ops.total(state.treated * treated) == 0) | (ops.total(state.control * control) == 0)
-        short = self._size(whole) > whole * (1 + _TIE)
+        short = self._size(total) > total * (1 + _TIE)
         return [*super().undefined(state), ("too_few_rows", short), ("empty_arm", empty)]
 
     def cut(self, state: Any) -> Any:
@@ -215,8 +215,8 @@ class UpliftAtTop(OfOrder):
     def _by_arm(self) -> bool:
         return self.by == "arm"
 
-    def _size(self, whole: Any) -> Any:
-        return whole * self.k if self.k < 1 else whole * 0.0 + self.k
+    def _size(self, total: Any) -> Any:
+        return total * self.k if self.k < 1 else total * 0.0 + self.k
 
     def _shares(self, state: Any) -> tuple[Any, Any]:
         """The share of each point's treated and controls that belongs to the top."""
@@ -226,8 +226,8 @@ class UpliftAtTop(OfOrder):
         share = self._share(state.treated + state.control, state.weight)
         return share, share
 
-    def _share(self, mass: Any, whole: Any) -> Any:
-        size = ops.spread(self._size(whole), mass)
-        left = size - (ops.cumulative(mass, descending=True) - mass)
-        needed = ops.where(left > _TIE * size, ops.smaller(left, mass), 0.0)
+    def _share(self, mass: Any, total: Any) -> Any:
+        size = ops.spread(self._size(total), mass)
+        remaining = size - (ops.cumulative(mass, descending=True) - mass)
+        needed = ops.where(remaining > _TIE * size, ops.smaller(remaining, mass), 0.0)
         return ops.ratio(needed, mass, otherwise=0.0)

@@ -64,9 +64,9 @@ class Aggregated:
         """Within it products are exact where no order may show; sums of weights that overflowed are no warning."""
         stack = ExitStack()
         stack.enter_context(exact_products(enabled=self.any_order))
-        masses = [held for name, held in self.sums[0].columns.items() if name.endswith("weight")]
+        masses = [column for name, column in self.sums[0].columns.items() if name.endswith("weight")]
         with np.errstate(over="ignore"):
-            finite = all(np.isfinite(held.sum()) for held in masses)
+            finite = all(np.isfinite(column.sum()) for column in masses)
         if not finite:
             stack.enter_context(np.errstate(over="ignore", invalid="ignore"))
         return stack
@@ -80,8 +80,8 @@ def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregated:
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
     frames, rows = summed(prepared, digested=digested)
-    made = aggregated(prepared, frames, rows)
-    return replace(made, digests=_digests(prepared, frames[0])) if digested else made
+    result = aggregated(prepared, frames, rows)
+    return replace(result, digests=_digests(prepared, frames[0])) if digested else result
 
 
 def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
@@ -124,7 +124,7 @@ def sums_scan(prepared: Prepared, *, digested: bool = False) -> tuple[list[list[
         from plmetrics.engine.aggregate.row_counts import counted_columns, tells_counts
 
         if tells_counts(prepared):
-            plan = rows_plan(prepared, beside=counted_columns(prepared))
+            plan = rows_plan(prepared, further=counted_columns(prepared))
             return [], Step("aggregate", (plan,), does, at_least=recentres)
         rows.append(rows_plan(prepared))
     groups = sum_plans(prepared, digested=digested)
@@ -153,8 +153,8 @@ def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.Data
     states = tuple(
         _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
     )
-    used = _conserve(prepared, states[0])
-    return Aggregated(states, rows, keys, units, used, prepared.request.arithmetic.any_order)
+    used_rows = _conserve(prepared, states[0])
+    return Aggregated(states, rows, keys, units, used_rows, prepared.request.arithmetic.any_order)
 
 
 def needs_rows(prepared: Prepared) -> bool:
@@ -174,37 +174,43 @@ def sum_plans(prepared: Prepared, *, digested: bool = False) -> list[list[pl.Laz
     keys: list[pl.Expr] = []
     if prepared.blocks is not None:
         keys.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
-    beside: list[pl.Expr] = []
+    shared: list[pl.Expr] = []
     if digested and prepared.blocks is not None and prepared.blocks.digests is None:
-        beside += row_digests(prepared.request)
+        shared += row_digests(prepared.request)
     return [
         [
             frame.with_columns(values).group_by([*map(pl.col, cube.columns), *keys]).agg(chunk)
-            for values, chunk in _chunks(prepared, cube, [] if index else beside)
+            for values, chunk in _chunks(prepared, cube, [] if index else shared)
         ]
         for index, cube in enumerate(prepared.cubes)
     ]
 
 
 def _chunks(
-    prepared: Prepared, cube: Cube, beside: Sequence[pl.Expr]
+    prepared: Prepared, cube: Cube, shared: Sequence[pl.Expr]
 ) -> Iterator[tuple[list[pl.Expr], list[pl.Expr]]]:
     """What is aggregated in a cube, in parts that one node of a plan can take; and what must be known of rows before.
 
     A value that is added in several ways is a column first: else it would be computed for each.
     """
     addition, every = prepared.addition, totals(prepared, summed_in(prepared, cube))
-    exact = {one.name: one.value for one in every if one.name in addition.exact and one.value is not None}
+    exact = {
+        total.name: total.value for total in every if total.name in addition.exact and total.value is not None
+    }
     summed: list[pl.Expr] = []
-    for one in every:
-        staged = {one.name: pl.col(f"{_ADDED}{one.name}")}
-        summed += addition.sums(staged) if one.name in exact else [one.sum.alias(one.name)]
-    summed += beside
+    for total in every:
+        staged = {total.name: pl.col(f"{_ADDED}{total.name}")}
+        summed += addition.sums(staged) if total.name in exact else [total.sum.alias(total.name)]
+    summed += shared
     for first in range(0, len(summed), AGGREGATES_PER_NODE):
         chunk = summed[first : first + AGGREGATES_PER_NODE]
-        read = {name for part in chunk for name in part.meta.root_names()}
+        columns_read = {name for part in chunk for name in part.meta.root_names()}
         yield (
-            [value.alias(f"{_ADDED}{name}") for name, value in exact.items() if f"{_ADDED}{name}" in read],
+            [
+                value.alias(f"{_ADDED}{name}")
+                for name, value in exact.items()
+                if f"{_ADDED}{name}" in columns_read
+            ],
             chunk,
         )
 
@@ -260,30 +266,30 @@ def _digests(prepared: Prepared, frame: pl.DataFrame) -> NDArray[np.uint64] | No
 
 
 def _state(prepared: Prepared, cube: Cube, frame: pl.DataFrame, keys: NDArray[np.uint64]) -> SumsState:
-    cell, held = cells_of(cube, frame), sums_of(prepared, cube, frame)
+    cell, columns = cells_of(cube, frame), sums_of(prepared, cube, frame)
     block = np.zeros(frame.height, dtype=np.int64)
     if BLOCK in frame.columns:
         block = np.searchsorted(keys, frame[BLOCK].to_numpy())
     centres = centres_of(prepared, moments(prepared, summed_in(prepared, cube)), frame)
-    state = SumsState(cell, block, held, len(keys), centres)
+    state = SumsState(cell, block, columns, len(keys), centres)
     return state.in_order() if prepared.request.arithmetic.any_order else state
 
 
 def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:
     rows = prepared.rows
-    used: dict[str, int] = {}
+    used_rows: dict[str, int] = {}
     for model, prefix in prepared.populations().items():
-        used[model] = round(float(state.columns[f"{prefix}n"].sum()))
+        used_rows[model] = round(float(state.columns[f"{prefix}n"].sum()))
         expected = rows.read - rows.zero_weight - rows.dropped[model]
-        if used[model] != expected:
+        if used_rows[model] != expected:
             msg = (
                 f"rows went astray for model '{model}': {rows.read:,} read, {rows.zero_weight:,} of weight 0, "
-                f"{rows.dropped[model]:,} dropped, but {used[model]:,} used"
+                f"{rows.dropped[model]:,} dropped, but {used_rows[model]:,} used"
             )
             raise PlmetricsError(msg)
-    if not any(used.values()):
+    if not any(used_rows.values()):
         raise _nothing_left(prepared)
-    return used
+    return used_rows
 
 
 def _nothing_left(prepared: Prepared) -> DataError:
@@ -294,8 +300,10 @@ def _nothing_left(prepared: Prepared) -> DataError:
     msg = f"no rows are left of {rows.read:,}: each has weight 0 or a value for which it is dropped"
     from plmetrics.engine.bad_rows import bad_values
 
-    found = bad_values(prepared.request, prepared.table.checks, rows.read).problems
-    return DataError([Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in found)])
+    problems = bad_values(prepared.request, prepared.table.checks, rows.read).problems
+    return DataError(
+        [Problem(msg, ("data", "missing")), *(replace(problem, hint=None) for problem in problems)]
+    )
 
 
 def sliced_rests(prepared: Prepared, aggregated: Aggregated) -> list[RestSums | None]:
@@ -304,14 +312,14 @@ def sliced_rests(prepared: Prepared, aggregated: Aggregated) -> list[RestSums | 
     out: list[RestSums | None] = []
     for slices in prepared.slices:
         name = slices.slice_set.name
-        asked = compare is not None and REST in compare.slices.get(name, ())
-        if compare is None or not (asked or name in compare.decompose):
+        has_rests = compare is not None and REST in compare.slices.get(name, ())
+        if compare is None or not (has_rests or name in compare.decompose):
             out.append(None)
             continue
         index = prepared.cube_of(slices)
         state = aggregated.sums[index]
         codes = prepared.cubes[index].slice_codes(slices, state.cell)
-        out.append(RestSums(state.roll_up(codes + 1, len(slices) + 1), asked))
+        out.append(RestSums(state.roll_up(codes + 1, len(slices) + 1), has_rests))
     return out
 
 

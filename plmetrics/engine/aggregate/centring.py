@@ -51,50 +51,50 @@ def recentred(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFra
     A centre is known to 16 digits of its distance from the one before. Where that is not near enough, as beside levels
     that are 10^16 times the spread of others, it is looked for again.
     """
-    known = moments(prepared, summed_in(prepared, cube))
-    for _ in range(_MOST if known else 0):
-        found = _once(prepared, cube, frame, known)
-        if found is None:
+    moments_of_sums = moments(prepared, summed_in(prepared, cube))
+    for _ in range(_MOST if moments_of_sums else 0):
+        moved_frame = _once(prepared, cube, frame, moments_of_sums)
+        if moved_frame is None:
             break
-        frame = found
+        frame = moved_frame
     return frame
 
 
 def _once(
-    prepared: Prepared, cube: Cube, frame: pl.DataFrame, known: Mapping[str, Moment]
+    prepared: Prepared, cube: Cube, frame: pl.DataFrame, moments_of_sums: Mapping[str, Moment]
 ) -> pl.DataFrame | None:
     """The sums with far moments about nearer centres; None where there are none. They have no whole numbers beside."""
     cell = cells_of(cube, frame)
-    names, distant_cells = _distant(prepared, cube, frame, cell, known)
+    names, distant_cells = _distant(prepared, cube, frame, cell, moments_of_sums)
     if not names:
         return None
     where = np.isin(cell, distant_cells)
     columns = sums_of(prepared, cube, frame)
-    redone = [name for name, moment in known.items() if names & set(moment.centres)]
-    before = centres_of(prepared, known, frame)
+    redone = [name for name, moment in moments_of_sums.items() if names & set(moment.centres)]
+    before = centres_of(prepared, moments_of_sums, frame)
     near = means(columns, before)
-    at = {name: np.broadcast_to(held, where.shape) for name, held in before.at.items()}
-    own = [name for name in at if name in names or f"{CENTRE}{name}" in frame.columns]
+    at = {name: np.broadcast_to(center, where.shape) for name, center in before.at.items()}
+    centre_names = [name for name in at if name in names or f"{CENTRE}{name}" in frame.columns]
     if all(np.array_equal(near[name][0][where], at[name][where]) for name in names):
         return None
-    centres = {f"{CENTRE}{name}": near[name][0] if name in names else at[name] for name in own}
+    centres = {f"{CENTRE}{name}": near[name][0] if name in names else at[name] for name in centre_names}
     keys = [name for name in (*cube.columns, BLOCK) if name in frame.columns]
     marked = pl.DataFrame([*frame.select(keys), *(pl.Series(name, at) for name, at in centres.items())])
-    made = _added(prepared, cube, marked.filter(pl.Series(where)), keys, redone)
-    whole = [
+    sums = _added(prepared, cube, marked.filter(pl.Series(where)), keys, redone)
+    aggregates = [
         f"{kind}{name}" for kind in (FIXED, LEFT) for name in redone if f"{FIXED}{name}" in frame.columns
     ]
     unmoved = pl.lit(pl.Series(~where))
-    held = frame.with_columns(pl.when(unmoved).then(pl.col(name)).alias(name) for name in whole)
-    held = held.with_columns(pl.Series(name, columns[name]) for name in redone)
-    held = held.with_columns(pl.Series(f"{CENTRE}{name}", at[name]) for name in own)
+    center = frame.with_columns(pl.when(unmoved).then(pl.col(name)).alias(name) for name in aggregates)
+    center = center.with_columns(pl.Series(name, columns[name]) for name in redone)
+    center = center.with_columns(pl.Series(f"{CENTRE}{name}", at[name]) for name in centre_names)
     if not keys:
-        return held.with_columns(made.get_columns())
-    beside = made.rename({name: f"{name}@new" for name in (*redone, *centres)})
-    joined = held.join(beside, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        return center.with_columns(sums.get_columns())
+    renamed = sums.rename({name: f"{name}@new" for name in (*redone, *centres)})
+    joined = center.join(renamed, on=keys, how="left", nulls_equal=True, maintain_order="left")
     return joined.select(
         pl.coalesce(f"{name}@new", name).alias(name) if f"{name}@new" in joined.columns else pl.col(name)
-        for name in held.columns
+        for name in center.columns
     )
 
 
@@ -103,25 +103,27 @@ def _distant(
     cube: Cube,
     frame: pl.DataFrame,
     cell: NDArray[np.int64],
-    known: Mapping[str, Moment],
+    moments_of_sums: Mapping[str, Moment],
 ) -> tuple[set[str], NDArray[np.int64]]:
     """The centres that some slice lies far from, or all rows but a slice; and the cells of these."""
     prefixes = sorted({*prepared.populations().values(), EVERY})
     counts = [f"{prefix}n" for prefix in prefixes if f"{prefix}n" in frame.columns]
     compare = prepared.request.suite.compare
-    cells, columns = _by_cell(frame, cell, {*known, *counts, *(moment.mass for moment in known.values())})
+    cells, columns = _by_cell(
+        frame, cell, {*moments_of_sums, *counts, *(moment.mass for moment in moments_of_sums.values())}
+    )
     names: set[str] = set()
     where = np.zeros(len(cells), dtype=np.bool_)
     for slices in cube.sets:
         codes = cube.slice_codes(slices, cells) + 1
         with np.errstate(over="ignore", invalid="ignore"):
-            sums: Sums = {name: added(codes, held, len(slices) + 1) for name, held in columns.items()}
+            sums: Sums = {name: added(codes, column, len(slices) + 1) for name, column in columns.items()}
             others = {name: total.sum() - total for name, total in sums.items()}
-        asked = compare is not None and REST in compare.slices.get(slices.slice_set.name, ())
-        for of_slice, totals in ((True, sums), (False, others))[: 1 + asked]:
+        has_rests = compare is not None and REST in compare.slices.get(slices.slice_set.name, ())
+        for of_slice, totals in ((True, sums), (False, others))[: 1 + has_rests]:
             several = np.any([totals[name] > 1 for name in counts], axis=0)
             several[0] &= not of_slice
-            for name, far in distant(totals, known).items():
+            for name, far in distant(totals, moments_of_sums).items():
                 chosen = far & several
                 if chosen.any():
                     names.add(name)
@@ -138,7 +140,7 @@ def _by_cell(
     if size >= len(cell):
         return cell, columns
     cells = np.flatnonzero(np.bincount(cell, minlength=size))
-    return cells, {name: added(cell, held, size)[cells] for name, held in columns.items()}
+    return cells, {name: added(cell, column, size)[cells] for name, column in columns.items()}
 
 
 def _added(
@@ -155,7 +157,7 @@ def _added(
     )
     at = [name for name in centres.columns if name not in keys]
     sums = _totals(prepared, cube, names, at)
-    values = {one.name: one.value for one in sums if one.value is not None}
+    values = {total.name: total.value for total in sums if total.value is not None}
     addition = answer(prepared.request.arithmetic.addition(rows, values))
     aggregates = [pl.len().cast(pl.Int64).alias(_ROWS), *(pl.col(name).first() for name in at)]
     aggregates += addition.sums(values)
@@ -174,9 +176,11 @@ def _totals(prepared: Prepared, cube: Cube, names: Sequence[str], at: Sequence[s
     """The sums of the moments about columns of centres."""
     rows = {}
     for model in prepared.request.models:
-        known = prepared.row_of(model)
-        own = {key: f"{CENTRE}{model}|{key}" for key in known.centres}
-        columns = {key: pl.col(column) for key, column in own.items() if column in at}
-        rows[model] = replace(known, centres={**known.centres, **columns})
-    wanted = set(names)
-    return [one for one in atom_totals(prepared, summed_in(prepared, cube), rows) if one.name in wanted]
+        row = prepared.row_of(model)
+        centre_columns = {key: f"{CENTRE}{model}|{key}" for key in row.centres}
+        columns = {key: pl.col(column) for key, column in centre_columns.items() if column in at}
+        rows[model] = replace(row, centres={**row.centres, **columns})
+    selected = set(names)
+    return [
+        total for total in atom_totals(prepared, summed_in(prepared, cube), rows) if total.name in selected
+    ]

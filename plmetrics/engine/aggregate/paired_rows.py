@@ -83,7 +83,7 @@ def pair_sums(prepared: Prepared, metrics: Sequence[Metric]) -> list[Total]:
                 sums += _discordant(prepared, metric, (model, baseline), both)
             if names - {"mcnemar"}:
                 sums += _moments(prepared, metric, (model, baseline), both)
-            out += {one.name: one for one in sums}.values()
+            out += {total.name: total for total in sums}.values()
     return out
 
 
@@ -99,8 +99,12 @@ def _discordant(
     right = called_rightly(metric)
     if right is None:
         return []
-    one, other = (right(prepared.row_of(model)) for model in pair)
-    counted = {GAINED: one & ~other, LOST: other & ~one, BOTH: one | ~one}
+    model_right, baseline_right = (right(prepared.row_of(model)) for model in pair)
+    counted = {
+        GAINED: model_right & ~baseline_right,
+        LOST: baseline_right & ~model_right,
+        BOTH: model_right | ~model_right,
+    }
     return [
         Total.count(pair_column(*pair, metric, name), part if both is None else part & both)
         for name, part in counted.items()
@@ -111,8 +115,10 @@ def _moments(prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl
     value = row_value(metric)
     if value is None:
         return []
-    one, other = (value(prepared.row_of(model)) for model in pair)
-    difference = one - other if both is None else pl.when(both).then(one - other)
+    model_value, baseline_value = (value(prepared.row_of(model)) for model in pair)
+    difference = (
+        model_value - baseline_value if both is None else pl.when(both).then(model_value - baseline_value)
+    )
     column = partial(pair_column, *pair, metric)
     return [
         Total.count(column(BOTH), difference.is_not_null()),
@@ -139,8 +145,8 @@ class PairedRows:
 
     def differences(self, metric: Metric, model: str, baseline: str) -> NDArray[np.float64]:
         """The model's value of each row less the baseline's; NaN where one has none."""
-        one, other = (self.frame[_loss(name, metric)].to_numpy() for name in (model, baseline))
-        return np.where(self.valid(model, baseline), one - other, np.nan)
+        model_loss, baseline_loss = (self.frame[_loss(name, metric)].to_numpy() for name in (model, baseline))
+        return np.where(self.valid(model, baseline), model_loss - baseline_loss, np.nan)
 
     def scores(self, model: str) -> NDArray[np.float64]:
         """The model's score of each row."""
@@ -152,10 +158,10 @@ class PairedRows:
 
     def valid(self, model: str, baseline: str) -> NDArray[np.bool_]:
         """The rows that count for both models."""
-        held = [valid_column(name) for name in (model, baseline)]
-        if held[0] not in self.frame.columns:
+        columns = [valid_column(name) for name in (model, baseline)]
+        if columns[0] not in self.frame.columns:
             return np.ones(self.frame.height, dtype=np.bool_)
-        return (self.frame[held[0]] & self.frame[held[1]]).to_numpy()
+        return (self.frame[columns[0]] & self.frame[columns[1]]).to_numpy()
 
     def times(self, column: str) -> NDArray[np.int64]:
         """The place of each row in the order of a column."""
@@ -164,10 +170,10 @@ class PairedRows:
 
 def ranking_tests(request: Request) -> tuple[ComparisonTest, ...]:
     """The tests that rank rows: those that are asked for, and DeLong's where it compares the models' areas."""
-    own = [test for test in row_tests(request.suite) if test.test in OF_ROWS]
+    tests = [test for test in row_tests(request.suite) if test.test in OF_ROWS]
     if compares_areas(request):
-        own.append(AREAS)
-    return tuple({test.text: test for test in own}.values())
+        tests.append(AREAS)
+    return tuple({test.text: test for test in tests}.values())
 
 
 def compares_areas(request: Request) -> bool:
@@ -234,13 +240,13 @@ def paired_step(prepared: Prepared) -> Step:
 
 
 def _losses(prepared: Prepared) -> dict[str, pl.Expr]:
-    found: dict[str, pl.Expr] = {}
+    losses: dict[str, pl.Expr] = {}
     for metric in prepared.request.suite.metrics:
         value = row_value(metric)
         if value is not None:
             for model in prepared.request.models:
-                found[_loss(model, metric)] = value(prepared.row_of(model)).cast(pl.Float64)
-    return found
+                losses[_loss(model, metric)] = value(prepared.row_of(model)).cast(pl.Float64)
+    return losses
 
 
 def _loss(model: str, metric: Metric) -> str:

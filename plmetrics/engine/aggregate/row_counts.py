@@ -28,8 +28,8 @@ def tells_counts(prepared: Prepared) -> bool:
         return False
     if prepared.blocks is not None or any(cube.columns for cube in prepared.cubes) or len(prepared.cubes) > 1:
         return False
-    held = totals(prepared, summed_in(prepared, prepared.cubes[0]))
-    return all(one.name in _FROM_ROWS for one in held)
+    sums = totals(prepared, summed_in(prepared, prepared.cubes[0]))
+    return all(total.name in _FROM_ROWS for total in sums)
 
 
 def counted_columns(prepared: Prepared) -> list[str]:
@@ -39,6 +39,6 @@ def counted_columns(prepared: Prepared) -> list[str]:
 
 def counted_rows(prepared: Prepared, rows: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """The sums of the one cube, and the rows for ordered metrics."""
-    names = [one.name for one in totals(prepared, summed_in(prepared, prepared.cubes[0]))]
+    names = [total.name for total in totals(prepared, summed_in(prepared, prepared.cubes[0]))]
     counts = rows.select(_FROM_ROWS[name].cast(pl.Int64).alias(name) for name in names)
     return [counts], rows.drop(counted_columns(prepared))

@@ -23,7 +23,7 @@ TREATED = "@treated"
 
 
 def rows_plan(
-    prepared: Prepared, models: Sequence[str] | None = None, beside: Sequence[str] = ()
+    prepared: Prepared, models: Sequence[str] | None = None, further: Sequence[str] = ()
 ) -> pl.LazyFrame:
     """Scores, class, values, weight, cell and block of every row: what one sort per model works on.
 
@@ -54,7 +54,7 @@ def rows_plan(
             columns.append(cube.cell().cast(dtype).alias(cell_column(index)))
     if prepared.blocks is not None:
         columns.append(block_key(pl.col(UNIT), prepared.blocks.modulus).alias(BLOCK))
-    return prepared.table.frame.select(*columns, *beside)
+    return prepared.table.frame.select(*columns, *further)
 
 
 def _unsigned_zero(name: str) -> pl.Expr:
@@ -77,8 +77,8 @@ def cell_column(index: int) -> str:
     return f"@cell|{index}"
 
 
-def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str, *own: str) -> pl.DataFrame:
+def model_rows(prepared: Prepared, rows: pl.DataFrame, model: str, *names: str) -> pl.DataFrame:
     """The rows of one model, in any order, with columns of its own, such as the one they are to be ordered by."""
     if prepared.request.suite.data.missing == "drop_per_model":
         rows = rows.filter(pl.col(valid_column(model)))
-    return rows.select(*own, *(name for name in rows.columns if not name.startswith(_OF_MODELS)))
+    return rows.select(*names, *(name for name in rows.columns if not name.startswith(_OF_MODELS)))

@@ -76,34 +76,36 @@ def atom_totals(prepared: Prepared, metrics: Sequence[Metric], rows: Mapping[str
     asking = [metric for metric in metrics if every and metric.every_row]
     checked = atoms([metric for metric in metrics if metric not in asking])
     masses = {atom.about.mass for atom in checked.values() if atom.about is not None}
-    for model, own in rows.items():
+    for model, row in rows.items():
         valid = pl.col(valid_column(model)) if apart else shared
         for atom in checked.values():
             if weight is not None or atom.rest_of is None or atom.key in masses:
-                yield atom.total(f"{model}|{atom.key}", own, weight, valid)
+                yield atom.total(f"{model}|{atom.key}", row, weight, valid)
         for atom in atoms(asking).values():
-            yield atom.total(f"{model}|{atom.key}", unchecked(own), weight)
+            yield atom.total(f"{model}|{atom.key}", unchecked(row), weight)
 
 
 def _differ(prepared: Prepared, model: str, baseline: str) -> pl.Expr:
     """Whether two models say different things of a row: models of different parts always do."""
     models = prepared.request.roles.models
-    one, other = models[model].parts, models[baseline].parts
+    model_parts, baseline_parts = models[model].parts, models[baseline].parts
     unequal = pl.Expr.ne_missing if prepared.request.counts_every_row else pl.Expr.ne
     if models[model].single and models[baseline].single:
         return unequal(pl.col(score_column(model)), pl.col(score_column(baseline)))
-    if one != other:
+    if model_parts != baseline_parts:
         return pl.lit(value=True)
     return pl.any_horizontal(
-        unequal(pl.col(part_column(model, part)), pl.col(part_column(baseline, part))) for part in one
+        unequal(pl.col(part_column(model, part)), pl.col(part_column(baseline, part))) for part in model_parts
     )
 
 
 def atoms(metrics: Sequence[Metric]) -> dict[str, Atom]:
     """The different atoms of some metrics, by key, and those that others are the rest of."""
-    own = [atom for metric in metrics for part in metric.atoms().values() for atom in as_tuple(part)]
-    others = [atom.rest_of[1] for atom in own if atom.rest_of is not None]
-    return {atom.key: atom for atom in (*own, *others)}
+    atoms_of_metrics = [
+        atom for metric in metrics for part in metric.atoms().values() for atom in as_tuple(part)
+    ]
+    others = [atom.rest_of[1] for atom in atoms_of_metrics if atom.rest_of is not None]
+    return {atom.key: atom for atom in (*atoms_of_metrics, *others)}
 
 
 def moments(prepared: Prepared, metrics: Sequence[Metric]) -> dict[str, Moment]:
@@ -121,15 +123,15 @@ def moments(prepared: Prepared, metrics: Sequence[Metric]) -> dict[str, Moment]:
     }
 
 
-def centres_of(prepared: Prepared, known: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
+def centres_of(prepared: Prepared, moments_of_sums: Mapping[str, Moment], frame: pl.DataFrame) -> Centres:
     """The centres that moments are about: of each entry where its sums say so, else those of the run."""
     at: dict[str, NDArray[np.float64] | float] = {}
-    for name in dict.fromkeys(name for moment in known.values() for name in moment.centres):
+    for name in dict.fromkeys(name for moment in moments_of_sums.values() for name in moment.centres):
         model, key = name.split("|", 1)
         column = f"{CENTRE}{name}"
         shared = prepared.centres[model].get(key, 0.0)
         at[name] = frame[column].to_numpy() if column in frame.columns else shared
-    return Centres(at, known)
+    return Centres(at, moments_of_sums)
 
 
 def _counts(prefix: str, valid: pl.Expr | None, weight: pl.Expr | None, *, binary: bool) -> list[Total]:
@@ -169,30 +171,30 @@ def summed_columns(
     prepared: Prepared, metrics: Sequence[Metric], frame: pl.DataFrame
 ) -> dict[str, NDArray[np.float64]]:
     """The columns of a state, from those that were aggregated: what follows from others is completed."""
-    held = {column.name: column.cast(pl.Float64).to_numpy() for column in prepared.addition.totals(frame)}
-    _derive(held)
-    _complete(prepared, metrics, held)
-    return held
+    columns = {column.name: column.cast(pl.Float64).to_numpy() for column in prepared.addition.totals(frame)}
+    _derive(columns)
+    _complete(prepared, metrics, columns)
+    return columns
 
 
-def _derive(held: dict[str, NDArray[np.float64]]) -> None:
+def _derive(columns: dict[str, NDArray[np.float64]]) -> None:
     """Without weights: the weight of a row is 1, and what is not positive is negative."""
-    for name in [name for name in held if name == "n" or name.endswith("|n")]:
+    for name in [name for name in columns if name == "n" or name.endswith("|n")]:
         prefix = name[:-1]
-        if f"{prefix}weight" not in held:
-            held[f"{prefix}weight"] = held[name]
-        if f"{prefix}positives" in held and f"{prefix}negatives" not in held:
-            held[f"{prefix}negatives"] = held[name] - held[f"{prefix}positives"]
-            held[f"{prefix}{POSITIVE_ROWS}"] = held[f"{prefix}positives"]
+        if f"{prefix}weight" not in columns:
+            columns[f"{prefix}weight"] = columns[name]
+        if f"{prefix}positives" in columns and f"{prefix}negatives" not in columns:
+            columns[f"{prefix}negatives"] = columns[name] - columns[f"{prefix}positives"]
+            columns[f"{prefix}{POSITIVE_ROWS}"] = columns[f"{prefix}positives"]
 
 
-def _complete(prepared: Prepared, metrics: Sequence[Metric], held: dict[str, NDArray[np.float64]]) -> None:
+def _complete(prepared: Prepared, metrics: Sequence[Metric], columns: dict[str, NDArray[np.float64]]) -> None:
     """Without weights: counts that are what is left of a total."""
     for model, prefix in prepared.populations().items():
         for atom in atoms(metrics).values():
-            if atom.rest_of is not None and f"{model}|{atom.key}" not in held:
-                whole, other = atom.rest_of
-                held[f"{model}|{atom.key}"] = held[f"{prefix}{whole}"] - held[f"{model}|{other.key}"]
+            if atom.rest_of is not None and f"{model}|{atom.key}" not in columns:
+                total, other = atom.rest_of
+                columns[f"{model}|{atom.key}"] = columns[f"{prefix}{total}"] - columns[f"{model}|{other.key}"]
 
 
 DIGEST = "@digest"

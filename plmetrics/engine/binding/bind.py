@@ -74,13 +74,13 @@ def _bound(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Reques
 
         with collected.step():
             for members in slice_keys(name, spec, source.schema):
-                own = [keys.setdefault(identity(key), key) for key in members]
-                sets.append(SliceSet(name, tuple(own), spec.exclude))
+                own_keys = [keys.setdefault(identity(key), key) for key in members]
+                sets.append(SliceSet(name, tuple(own_keys), spec.exclude))
     named = {key.column: key for key in keys.values()}
     for feature in features_of(suite):
         with collected.step():
-            made, further = feature.slice_sets(suite, sets, source.schema)
-            sets = list(made)
+            set_list, further = feature.slice_sets(suite, sets, source.schema)
+            sets = list(set_list)
             named |= {key.column: key for key in further if key.column not in named}
     models: dict[str, Predicted] = {}
     with collected.step():
@@ -119,7 +119,9 @@ def _check_asked(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> N
 
 def _place(suite: Suite, metric: Metric) -> tuple[str | int, ...]:
     """Where in the suite the metric stands that one is needed for."""
-    numbers = (n for n, own in enumerate(suite.metrics) if metric.text in {leaf.text for leaf in leaves(own)})
+    numbers = (
+        n for n, member in enumerate(suite.metrics) if metric.text in {leaf.text for leaf in leaves(member)}
+    )
     number = next(numbers, None)
     return ("metrics",) if number is None else ("metrics", number)
 
@@ -160,7 +162,7 @@ def _roles(
 
         needs = outcome_requirements(suite, needed)
     needs = (*needs, *(need for feature in features_of(suite) for need in feature.requirements(suite)))
-    own = [need.column for need in needs]
+    needed_columns = [need.column for need in needs]
     return RoleColumns(
         label=suite.columns.label,
         models=models,
@@ -174,7 +176,9 @@ def _roles(
         missing=suite.data.missing,
         keys=keys,
         columns=tuple(
-            dict.fromkeys([*(name for metric in needed for name in metric.columns()), *own, *_times(suite)])
+            dict.fromkeys(
+                [*(name for metric in needed for name in metric.columns()), *needed_columns, *_times(suite)]
+            )
         ),
         classes=classes_of(suite, models),
         treatment=suite.columns.treatment if suite.task == "uplift" else None,

@@ -51,21 +51,21 @@ def widened(source: Source, long: Long | None, where: str | None, *, every: bool
         raw, by = raw.with_columns(holds.alias(WHERE)), [*by, WHERE]
         raw = raw if every else raw.filter(WHERE)
     apart = [long.level] if long.model is None else [long.model, long.level]
-    told = {*long.by, *apart, long.value}
-    others = [name for name in source.schema if name not in told and not is_pattern(name)]
+    roles = {*long.by, *apart, long.value}
+    others = [name for name in source.schema if name not in roles and not is_pattern(name)]
     # Filters would make each a scan of its own: they would be pushed down into it.
     levels = raw.select(apart).unique().head(2 * MAX_COLUMNS + 2)
     twins, unordered, differ = yield [_twins(raw, by, apart), levels, _differ(raw, by, others)]
     _refuse_twins(twins)
     conflicts = [name for name in others if differ[name].item()]
-    found = unordered.drop_nulls().sort(apart)
-    if where is not None and not found.height:
+    identities = unordered.drop_nulls().sort(apart)
+    if where is not None and not identities.height:
         raise DataError(Problem(f"no row satisfies where: {where}", ("data", "where")))
-    if found.height > MAX_COLUMNS:
+    if identities.height > MAX_COLUMNS:
         msg = f"column '{long.level}' (level) holds more than {MAX_COLUMNS:,} different levels"
         raise DataError(Problem(msg, (*_PATH, "level")))
     columns = [pl.col(name).first() for name in others if name not in conflicts]
-    for row in found.iter_rows(named=True):
+    for row in identities.iter_rows(named=True):
         name = "_".join([long.value, *(_text(row[part]) for part in apart)])
         here = pl.all_horizontal(pl.col(part) == row[part] for part in apart)
         columns.append(pl.col(long.value).filter(here).first().alias(name))
@@ -88,19 +88,19 @@ def conflicts_explained(source: Source) -> Iterator[None]:
         ]
         if not any(names):
             raise
-        told = [
+        problems = [
             problem if name is None else _conflict(problem, name, source.conflicts[name])
             for name, problem in zip(names, error.problems, strict=True)
         ]
-        raise DataError(told) from None
+        raise DataError(problems) from None
 
 
 def _conflict(problem: Problem, name: str, example: pl.LazyFrame) -> Problem:
     values = example.collect()
     keys = values.drop(name, WHERE, strict=False).row(0, named=True)
     place = ", ".join(f"{key}={_text(value)}" for key, value in keys.items())
-    one, other = (_text(value) for value in values[name].head(2))
-    msg = f"column '{name}' differs within a forecast: {one} and {other} where {place}"
+    first, second = (_text(value) for value in values[name].head(2))
+    msg = f"column '{name}' differs within a forecast: {first} and {second} where {place}"
     hint = "name all columns that tell forecasts apart in data.long.by, or correct these rows"
     return replace(problem, message=msg, hint=hint)
 

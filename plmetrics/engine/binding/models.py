@@ -55,8 +55,8 @@ def classes_of(suite: Suite, models: Mapping[str, Predicted]) -> tuple[str, ...]
     """The classes of the label in order: the suite's, else those of the first probabilities; empty if not known."""
     if suite.task != "multiclass":
         return ()
-    found = [tuple(of_class) for model in models.values() if (of_class := model.of_kind("proba"))]
-    return suite.classes or (found[0] if found else ())
+    class_lists = [tuple(of_class) for model in models.values() if (of_class := model.of_kind("proba"))]
+    return suite.classes or (class_lists[0] if class_lists else ())
 
 
 def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema) -> dict[str, str]:
@@ -87,15 +87,15 @@ def _check_parts(suite: Suite, models: Mapping[str, Predicted]) -> None:
 
 
 def _quantiles_with_prefix(name: str, prefix: str, schema: pl.Schema) -> dict[str, str]:
-    found = {}
+    columns = {}
     for column in schema:
         level = _level(column.removeprefix(prefix)) if column.startswith(prefix) else None
         if level is not None:
-            found[level] = column
-    if not found:
+            columns[level] = column
+    if not columns:
         msg = f"no column is '{prefix}' and a level between 0 and 1 (quantiles of model '{name}')"
         raise DataError(Problem(msg, ("models", name, "quantiles"), did_you_mean(prefix, schema)))
-    return {quantile_part(level): found[level] for level in sorted(found)}
+    return {quantile_part(level): columns[level] for level in sorted(columns)}
 
 
 def _level(text: str) -> float | None:
@@ -107,19 +107,26 @@ def _level(text: str) -> float | None:
 
 
 def _in_order(name: str, predicted: Predicted, classes: Iterable[str]) -> Predicted:
-    own = predicted.of_kind("proba")
+    columns_by_class = predicted.of_kind("proba")
     path = ("models", name, "proba")
     problems = [
-        Problem(f"model '{name}' has no probability of class '{missing}'", path, did_you_mean(missing, own))
+        Problem(
+            f"model '{name}' has no probability of class '{missing}'",
+            path,
+            did_you_mean(missing, columns_by_class),
+        )
         for missing in classes
-        if missing not in own
+        if missing not in columns_by_class
     ]
     problems += [
         Problem(f"model '{name}': '{other}' is not one of the classes", path, did_you_mean(other, classes))
-        for other in own
+        for other in columns_by_class
         if other not in set(classes)
     ]
     if problems:
         raise ConfigError(problems)
-    columns = {own[one]: predicted.columns[own[one]] for one in classes}
+    columns = {
+        columns_by_class[class_name]: predicted.columns[columns_by_class[class_name]]
+        for class_name in classes
+    }
     return Predicted(columns, normalise=predicted.normalise)

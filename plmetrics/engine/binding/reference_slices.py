@@ -29,10 +29,10 @@ def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
             continue
         names = [name for part in slices if part.slice_set.name == metric.slice_set for name in part.texts()]
         if metric.reference_among(names) == -1:
-            asked = str(metric.against)
+            reference = str(metric.against)
             values = [only_value(name) for name in names]
-            msg = f"{metric.text}: '{asked}' is not a slice of '{metric.slice_set}'"
-            problems.append(Problem(msg, ("metrics", index), did_you_mean(asked, values)))
+            msg = f"{metric.text}: '{reference}' is not a slice of '{metric.slice_set}'"
+            problems.append(Problem(msg, ("metrics", index), did_you_mean(reference, values)))
     if problems:
         raise ConfigError(problems)
 
@@ -48,7 +48,9 @@ def check_decomposed(suite: Suite, sets: Sequence[SliceSet]) -> None:
     tagged = {part.name for part in sets if part.is_tagged}
     for name, texts in ({} if suite.compare is None else suite.compare.decompose).items():
         path = ("compare", "decompose", name)
-        means = {text for text, metric in metrics.items() if any(own.mean for _, own in metric.per_class())}
+        means = {
+            text for text, metric in metrics.items() if any(member.mean for _, member in metric.per_class())
+        }
         listed = ", ".join(f"'{text}'" for text in metrics)
         hint = (
             f"means among the metrics: {', '.join(sorted(means))}"
@@ -72,15 +74,15 @@ def check_decomposed(suite: Suite, sets: Sequence[SliceSet]) -> None:
 def _compared(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:
     """What the suite compares slices with that is not there, and sets with more pairs of slices than are listed."""
     problems = []
-    for name, asked in ({} if suite.compare is None else suite.compare.slices).items():
+    for name, references in ({} if suite.compare is None else suite.compare.slices).items():
         names = [text for part in slices if part.slice_set.name == name for text in part.texts()]
         path = ("compare", "slices", name)
-        for text in asked:
+        for text in references:
             if text not in {REST, ALL, PAIRS} and slice_place(text, names) is None:
                 hint = did_you_mean(text, [*names, REST, ALL, PAIRS]) or f"slices: {', '.join(names[:5])}"
                 problems.append(Problem(f"'{text}' is not a slice of '{name}'", path, hint))
         pairs = len(names) * (len(names) - 1) // 2
-        if PAIRS in asked and pairs > suite.max_slices:
+        if PAIRS in references and pairs > suite.max_slices:
             msg = f"'{name}' has {pairs:,} pairs of slices, more than max_slices = {suite.max_slices:,}"
             problems.append(Problem(msg, path, "compare them with rest, with all, or with one of them"))
     return problems

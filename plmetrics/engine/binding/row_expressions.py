@@ -37,8 +37,8 @@ def check_expressions(metric: Metric, schema: pl.Schema) -> None:
     for path, text in metric.row_expressions().items():
         row = compile_row(text, dict.fromkeys(ROLES, pl.lit(0.0)))
         _require_all(row.columns, schema, path, f"metric '{metric.name}'")
-        wanted = row.measure if path[-1] not in {"where", "null_share"} else row.expr
-        problem = zero_rows_problem(empty.select(wanted.alias("value")))
+        expression = row.measure if path[-1] not in {"where", "null_share"} else row.expr
+        problem = zero_rows_problem(empty.select(expression.alias("value")))
         if problem is not None:
             types = ", ".join(f"{column} is {schema[column]}" for column in row.columns)
             raise ConfigError(

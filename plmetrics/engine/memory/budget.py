@@ -142,24 +142,24 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
     if exact is False:
         refuse_rows(request.suite, "allow exact")
         return grid
-    held = OrderPlan("rows", len(request.models), 1, 0, sort_bytes(request, rows, cubes))
-    fits = held.bytes <= budget
+    in_memory = OrderPlan("rows", len(request.models), 1, 0, sort_bytes(request, rows, cubes))
+    fits = in_memory.bytes <= budget
     enough = rows if fits else max(rows, POINT_ROWS)
     if not (fits and request.areas_alone) and by_points(request, enough):
         plan = _points_plan(request, rows, cubes, budget)
         if plan is not None and (exact or plan.ranges == 1):
             return plan
     if fits:
-        return held
+        return in_memory
     if exact and (request.scores or request.ranks or request.suite.curves):
-        least = held.bytes
+        least = in_memory.bytes
         if by_points(request, max(rows, POINT_ROWS)):
             least = min(least, _least_by_points(request, rows, cubes))
         raise _no_room(least, memory_budget(request))
     if exact is None:
-        refuse_rows(request.suite, f"raise memory to {as_written(held.bytes + LIBRARIES)}")
+        refuse_rows(request.suite, f"raise memory to {as_written(in_memory.bytes + LIBRARIES)}")
         return grid
-    return held
+    return in_memory
 
 
 def _no_room(needed: int, budget: int) -> ConfigError:
@@ -196,25 +196,25 @@ def _replicates_rows(suite: Suite, rows: int) -> bool:
 
 def reads_scores(request: Request) -> bool:
     """Whether scores themselves are read, beyond their order: thresholds are, and curves."""
-    drawn = any(curve.curve != "reliability" for curve in request.suite.curves)
-    return drawn or any(metric.reads_points for metric in request.scores)
+    has_curves = any(curve.curve != "reliability" for curve in request.suite.curves)
+    return has_curves or any(metric.reads_points for metric in request.scores)
 
 
 def _points_plan(request: Request, rows: int, cubes: int, budget: int) -> OrderPlan | None:
     """As many models at a time as fit, or one in as few ranges as fit; None where even small ones do not."""
-    kept = _kept_by_points(request, rows)
+    fixed = _kept_by_points(request, rows)
     room = budget // _POINTS_SHARE
     number = len(request.models)
     most = 1 if request.suite.data.missing == "drop_per_model" else number
     for together in range(most, 0, -1):
-        needed = rows * _bytes_in_hand(request, together, cubes) + kept * together
+        needed = rows * _bytes_in_hand(request, together, cubes) + fixed * together
         if needed <= room:
             return OrderPlan("points", together, 1, math.ceil(number / together), needed)
     each = rows * _bytes_in_hand(request, 1, cubes)
-    if room <= kept or each > (room - kept) * _MOST_RANGES:
+    if room <= fixed or each > (room - fixed) * _MOST_RANGES:
         return None
-    ranges = math.ceil(each / (room - kept))
-    return OrderPlan("points", 1, ranges, number * ranges, each // ranges + kept)
+    ranges = math.ceil(each / (room - fixed))
+    return OrderPlan("points", 1, ranges, number * ranges, each // ranges + fixed)
 
 
 def _least_by_points(request: Request, rows: int, cubes: int) -> int:
@@ -247,12 +247,12 @@ def _bytes_in_hand(request: Request, models: int, cubes: int) -> int:
 def sort_bytes(request: Request, rows: int, cubes: int) -> int:
     """About how much memory sorted rows take: all models' scores once, one model's columns a few times."""
     suite = request.suite
-    beside = _LABEL + _CELL * cubes
-    beside += _WEIGHT if suite.columns.weight is not None else 0
-    beside += _BLOCK if suite.uncertainty is not None else 0
+    columns = _LABEL + _CELL * cubes
+    columns += _WEIGHT if suite.columns.weight is not None else 0
+    columns += _BLOCK if suite.uncertainty is not None else 0
     orders = int(request.orders_scores or request.reads_pairs) + len(request.values)
-    beside += _SCORE if request.reads_pairs else 0
-    return int(rows * (len(request.models) * orders * _SCORE + beside + _COPIES * (_SCORE + beside)))
+    columns += _SCORE if request.reads_pairs else 0
+    return int(rows * (len(request.models) * orders * _SCORE + columns + _COPIES * (_SCORE + columns)))
 
 
 def sorts_in_memory(request: Request, rows: int, cubes: int) -> bool:

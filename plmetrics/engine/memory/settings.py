@@ -48,12 +48,12 @@ def memory_settings(budget: int) -> Iterator[None]:
         give_back()
     else:
         hold_on()
-    own = {name: value for name, value in _LIMITS.items() if budget < SMALL and name not in os.environ}
-    os.environ.update(own)
+    added = {name: value for name, value in _LIMITS.items() if budget < SMALL and name not in os.environ}
+    os.environ.update(added)
     try:
         yield
     finally:
-        for name in own:
+        for name in added:
             os.environ.pop(name, None)
 
 
@@ -108,20 +108,20 @@ class Watch:
 
     def exceeded(self, budget: int) -> str | None:
         """A word of caution where the run took more than its budget."""
-        taken = self.taken()
-        return None if taken is None else too_much(taken, budget)
+        used_bytes = self.taken()
+        return None if used_bytes is None else too_much(used_bytes, budget)
 
 
-def too_much(taken: int, budget: int) -> str | None:
+def too_much(used_bytes: int, budget: int) -> str | None:
     """What to write in place of a budget that was clearly exceeded; None where it was kept.
 
     >>> too_much(710_000_000, 300_000_000)
     'the run took about 710 MB, more than its memory budget of 300 MB: write memory: 800MB, or ask for less at a time'
     """
-    if taken <= _TOLERATED * budget:
+    if used_bytes <= _TOLERATED * budget:
         return None
-    sizes = f"about {size_text(taken)}, more than its memory budget of {size_text(budget)}"
-    return f"the run took {sizes}: write memory: {as_written(taken)}, or ask for less at a time"
+    sizes = f"about {size_text(used_bytes)}, more than its memory budget of {size_text(budget)}"
+    return f"the run took {sizes}: write memory: {as_written(used_bytes)}, or ask for less at a time"
 
 
 def held_bytes(name: str) -> int | None:
@@ -130,5 +130,5 @@ def held_bytes(name: str) -> int | None:
         lines = _STATUS.read_text(encoding="ascii").splitlines()
     except OSError:
         return None
-    found = next((line for line in lines if line.startswith(f"{name}:")), None)
-    return None if found is None else int(found.split()[1]) * 1024
+    entry = next((line for line in lines if line.startswith(f"{name}:")), None)
+    return None if entry is None else int(entry.split()[1]) * 1024

@@ -93,11 +93,11 @@ class ModelPoints:
         """The rows of a range, by the occupied cells of each cube."""
         work: list[tuple[Kept, Classes, Codes]] = []
         every: list[tuple[int, Kept]] = [*self.joined.items(), *self.distinct.items(), *self.orders.items()]
-        for index, held in every:
+        for index, scores in every:
             slices = prepared.slices[index]
             number = prepared.cube_of(slices)
             code = prepared.cubes[number].slice_codes(slices, cells[number])
-            work.append((held, by_cube[number], code))
+            work.append((scores, by_cube[number], code))
         add_range(work)
 
 
@@ -121,13 +121,13 @@ class _Held:
         columns = [self.scores[model], *([] if self.weights is None else [self.weights])]
         at, out = offsets[:-1].copy(), [np.empty(offsets[-1]) for _ in columns]
         for number, ids in enumerate(self.ids):
-            own = np.bincount(ids[cube], minlength=cells)
-            place = np.repeat(at - (np.cumsum(own) - own), own)
+            cell_sizes = np.bincount(ids[cube], minlength=cells)
+            place = np.repeat(at - (np.cumsum(cell_sizes) - cell_sizes), cell_sizes)
             place += np.arange(len(place))
             order = np.argsort(ids[cube], kind="stable") if cube else slice(None)
             for values, parts in zip(out, columns, strict=True):
                 values[place] = parts[number][order]
-            at += own
+            at += cell_sizes
         return ByCell(out[0], offsets, None if self.weights is None else out[1])
 
 
@@ -148,32 +148,32 @@ class Reader:
         for frame in collected_batches(plan, BATCH_ROWS):
             for piece in frame.iter_slices(step):
                 self._add(classes, models, piece)
-        work = [(held, cube) for cube in range(len(self.cells)) for held in classes]
+        work = [(scores, cube) for cube in range(len(self.cells)) for scores in classes]
         for model in models:
-            made = each(partial(self._by_cell, model), work)
-            by_cube = list(zip(made[::2], made[1::2], strict=True))
-            for held in classes:
-                held.scores.pop(model)
+            pieces = each(partial(self._by_cell, model), work)
+            by_cube = list(zip(pieces[::2], pieces[1::2], strict=True))
+            for scores in classes:
+                scores.scores.pop(model)
             yield model, by_cube
 
     def _by_cell(self, model: str, work: tuple[_Held, int]) -> ByCell:
-        held, cube = work
-        return held.by_cell(model, cube, len(self.cells[cube]))
+        scores, cube = work
+        return scores.by_cell(model, cube, len(self.cells[cube]))
 
     def _add(self, classes: tuple[_Held, _Held], models: Sequence[str], frame: pl.DataFrame) -> None:
         """Take up a batch, its rows in the order of the first cube's cells."""
         ids = [self._of_rows(number, frame) for number in range(len(self.cells))]
         positive = frame[POSITIVE].to_numpy()
         scores = {model: frame[score_column(model)].to_numpy() for model in models}
-        for held, member in zip(classes, (~positive, positive), strict=True):
+        for target, member in zip(classes, (~positive, positive), strict=True):
             index = np.flatnonzero(member)
             if len(self.cells[0]) > 1:
                 index = index[np.argsort(ids[0][index], kind="stable")]
-            held.ids.append([part[index] for part in ids])
-            if held.weights is not None:
-                held.weights.append(frame[WEIGHT].to_numpy()[index])
+            target.ids.append([part[index] for part in ids])
+            if target.weights is not None:
+                target.weights.append(frame[WEIGHT].to_numpy()[index])
             for model, score in scores.items():
-                held.scores.setdefault(model, []).append(score[index])
+                target.scores.setdefault(model, []).append(score[index])
 
     def _of_rows(self, number: int, frame: pl.DataFrame) -> Ids:
         """The place of each row's cell among the occupied ones."""
@@ -207,8 +207,8 @@ def _scores_plan(prepared: Prepared, models: Sequence[str], limits: Limits) -> p
     if limits != Limits():
         plan = plan.filter(limits.holds(score_column(models[0])))
     cells = [cell_column(number) for number, cube in enumerate(prepared.cubes) if cube.codes]
-    beside = [] if prepared.request.roles.weight is None else [WEIGHT]
-    return plan.select(POSITIVE, *map(score_column, models), *cells, *beside)
+    weights = [] if prepared.request.roles.weight is None else [WEIGHT]
+    return plan.select(POSITIVE, *map(score_column, models), *cells, *weights)
 
 
 def order_steps(prepared: Prepared) -> Iterator[Step]:
@@ -293,18 +293,18 @@ def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
     """Whether the order of the scores of a set, and the scores themselves are read."""
     suite = prepared.request.suite
     metrics = [metric for metric in suite.needed(name) if isinstance(metric.needs, Points)]
-    drawn = any(
+    has_curves = any(
         curve.curve != "reliability" and (name == "overall" or name in curve.slices) for curve in suite.curves
     )
     order = any(not metric.reads_points for metric in metrics)
-    return order, drawn or any(metric.reads_points for metric in metrics)
+    return order, has_curves or any(metric.reads_points for metric in metrics)
 
 
 def _counts_on_grid(prepared: Prepared) -> bool:
     """Whether blocks or bins are counted beside points."""
     request = prepared.request
-    drawn = any(curve.curve == "reliability" for curve in request.suite.curves)
-    return request.suite.uncertainty is not None or bool(request.binnings) or drawn
+    has_curves = any(curve.curve == "reliability" for curve in request.suite.curves)
+    return request.suite.uncertainty is not None or bool(request.binnings) or has_curves
 
 
 def _sample_plan(prepared: Prepared, model: str) -> pl.LazyFrame:

@@ -107,8 +107,8 @@ def _by_value(
         return _in_order(prepared, aggregated, frame, column, member)
     frame = model_rows(prepared, aggregated.rows, model, column).filter(pl.col(column).is_not_null())
     ordered = frame.lazy().sort(column).collect()
-    one = np.ones(ordered.height, dtype=np.bool_)
-    return _cutter(prepared, ordered, _ordered(ordered, column, one, aggregated))
+    everywhere = np.ones(ordered.height, dtype=np.bool_)
+    return _cutter(prepared, ordered, _ordered(ordered, column, everywhere, aggregated))
 
 
 def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
@@ -130,8 +130,8 @@ def _cutter(prepared: Prepared, frame: pl.DataFrame, rows: Any) -> Callable[...,
         codes, slices = _codes(prepared, frame, index), prepared.slices[index]
         if rest_of is None or codes is None:
             return rows.regroup(codes, len(slices))
-        made = rows.regroup(rest_codes(codes, rest_of), 1)
-        return RestScores(made, len(slices)) if hasattr(made, "rows") else made
+        rests = rows.regroup(rest_codes(codes, rest_of), 1)
+        return RestScores(rests, len(slices)) if hasattr(rests, "rows") else rests
 
     return cut
 
@@ -163,10 +163,10 @@ def _blocks(frame: pl.DataFrame, aggregated: Aggregated) -> NDArray[np.int32] | 
     return block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys)
 
 
-def block_numbers(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.int32]:
+def block_numbers(keys: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
     """The number of each row's block among the non-empty ones."""
-    if len(known) and int(known[-1]) < 1 << 20:
-        table = np.zeros(int(known[-1]) + 1, dtype=np.int32)
-        table[known.astype(np.int64)] = np.arange(len(known), dtype=np.int32)
+    if len(hashes) and int(hashes[-1]) < 1 << 20:
+        table = np.zeros(int(hashes[-1]) + 1, dtype=np.int32)
+        table[hashes.astype(np.int64)] = np.arange(len(hashes), dtype=np.int32)
         return table[keys.astype(np.int64)]
-    return np.searchsorted(known, keys).astype(np.int32)
+    return np.searchsorted(hashes, keys).astype(np.int32)

@@ -101,10 +101,10 @@ class Passes:
             for index, slices in enumerate(prepared.slices)
             if prepared.exact and compares_rests(prepared.request.suite, slices.slice_set.name)
         ]
-        wanted = wanted_bins(prepared)
-        first = [part for kind in wanted if kind != "coarse" for part in self._shared(kind)]
-        later = [kind for kind in wanted if kind == "coarse" or not self._shared(kind)]
-        self._whole = self._count_shared(first, keep=later == ["coarse"]) if wanted else {}
+        bins = wanted_bins(prepared)
+        first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
+        later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]
+        self._whole = self._count_shared(first, keep=later == ["coarse"]) if bins else {}
         self._parts = list(self._parts_on(later))
 
     @property
@@ -117,9 +117,9 @@ class Passes:
 
         def cut(index: int, rest_of: int | None = None) -> SlicedGrid:
             def parts(bins: Bins) -> Iterator[tuple[int, int, Array]]:
-                whole = self._rolled(model, index, bins, rest_of)
-                if whole is not None:
-                    yield 0, len(whole), whole
+                rolled = self._rolled(model, index, bins, rest_of)
+                if rolled is not None:
+                    yield 0, len(rolled), rolled
                     return
                 for part in self._parts:
                     if (part.model, part.group.index, part.bins) != (model, index, bins):
@@ -140,13 +140,13 @@ class Passes:
 
     def _fine(self, model: str, index: int, rest_of: int | None = None) -> Array | None:
         """The fine bins of a slice set; of a rest what they leave of all rows: coarse bins are cut by it."""
-        own = self._rolled(model, index, "fine")
-        if rest_of is None or own is None:
-            return own
-        whole = self._rolled(model, 0, "fine")
-        assert whole is not None
-        left: Array = np.maximum(whole - own[rest_of], 0)
-        return left
+        counts = self._rolled(model, index, "fine")
+        if rest_of is None or counts is None:
+            return counts
+        total = self._rolled(model, 0, "fine")
+        assert total is not None
+        rest: Array = np.maximum(total - counts[rest_of], 0)
+        return rest
 
     def _rolled(self, model: str, index: int, bins: Bins, rest_of: int | None = None) -> Array | None:
         """The counts of a slice set, or a rest, from those of its group that the first pass made, if it did."""
@@ -162,12 +162,12 @@ class Passes:
             return rolled_up(tally.counts, rest_codes(codes, rest_of), 1)
         if any(of.model != model for of, _ in self._sliced):
             self._sliced = {}
-        found = self._sliced.get((part, index))
-        if found is None:
+        counts = self._sliced.get((part, index))
+        if counts is None:
             slices = self._prepared.slices[index]
             codes = self._prepared.cubes[group.cube].slice_codes(slices, np.arange(size))
-            found = self._sliced[part, index] = rolled_up(tally.counts, codes, len(slices))
-        return found
+            counts = self._sliced[part, index] = rolled_up(tally.counts, codes, len(slices))
+        return counts
 
     def _group(self, index: int) -> Group:
         """What the rows of a slice set are counted by: cells, where there are not many more of them than slices."""
@@ -235,10 +235,10 @@ class Passes:
         coarse = self._coarse_of([part for part in parts if part.bins == "coarse"])
         tallies = {part: self._tally(part, spare, coarse.get(part)) for part in parts}
         if self._kept is not None:
-            kept = self._kept
+            batches = self._kept
 
             def count(part: Part) -> None:
-                for rows in kept:
+                for rows in batches:
                     self._add(rows, part.model, {part: tallies[part]})
                 tallies[part].finish()
 
@@ -271,14 +271,14 @@ class Passes:
         self, rows: Encoded, model: str, tallies: Mapping[Part, Tally], scored: Scored | None = None
     ) -> None:
         """Count a few rows of a model; `scored` are the scores, which fixed bins need."""
-        held = rows.held.get(model)
-        placed = Placed(rows.place[model], rows.weight, rows.block, *(scored or (None, None))).take(held)
+        mask = rows.held.get(model)
+        placed = Placed(rows.place[model], rows.weight, rows.block, *(scored or (None, None))).take(mask)
         for part, tally in tallies.items():
             if part.model == model:
                 members = self._encoder.members_in(rows, part.group)
                 if part.rest:
                     members = members.named(rest_codes(np.arange(self._members(part.group) + 1), part.first))
-                tally.add(placed, members.take(held))
+                tally.add(placed, members.take(mask))
 
     def _tally(self, part: Part, spare: list[NDArray[Any]], coarse: NDArray[np.uint16] | None) -> Tally:
         size, first = self._size(part), 0 if part.rest else part.first
@@ -313,16 +313,16 @@ class Passes:
         """The coarse bin of each fine bin in some slices of a set, or in the rest of one."""
         slices = self._prepared.slices[index]
         if rest_of is not None:
-            left = self._fine(model, index, rest_of)
-            assert left is not None
-            return coarse_of_fine(left[:, 0], 1)
+            rest = self._fine(model, index, rest_of)
+            assert rest is not None
+            return coarse_of_fine(rest[:, 0], 1)
         if self._prepared.grids is not None:
             grid = self._prepared.grids[model]
             return grid.coarse(self._prepared.number_of(slices), slices)[first:last]
         fine = self._rolled(model, index, "fine")
         assert fine is not None
-        few = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
-        return np.concatenate(each(partial(coarse_of_fine, slices=len(slices)), few))
+        batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
+        return np.concatenate(each(partial(coarse_of_fine, slices=len(slices)), batches))
 
     def _shape(self, part: Part) -> tuple[int, int]:
         if part.rest:
@@ -343,18 +343,18 @@ class Passes:
         copies = 1 if self._exponent(part.bins) is None else PARTS
         return math.prod(self._size(part)) * 8 * copies
 
-    def _parts_on(self, wanted: list[Bins]) -> Iterator[Part]:
+    def _parts_on(self, bins_list: list[Bins]) -> Iterator[Part]:
         """The parts of later passes in the order of their use."""
         for model in self._prepared.request.models:
             for index, slices in enumerate(self._prepared.slices):
                 group = Group(self._prepared.cube_of(slices), index)
                 most = len(slices) if self._kept is None else -(-len(slices) // processors())
-                for bins in wanted:
+                for bins in bins_list:
                     step = max(1, min(most, self._room // self._bytes(Part(model, group, bins, 0, 1))))
                     for first in range(0, len(slices), step):
                         yield Part(model, group, bins, first, min(first + step, len(slices)))
                 for number in range(len(slices)) if index in self._rests else ():
-                    for bins in wanted:
+                    for bins in bins_list:
                         yield Part(model, group, bins, number, number + 1, rest=True)
 
 
@@ -381,11 +381,11 @@ def _exact_in_single(prepared: Prepared, aggregated: Aggregated) -> bool:
 def wanted_bins(prepared: Prepared) -> list[Bins]:
     """The kinds of bins that metrics and curves read."""
     pointed = any(isinstance(need, (Points, Quantiles)) for need in prepared.request.orders)
-    drawn = [curve.curve for curve in prepared.request.suite.curves]
-    wanted: list[Bins] = []
-    if pointed or any(curve != "reliability" for curve in drawn):
-        wanted.append("fine")
+    curves = [curve.curve for curve in prepared.request.suite.curves]
+    bins: list[Bins] = []
+    if pointed or any(curve != "reliability" for curve in curves):
+        bins.append("fine")
     if pointed and prepared.blocks is not None:
-        wanted.append("coarse")
-    binnings = (*prepared.request.binnings, *([RELIABILITY] if "reliability" in drawn else []))
-    return [*wanted, *dict.fromkeys(binnings)]
+        bins.append("coarse")
+    binnings = (*prepared.request.binnings, *([RELIABILITY] if "reliability" in curves else []))
+    return [*bins, *dict.fromkeys(binnings)]

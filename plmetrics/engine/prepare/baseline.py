@@ -32,13 +32,15 @@ def with_baseline(request: Request) -> Question[Based]:
     deviation, or its median for each member. Ranking and uplift: 0. All weighted by row; slices share them.
     """
     parts = _parts(request)
-    found = dict.fromkeys(parts, 0.0) if request.suite.task in {"ranking", "uplift"} else {}
-    if not found:
+    constants_found = dict.fromkeys(parts, 0.0) if request.suite.task in {"ranking", "uplift"} else {}
+    if not constants_found:
         labels, masses = yield from _distribution(request)
-        found = _constants(parts, request, labels, masses) if len(labels) else dict.fromkeys(parts, 0.0)
+        constants_found = (
+            _constants(parts, request, labels, masses) if len(labels) else dict.fromkeys(parts, 0.0)
+        )
     columns = dict.fromkeys(parts, request.roles.label)
-    predicted = Predicted(columns, {part: pl.lit(value) for part, value in found.items()})
-    return Based(with_model(request, BASELINE, predicted, _said(request)), found)
+    predicted = Predicted(columns, {part: pl.lit(value) for part, value in constants_found.items()})
+    return Based(with_model(request, BASELINE, predicted, _said(request)), constants_found)
 
 
 def _parts(request: Request) -> tuple[str, ...]:
@@ -77,10 +79,10 @@ def _constants(
         if parts == ("prediction",):
             return {"prediction": float(labels[np.argmax(masses)])}
         return {part: by_class.get(place, 0.0) for place, part in enumerate(parts)}
-    known = {"score": mean, "prediction": mean, "mean": mean}
-    known["sd"] = float(np.sqrt((shares * (labels - mean) ** 2).sum()))
-    known |= {quantile_part(level): quantile(labels, masses, level) for level in levels_of(parts)}
-    return {part: known[part] if part in known else quantile(labels, masses, 0.5) for part in parts}
+    constants = {"score": mean, "prediction": mean, "mean": mean}
+    constants["sd"] = float(np.sqrt((shares * (labels - mean) ** 2).sum()))
+    constants |= {quantile_part(level): quantile(labels, masses, level) for level in levels_of(parts)}
+    return {part: constants[part] if part in constants else quantile(labels, masses, 0.5) for part in parts}
 
 
 def quantile(values: Numbers, masses: Numbers, level: float) -> float:
@@ -90,8 +92,8 @@ def quantile(values: Numbers, masses: Numbers, level: float) -> float:
     3.0
     """
     running = np.cumsum(masses)
-    wanted = level * running[-1]
-    low = int(np.searchsorted(running, wanted * (1 - _TIE), side="left"))
-    high = int(np.searchsorted(running, wanted * (1 + _TIE), side="right"))
+    target = level * running[-1]
+    low = int(np.searchsorted(running, target * (1 - _TIE), side="left"))
+    high = int(np.searchsorted(running, target * (1 + _TIE), side="right"))
     last = len(values) - 1
     return float((values[min(low, last)] + values[min(high, last)]) / 2.0)

@@ -86,11 +86,17 @@ def with_calibrators(request: Request) -> Question[Calibrated]:
     warnings: list[str] = []
     out = narrowed
     for condition in dict.fromkeys(spec.fit_on for spec in specs):
-        own = {_path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition}
-        models = {name: path for path, spec in own.items() for name in spec.sources(request.suite.models)}
+        specs_of_condition = {
+            _path(specs, place): spec for place, spec in enumerate(specs) if spec.fit_on == condition
+        }
+        models = {
+            name: path
+            for path, spec in specs_of_condition.items()
+            for name in spec.sources(request.suite.models)
+        }
         number, rows = yield from together(counted, _rows_to_fit(narrowed, condition, models))
         left_out, counted = left_out + number, answered(0)
-        for path, spec in own.items():
+        for path, spec in specs_of_condition.items():
             for source in spec.sources(request.suite.models):
                 fitted = _fitted(narrowed, spec, source, rows, path)
                 out = _added(out, spec, source, fitted)
@@ -127,10 +133,12 @@ def _with_fold(request: Request) -> Request:
     """The request with the column of folds, which must not be null."""
     fold = request.suite.columns.fold
     assert fold is not None
-    known = Requirement(fold, "null", lambda value: value.is_null(), "fold", ("columns", "fold"))
+    requirement = Requirement(fold, "null", lambda value: value.is_null(), "fold", ("columns", "fold"))
     roles = request.roles
     columns = tuple(dict.fromkeys((*roles.columns, fold)))
-    return replace(request, roles=replace(roles, columns=columns, requirements=(*roles.requirements, known)))
+    return replace(
+        request, roles=replace(roles, columns=columns, requirements=(*roles.requirements, requirement))
+    )
 
 
 def _rows_to_fit(request: Request, condition: str, models: Mapping[str, SuitePath]) -> Question[pl.DataFrame]:
@@ -188,10 +196,10 @@ def _fitted(request: Request, spec: Calibrate, source: str, rows: pl.DataFrame, 
     weight = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
     sample = _Sample(rows[score_column(source)].to_numpy(), rows[LABEL].to_numpy(), weight)
     raw = pl.col(request.roles.models[source].columns["score"])
-    said = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
+    description = {"method": spec.method, "model": source, "fit_on": spec.fit_on}
     if spec.fit_on != BY_FOLD:
         curve = _fit(spec, source, sample, path)
-        constants = {**said, "rows": len(sample.label), **curve.constants()}
+        constants = {**description, "rows": len(sample.label), **curve.constants()}
         return _Fitted(curve.applied(raw), constants, len(sample.label), (curve,))
     fold = str(request.suite.columns.fold)
     score, folds, fewest, curves = pl.lit(None, dtype=pl.Float64), [], len(sample.label), []
@@ -203,7 +211,7 @@ def _fitted(request: Request, spec: Calibrate, source: str, rows: pl.DataFrame, 
         folds.append({"fold": value, "rows": len(others.label), **curve.constants()})
         fewest = min(fewest, len(others.label))
         curves.append(curve)
-    return _Fitted(score, {**said, "folds": folds}, fewest, tuple(curves))
+    return _Fitted(score, {**description, "folds": folds}, fewest, tuple(curves))
 
 
 def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
@@ -246,10 +254,10 @@ def _doubts(spec: Calibrate, source: str, fitted: _Fitted) -> list[str]:
     if spec.method == "isotonic" and fitted.rows < FEW_ROWS:
         text = f"isotonic calibration of model '{source}' stands on {fitted.rows:,} rows: under {FEW_ROWS:,} "
         out.append(f"{text}its steps follow noise, and platt is the safer choice")
-    found = max((curve.found for curve in fitted.curves if isinstance(curve, Isotonic)), default=0)
-    if found > MAX_KNOTS:
+    knots = max((curve.found for curve in fitted.curves if isinstance(curve, Isotonic)), default=0)
+    if knots > MAX_KNOTS:
         text = (
-            f"isotonic calibration of model '{source}' has {found:,} knots, of which {MAX_KNOTS:,} are kept"
+            f"isotonic calibration of model '{source}' has {knots:,} knots, of which {MAX_KNOTS:,} are kept"
         )
         out.append(text)
     return out

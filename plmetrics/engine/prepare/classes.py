@@ -34,15 +34,17 @@ def with_classes(request: Request) -> Question[Request]:
         request.raw.select(class_text(pl.col(name)).alias("class")).unique().head(MAX_CLASSES + 1)
         for name in named
     ]
-    found = pl.concat((yield plans))["class"].drop_nulls().unique().to_list()
+    labels = pl.concat((yield plans))["class"].drop_nulls().unique().to_list()
     path = ("columns", "label")
-    if len(found) > MAX_CLASSES:
+    if len(labels) > MAX_CLASSES:
         msg = f"column '{request.roles.label}' (label) has more than {MAX_CLASSES:,} classes"
         raise DataError(Problem(msg, path, "name those that count with classes:"))
-    if len(found) < 2:
-        msg = f"column '{request.roles.label}' (label) holds {len(found)} classes, and a comparison needs two"
+    if len(labels) < 2:
+        msg = (
+            f"column '{request.roles.label}' (label) holds {len(labels)} classes, and a comparison needs two"
+        )
         raise DataError(Problem(msg, path, "name all that there can be with classes: [a, b]"))
-    classes = tuple(sorted(found, key=_natural))
+    classes = tuple(sorted(labels, key=_natural))
     suite = request.suite.settled(Facts(classes))
     return replace(request, suite=suite, roles=replace(request.roles, classes=classes))
 

@@ -33,18 +33,20 @@ def with_exponents(prepared: Prepared, constants: Constants | None) -> Question[
 
     Where values are too large for the latter, the sum is an ordinary one, and a warning says so.
     """
-    own = yield from exponents_of(prepared)
-    known = own if constants is None else constants.exponents
-    beyond = frozenset(name for name in known.keys() & own.keys() if own[name] > known[name] + HEADROOM)
+    exponents = yield from exponents_of(prepared)
+    pinned = exponents if constants is None else constants.exponents
+    beyond = frozenset(
+        name for name in pinned.keys() & exponents.keys() if exponents[name] > pinned[name] + HEADROOM
+    )
     if not beyond:
-        return replace(prepared, addition=Addition(known))
+        return replace(prepared, addition=Addition(pinned))
     listed = ", ".join(f"'{name}'" for name in sorted(beyond)[:3])
     more = f" and {len(beyond) - 3} more" if len(beyond) > 3 else ""
     warning = (
         f"reproducible: values are much larger than in the run whose constants are taken, so that the sums {listed}"
         f"{more} may differ in the last digits with the order of rows; take constants of a run that has such values"
     )
-    return replace(prepared, addition=Addition(known, beyond), warnings=(*prepared.warnings, warning))
+    return replace(prepared, addition=Addition(pinned, beyond), warnings=(*prepared.warnings, warning))
 
 
 def adds_in_bins(suite: Suite) -> bool:
@@ -52,21 +54,27 @@ def adds_in_bins(suite: Suite) -> bool:
     needs = [leaf.needs for metric in suite.metrics for leaf in leaves(metric)]
     if suite.columns.weight is not None:
         return bool(suite.curves) or any(isinstance(need, Ordered) for need in needs)
-    drawn = any(curve.curve == "reliability" for curve in suite.curves)
-    return drawn or any(isinstance(need, Bins) for need in needs)
+    has_curves = any(curve.curve == "reliability" for curve in suite.curves)
+    return has_curves or any(isinstance(need, Bins) for need in needs)
 
 
 def exponents_of(prepared: Prepared) -> Question[dict[str, int]]:
     """The exponent of every sum of floats, by the name of its column."""
     sums: dict[str, Total] = {}
     for cube in prepared.cubes:
-        sums |= {one.name: one for one in totals(prepared, summed_in(prepared, cube))}
-    values = {name: one.value for name, one in sums.items() if one.most is None and one.value is not None}
+        sums |= {total.name: total for total in totals(prepared, summed_in(prepared, cube))}
+    values = {
+        name: total.value for name, total in sums.items() if total.most is None and total.value is not None
+    }
     if prepared.table.weight is not None:
         values[_WEIGHT] = prepared.table.weight
     most = yield from largest(prepared.rows_added, values)
     heaviest = most.get(_WEIGHT, 1.0)
-    known = {name: one.most * heaviest for name, one in sums.items() if one.value is not None and one.most}
+    limits = {
+        name: total.most * heaviest for name, total in sums.items() if total.value is not None and total.most
+    }
     if adds_in_bins(prepared.request.suite):
-        known[IN_BINS] = heaviest
-    return {name: exponent_of(held) for name, held in (most | known).items() if name != _WEIGHT}
+        limits[IN_BINS] = heaviest
+    return {
+        name: exponent_of(most_of_sum) for name, most_of_sum in (most | limits).items() if name != _WEIGHT
+    }

@@ -52,21 +52,21 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
     if request.suite.task == "ranking":
         from plmetrics.engine.ranking.queries import by_query
 
-        known = inquiry.answer(models)
-        request = inquiry.answer(by_query(known.request), stage="rank")
-        models = answered(replace(known, request=request))
+        bound_models = inquiry.answer(models)
+        request = inquiry.answer(by_query(bound_models.request), stage="rank")
+        models = answered(replace(bound_models, request=request))
     table = prediction_table(request.raw, request.schema, request.roles)
-    found, counted, units = inquiry.answer(
+    looked_up, counted, units = inquiry.answer(
         together(
             _found(request, models, centres=constants is None),
             _row_counts(request, table),
             _different_units(request, table),
         )
     )
-    request = found.request
+    request = looked_up.request
     table = prediction_table(request.raw, request.schema, request.roles)
     rows = replace(_accounting(request, counted), fitted=calibrated.left_out)
-    slices = found_slices(request, found.values)
+    slices = found_slices(request, looked_up.values)
     if request.suite.slices:
         from plmetrics.engine.binding.reference_slices import check_references
 
@@ -76,7 +76,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
     cubes = plan_cubes(slices.slices, key_codes(request, slices), count, MAX_CELLS)
     exact = sorts_in_memory(request, rows.read, len(cubes))
     if constants is None:
-        centres = _by_model(request, found.means)
+        centres = _by_model(request, looked_up.means)
         chosen = inquiry.answer(_thresholds(request))
     else:
         centres = {model: dict(constants.centres[model]) for model in request.models}
@@ -92,7 +92,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
         chosen.values,
         exact,
         (*calibrated.warnings, *chosen.warnings, *slices.warnings),
-        _added(calibrated.constants, found.baseline),
+        _added(calibrated.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
     )
     if request.arithmetic.any_order:
@@ -147,14 +147,14 @@ def _found(request: Request, models: Question[Based], *, centres: bool) -> Quest
     request = based.request.with_keys({key.column: key for key in keyed.roles.keys})
     table = prediction_table(request.raw, request.schema, request.roles)
     plans = slice_plans(request, table.frame, every_key(request, table))
-    means, values = yield from together(_means(request, table, wanted=centres), asked(plans))
+    means, values = yield from together(_means(request, table, needed=centres), asked(plans))
     return _Found(request, based.constants, means, values)
 
 
-def _means(request: Request, table: PredictionTable, *, wanted: bool) -> Question[dict[str, float]]:
+def _means(request: Request, table: PredictionTable, *, needed: bool) -> Question[dict[str, float]]:
     """The means that moments are about, by `model|key`."""
     values = {value.key: value for metric in request.sums for value in metric.centres()}
-    if not values or not wanted:
+    if not values or not needed:
         return {}
     numbers = {
         f"{model}|{key}": value.build(rows_of(model, table))
@@ -195,32 +195,32 @@ def every_key(request: Request, table: PredictionTable) -> pl.LazyFrame:
 
 def _added(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
     """What models that the run adds were made from."""
-    found = {"calibrators": calibrators, "baseline": baseline}
-    return {name: dict(values) for name, values in found.items() if values}
+    further = {"calibrators": calibrators, "baseline": baseline}
+    return {name: dict(values) for name, values in further.items() if values}
 
 
-def _by_model(request: Request, found: Mapping[str, float]) -> dict[str, dict[str, float]]:
+def _by_model(request: Request, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
     """Constants by model and key, of those that are named `model|key`."""
-    held: dict[str, dict[str, float]] = {model: {} for model in request.models}
-    for name, value in found.items():
+    centres: dict[str, dict[str, float]] = {model: {} for model in request.models}
+    for name, value in values.items():
         model, key = name.split("|", 1)
-        held[model][key] = value
-    return held
+        centres[model][key] = value
+    return centres
 
 
 def _row_counts(request: Request, table: PredictionTable) -> Question[pl.DataFrame | None]:
     """How many rows are read and left out; None where the files say it."""
     suite = request.suite
-    whole = suite.columns.weight is None and suite.data.missing == "error"
-    if whole and request.where is None and request.source.rows is not None:
+    complete = suite.columns.weight is None and suite.data.missing == "error"
+    if complete and request.where is None and request.source.rows is not None:
         return None
-    (counted,) = yield [_row_count(request, table, whole=whole)]
+    (counted,) = yield [_row_count(request, table, complete=complete)]
     return counted
 
 
-def _row_count(request: Request, table: PredictionTable, *, whole: bool) -> pl.LazyFrame:
+def _row_count(request: Request, table: PredictionTable, *, complete: bool) -> pl.LazyFrame:
     """The count of rows; where none is left out, from the plan that the other constants come from."""
-    if whole:
+    if complete:
         return table.frame.select(pl.len().cast(pl.Int64).alias("read"))
     frame = unchecked_table(request.raw, request.schema, request.roles)
     checks = prediction_table(request.raw, request.schema, request.roles).checks
@@ -238,19 +238,19 @@ def _row_count(request: Request, table: PredictionTable, *, whole: bool) -> pl.L
 
 
 def _accounting(request: Request, counted: pl.DataFrame | None) -> Accounting:
-    found: dict[str, Any] = (
+    counts: dict[str, Any] = (
         counted.row(0, named=True) if counted is not None else {"read": request.source.rows}
     )
-    if not found["read"]:
+    if not counts["read"]:
         where = request.suite.data.where
-        told = (
+        message = (
             f"no row satisfies where: {where}"
             if where and request.source.rows != 0
             else "the table has no rows"
         )
-        raise DataError(Problem(told, ("data", "where") if where else ("data", "path")))
-    dropped = {model: found.get(f"dropped|{model}", 0) for model in request.models}
-    return Accounting(found["read"], found.get("zero_weight", 0), dropped)
+        raise DataError(Problem(message, ("data", "where") if where else ("data", "path")))
+    dropped = {model: counts.get(f"dropped|{model}", 0) for model in request.models}
+    return Accounting(counts["read"], counts.get("zero_weight", 0), dropped)
 
 
 def _blocks(

@@ -56,15 +56,15 @@ def settled(request: Request) -> Question[Request]:
     if roles.missing != "error":
         roles = replace(roles, unit=None, unit_name=None, keys=tuple(waiting), columns=())
     table = prediction_table(request.raw, request.schema, roles)
-    held = yield from _rows_held(request, table, waiting)
-    known: dict[str, SliceKey] = {}
+    rows_of_keys = yield from _rows_held(request, table, waiting)
+    keys: dict[str, SliceKey] = {}
     most = most_rows(request)
-    for names in _together(held, most):
-        own = [key for key in waiting if key.column in names]
-        plans = [_settling(key, request, table, 1 + (held[key.column] - 1) // most) for key in own]
-        for key, found in zip(own, (yield plans), strict=True):
-            known[key.column] = _settle(key, request, found)
-    return request.with_keys(known)
+    for names in _together(rows_of_keys, most):
+        batch = [key for key in waiting if key.column in names]
+        plans = [_settling(key, request, table, 1 + (rows_of_keys[key.column] - 1) // most) for key in batch]
+        for key, values in zip(batch, (yield plans), strict=True):
+            keys[key.column] = _settle(key, request, values)
+    return request.with_keys(keys)
 
 
 def most_rows(request: Request) -> int:
@@ -77,25 +77,25 @@ def _rows_held(
     request: Request, table: PredictionTable, keys: Sequence[SliceKey]
 ) -> Question[dict[str, int]]:
     """By key at most how many rows its edges come from: counted only where there may be too many."""
-    known = request.source.rows
+    total = request.source.rows
     of_numbers = [key for key in keys if key.kind == "quantiles"]
-    counted = {key.column: known or 0 for key in of_numbers}
-    if of_numbers and (known is None or known > most_rows(request)):
+    counted = {key.column: total or 0 for key in of_numbers}
+    if of_numbers and (total is None or total > most_rows(request)):
         counts = [pl.col(key.column).count().alias(key.column) for key in of_numbers]
         (frame,) = yield [table.frame.select(counts)]
         counted = frame.row(0, named=True)
     return {key.column: counted.get(key.column, 0) for key in keys}
 
 
-def _together(held: Mapping[str, int], most: int) -> Iterator[list[str]]:
+def _together(rows_of_keys: Mapping[str, int], most: int) -> Iterator[list[str]]:
     """Keys that one scan settles: as many as hold no more rows than a single one may."""
     names: list[str] = []
     rows = 0
-    for name, own in held.items():
-        rows += min(own, most)
+    for name, size in rows_of_keys.items():
+        rows += min(size, most)
         if names and rows > most:
             yield names
-            names, rows = [], min(own, most)
+            names, rows = [], min(size, most)
         names.append(name)
     yield names
 
@@ -116,12 +116,12 @@ def _settling(key: SliceKey, request: Request, table: PredictionTable, step: int
     return request.arithmetic.sorted(chosen.select(columns), "value")
 
 
-def _settle(key: SliceKey, request: Request, found: pl.DataFrame) -> SliceKey:
+def _settle(key: SliceKey, request: Request, column_values: pl.DataFrame) -> SliceKey:
     if key.kind == "quantiles":
-        edges, dtype = _quantile_edges(found, key), request.schema[key.label]
+        edges, dtype = _quantile_edges(column_values, key), request.schema[key.label]
         index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
         return replace(key, kind="bins", expression=index, edges=edges)
-    values, excluded = _top_values(found, key, _excluded(key, request))
+    values, excluded = _top_values(column_values, key, _excluded(key, request))
     number = top_index(key.expression, values, excluded)
     edges = tuple(plain_values(values, key.label))
     return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
@@ -132,9 +132,9 @@ def _excluded(key: SliceKey, request: Request) -> tuple[Any, ...]:
     return next(part.exclude for part in request.sets if key in part.keys)
 
 
-def _quantile_edges(found: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
+def _quantile_edges(values: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     """Averaged inverse of the weighted distribution at i / number, each once, without the smallest value."""
-    rows = found.drop_nulls("value").drop_nans("value")
+    rows = values.drop_nulls("value").drop_nans("value")
     if rows.height == 0:
         return ()
     value = rows["value"]
@@ -144,9 +144,9 @@ def _quantile_edges(found: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     from plmetrics.core.quantiles import averaged_inverse
 
     edges = np.unique(averaged_inverse(numbers, weight, shares))
-    whole = value.dtype.is_integer()
+    integral = value.dtype.is_integer()
     return tuple(
-        int(edge) if whole and edge == int(edge) else float(edge)
+        int(edge) if integral and edge == int(edge) else float(edge)
         for edge in edges
         if edge > numbers[0] and np.isfinite(edge)
     )
@@ -159,17 +159,22 @@ def _ranked(frame: pl.LazyFrame, key: SliceKey, exclude: tuple[Any, ...]) -> pl.
     return ranked.head(OCCURRING + 1 if exclude else key.number + 1).select(key.column)
 
 
-def _top_values(found: pl.DataFrame, key: SliceKey, exclude: tuple[Any, ...]) -> tuple[pl.Series, pl.Series]:
+def _top_values(
+    counted_values: pl.DataFrame, key: SliceKey, exclude: tuple[Any, ...]
+) -> tuple[pl.Series, pl.Series]:
     """The values with the most rows, in result order, null last. And the excluded."""
-    left_out = found.clear()
+    left_out = counted_values.clear()
     if exclude:
-        if found.height > OCCURRING:
+        if counted_values.height > OCCURRING:
             raise _too_many(key.label)
-        plain = Slices(SliceSet("", (replace(key, kind="column"),), exclude), found)
-        kept, _ = without_excluded(plain)
-        found, left_out = kept.values, left_out if kept.left_out is None else kept.left_out
-    values = found.head(key.number).to_series().sort(nulls_last=True)
-    if found.height > key.number and OTHER in [
+        plain = Slices(SliceSet("", (replace(key, kind="column"),), exclude), counted_values)
+        remaining, _ = without_excluded(plain)
+        counted_values, left_out = (
+            remaining.values,
+            left_out if remaining.left_out is None else remaining.left_out,
+        )
+    values = counted_values.head(key.number).to_series().sort(nulls_last=True)
+    if counted_values.height > key.number and OTHER in [
         value_text(value) for value in plain_values(values, key.label)
     ]:
         msg = f"column '{key.label}' has a value '{OTHER}' among its top, and the rest is called that"
@@ -227,16 +232,16 @@ def _combinations(part: SliceSet, rows: pl.LazyFrame) -> pl.LazyFrame:
 def _covered(sets: Sequence[SliceSet]) -> dict[int, int]:
     """By number of a set that of another with all of its columns, which is refused unless all its values are found."""
     columns = [frozenset(key.column for key in part.keys) for part in sets]
-    whole = [
+    plain_sets = [
         number
         for number, part in enumerate(sets)
         if part.keys and not (part.is_predicate or part.is_derived or part.is_tagged)
     ]
     covered: dict[int, int] = {}
-    for number in whole:
+    for number in plain_sets:
         wider = [
             other
-            for other in whole
+            for other in plain_sets
             if other not in covered
             and (columns[number] < columns[other] or (columns[number] == columns[other] and number > other))
         ]
@@ -245,19 +250,19 @@ def _covered(sets: Sequence[SliceSet]) -> dict[int, int]:
     return covered
 
 
-def _values_of(number: int, request: Request, found: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
+def _values_of(number: int, request: Request, values: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
     """The values of a set's keys, as they were found or as those of a wider set tell them."""
     covered = _covered(request.sets)
     wider = number
     while wider in covered:
         wider = covered[wider]
-    here = found.get(f"slices|{wider}")
+    here = values.get(f"slices|{wider}")
     if here is None or wider == number:
         return here
     return _combinations(request.sets[number], here.lazy()).collect()
 
 
-def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSlices:
+def found_slices(request: Request, looked_up: Mapping[str, pl.DataFrame]) -> FoundSlices:
     """The slices from what the plans found.
 
     Raises:
@@ -267,7 +272,7 @@ def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSl
     values: dict[str, list[pl.Series]] = {}
     warnings: list[str] = []
     for number, part in enumerate(request.sets):
-        here = _values_of(number, request, found)
+        here = _values_of(number, request, looked_up)
         if here is not None:
             if part.exclude and not part.is_tagged and here.height > OCCURRING:
                 raise _too_many(" x ".join(key.label for key in part.keys))
@@ -275,10 +280,14 @@ def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSl
             for column in here.select(key.column for key in part.keys):
                 values.setdefault(column.name, []).append(column)
             here = _within(request, part, here)
-        made = _slices(part, here)
-        kept = [without_excluded(each) for each in made] if part.exclude else [(each, []) for each in made]
-        out += [each for each, _ in kept]
-        nowhere = [item for item in part.exclude if all(item in unknown for _, unknown in kept)]
+        slices_of_set = _slices(part, here)
+        remaining = (
+            [without_excluded(each) for each in slices_of_set]
+            if part.exclude
+            else [(each, []) for each in slices_of_set]
+        )
+        out += [each for each, _ in remaining]
+        nowhere = [item for item in part.exclude if all(item in unknown for _, unknown in remaining)]
         warnings += [_absent(part, item) for item in nowhere if not _left_out(part, item)]
     slices = tuple(each for each in out if len(each) or not each.slice_set.is_tagged)
     _check(request, [each for each in slices if not each.slice_set.is_derived])
@@ -288,13 +297,13 @@ def found_slices(request: Request, found: Mapping[str, pl.DataFrame]) -> FoundSl
     return FoundSlices(slices, together, tuple(warnings))
 
 
-def _within(request: Request, part: SliceSet, found: pl.DataFrame) -> pl.DataFrame:
+def _within(request: Request, part: SliceSet, values: pl.DataFrame) -> pl.DataFrame:
     """The values that occur in rows that the set is within; of too many to be found, all of them."""
     if part.within is None or part.is_derived:
-        return found
-    if found.height <= _most(request, part):
-        found = found.filter(part.within.column)
-    return found.drop(part.within.column)
+        return values
+    if values.height <= _most(request, part):
+        values = values.filter(part.within.column)
+    return values.drop(part.within.column)
 
 
 def _absent(part: SliceSet, item: Any) -> str:
@@ -316,17 +325,17 @@ def _check_combinations(part: SliceSet, values: pl.DataFrame) -> None:
         raise ConfigError(Problem(msg, ("slices", part.name), "keep fewer tags in the column"))
 
 
-def _slices(part: SliceSet, found: pl.DataFrame | None) -> list[Slices]:
+def _slices(part: SliceSet, values: pl.DataFrame | None) -> list[Slices]:
     if part.is_predicate:
         return [Slices(part, pl.DataFrame({part.keys[0].column: [True]}))]
-    if found is None:
+    if values is None:
         return [Slices(part, pl.DataFrame(height=1))]
     if part.keys[0].kind == "top":
-        found = found.filter(pl.nth(0) <= len(part.keys[0].edges))
+        values = values.filter(pl.nth(0) <= len(part.keys[0].edges))
     if not part.is_tagged:
-        return [Slices(part, order(found))]
+        return [Slices(part, order(values))]
     column = part.keys[0].column
-    tags = found[column].drop_nulls().str.split(TAG_SEPARATOR).explode().unique().sort()
+    tags = values[column].drop_nulls().str.split(TAG_SEPARATOR).explode().unique().sort()
     return [Slices(part, pl.DataFrame({column: [tag]}, schema={column: pl.String})) for tag in tags]
 
 
@@ -347,10 +356,10 @@ def _check(request: Request, slices: Sequence[Slices]) -> None:
         raise ConfigError(Problem(msg, ("slices",), hint))
 
 
-def key_codes(request: Request, found: FoundSlices) -> dict[str, KeyCodes]:
+def key_codes(request: Request, slices: FoundSlices) -> dict[str, KeyCodes]:
     """The integer code of every key."""
     flags = pl.Series([False, True])
     return {
-        key.column: KeyCodes.of(key, flags if key.kind == "predicate" else found.values[key.column])
+        key.column: KeyCodes.of(key, flags if key.kind == "predicate" else slices.values[key.column])
         for key in request.roles.keys
     }

@@ -51,12 +51,12 @@ def choose_thresholds(request: Request) -> Question[Chosen]:
     warnings = yield from _uncalibrated(request, rules)
     open_rules = [rule for rule in rules.values() if rule.constant is None]
     for condition in dict.fromkeys(rule.select_on for rule in open_rules):
-        own = [rule for rule in open_rules if rule.select_on == condition]
+        rules_of_condition = [rule for rule in open_rules if rule.select_on == condition]
         table = _selection(request, condition)
-        warnings += yield from _optimism(request, condition, own)
+        warnings += yield from _optimism(request, condition, rules_of_condition)
         for model in request.models:
             points = yield from _candidates(table, request, model)
-            for rule in own:
+            for rule in rules_of_condition:
                 values[model][rule.text] = rule.choose(points)
     return Chosen(values, tuple(warnings))
 
@@ -89,8 +89,8 @@ def _candidates(table: PredictionTable, request: Request, model: str) -> Questio
     if rows.height == 0:
         msg = "there are no rows to choose a threshold on"
         raise DataError(Problem(msg, ("metrics",), "does select_on hold for any row?"))
-    held = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
-    ordered = OrderedRows(rows["score"].to_numpy(), rows[_POSITIVE].to_numpy(), held, None)
+    weights = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
+    ordered = OrderedRows(rows["score"].to_numpy(), rows[_POSITIVE].to_numpy(), weights, None)
     state = ordered.regroup(None, 1).point_state()
     points = {name: state[name].values for name in ("score", "positive", "negative")}
     return _confusion(points["score"], points["positive"], points["negative"])
@@ -159,8 +159,8 @@ def _uncalibrated(request: Request, rules: Mapping[str, ThresholdRule]) -> Quest
     table = _selection(request, None)
     bins = yield [_distances(table, model) for model in request.models]
     out = []
-    for model, found in zip(request.models, bins, strict=True):
-        sound = found.drop_nulls()
+    for model, counts in zip(request.models, bins, strict=True):
+        sound = counts.drop_nulls()
         gap, mass, rows = sound.select("gap", "mass", "n").sum().row(0)
         error = gap / mass if rows else 0.0
         if error > max(_CALIBRATED, 0.64 * (_BINS / max(rows, 1)) ** 0.5):

@@ -73,10 +73,10 @@ def counted_units(request: Request, rows: pl.LazyFrame, modulus: int) -> Blocks:
     while first <= _LAST:
         plan = rows.filter(pl.col(UNIT) >= pl.lit(first, dtype=pl.UInt64))
         batches = collected_batches(plan, size)
-        found, last = distinct((frame[UNIT].to_numpy() for frame in batches), most)
-        if first == 0 and last == _LAST and len(found) <= OWN_BLOCK_LIMIT:
-            return unit_blocks(found, modulus)
-        _add(counts, digests, found)
+        hashes, last = distinct((frame[UNIT].to_numpy() for frame in batches), most)
+        if first == 0 and last == _LAST and len(hashes) <= OWN_BLOCK_LIMIT:
+            return unit_blocks(hashes, modulus)
+        _add(counts, digests, hashes)
         first = last + 1
     return _occupied(counts, digests)
 
@@ -94,24 +94,24 @@ def distinct(batches: Iterable[Hashes], most: int) -> tuple[Hashes, int]:
     >>> found.tolist(), last == 2**64 - 1
     ([2, 5, 9], True)
     """
-    found, last = np.zeros(0, dtype=np.uint64), _LAST
+    hashes, last = np.zeros(0, dtype=np.uint64), _LAST
     waiting: list[Hashes] = []
     for batch in batches:
         waiting.append(_once(batch[batch <= last]))
-        if sum(map(len, waiting)) >= max(len(found), OWN_BLOCK_LIMIT):
-            found, waiting = _once(np.concatenate([found, *waiting])), []
-            if len(found) > most:
-                found = found[: most // 2].copy()
-                last = int(found[-1])
-    found = _once(np.concatenate([found, *waiting]))
-    return found[: np.searchsorted(found, np.uint64(last), side="right")], last
+        if sum(map(len, waiting)) >= max(len(hashes), OWN_BLOCK_LIMIT):
+            hashes, waiting = _once(np.concatenate([hashes, *waiting])), []
+            if len(hashes) > most:
+                hashes = hashes[: most // 2].copy()
+                last = int(hashes[-1])
+    hashes = _once(np.concatenate([hashes, *waiting]))
+    return hashes[: np.searchsorted(hashes, np.uint64(last), side="right")], last
 
 
 def _once(values: Hashes) -> Hashes:
     """Sort new values in place, and leave out those that occur before."""
     values.sort()
-    found: Hashes = values[np.append(True, values[1:] != values[:-1])[: len(values)]]
-    return found
+    unique: Hashes = values[np.append(True, values[1:] != values[:-1])[: len(values)]]
+    return unique
 
 
 def _add(counts: NDArray[np.int64], digests: Hashes, hashes: Hashes) -> None:

@@ -45,22 +45,22 @@ def by_query(request: Request) -> Question[Request]:
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    found = yield from _Found.collect(request)
+    collected = yield from _Found.collect(request)
     columns: dict[str, pl.Series] = {}
-    firsts = found.frame[found.first_rows]
+    firsts = collected.frame[collected.first_rows]
     for name in (WEIGHT, UNIT, *(key.column for key in request.roles.keys)):
         if name in firsts.columns:
             columns[name] = firsts[name]
-    values = _values(request, found)
-    absent = _absent(request, found)
-    queries = len(found.first_rows)
+    values = _values(request, collected)
+    absent = _absent(request, collected)
+    queries = len(collected.first_rows)
     columns[LABEL] = pl.zeros(queries, dtype=pl.Float64, eager=True)
     for model, score in _equal_models(values).items():
         columns[score_column(model)] = _with_nulls(np.where(absent[model], np.nan, score))
     for model, of_key in values.items():
         for key, numbers in of_key.items():
             columns[query_column(model, key)] = _with_nulls(numbers)
-    return replace(rebound(request, pl.DataFrame(columns)), pairs_read=found.read)
+    return replace(rebound(request, pl.DataFrame(columns)), pairs_read=collected.read)
 
 
 def _with_nulls(values: Array) -> pl.Series:
@@ -82,13 +82,13 @@ class _Found:
 
     @classmethod
     def collect(cls, request: Request) -> Question[_Found]:
-        frame, read = yield from _collected(request)
+        frame, total = yield from _collected(request)
         codes, first_rows = codes_of(frame[plain_column(_query(request))])
-        found = cls(frame, codes, first_rows, read)
-        problems = [*_varying(request, found), *_twice(request, found)]
+        collected = cls(frame, codes, first_rows, total)
+        problems = [*_varying(request, collected), *_twice(request, collected)]
         if problems:
             raise DataError(problems)
-        return found
+        return collected
 
 
 def _query(request: Request) -> str:
@@ -101,39 +101,39 @@ def _collected(request: Request) -> Question[tuple[pl.DataFrame, int]]:
     """The rows that passed all checks, and how many were read."""
     table = prediction_table(request.raw, request.schema, request.roles)
     document = request.suite.columns.document
-    kept = [LABEL, plain_column(_query(request)), *(score_column(model) for model in request.models)]
-    kept += [] if document is None else [plain_column(document)]
-    kept += [name for name in (WEIGHT,) if request.roles.weight is not None]
-    kept += [name for name in (UNIT,) if request.roles.unit is not None]
-    kept += [key.column for key in request.roles.keys]
+    columns = [LABEL, plain_column(_query(request)), *(score_column(model) for model in request.models)]
+    columns += [] if document is None else [plain_column(document)]
+    columns += [name for name in (WEIGHT,) if request.roles.weight is not None]
+    columns += [name for name in (UNIT,) if request.roles.unit is not None]
+    columns += [key.column for key in request.roles.keys]
     if request.suite.data.missing == "drop_per_model":
-        kept += [valid_column(model) for model in request.models]
+        columns += [valid_column(model) for model in request.models]
     if request.suite.data.missing == "error":
-        kept.append(VALID)
+        columns.append(VALID)
     plans = [
-        table.frame.select(list(dict.fromkeys(kept))),
+        table.frame.select(list(dict.fromkeys(columns))),
         request.raw.select(pl.len()),
         _without_weight(request),
     ]
-    yield from refuse_to_hold(request, request.raw, len(kept) + _RANKED, "ranking", "task")
+    yield from refuse_to_hold(request, request.raw, len(columns) + _RANKED, "ranking", "task")
     frame, rows, without = yield plans
-    read = rows.item()
+    total = rows.item()
     if VALID in frame.columns:
         if not frame[VALID].all():
-            raise bad_values(request, table.checks, read)
+            raise bad_values(request, table.checks, total)
         frame = frame.drop(VALID)
     if frame.height == 0:
-        raise _nothing_left(request, read)
+        raise _nothing_left(request, total)
     _refuse_partial(request, frame, without)
-    return frame, read
+    return frame, total
 
 
-def _nothing_left(request: Request, read: int) -> DataError:
+def _nothing_left(request: Request, total: int) -> DataError:
     where = request.suite.data.where
-    if read == 0:
-        told = "the table has no rows" if where is None else f"no row satisfies where: {where}"
-        return DataError(Problem(told, ("data", "path" if where is None else "where")))
-    msg = f"no rows are left of {read:,}: each has weight 0 or a value for which it is dropped"
+    if total == 0:
+        message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
+        return DataError(Problem(message, ("data", "path" if where is None else "where")))
+    msg = f"no rows are left of {total:,}: each has weight 0 or a value for which it is dropped"
     return DataError(Problem(msg, ("data", "missing")))
 
 
@@ -156,7 +156,7 @@ def _refuse_partial(request: Request, frame: pl.DataFrame, without: pl.DataFrame
         raise DataError(Problem(msg, ("columns", "weight"), "give all rows of a query the same weight"))
 
 
-def _varying(request: Request, found: _Found) -> Iterator[Problem]:
+def _varying(request: Request, collected: _Found) -> Iterator[Problem]:
     """What belongs to queries and is not the same in all rows of one."""
     columns = request.suite.columns
     named: dict[str, tuple[str, str, tuple[str, ...]]] = {}
@@ -166,7 +166,7 @@ def _varying(request: Request, found: _Found) -> Iterator[Problem]:
         named[UNIT] = (f"column '{columns.unit}' (unit)", "unit", ("columns", "unit"))
     for key in request.roles.keys:
         owner = next(part for part in request.sets if key.column in part.columns)
-        if owner.is_derived or key.column not in {own.column for own in owner.keys}:
+        if owner.is_derived or key.column not in {member.column for member in owner.keys}:
             named[key.column] = (f"'{key.label}' ({owner.maker})", "value", (owner.maker,))
         else:
             named[key.column] = (
@@ -174,48 +174,50 @@ def _varying(request: Request, found: _Found) -> Iterator[Problem]:
                 "value",
                 ("slices", owner.name),
             )
-    queries = found.frame[plain_column(_query(request))]
+    queries = collected.frame[plain_column(_query(request))]
     for name, (what, word, path) in named.items():
-        values = found.frame[name]
-        differs = values.ne_missing(values.gather(found.first_rows).gather(found.codes))
+        values = collected.frame[name]
+        differs = values.ne_missing(values.gather(collected.first_rows).gather(collected.codes))
         if not differs.any():
             continue
         row = int(differs.arg_max() or 0)
-        first = int(found.first_rows[found.codes[row]])
-        shown = "" if name == UNIT else f", such as {values[first]!r} and {values[row]!r}"
-        count = len(np.unique(found.codes[differs.to_numpy()]))
-        msg = f"{what} varies within {count:,} of {len(found.first_rows):,} queries; query {queries[row]!r}"
+        first = int(collected.first_rows[collected.codes[row]])
+        example = "" if name == UNIT else f", such as {values[first]!r} and {values[row]!r}"
+        count = len(np.unique(collected.codes[differs.to_numpy()]))
+        msg = (
+            f"{what} varies within {count:,} of {len(collected.first_rows):,} queries; query {queries[row]!r}"
+        )
         yield Problem(
-            f"{msg} has more than one {word}{shown}", path, f"a {word} must belong to the whole query"
+            f"{msg} has more than one {word}{example}", path, f"a {word} must belong to the whole query"
         )
 
 
-def _twice(request: Request, found: _Found) -> Iterator[Problem]:
+def _twice(request: Request, collected: _Found) -> Iterator[Problem]:
     """Documents that a query has more than once."""
     document = request.suite.columns.document
     if document is None:
         return
-    pairs = pl.DataFrame({"query": found.codes, "document": found.frame[plain_column(document)]})
+    pairs = pl.DataFrame({"query": collected.codes, "document": collected.frame[plain_column(document)]})
     repeated = pairs.lazy().group_by("query", "document").len().filter(pl.col("len") > 1).collect()
     if repeated.height:
         query, name, count = repeated.sort("query", "document").row(0)
-        shown = found.frame[plain_column(_query(request))][int(found.first_rows[query])]
+        query_name = collected.frame[plain_column(_query(request))][int(collected.first_rows[query])]
         stand = "document stands" if repeated.height == 1 else "documents stand"
         msg = f"column '{document}' (document): {repeated.height:,} {stand} in a query more than once"
-        example = f"the first is {name!r}, {count} times in query {shown!r}"
+        example = f"the first is {name!r}, {count} times in query {query_name!r}"
         yield Problem(f"{msg}; {example}", ("columns", "document"), "keep one row a query and document")
 
 
-def _values(request: Request, found: _Found) -> dict[str, dict[str, Array]]:
+def _values(request: Request, collected: _Found) -> dict[str, dict[str, Array]]:
     """The numbers of every query by model and key; NaN where a query takes no part."""
-    wanted = {value.key: value for value in request.query_values}
+    by_key = {value.key: value for value in request.query_values}
     document = request.suite.columns.document
-    if all(value.ties != "document" for value in wanted.values()):
+    if all(value.ties != "document" for value in by_key.values()):
         document = None
     shared: QueryRows | None = None
     out: dict[str, dict[str, Array]] = {}
     for model in request.models:
-        frame, codes = found.frame, found.codes
+        frame, codes = collected.frame, collected.codes
         if valid_column(model) in frame.columns:
             valid = frame[valid_column(model)]
             frame, codes = frame.filter(valid), codes[valid.to_numpy()]
@@ -224,23 +226,23 @@ def _values(request: Request, found: _Found) -> dict[str, dict[str, Array]]:
             documents = None if document is None else frame[plain_column(document)]
             shared = QueryRows(
                 codes,
-                len(found.first_rows),
+                len(collected.first_rows),
                 frame[LABEL],
                 documents,
                 zero=request.source.not_retrieved != "no_part",
             )
-        out[model] = shared.values(frame[score_column(model)], tuple(wanted.values()))
+        out[model] = shared.values(frame[score_column(model)], tuple(by_key.values()))
     return out
 
 
-def _absent(request: Request, found: _Found) -> dict[str, NDArray[np.bool_]]:
+def _absent(request: Request, collected: _Found) -> dict[str, NDArray[np.bool_]]:
     """The queries in which every row was dropped for a model."""
     out: dict[str, NDArray[np.bool_]] = {}
     for model in request.models:
-        codes = found.codes
-        if valid_column(model) in found.frame.columns:
-            codes = codes[found.frame[valid_column(model)].to_numpy()]
-        out[model] = np.bincount(codes, minlength=len(found.first_rows)) == 0
+        codes = collected.codes
+        if valid_column(model) in collected.frame.columns:
+            codes = codes[collected.frame[valid_column(model)].to_numpy()]
+        out[model] = np.bincount(codes, minlength=len(collected.first_rows)) == 0
     return out
 
 
@@ -249,11 +251,11 @@ def _equal_models(values: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]
     models = list(values)
     out: dict[str, Array] = {}
     for place, model in enumerate(models):
-        own = values[model]
-        number = np.full(len(next(iter(own.values()))), float(place))
+        first = values[model]
+        number = np.full(len(next(iter(first.values()))), float(place))
         for other in range(place - 1, -1, -1):
-            known = values[models[other]]
-            pairs = [(own[key], known[key]) for key in own]
+            second = values[models[other]]
+            pairs = [(first[key], second[key]) for key in first]
             same = np.logical_and.reduce([(a == b) | (np.isnan(a) & np.isnan(b)) for a, b in pairs])
             number = np.where(same, out[models[other]], number)
         out[model] = number

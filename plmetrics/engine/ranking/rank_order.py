@@ -80,21 +80,23 @@ class QueryRows:
         frame = pl.DataFrame([self._codes, self._labels]).sort("code", "label", descending=[False, True])
         return Judged(frame["label"].to_numpy(), offsets)
 
-    def values(self, scores: pl.Series, wanted: Sequence[QueryValue]) -> dict[str, Array]:
+    def values(self, scores: pl.Series, query_values: Sequence[QueryValue]) -> dict[str, Array]:
         """The numbers of each query by key; NaN for queries without rows. A null score: not retrieved."""
-        orders = dict.fromkeys(value.ties for value in wanted if value.ties is not None) or {"average": None}
+        orders = dict.fromkeys(value.ties for value in query_values if value.ties is not None) or {
+            "average": None
+        }
         out: dict[str, Array] = {}
         first = next(iter(orders))
         present = self._sizes > 0
         if not self._zero and scores.null_count():
-            held = self._codes.filter(scores.is_not_null()).to_numpy()
-            present = np.bincount(held, minlength=len(self._sizes)) > 0
+            scored = self._codes.filter(scores.is_not_null()).to_numpy()
+            present = np.bincount(scored, minlength=len(self._sizes)) > 0
         for ties in orders:
             ranked = self._ranked(scores, ties)
-            for value in wanted:
+            for value in query_values:
                 if (value.ties or first) == ties:
                     out[value.key] = np.where(present, value.build(ranked), np.nan)
-        return {value.key: out[value.key] for value in wanted}
+        return {value.key: out[value.key] for value in query_values}
 
     def _ranked(self, scores: pl.Series, ties: str) -> Ranked:
         unsigned = pl.when(pl.col("score") == 0).then(0.0).otherwise(pl.col("score")).alias("score")

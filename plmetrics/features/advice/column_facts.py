@@ -37,8 +37,8 @@ class ColumnFacts:
     @property
     def zero_one(self) -> bool:
         """Whether it holds nothing but 0 and 1, or booleans."""
-        whole = self.numeric and self.distinct <= 2 and {self.low, self.high} <= {0, 1}
-        return self.dtype == pl.Boolean or whole
+        integral = self.numeric and self.distinct <= 2 and {self.low, self.high} <= {0, 1}
+        return self.dtype == pl.Boolean or integral
 
     @property
     def two_valued(self) -> bool:

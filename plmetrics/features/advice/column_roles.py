@@ -95,9 +95,11 @@ def guess_roles(
         label, reasons["label"] = _guess_label(sample, facts, named)
     if not scores:
         scores, reasons["scores"] = _guess_scores(facts, label, named)
-    taken = {label, *scores, *(name for name in facts if _is_score(name))}
-    weight = next((name for name, column in facts.items() if _is_weight(column) and name not in taken), None)
-    free = {name: column for name, column in facts.items() if name not in taken and name != weight}
+    occupied = {label, *scores, *(name for name in facts if _is_score(name))}
+    weight = next(
+        (name for name, column in facts.items() if _is_weight(column) and name not in occupied), None
+    )
+    free = {name: column for name, column in facts.items() if name not in occupied and name != weight}
     units = tuple(name for name, column in free.items() if _is_unit(column))
     ages = tuple(name for name, column in free.items() if column.numeric and "age" in pieces(name))
     others = {name: column for name, column in free.items() if name not in (*units, *ages)}
@@ -140,7 +142,11 @@ def has_slices(column: ColumnFacts) -> bool:
 def choose_unit(units: Sequence[str], facts: Facts) -> str | None:
     """The key that repeats and has the fewest values, of those that have enough to resample."""
     columns = [facts[name] for name in units]
-    fit = [one for one in columns if _FEWEST_UNITS <= one.distinct < _REPEATS * one.rows and not one.nulls]
+    fit = [
+        candidate
+        for candidate in columns
+        if _FEWEST_UNITS <= candidate.distinct < _REPEATS * candidate.rows and not candidate.nulls
+    ]
     return min(fit, key=lambda column: column.distinct).name if fit else None
 
 
@@ -191,7 +197,11 @@ def _named_scores(facts: Facts, label: str | None) -> list[str]:
 
 
 def _guess_label(sample: pl.DataFrame, facts: Facts, scores: Sequence[str]) -> tuple[str, str]:
-    usable = [one for one in facts.values() if one.name not in scores and (one.numeric or one.two_valued)]
+    usable = [
+        candidate
+        for candidate in facts.values()
+        if candidate.name not in scores and (candidate.numeric or candidate.two_valued)
+    ]
     for names in _LABELS:
         named = [column.name for column in usable if _bare(column.name) in names]
         if len(named) > 1:
@@ -202,7 +212,11 @@ def _guess_label(sample: pl.DataFrame, facts: Facts, scores: Sequence[str]) -> t
     binary = [column.name for column in usable if column.zero_one]
     if len(binary) == 1:
         return binary[0], "the only column of 0 and 1"
-    likely = [one.name for one in usable if one.numeric and _explained(sample, one.name, scores) > 0]
+    likely = [
+        candidate.name
+        for candidate in usable
+        if candidate.numeric and _explained(sample, candidate.name, scores) > 0
+    ]
     if not binary and len(likely) == 1:
         return likely[0], "the only column that the predictions are near to"
     candidates = binary or likely or [column.name for column in usable]
@@ -214,7 +228,11 @@ def _guess_scores(facts: Facts, label: str, named: Sequence[str]) -> tuple[tuple
     if named:
         return tuple(named), "by their names" if len(named) > 1 else "by its name"
     others = [column for name, column in facts.items() if name != label and column.numeric]
-    floats = [one.name for one in others if one.dtype.is_float() and one.distinct > 2 and not _is_weight(one)]
+    floats = [
+        candidate.name
+        for candidate in others
+        if candidate.dtype.is_float() and candidate.distinct > 2 and not _is_weight(candidate)
+    ]
     if len(floats) == 1:
         return tuple(floats), "the only other column of decimal numbers"
     candidates = floats or [column.name for column in others]

@@ -120,7 +120,7 @@ def suggest(
         msg = f"costs of errors belong to task 'binary', but this table is of task '{table.task}'"
         raise ConfigError(Problem(msg, hint="leave --cost-fp and --cost-fn out"))
     total = max(table.label.rows, look.rows.height)
-    facts = survey(look.rows, _layout(table, costs), total, whole=total == look.rows.height)
+    facts = survey(look.rows, _layout(table, costs), total, complete=total == look.rows.height)
     advice = advise(facts)
     text = suite_text(table, [*_ADVISED, *([f"# {note}"] if note else [])], _advised_metrics(advice))
     return Suggestion(table.task, text, advice.frame(), note)
@@ -202,12 +202,12 @@ def _advised_metrics(advice: Advice) -> Metrics:
 
 
 def _check(costs: Costs) -> None:
-    given = [cost for cost in costs if cost is not None]
-    if len(given) == 1:
+    present = [cost for cost in costs if cost is not None]
+    if len(present) == 1:
         msg = "a cost of one error says nothing without that of the other"
         raise ConfigError(Problem(msg, hint="give both --cost-fp and --cost-fn"))
-    if any(not isfinite(cost) or cost <= 0 for cost in given):
-        msg = f"costs must be numbers above 0, not {given[0]} and {given[1]}"
+    if any(not isfinite(cost) or cost <= 0 for cost in present):
+        msg = f"costs must be numbers above 0, not {present[0]} and {present[1]}"
         raise ConfigError(Problem(msg))
 
 

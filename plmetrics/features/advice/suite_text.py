@@ -145,7 +145,9 @@ def _data(table: Table) -> Iterator[str]:
     yield _line(f"path: {quoted(table.path)}", "relative to this file", 2)
     roles = table.roles
     needed = [table.facts[name] for name in (roles.label, *roles.scores, roles.weight) if name is not None]
-    bad = [f"{one.nulls + one.bad:,} in {one.name}" for one in needed if one.nulls + one.bad]
+    bad = [
+        f"{column.nulls + column.bad:,} in {column.name}" for column in needed if column.nulls + column.bad
+    ]
     if bad:
         yield _line("missing: drop", f"there are null or bad values: {', '.join(bad)}", 2)
 
@@ -192,25 +194,25 @@ def _parts(table: Table) -> str:
     """The one model whose prediction has a column for each class or level."""
     parts = [(part.partition("|")[2], quoted(column)) for part, column in table.roles.parts.items()]
     if table.task == "multiclass":
-        kind, written = "proba", [f"{quoted(which)}: {column}" for which, column in parts]
+        kind, entries = "proba", [f"{quoted(which)}: {column}" for which, column in parts]
     else:
-        kind, written = "quantiles", [f"{which}: {column}" for which, column in parts]
-    return f"  model: {{{kind}: {{{', '.join(written)}}}}}"
+        kind, entries = "quantiles", [f"{which}: {column}" for which, column in parts]
+    return f"  model: {{{kind}: {{{', '.join(entries)}}}}}"
 
 
 def _slices(table: Table) -> Iterator[str]:
     roles, facts = table.roles, table.facts
-    taken = {*roles.parts.values(), roles.query, roles.treatment}
-    fit = [name for name in roles.slices if has_slices(facts[name]) and name not in taken]
+    occupied = {*roles.parts.values(), roles.query, roles.treatment}
+    fit = [name for name in roles.slices if has_slices(facts[name]) and name not in occupied]
     ages = {name: bins for name in roles.ages if (bins := _age_bins(facts[name]))}
     if not fit and not ages:
         return
     yield "slices:"
-    used: set[str] = set()
+    names: set[str] = set()
     for name in fit[:_MOST_SETS]:
-        yield _line(f"{_set_name(name, used)}: {quoted(name)}", f"{facts[name].distinct} values", 2)
+        yield _line(f"{_set_name(name, names)}: {quoted(name)}", f"{facts[name].distinct} values", 2)
     for name, bins in ages.items():
-        text = f"{_set_name(name, used)}: {{column: {quoted(name)}, bins: {bins}}}"
+        text = f"{_set_name(name, names)}: {{column: {quoted(name)}, bins: {bins}}}"
         yield _line(text, facts[name].span, 2)
     if fit[_MOST_SETS:]:
         yield f"  # also possible: {one_line(', '.join(fit[_MOST_SETS:]))}"
@@ -247,9 +249,9 @@ def _name(column: str) -> str:
     return re.sub(r"[\x00-\x1f/\\|]+", "_", column).strip() or "model"
 
 
-def _set_name(column: str, used: set[str]) -> str:
+def _set_name(column: str, names: set[str]) -> str:
     name = _name(column)
-    while name in RESERVED_SLICE_SETS or name in used:
+    while name in RESERVED_SLICE_SETS or name in names:
         name += "_"
-    used.add(name)
+    names.add(name)
     return quoted(name)

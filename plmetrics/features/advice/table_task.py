@@ -61,16 +61,18 @@ def levels_of_columns(names: Sequence[str]) -> dict[str, dict[float, str]]:
     >>> levels_of_columns(["id", "pred_0.1", "pred_0.9", "q05", "q95"])
     {'pred_': {0.1: 'pred_0.1', 0.9: 'pred_0.9'}, '': {0.05: 'q05', 0.95: 'q95'}}
     """
-    found: dict[str, dict[float, str]] = {}
+    by_stem: dict[str, dict[float, str]] = {}
     for name in names:
         match = _QUANTILE.fullmatch(name)
         if match is None:
             continue
         level = float(match["share"]) if match["share"] else int(match["percent"]) / 100
         if 0 < level < 1:
-            found.setdefault(match["stem"], {})[level] = name
+            by_stem.setdefault(match["stem"], {})[level] = name
     return {
-        stem: dict(sorted(levels.items())) for stem, levels in found.items() if len(levels) >= _FEWEST_LEVELS
+        stem: dict(sorted(levels.items()))
+        for stem, levels in by_stem.items()
+        if len(levels) >= _FEWEST_LEVELS
     }
 
 
@@ -117,8 +119,8 @@ def _is_classes(column: ColumnFacts) -> bool:
 def _columns_of(classes: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     first = classes[0]
     for name in names:
-        before, found, behind = name.rpartition(first)
-        if not found:
+        before, separator, behind = name.rpartition(first)
+        if not separator:
             continue
         columns = {value: f"{before}{value}{behind}" for value in classes}
         if set(columns.values()) <= set(names):

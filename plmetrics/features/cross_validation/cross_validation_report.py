@@ -56,12 +56,12 @@ def _means(frame: pl.DataFrame, width: int) -> list[Text]:
     if frame.is_empty():
         return []
     rows = [_cells(row) for row in frame.head(_MOST).iter_rows(named=True)]
-    kept = [
+    filled = [
         place
         for place, column in enumerate(_COLUMNS)
         if column.title != "of" or any(row[2].plain for row in rows)
     ]
-    lines = table_or_stack([_COLUMNS[k] for k in kept], [[row[k] for k in kept] for row in rows], width)
+    lines = table_or_stack([_COLUMNS[k] for k in filled], [[row[k] for k in filled] for row in rows], width)
     return lines + _more(frame.height, width)
 
 
@@ -109,13 +109,13 @@ def _nested(row: dict[str, Any]) -> str:
 
 
 def _optimism(row: dict[str, Any]) -> str:
-    shown = estimate(row["value"], status=row["status"], signed=True)
-    return f"selection optimism of {_whose(row)} (best of the inner folds less the outer folds): {shown}"
+    value = estimate(row["value"], status=row["status"], signed=True)
+    return f"selection optimism of {_whose(row)} (best of the inner folds less the outer folds): {value}"
 
 
 def _gap(row: dict[str, Any]) -> str:
-    shown = row_estimate(row, signed=True)
-    return f"{_whose(row)}: training rows less others {shown}"
+    gap = row_estimate(row, signed=True)
+    return f"{_whose(row)}: training rows less others {gap}"
 
 
 def _diagnosis(row: dict[str, Any]) -> str:

@@ -119,7 +119,7 @@ class CrossValidation(Section):
 
     def axes(self, fold: str | None) -> dict[str, str]:
         """The column of each axis that there is, in the order of `AXES`."""
-        given = {
+        columns = {
             "configuration": self.configuration,
             "split": self.split,
             "x": self.train_size or self.parameter,
@@ -127,7 +127,7 @@ class CrossValidation(Section):
             "fold": fold,
             "inner": self.inner,
         }
-        return {axis: column for axis in AXES if (column := given[axis]) is not None}
+        return {axis: column for axis in AXES if (column := columns[axis]) is not None}
 
     @classmethod
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
@@ -146,10 +146,10 @@ class CrossValidation(Section):
         metrics = fields.get("metrics")
         if metrics is not None:
             _metric(self, metrics, problems.add)
-        known = fields.get("slices")
-        for index, name in enumerate(self.slices if known is not None else ()):
-            if name not in (known or {}):
-                problems.add(*absent(name, "slice sets", (*_PATH, "slices", index), known or {}))
+        slice_sets = fields.get("slices")
+        for index, name in enumerate(self.slices if slice_sets is not None else ()):
+            if name not in (slice_sets or {}):
+                problems.add(*absent(name, "slice sets", (*_PATH, "slices", index), slice_sets or {}))
         for name, predictions in self.repeated.items():
             if len(set(predictions)) < max(len(predictions), 2):
                 hint = "list a column for each time the model was trained"
@@ -223,12 +223,14 @@ def _columns(spec: CrossValidation, fold: str | None, add: Callable[..., None]) 
 
 
 def _metric(spec: CrossValidation, metrics: tuple[Metric, ...], add: Callable[..., None]) -> None:
-    own = spec.metric
-    if own is not None and own.text not in {metric.text for metric in metrics}:
-        hint = did_you_mean(own.text, [metric.text for metric in metrics])
-        add(f"the metric '{own.text}' is not in metrics", (*_PATH, "metric"), hint)
-    elif own is not None and not _decides(own):
-        why = "is neither better higher nor lower" if own.direction == "none" else "has several values"
-        add(f"'{own.text}' {why}, so it cannot choose", (*_PATH, "metric"))
-    elif own is None and spec.inner is not None and deciding(metrics, spec) is None:
+    named_metric = spec.metric
+    if named_metric is not None and named_metric.text not in {metric.text for metric in metrics}:
+        hint = did_you_mean(named_metric.text, [metric.text for metric in metrics])
+        add(f"the metric '{named_metric.text}' is not in metrics", (*_PATH, "metric"), hint)
+    elif named_metric is not None and not _decides(named_metric):
+        why = (
+            "is neither better higher nor lower" if named_metric.direction == "none" else "has several values"
+        )
+        add(f"'{named_metric.text}' {why}, so it cannot choose", (*_PATH, "metric"))
+    elif named_metric is None and spec.inner is not None and deciding(metrics, spec) is None:
         add("none of the metrics says which side is better, so that inner folds cannot choose", _PATH)

@@ -49,10 +49,10 @@ def diagnosis(curve: pl.DataFrame, rules: Diagnosis, direction: str, *, sizes: b
             pl.when(pl.len() >= _SIZES).then(better.last() - better.slice(-_SIZES, 1).first()).alias("@rise"),
         )
     )
-    made = [_variance(last, rules), _bias(last, rules, sign)]
+    rows = [_variance(last, rules), _bias(last, rules, sign)]
     if sizes:
-        made.append(_improving(last, rules))
-    return pl.concat([frame for frame in made if frame is not None])
+        rows.append(_improving(last, rules))
+    return pl.concat([frame for frame in rows if frame is not None])
 
 
 def _points(curve: pl.DataFrame) -> pl.DataFrame:
@@ -93,12 +93,12 @@ def _improving(last: pl.DataFrame, rules: Diagnosis) -> pl.DataFrame:
 
 
 def _judged(last: pl.DataFrame, value: pl.Expr, holds: pl.Expr, name: str, rule: str) -> pl.DataFrame:
-    known = holds.is_not_null()
+    decided = holds.is_not_null()
     return last.select(
         *_CURVE,
         "x",
-        pl.when(known).then(value).alias("value"),
+        pl.when(decided).then(value).alias("value"),
         pl.when(holds).then(pl.lit(name)).when(~holds).then(pl.lit(f"no {name}")).alias("verdict"),
-        pl.when(known).then(pl.lit("ok")).otherwise(pl.lit("no_points")).alias("status"),
+        pl.when(decided).then(pl.lit("ok")).otherwise(pl.lit("no_points")).alias("status"),
         pl.lit(rule).alias("note"),
     )

@@ -106,44 +106,46 @@ def with_folds(
         DataError: columns of the cross-validation are absent or of a type that has no slices.
         ConfigError: a slice set cannot be crossed with folds.
     """
-    found = fold_keys(suite, schema)
+    keys = fold_keys(suite, schema)
     spec = folds_of(suite)
-    if found is None or spec is None:
+    if keys is None or spec is None:
         return tuple(sets), ()
-    own = [replace(part, within=found.held_out, maker=_MAKER) for part in sets]
-    asked = ("overall", *spec.slices)
+    parts = [replace(part, within=keys.held_out, maker=_MAKER) for part in sets]
+    names = ("overall", *spec.slices)
     derived: list[SliceSet] = []
     for part in sets:
-        if part.name in asked and found.axes:
-            _check(part, spec, found)
-            derived += _derived(part, found)
-    named = [*found.axes.values(), found.held_out, found.outer]
-    return (*own, *derived), tuple(key for key in named if key is not None)
+        if part.name in names and keys.axes:
+            _check(part, spec, keys)
+            derived += _derived(part, keys)
+    named = [*keys.axes.values(), keys.held_out, keys.outer]
+    return (*parts, *derived), tuple(key for key in named if key is not None)
 
 
-def _check(part: SliceSet, spec: CrossValidation, found: FoldKeys) -> None:
+def _check(part: SliceSet, spec: CrossValidation, keys: FoldKeys) -> None:
     if part.name not in spec.slices:
         return
     path = (*_PATH, "slices", spec.slices.index(part.name))
     if part.is_tagged:
         msg = f"slice set '{part.name}' is of tags, and a row may have many: folds are not crossed with it"
         raise ConfigError(Problem(msg, path, "leave it out of cross_validation.slices"))
-    taken = {key.column: axis for axis, key in found.axes.items()}
+    axes = {key.column: axis for axis, key in keys.axes.items()}
     for key in part.keys:
-        if key.column in taken:
+        if key.column in axes:
             msg = f"slice set '{part.name}' is by column '{key.label}', which tells folds apart already"
             raise ConfigError(Problem(msg, path, "leave it out of cross_validation.slices"))
 
 
-def _derived(part: SliceSet, found: FoldKeys) -> list[SliceSet]:
+def _derived(part: SliceSet, fold_key: FoldKeys) -> list[SliceSet]:
     """The folds of a set, and where there is more than folds to tell rows by, their rows together."""
-    pooled = tuple(key for axis, key in found.axes.items() if axis not in _OF_FOLD)
+    pooled = tuple(key for axis, key in fold_key.axes.items() if axis not in _OF_FOLD)
     out = []
-    if "fold" in found.axes:
-        keys = (*part.keys, *found.axes.values())
+    if "fold" in fold_key.axes:
+        keys = (*part.keys, *fold_key.axes.values())
         out.append(SliceSet(f"{FOLDS}|{part.name}", keys, resampled=False, maker=_MAKER))
     if pooled:
-        out.append(SliceSet(f"{POOLED}|{part.name}", (*part.keys, *pooled), within=found.outer, maker=_MAKER))
+        out.append(
+            SliceSet(f"{POOLED}|{part.name}", (*part.keys, *pooled), within=fold_key.outer, maker=_MAKER)
+        )
     return out
 
 
@@ -173,8 +175,8 @@ def fold_warnings(suite: Suite, slices: Sequence[Slices]) -> list[str]:
 
 def _no_folds(suite: Suite, slices: Sequence[Slices]) -> list[str]:
     for part in slices:
-        own = [key.column for key in part.slice_set.keys if key.label == suite.columns.fold]
-        if part.slice_set.name == f"{FOLDS}|overall" and part.values[own[-1]].is_null().all():
+        fold_columns = [key.column for key in part.slice_set.keys if key.label == suite.columns.fold]
+        if part.slice_set.name == f"{FOLDS}|overall" and part.values[fold_columns[-1]].is_null().all():
             return [f"column '{suite.columns.fold}' (fold) is null in every row: there are no folds"]
     return []
 
@@ -183,8 +185,8 @@ def _dependent(suite: Suite) -> list[str]:
     spec = section_of(suite)
     if spec is None or suite.uncertainty is None or suite.columns.unit is not None:
         return []
-    given = spec.axes(suite.columns.fold)
-    several = [axis for axis in given if axis != "fold"]
+    axes = spec.axes(suite.columns.fold)
+    several = [axis for axis in axes if axis != "fold"]
     if not several:
         return []
     name = "train_size" if several[0] == "x" and spec.train_size else several[0].replace("x", "parameter")
@@ -198,8 +200,8 @@ def _check_splits(part: Slices, axes: Mapping[str, str]) -> None:
     if "split" not in axes:
         return
     key = next(key for key in part.slice_set.keys if key.label == axes["split"])
-    held = {key.text(value) for value in part.values[key.column].unique().to_list()}
-    other = sorted(held - set(SPLITS))
+    values = {key.text(value) for value in part.values[key.column].unique().to_list()}
+    other = sorted(values - set(SPLITS))
     if other:
         msg = f"column '{key.label}' (split) holds '{other[0]}', and must say train, valid or test"
         raise DataError(

@@ -25,7 +25,7 @@ def spread(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """
     undefined = pl.col("value").is_null()
     defined = pl.col("folds") - pl.col("undefined_folds")
-    found = values.group_by(by, maintain_order=True).agg(
+    summary = values.group_by(by, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("folds"),
         undefined.sum().cast(pl.Int64).alias("undefined_folds"),
         pl.col("value").mean().alias("mean"),
@@ -36,7 +36,7 @@ def spread(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         pl.col("status").filter(undefined).unique().sort().str.join(", ").alias("@why"),
     )
     counted = pl.format("undefined folds left out: {} ({})", "undefined_folds", "@why")
-    return found.with_columns(
+    return summary.with_columns(
         pl.when(defined >= 2).then("sd").alias("sd"),
         pl.when(defined >= 2)
         .then(pl.lit("ok"))
@@ -57,8 +57,8 @@ def outer_rows(values: pl.DataFrame) -> pl.DataFrame:
 
 def with_pooled(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """The summary with the value of all rows of the group together."""
-    own = pooled.select(*GROUP, pl.col("value").alias("pooled"))
-    return summary.join(own, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
+    pooled_values = pooled.select(*GROUP, pl.col("value").alias("pooled"))
+    return summary.join(pooled_values, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
 
 
 def by_fold(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
@@ -68,8 +68,8 @@ def by_fold(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
 
 def by_repeat(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """A row per group: the mean of the repeats' means, and how these differ; `folds` counts repeats."""
-    held = outer_rows(values).filter(pl.col("repeat").is_not_null())
-    means = spread(held, [*GROUP, "repeat"])
+    repeats = outer_rows(values).filter(pl.col("repeat").is_not_null())
+    means = spread(repeats, [*GROUP, "repeat"])
     return with_pooled(spread(means, GROUP), pooled)
 
 

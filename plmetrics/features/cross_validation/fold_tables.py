@@ -78,15 +78,15 @@ def cross_validated(
     parts = bias_and_variance(repeated, analysis.suite.task)
     if spec is None or not spec.axes(analysis.suite.columns.fold):
         return FOLDS_SCHEMA.to_frame(), parts
-    found = Folds.of(analysis, ordered, spec)
+    folds = Folds.of(analysis, ordered, spec)
     names = Names.of(analysis)
-    made = [frame.with_columns(pl.lit(kind).alias("kind")) for kind, frame in found.summaries()]
-    table = _in_order([frame for frame in made if not frame.is_empty()])
+    frames = [frame.with_columns(pl.lit(kind).alias("kind")) for kind, frame in folds.summaries()]
+    table = _in_order([frame for frame in frames if not frame.is_empty()])
     if table is not None:
-        named = names.put(found.noted(table), CROSS_VALIDATION_SCHEMA)
+        named = names.put(folds.noted(table), CROSS_VALIDATION_SCHEMA)
         complete = named.with_columns(pl.col("interval_status").fill_null("not_requested"))
         parts = pl.concat([complete, parts])
-    listed = found.listed()
+    listed = folds.listed()
     return FOLDS_SCHEMA.to_frame() if listed is None else names.put(listed, FOLDS_SCHEMA), parts
 
 
@@ -119,11 +119,11 @@ class Folds:
         further = [axis for axis in axes if axis not in {"repeat", "fold", "inner"}]
         folds = list(derived_sets(analysis, FOLDS, list(axes)))
         together = tuple(derived_sets(analysis, POOLED, further)) if further else ()
-        whole = together or tuple(
+        sets = together or tuple(
             Derived(each.source, analysis.sets[each.source], each.source, {}) for each in folds
         )
         values = [values_of(analysis, ordered, each) for each in folds]
-        pooled = pl.concat(values_of(analysis, ordered, each) for each in whole)
+        pooled = pl.concat(values_of(analysis, ordered, each) for each in sets)
         return cls(analysis, ordered, spec, pl.concat(values) if values else None, pooled, together)
 
     @property
@@ -137,8 +137,8 @@ class Folds:
         """The values of folds, in the order of results; None where there are too many."""
         if self.values is None or self.number > MOST_LISTED:
             return None
-        held = self.values.filter(pl.col("fold").is_not_null())
-        return held.sort(["@model", "@set", "@slice", "@metric", "@class", "@cell"])
+        rows = self.values.filter(pl.col("fold").is_not_null())
+        return rows.sort(["@model", "@set", "@slice", "@metric", "@class", "@cell"])
 
     def noted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The summaries, with a word on folds that are not listed and rows that have none."""
@@ -176,8 +176,8 @@ class Folds:
             values = self.pooled if self.values is None else self.values
             yield curve, along_curve(values, self.pooled, folded=folded)
         if self.spec.split is not None:
-            made = [pooled_gaps(self.analysis, self.ordered, each) for each in self.together]
-            yield "generalisation_gap", gaps(made, self._without_totals())
+            gaps_of_sets = [pooled_gaps(self.analysis, self.ordered, each) for each in self.together]
+            yield "generalisation_gap", gaps(gaps_of_sets, self._without_totals())
             yield "diagnosis", self._diagnosis()
 
     def _without_totals(self) -> pl.DataFrame | None:
@@ -189,19 +189,19 @@ class Folds:
     def _nested(self, values: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         metric = deciding(self.analysis.suite.metrics, self.spec)
         assert metric is not None
-        number = [own.text for own in self.analysis.suite.computed].index(metric.text)
+        number = [member.text for member in self.analysis.suite.computed].index(metric.text)
         by_model = self.spec.configuration is None
         chosen = choices(values, number, metric.direction, by_model=by_model)
-        said = words(chosen, list(self.analysis.models), metric.text, by_model=by_model)
-        yield "nested", nested(values, chosen, said, by_model=by_model)
+        reasons = words(chosen, list(self.analysis.models), metric.text, by_model=by_model)
+        yield "nested", nested(values, chosen, reasons, by_model=by_model)
         yield "selection_optimism", selection_optimism(values, chosen, number, by_model=by_model)
 
     def _diagnosis(self) -> pl.DataFrame:
         metric = deciding(self.analysis.suite.metrics, self.spec)
         if metric is None or metric.direction not in {"higher", "lower"} or metric.additive:
             return pl.DataFrame()
-        number = [own.text for own in self.analysis.suite.computed].index(metric.text)
+        number = [member.text for member in self.analysis.suite.computed].index(metric.text)
         source = self.pooled if self.values is None else by_fold(self.values, self.pooled)
-        own = source.filter(pl.col("@metric") == number)
+        member = source.filter(pl.col("@metric") == number)
         sizes = self.spec.train_size is not None
-        return diagnosis(own, self.spec.diagnosis, metric.direction, sizes=sizes)
+        return diagnosis(member, self.spec.diagnosis, metric.direction, sizes=sizes)

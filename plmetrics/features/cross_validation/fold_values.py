@@ -77,9 +77,9 @@ class Names:
 
     def put(self, frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
         """The frame with names, and with all columns of a result table, its rows in their order."""
-        for own in self.frames.values():
-            on = [name for name in own.columns if name in IDENTITY]
-            frame = frame.join(own, on=on, how="left", maintain_order="left")
+        for names in self.frames.values():
+            on = [name for name in names.columns if name in IDENTITY]
+            frame = frame.join(names, on=on, how="left", maintain_order="left")
         missing = [name for name in schema if name not in frame.columns]
         return frame.with_columns(pl.lit(None).alias(name) for name in missing).select(
             pl.col(name).cast(dtype) for name, dtype in schema.items()
@@ -104,13 +104,13 @@ class Derived:
     def cells(self, analysis: Analysis) -> pl.DataFrame:
         """The slice and the axes of every cell of the set, those of slices that are left out not among them."""
         values = self.states.slices.values.with_row_index(_CELL).with_columns(pl.col(_CELL).cast(pl.Int64))
-        known = analysis.sets[self.source].slices
-        own = [key.column for key in known.slice_set.keys]
-        numbers = known.values.select(own).with_row_index("@slice") if own else None
+        source = analysis.sets[self.source].slices
+        key_columns = [key.column for key in source.slice_set.keys]
+        numbers = source.values.select(key_columns).with_row_index("@slice") if key_columns else None
         if numbers is None:
             cells = values.with_columns(pl.lit(0, dtype=pl.Int64).alias("@slice"))
         else:
-            cells = values.join(numbers, on=own, how="inner", nulls_equal=True, maintain_order="left")
+            cells = values.join(numbers, on=key_columns, how="inner", nulls_equal=True, maintain_order="left")
         for axis, key in self.axes.items():
             cells = _with_axis(cells, axis, key)
         absent = [axis for axis in AXES if axis not in self.axes]
@@ -136,18 +136,18 @@ def derived_sets(analysis: Analysis, kind: str, axes: Sequence[str]) -> Iterator
     """The sets `KIND|SET` of a run, with the keys of their axes, which stand last."""
     sets = [states.slices.slice_set for states in analysis.sets]
     for number, states in enumerate(analysis.sets):
-        own = states.slices.slice_set
-        made, _, name = own.name.rpartition("|")
-        if made != kind:
+        slice_set = states.slices.slice_set
+        prefix, _, name = slice_set.name.rpartition("|")
+        if prefix != kind:
             continue
-        first = len(own.keys) - len(axes)
-        columns = [key.column for key in own.keys[:first]]
+        first = len(slice_set.keys) - len(axes)
+        columns = [key.column for key in slice_set.keys[:first]]
         source = next(
             place
             for place, part in enumerate(sets)
             if part.name == name and [key.column for key in part.keys] == columns
         )
-        yield Derived(number, states, source, dict(zip(axes, own.keys[first:], strict=True)))
+        yield Derived(number, states, source, dict(zip(axes, slice_set.keys[first:], strict=True)))
 
 
 def without_replicates(analysis: Analysis) -> Analysis:
@@ -163,19 +163,21 @@ def values_of(analysis: Analysis, ordered: Ordered, derived: Derived) -> pl.Data
     name = analysis.sets[derived.source].slices.slice_set.name
     parts: list[dict[str, Any]] = []
     sums = derived.states.sums
-    whole = replace(sums, block=np.zeros_like(sums.block), blocks=1)
-    for chunk in chunks(whole, None):
+    unblocked = replace(sums, block=np.zeros_like(sums.block), blocks=1)
+    for chunk in chunks(unblocked, None):
         estimates = Estimates(plain, derived.number, chunk, ordered)
-        held = _held(plain, chunk)
+        occupied = _held(plain, chunk)
         for metric in analysis.suite.listed(name):
-            for place, own in _classes(metric):
-                for model, found in enumerate(estimates.of(own).values()):
-                    parts.append(_part((model, numbers[metric.text], place), held, chunk.first, found))
+            for place, member in _classes(metric):
+                for model, estimates_of_model in enumerate(estimates.of(member).values()):
+                    parts.append(
+                        _part((model, numbers[metric.text], place), occupied, chunk.first, estimates_of_model)
+                    )
     return _frame(parts).join(derived.cells(analysis), on=_CELL, how="inner", maintain_order="left")
 
 
 def _classes(metric: Metric) -> Iterator[tuple[int, Metric]]:
-    yield from ((place, own) for place, (_, own) in enumerate(metric.per_class()))
+    yield from ((place, member) for place, (_, member) in enumerate(metric.per_class()))
 
 
 def _held(analysis: Analysis, chunk: Chunk) -> Any:
@@ -184,20 +186,20 @@ def _held(analysis: Analysis, chunk: Chunk) -> Any:
     return np.flatnonzero(np.sum(counts, axis=0) > 0)
 
 
-def _part(place: tuple[int, int, int], held: Any, first: int, found: Found) -> dict[str, Any]:
-    size = len(held)
+def _part(place: tuple[int, int, int], index: Any, first: int, estimates: Found) -> dict[str, Any]:
+    size = len(index)
     model, metric, number = (np.full(size, each, dtype=np.int64) for each in place)
-    estimate = found.estimate
+    estimate = estimates.estimate
     return {
         "@model": model,
         "@metric": metric,
         "@class": number,
-        _CELL: held + first,
-        "value": estimate.value[held],
-        "n": np.rint(found.n[held]).astype(np.int64),
-        "weight": found.weight[held],
-        "status": estimate.status[held],
-        "note": found.note[held],
+        _CELL: index + first,
+        "value": estimate.value[index],
+        "n": np.rint(estimates.n[index]).astype(np.int64),
+        "weight": estimates.weight[index],
+        "status": estimate.status[index],
+        "note": estimates.note[index],
     }
 
 

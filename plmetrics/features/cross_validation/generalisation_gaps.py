@@ -40,17 +40,17 @@ def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: Derived) -> pl.Da
     if pairs.is_empty():
         return pl.DataFrame()
     parts = list(chunks(derived.states.sums, analysis.weights))
-    made = [Estimates(analysis, derived.number, chunk, ordered) for chunk in parts]
+    estimates = [Estimates(analysis, derived.number, chunk, ordered) for chunk in parts]
     numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}
     name = analysis.sets[derived.source].slices.slice_set.name
     frames = []
     for metric in analysis.suite.listed(name):
-        for place, (_, own) in enumerate(metric.per_class()):
-            by_model = [each.of(own) for each in made]
-            for model, known in enumerate(analysis.models):
-                found = joined([each[known] for each in by_model])
+        for place, (_, member) in enumerate(metric.per_class()):
+            by_model = [each.of(member) for each in estimates]
+            for model, model_name in enumerate(analysis.models):
+                combined = joined([each[model_name] for each in by_model])
                 row = {"@model": model, "@metric": numbers[metric.text], "@class": place}
-                frames.append(_contrasted(found, own, pairs, analysis, row))
+                frames.append(_contrasted(combined, member, pairs, analysis, row))
     return pl.concat(frames)
 
 
@@ -60,21 +60,21 @@ def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
     def of(split: str, cell: str) -> pl.DataFrame:
         return cells.filter(pl.col("split") == split).select(*_WITHIN, pl.col("@cell").alias(cell))
 
-    found = of(TRAIN, "@train")
+    pairs = of(TRAIN, "@train")
     for split in (VALID, TEST):
-        found = found.join(
+        pairs = pairs.join(
             of(split, f"@{split}"), on=_WITHIN, how="left", nulls_equal=True, maintain_order="left"
         )
-    return found.with_columns(pl.coalesce("@valid", "@test").alias("@other")).filter(
+    return pairs.with_columns(pl.coalesce("@valid", "@test").alias("@other")).filter(
         pl.col("@other").is_not_null()
     )
 
 
 def _contrasted(
-    found: Found, metric: Metric, pairs: pl.DataFrame, analysis: Analysis, row: Mapping[str, int]
+    estimates: Found, metric: Metric, pairs: pl.DataFrame, analysis: Analysis, row: Mapping[str, int]
 ) -> pl.DataFrame:
-    train, other = (found.take(pairs[name].to_numpy()) for name in ("@train", "@other"))
-    made = paired_difference(
+    train, other = (estimates.take(pairs[name].to_numpy()) for name in ("@train", "@other"))
+    difference = paired_difference(
         train.estimate,
         other.estimate,
         equal=np.zeros(pairs.height, dtype=np.bool_),
@@ -82,19 +82,19 @@ def _contrasted(
         absent=analysis.replication.refused(metric),
     )
     if metric.additive:
-        made = made.refuse(~same_size(train, other), UNEQUAL_ROWS)
+        difference = difference.refuse(~same_size(train, other), UNEQUAL_ROWS)
     stand_in = pl.when(pl.col("@valid").is_null()).then(pl.lit("of the test, for there are no rows of valid"))
     numbers: dict[str, Any] = {
-        "value": made.difference,
-        "lower": made.lower,
-        "upper": made.upper,
-        "std_error": made.std_error,
+        "value": difference.difference,
+        "lower": difference.lower,
+        "upper": difference.upper,
+        "std_error": difference.std_error,
         "n": np.rint(train.n + other.n),
     }
     texts = {
-        "method": made.method,
-        "interval_status": made.interval_status,
-        "status": made.status,
+        "method": difference.method,
+        "interval_status": difference.interval_status,
+        "status": difference.status,
     }
     return pairs.select(*_WITHIN, stand_in.alias("note")).with_columns(
         *(pl.lit(number, dtype=pl.Int64).alias(name) for name, number in row.items()),
@@ -128,11 +128,11 @@ def fold_gaps(values: pl.DataFrame) -> pl.DataFrame:
 
 def gaps(pooled: Sequence[pl.DataFrame], folds: pl.DataFrame | None) -> pl.DataFrame:
     """The gaps of all rows together, beside mean and spread of those of folds."""
-    made = [frame for frame in pooled if not frame.is_empty()]
-    if not made:
+    frames = [frame for frame in pooled if not frame.is_empty()]
+    if not frames:
         return pl.DataFrame()
-    table = pl.concat(made).with_columns(pl.col("value").alias("pooled"))
+    table = pl.concat(frames).with_columns(pl.col("value").alias("pooled"))
     if folds is None:
         return table
-    own = fold_gaps(folds).drop("value", "status", "note", "n")
-    return table.join(own, on=_PAIRED, how="left", nulls_equal=True, maintain_order="left")
+    by_fold = fold_gaps(folds).drop("value", "status", "note", "n")
+    return table.join(by_fold, on=_PAIRED, how="left", nulls_equal=True, maintain_order="left")

@@ -33,14 +33,14 @@ def choices(values: pl.DataFrame, metric: int, direction: str, *, by_model: bool
     Returns:
         A row per outer fold (and model, unless models are chosen among): `@model` or `configuration`, and `inner_best`.
     """
-    held = values.filter(
+    inner = values.filter(
         pl.col("inner").is_not_null(),
         pl.col("fold").is_not_null(),
         pl.col("@metric") == metric,
         pl.col("@set") == 0,
         pl.col("value").is_not_null(),
     )
-    means = held.group_by(["@model", "configuration", *_FOLD], maintain_order=True).agg(
+    means = inner.group_by(["@model", "configuration", *_FOLD], maintain_order=True).agg(
         pl.col("value").mean().alias("inner_best")
     )
     best = pl.col("inner_best")
@@ -62,16 +62,20 @@ def chosen_values(values: pl.DataFrame, chosen: pl.DataFrame, *, by_model: bool)
         nulls_equal=True,
     )
     columns = [*keys, "value", "n", "status", *(["@model"] if by_model else [])]
-    found = folds.join(picked.select(columns), on=keys, how="left", nulls_equal=True, maintain_order="left")
-    return found.with_columns(pl.col("status").fill_null("no_choice"), pl.col("n").fill_null(0))
+    values_of_choices = folds.join(
+        picked.select(columns), on=keys, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return values_of_choices.with_columns(pl.col("status").fill_null("no_choice"), pl.col("n").fill_null(0))
 
 
-def nested(values: pl.DataFrame, chosen: pl.DataFrame, said: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
+def nested(
+    values: pl.DataFrame, chosen: pl.DataFrame, reasons: pl.DataFrame, *, by_model: bool
+) -> pl.DataFrame:
     """A row per slice and metric: mean and spread over outer folds of the value of each fold's own choice."""
-    found = chosen_values(values, chosen, by_model=by_model)
+    outer = chosen_values(values, chosen, by_model=by_model)
     group = _PLACE if by_model else IDENTITY
-    summary = spread(found, group)
-    return _with_words(_as_model(summary, by_model=by_model), said)
+    summary = spread(outer, group)
+    return _with_words(_as_model(summary, by_model=by_model), reasons)
 
 
 def selection_optimism(
@@ -82,11 +86,11 @@ def selection_optimism(
     Folds where either is undefined are left out of both. The best of several noisy means is too good on average: above
     0 for a metric that is better higher, below for one that is better lower.
     """
-    found = chosen_values(values, chosen, by_model=by_model).filter(
+    outer = chosen_values(values, chosen, by_model=by_model).filter(
         pl.col("@metric") == metric, pl.col("@set") == 0
     )
     on = _FOLD if by_model else ["@model", *_FOLD]
-    both = found.join(
+    both = outer.join(
         chosen.select(*on, "inner_best"), on=on, how="left", nulls_equal=True, maintain_order="left"
     )
     differences = both.with_columns((pl.col("inner_best") - pl.col("value")).alias("value"))
@@ -110,10 +114,10 @@ def words(chosen: pl.DataFrame, models: list[str], metric: str, *, by_model: boo
     )
     texts = pl.col("@text").head(_LISTED).str.join(", ")
     more = pl.when(pl.len() > _LISTED).then(pl.lit(", ...")).otherwise(pl.lit(""))
-    told = pl.format("chosen by {} of inner folds: {}{}", pl.lit(metric), texts, more).alias("@said")
+    reason = pl.format("chosen by {} of inner folds: {}{}", pl.lit(metric), texts, more).alias("@said")
     if by_model:
-        return counted.select(told).with_columns(pl.lit(None, dtype=pl.Int64).alias("@model"))
-    return counted.group_by("@model", maintain_order=True).agg(told)
+        return counted.select(reason).with_columns(pl.lit(None, dtype=pl.Int64).alias("@model"))
+    return counted.group_by("@model", maintain_order=True).agg(reason)
 
 
 def _as_model(summary: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
@@ -121,7 +125,7 @@ def _as_model(summary: pl.DataFrame, *, by_model: bool) -> pl.DataFrame:
     return summary.with_columns(pl.lit(None, dtype=pl.Int64).alias("@model")) if by_model else summary
 
 
-def _with_words(summary: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    joined = summary.join(said, on="@model", how="left", nulls_equal=True, maintain_order="left")
+def _with_words(summary: pl.DataFrame, reasons: pl.DataFrame) -> pl.DataFrame:
+    joined = summary.join(reasons, on="@model", how="left", nulls_equal=True, maintain_order="left")
     both = pl.concat_str(["@said", "note"], separator="; ", ignore_nulls=True).replace("", None)
     return joined.with_columns(both.alias("note")).drop("@said")

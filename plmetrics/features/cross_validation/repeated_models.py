@@ -131,17 +131,17 @@ def bias_and_variance(parts: Sequence[RepeatedSums], task: str) -> pl.DataFrame:
 
 def _rows(part: RepeatedSums, task: str, kind: str, order: int) -> pl.DataFrame:
     size = len(part.n)
-    held = part.weight > 0
-    value = np.divide(part.sums[kind], part.weight, out=np.full(size, np.nan), where=held)
-    known = NOISE in part.sums
-    note = {BIAS: None if known else _UNKNOWN, LOSS: _CROSS if known else None}.get(kind)
+    occupied = part.weight > 0
+    value = np.divide(part.sums[kind], part.weight, out=np.full(size, np.nan), where=occupied)
+    has_noise = NOISE in part.sums
+    note = {BIAS: None if has_noise else _UNKNOWN, LOSS: _CROSS if has_noise else None}.get(kind)
     return pl.DataFrame(
         {
             "slice": part.slices.texts(),
             "slice_values": pl.Series(part.slices.pairs(), dtype=CROSS_VALIDATION_SCHEMA["slice_values"]),
             "value": pl.Series(value, dtype=pl.Float64).fill_nan(None),
             "n": np.rint(part.n).astype(np.int64),
-            "status": np.where(held, "ok", "no_rows").tolist(),
+            "status": np.where(occupied, "ok", "no_rows").tolist(),
             "@slice": np.arange(size),
         }
     ).select(

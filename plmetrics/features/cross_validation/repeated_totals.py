@@ -52,8 +52,8 @@ def _summed(
         mean = pl.mean_horizontal(predictions)
         parts = {
             BIAS: (mean - target) ** 2,
-            VARIANCE: pl.mean_horizontal([(one - mean) ** 2 for one in predictions]),
-            LOSS: pl.mean_horizontal([(one - label) ** 2 for one in predictions]),
+            VARIANCE: pl.mean_horizontal([(prediction - mean) ** 2 for prediction in predictions]),
+            LOSS: pl.mean_horizontal([(prediction - label) ** 2 for prediction in predictions]),
         }
         if truth is not None:
             parts[NOISE] = (label - target) ** 2

@@ -45,26 +45,26 @@ if TYPE_CHECKING:
 _ANY_SIZE = 1 << 62
 
 
-def on_slices_of(request: Request, bound: Request, held: Description) -> Request:
+def on_slices_of(request: Request, bound: Request, description: Description) -> Request:
     """The request with the slices of the reference: its edges of quantiles, and its values of tops.
 
     Args:
         request: what is evaluated, with rows as they are in the data.
         bound: the same before anything was looked up, with keys that wait for that.
-        held: what the reference counts.
+        description: what the reference counts.
     """
     waiting = replace(request, sets=bound.sets, roles=replace(request.roles, keys=bound.roles.keys))
-    return pinned(waiting, Constants(keys=held.settled))
+    return pinned(waiting, Constants(keys=description.settled))
 
 
 def drift_against(
-    request: Request, asked: Collection[str], reference: Summary, current: Summary, path: SuitePath
+    request: Request, models: Collection[str], reference: Summary, current: Summary, path: SuitePath
 ) -> DriftCounts:
     """Both windows counted on one grid.
 
     Args:
         request: what is evaluated, on the slices of the reference.
-        asked: the models of the suite.
+        models: the models of the suite.
         reference: counts of what the suite compares, in the same order.
         current: those of the rows that are evaluated.
         path: where the suite names the reference.
@@ -78,63 +78,67 @@ def drift_against(
         raise DataError(Problem(msg, path))
     if not reference.rows:
         raise DataError(Problem("the reference has no rows", path, "name the state of a day that has some"))
-    window = current_window(request, asked)
+    window = current_window(request, models)
     sides = _on_one_grid(reference, current)
     cells = [
         union_of_cells([side.cells[n] for side in sides]) for n in range(len(current.description.groups))
     ]
-    found = _slices(window, current.description, [every for every, _ in cells])
-    numbers, cubes = _cubes(window, current.description, found)
+    slices = _slices(window, current.description, [every for every, _ in cells])
+    numbers, cubes = _cubes(window, current.description, slices)
     keyed = [_cube_cells(cube, *cells[number]) for number, cube in zip(numbers, cubes, strict=True)]
     columns = []
-    for place, (subject, about) in enumerate(
+    for place, (subject, column) in enumerate(
         zip(window.subjects, sides[0].description.subjects, strict=True)
     ):
-        own = replace(subject, kind=about.kind or subject.kind)
+        typed = replace(subject, kind=column.kind or subject.kind)
         tallies = [[side.tallies[place][number] for side in sides] for number in numbers]
-        frames = [_placed(pair, moved, own) for pair, moved in zip(tallies, keyed, strict=True)]
-        sliced = sliced_counts(found.slices, cubes, frames)
-        folded = about.name in sides[0].description.folded
-        if folded and own.of_numbers:
-            above = [_above(pair, moved) for pair, moved in zip(tallies, keyed, strict=True)]
-            sliced = tuple(map(_binned, sliced, sliced_counts(found.slices, cubes, above), repeat(own.kind)))
-        columns.append(ColumnCounts(own, sliced, folded and own.of_numbers, folded and not own.of_numbers))
+        frames = [_placed(pair, keys, typed) for pair, keys in zip(tallies, keyed, strict=True)]
+        sliced = sliced_counts(slices.slices, cubes, frames)
+        folded = column.name in sides[0].description.folded
+        if folded and typed.of_numbers:
+            above = [_above(pair, keys) for pair, keys in zip(tallies, keyed, strict=True)]
+            sliced = tuple(
+                map(_binned, sliced, sliced_counts(slices.slices, cubes, above), repeat(typed.kind))
+            )
+        columns.append(
+            ColumnCounts(typed, sliced, folded and typed.of_numbers, folded and not typed.of_numbers)
+        )
     return DriftCounts(tuple(columns), window.weighted)
 
 
 def _on_one_grid(reference: Summary, current: Summary) -> tuple[Summary, Summary]:
     """Both windows, with the same columns folded and of the same kind."""
     abouts = tuple(
-        about if about.kind is not None else replace(about, kind=other.kind)
-        for about, other in zip(current.description.subjects, reference.description.subjects, strict=True)
+        column if column.kind is not None else replace(column, kind=other.kind)
+        for column, other in zip(current.description.subjects, reference.description.subjects, strict=True)
     )
     folded = current.description.folded | reference.description.folded
     both = []
     for side in (reference, current):
         description = replace(side.description, subjects=abouts, folded=folded)
-        moved = replace(side, description=description)
-        both.append(moved if side.description.folded == folded else canonical_summary(moved))
+        described = replace(side, description=description)
+        both.append(described if side.description.folded == folded else canonical_summary(described))
     return both[0], both[1]
 
 
 def _slices(window: Window, description: Description, cells: Sequence[pl.DataFrame]) -> FoundSlices:
     """The slices that occur in one of the windows."""
-    found: dict[str, pl.DataFrame] = {}
+    values: dict[str, pl.DataFrame] = {}
     for index, part in enumerate(window.sets):
         if part.keys and not part.is_predicate:
             number = description.group_of(part.columns)
             assert number is not None
-            found[f"slices|{index}"] = cells[number].select(key.column for key in part.keys).unique()
-    return found_slices(window.request, found)
+            values[f"slices|{index}"] = cells[number].select(key.column for key in part.keys).unique()
+    return found_slices(window.request, values)
 
 
-def _cubes(window: Window, description: Description, found: FoundSlices) -> tuple[list[int], list[Cube]]:
+def _cubes(window: Window, description: Description, slices: FoundSlices) -> tuple[list[int], list[Cube]]:
     """The cubes of the groups that serve a slice set, and the numbers of these groups."""
-    codes = key_codes(window.request, found)
+    codes = key_codes(window.request, slices)
     numbers, cubes = [], []
     for number in range(len(description.groups)):
-        own = [part for part in found.slices if description.group_of(part.slice_set.columns) == number]
-        for cube in plan_cubes(own, codes, 1, _ANY_SIZE):
+        parts = [part for part in slices.slices if description.group_of(part.slice_set.columns) == number]
+        for cube in plan_cubes(parts, codes, 1, _ANY_SIZE):
             numbers.append(number)
             cubes.append(cube)
     return numbers, cubes
@@ -144,8 +148,8 @@ def _cube_cells(cube: Cube, every: pl.DataFrame, moves: Sequence[pl.DataFrame]) 
     """For each window the key of each of its cells: twice the cell of the cube, and 1 more in rows evaluated."""
     new = every.select(pl.col(CELL).alias("@new"), cube.cell().alias(KEY))
     return [
-        moved.join(new, on="@new", how="left").select(CELL, (2 * pl.col(KEY) + window).alias(KEY))
-        for window, moved in enumerate(moves)
+        cells.join(new, on="@new", how="left").select(CELL, (2 * pl.col(KEY) + window).alias(KEY))
+        for window, cells in enumerate(moves)
     ]
 
 
@@ -154,8 +158,8 @@ def _placed(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame], subject: Su
     place = pl.col(NUMBER if subject.of_numbers else TEXT).alias(PLACE)
     sums = pl.col(ROWS).alias("rows"), pl.col(WEIGHTS).alias("weight"), pl.col(APART).cast(pl.Float64)
     return pl.concat(
-        own.counts.join(keys, on=CELL, how="left").select(KEY, place, *sums[:2], sums[2].alias("offset"))
-        for own, keys in zip(tallies, keyed, strict=True)
+        tally.counts.join(keys, on=CELL, how="left").select(KEY, place, *sums[:2], sums[2].alias("offset"))
+        for tally, keys in zip(tallies, keyed, strict=True)
     )
 
 
@@ -164,8 +168,8 @@ def _above(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame]) -> pl.DataFr
     place, rows = pl.lit(None, dtype=pl.Float64).alias(PLACE), pl.lit(0, dtype=pl.Int64).alias("rows")
     sums = [pl.col(name).alias(column) for name, column in zip(OFFSETS, _ADDED, strict=True)]
     return pl.concat(
-        own.offsets.join(keys, on=CELL, how="left").select(KEY, place, rows, *sums)
-        for own, keys in zip(tallies, keyed, strict=True)
+        tally.offsets.join(keys, on=CELL, how="left").select(KEY, place, rows, *sums)
+        for tally, keys in zip(tallies, keyed, strict=True)
     )
 
 
@@ -184,12 +188,12 @@ def _binned(counted: SlicedCounts, above: SlicedCounts, kind: Kind) -> SlicedCou
     frame = frame.with_columns(width, first.fill_null(value=True).alias("first"))
     sums = above.frame.drop("place").select("slice", pl.exclude("slice").name.prefix("sum_"))
     frame = frame.join(sums, on="slice", how="left", maintain_order="left")
-    made = []
+    columns = []
     for side in (0, 1):
         offset, square, cross = (pl.col(f"sum_{name}_{side}").fill_null(0.0) for name in _ADDED)
-        moved = square + 2 * (cross - place * offset)
-        made += [(pl.col("first") * offset).alias(f"offset_{side}")]
-        made += [pl.when("first").then(moved.fill_null(0.0)).otherwise(0.0).alias(f"square_{side}")]
+        centred = square + 2 * (cross - place * offset)
+        columns += [(pl.col("first") * offset).alias(f"offset_{side}")]
+        columns += [pl.when("first").then(centred.fill_null(0.0)).otherwise(0.0).alias(f"square_{side}")]
     return replace(
-        counted, frame=frame.with_columns(made).drop("first", *(c for c in sums.columns if c != "slice"))
+        counted, frame=frame.with_columns(columns).drop("first", *(c for c in sums.columns if c != "slice"))
     )

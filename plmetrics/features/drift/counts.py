@@ -77,18 +77,18 @@ class DriftCounts:
     weighted: bool
 
 
-def drift_counts(request: Request, asked: Collection[str]) -> DriftCounts:
+def drift_counts(request: Request, models: Collection[str]) -> DriftCounts:
     """Count both windows.
 
     Args:
         request: what is evaluated, with rows as they are in the data: not the queries made from them.
-        asked: the models of the suite.
+        models: the models of the suite.
 
     Raises:
         DataError: the reference lacks columns, has bad values, or a window has no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    counting = _Counting.of(drift_windows(answer(settled(request)), asked))
+    counting = _Counting.of(drift_windows(answer(settled(request)), models))
     counted = iter(frames_of(counting.plans()))
     out = []
     for column in counting.columns:
@@ -110,12 +110,12 @@ class _Counting:
     @classmethod
     def of(cls, windows: Windows) -> _Counting:
         """Look the constants up: slices, and how many values each column has."""
-        known = collected_frames(_look_ups(windows))
-        _require_rows(windows, known["facts"])
-        found = found_slices(windows.request, known)
-        cubes = plan_cubes(found.slices, key_codes(windows.request, found), 1, MAX_CELLS)
-        columns = _columns(windows, known["facts"], cubes)
-        return cls(windows, found.slices, tuple(cubes), tuple(columns))
+        values = collected_frames(_look_ups(windows))
+        _require_rows(windows, values["facts"])
+        slices = found_slices(windows.request, values)
+        cubes = plan_cubes(slices.slices, key_codes(windows.request, slices), 1, MAX_CELLS)
+        columns = _columns(windows, values["facts"], cubes)
+        return cls(windows, slices.slices, tuple(cubes), tuple(columns))
 
     def plans(self) -> list[pl.LazyFrame]:
         """One pass for each column and cube."""
@@ -182,8 +182,8 @@ class _Column:
         place = self._place(value).alias(PLACE)
         keys = ((2 * cube.cell() + pl.col(WINDOW)).alias(KEY) for cube in cubes)
         if self.scattered:
-            one = pl.lit(1, dtype=pl.Int64).alias("rows")
-            return [frame.select(key, place, one, weight.alias("weight")) for key in keys]
+            single = pl.lit(1, dtype=pl.Int64).alias("rows")
+            return [frame.select(key, place, single, weight.alias("weight")) for key in keys]
         return [frame.group_by(key, place).agg(rows, *sums) for key in keys]
 
     @property
@@ -216,9 +216,9 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> li
             columns[number] = _Column(number, subject, too_many=sizes[number] > MOST_CATEGORIES)
             continue
         needed = _ROW_BYTES * len(cubes) * min(rows, sizes[number] * 2 * cells)
-        few = sizes[number] <= FINE_BINS
+        is_small = sizes[number] <= FINE_BINS
         fits = needed <= room and sizes[number] <= EXACT_VALUES
-        if few or (exact is not False and (exact is True or fits)):
+        if is_small or (exact is not False and (exact is True or fits)):
             columns[number] = _Column(number, subject, scattered=2 * sizes[number] > rows)
             room -= needed
         else:
@@ -235,15 +235,17 @@ def _edges(windows: Windows, facts: pl.DataFrame, numbers: Sequence[int]) -> dic
     plans = []
     for window in (0, 1):
         step = max(1, rows[window] // SAMPLE_ROWS)
-        own = windows.frame.filter(pl.col(WINDOW) == window).select(*names, WEIGHT)
-        plans.append(windows.request.arithmetic.sample(own, step, names))
+        window_rows = windows.frame.filter(pl.col(WINDOW) == window).select(*names, WEIGHT)
+        plans.append(windows.request.arithmetic.sample(window_rows, step, names))
     shares = np.arange(1, FINE_BINS // 2) / (FINE_BINS // 2)
-    found: dict[int, list[Any]] = {
+    edges_of_columns: dict[int, list[Any]] = {
         number: [facts[f"{number}|least"].drop_nulls().to_numpy()] for number in numbers
     }
     for sample in frames_of(plans):
         for number, name in zip(numbers, names, strict=True):
-            held = sample.select(name, WEIGHT).drop_nulls().sort(name, WEIGHT)
-            if held.height:
-                found[number].append(averaged_inverse(held[name].to_numpy(), held[WEIGHT].to_numpy(), shares))
-    return {number: np.unique(np.concatenate(parts)) for number, parts in found.items()}
+            values = sample.select(name, WEIGHT).drop_nulls().sort(name, WEIGHT)
+            if values.height:
+                edges_of_columns[number].append(
+                    averaged_inverse(values[name].to_numpy(), values[WEIGHT].to_numpy(), shares)
+                )
+    return {number: np.unique(np.concatenate(parts)) for number, parts in edges_of_columns.items()}

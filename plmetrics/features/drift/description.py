@@ -102,7 +102,7 @@ class Description:
             {name: tuple(map(tuple, parts)) for name, parts in description["sets"].items()},
             tuple(map(tuple, description["groups"])),
             description["keys"],
-            tuple(ColumnDescription(**about) for about in description["subjects"]),
+            tuple(ColumnDescription(**entry) for entry in description["subjects"]),
             description["weight"],
             frozenset(description["folded"]),
         )
@@ -113,7 +113,7 @@ class Description:
             "sets": {name: list(map(list, parts)) for name, parts in self.sets.items()},
             "groups": [list(columns) for columns in self.groups],
             "keys": dict(self.keys),
-            "subjects": [asdict(about) for about in self.subjects],
+            "subjects": [asdict(column) for column in self.subjects],
             "weight": self.weight,
             "folded": sorted(self.folded),
         }
@@ -123,14 +123,14 @@ class Description:
         """The keys whose edges or values were found in the data."""
         return {column: key for column, key in self.keys.items() if column.startswith(_SETTLED)}
 
-    def found(self, wanted: ColumnDescription) -> ColumnDescription | None:
+    def found(self, column: ColumnDescription) -> ColumnDescription | None:
         """What serves as the reference of a column: of scores those of the same model, else of the same column."""
         same = [
-            about
-            for about in self.subjects
-            if (about.subject, about.column, about.part) == (wanted.subject, wanted.column, wanted.part)
+            subject
+            for subject in self.subjects
+            if (subject.subject, subject.column, subject.part) == (column.subject, column.column, column.part)
         ]
-        return next((about for about in same if about.model == wanted.model), same[0] if same else None)
+        return next((subject for subject in same if subject.model == column.model), same[0] if same else None)
 
     def group_of(self, columns: Sequence[str]) -> int | None:
         """The number of the group that tells the values of some keys."""
@@ -147,15 +147,15 @@ def _of_key(key: SliceKey, name: str, window: Window) -> Any:
 
 def _widest(columns: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     """Those that are part of no other."""
-    unique = list(dict.fromkeys(tuple(sorted(own)) for own in columns))
-    return tuple(own for own in unique if not any(set(own) < set(other) for other in unique))
+    unique = list(dict.fromkeys(tuple(sorted(names)) for names in columns))
+    return tuple(names for names in unique if not any(set(names) < set(other) for other in unique))
 
 
-def check_serves(wanted: Description, reference: Description, place: str, path: SuitePath) -> None:
+def check_serves(needed: Description, reference: Description, place: str, path: SuitePath) -> None:
     """Check that counts hold what a suite compares.
 
     Args:
-        wanted: what is compared.
+        needed: what is compared.
         reference: what the reference counts.
         place: what people call the reference.
         path: where the suite names it.
@@ -163,57 +163,60 @@ def check_serves(wanted: Description, reference: Description, place: str, path: 
     Raises:
         DataError: it lacks columns or slice sets, or holds them with another meaning; all is named.
     """
-    problems = [Problem(text, path, hint) for text, hint in _misfits(wanted, reference, place)]
+    problems = [Problem(text, path, hint) for text, hint in _misfits(needed, reference, place)]
     if problems:
         raise DataError(problems)
 
 
-def _misfits(wanted: Description, reference: Description, place: str) -> Iterator[tuple[str, str]]:
+def _misfits(needed: Description, reference: Description, place: str) -> Iterator[tuple[str, str]]:
     again = "write the state again with this suite, or compare by a table: drift.reference"
-    if wanted.weight != reference.weight:
-        told = [
+    if needed.weight != reference.weight:
+        weighting = [
             f"by '{description.weight}'" if description.weight else "equally"
-            for description in (reference, wanted)
+            for description in (reference, needed)
         ]
-        yield f"{place} weighs rows {told[0]}, and this suite {told[1]}", again
-    names = [about.words for about in reference.subjects]
+        yield f"{place} weighs rows {weighting[0]}, and this suite {weighting[1]}", again
+    names = [subject.words for subject in reference.subjects]
     listed = ", ".join(names[:_LISTED]) + (
         f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     )
-    for about in wanted.subjects:
-        there = reference.found(about)
+    for subject in needed.subjects:
+        there = reference.found(subject)
         if there is None:
-            yield f"{place} does not count {about.words}; it counts {listed or 'no column'}", again
-        elif differing := _other(about, there):
+            yield f"{place} does not count {subject.words}; it counts {listed or 'no column'}", again
+        elif differing := _other(subject, there):
             yield (
-                f"{about.words} {differing[1]}, but {differing[0]} in {place}",
+                f"{subject.words} {differing[1]}, but {differing[0]} in {place}",
                 "store it in one type in both",
             )
-    for name, parts in wanted.sets.items():
+    for name, parts in needed.sets.items():
         if any(reference.group_of(columns) is None for columns in parts):
-            sets = ", ".join(own for own in reference.sets if own != "overall") or "none beside overall"
+            sets = (
+                ", ".join(set_name for set_name in reference.sets if set_name != "overall")
+                or "none beside overall"
+            )
             yield f"{place} is not sliced by the slice set '{name}'; its slice sets: {sets}", again
-    for column, meaning in wanted.keys.items():
+    for column, meaning in needed.keys.items():
         there_meaning = reference.keys.get(column, meaning)
         if isinstance(meaning, str) and there_meaning != meaning:
             label = column.split("|")[-1]
             yield f"{place} means by '{label}' {there_meaning!r}, and this suite {meaning!r}", again
 
 
-def _other(wanted: ColumnDescription, there: ColumnDescription) -> tuple[str, str] | None:
+def _other(needed: ColumnDescription, there: ColumnDescription) -> tuple[str, str] | None:
     """How two columns of one name differ in their type or meaning: there, and here."""
-    if None not in (wanted.kind, there.kind) and wanted.kind != there.kind:
-        return f"held {_WORDS[str(there.kind)]}", f"holds {_WORDS[str(wanted.kind)]}"
-    if wanted.zoned is not None and there.zoned is not None and wanted.zoned != there.zoned:
+    if None not in (needed.kind, there.kind) and needed.kind != there.kind:
+        return f"held {_WORDS[str(there.kind)]}", f"holds {_WORDS[str(needed.kind)]}"
+    if needed.zoned is not None and there.zoned is not None and needed.zoned != there.zoned:
         zones = {True: "had a time zone", False: "had none"}
-        return zones[there.zoned], "has a time zone" if wanted.zoned else "has no time zone"
-    if wanted.positive != there.positive:
-        return f"counted {there.positive or 1} as positive", f"counts {wanted.positive or 1} as positive"
+        return zones[there.zoned], "has a time zone" if needed.zoned else "has no time zone"
+    if needed.positive != there.positive:
+        return f"counted {there.positive or 1} as positive", f"counts {needed.positive or 1} as positive"
     return None
 
 
 def check_one_meaning(
-    one: Description, other: Description, places: tuple[str, str], path: SuitePath = ()
+    first: Description, other: Description, places: tuple[str, str], path: SuitePath = ()
 ) -> None:
     """Check that the counts of two states add.
 
@@ -221,17 +224,17 @@ def check_one_meaning(
         ConfigError: columns or keys have another meaning in the second.
     """
     problems = []
-    for about in one.subjects:
-        there = other.found(about)
-        differing = None if there is None else _other(about, there)
+    for subject in first.subjects:
+        there = other.found(subject)
+        differing = None if there is None else _other(subject, there)
         if differing is not None:
-            text = f"drift's {about.words} {differing[1]} in {places[0]}, but {differing[0]} in {places[1]}"
+            text = f"drift's {subject.words} {differing[1]} in {places[0]}, but {differing[0]} in {places[1]}"
             problems.append(Problem(text, path, "write the column with one type, and the states again"))
-    for column, meaning in one.keys.items():
+    for column, meaning in first.keys.items():
         if other.keys.get(column, meaning) != meaning:
             text = f"drift's slices by {column.strip('@')} are not the same in {places[0]} and {places[1]}"
             problems.append(Problem(text, path, "write the states with the constants of one"))
-    if one.weight != other.weight:
+    if first.weight != other.weight:
         problems.append(Problem(f"{places[0]} and {places[1]} weigh rows by other columns", path))
     if problems:
         raise ConfigError(problems)

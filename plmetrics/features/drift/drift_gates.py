@@ -36,27 +36,27 @@ def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
 
 def _judged(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     measure = spec.judged(gate)
-    found = table.filter(
+    rows = table.filter(
         pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, suite))
     )
     for key in ("subject", "column", "model"):
-        wanted = getattr(gate, key)
-        if wanted is not None:
-            found = found.filter(pl.col(key) == wanted)
+        value = getattr(gate, key)
+        if value is not None:
+            rows = rows.filter(pl.col(key) == value)
     by_p = gate.p_at_least is not None
     rule = Rule(gate.p_at_least if by_p else gate.at_least, gate.at_most, on_undefined=gate.on_undefined)
     text = f"p >= {number_text(gate.p_at_least)}" if gate.p_at_least is not None else rule.text
-    if found.is_empty():
+    if rows.is_empty():
         return _nothing(gate, measure.text, text)
     no_p = pl.when(pl.col("status") == "ok").then(pl.lit("no_p_value")).otherwise(pl.col("status"))
-    seen = found.with_columns(
+    observed = rows.with_columns(
         pl.col("p_adjusted" if by_p else "value").alias("observed"),
         pl.lit(None, dtype=pl.Float64).alias("lower"),
         pl.lit(None, dtype=pl.Float64).alias("upper"),
     ).with_columns(
         pl.when(pl.col("observed").is_null() & by_p).then(no_p).otherwise(pl.col("status")).alias("status")
     )
-    return seen.with_columns(
+    return observed.with_columns(
         _named(gate, measure.text, text).alias("gate"),
         pl.lit(gate.level).alias("level"),
         pl.col("measure").alias("metric"),
@@ -79,7 +79,7 @@ def _named(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
 
 def _nothing(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
     """The row of a gate that finds nothing to judge, such as a distance of means in a column of texts."""
-    about = {
+    columns = {
         "gate": gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",
         "level": gate.level,
         "metric": measure,
@@ -91,4 +91,4 @@ def _nothing(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
         "status": NO_MATCH,
         "note": "no column was measured so",
     }
-    return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | about], schema=GATES_SCHEMA, orient="row")
+    return pl.DataFrame([dict.fromkeys(GATES_SCHEMA) | columns], schema=GATES_SCHEMA, orient="row")

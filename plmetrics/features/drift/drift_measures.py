@@ -58,8 +58,8 @@ class Measure:
     def text(self) -> str:
         """The canonical text: parameters in order, those at their default left out."""
         defaults = _MEASURES[self.name]
-        own = {key: value for key, value in self.parameters.items() if value != defaults[key]}
-        return str(Call(self.name, own))
+        parameters = {key: value for key, value in self.parameters.items() if value != defaults[key]}
+        return str(Call(self.name, parameters))
 
     @property
     def of_numbers(self) -> bool:

@@ -41,11 +41,11 @@ def drift(summary: Summary, width: int) -> list[Text]:
     parts = overall.partition_by("subject", "model", "column", maintain_order=True)
     cells = [_cells(part, names, nulls=nulls) for part in parts[:_MOST_COLUMNS]]
     lines += table_or_stack(titles, cells, width)
-    said = [f"and {plural(len(parts) - _MOST_COLUMNS, 'column')} more in drift.parquet"]
-    said = said if len(parts) > _MOST_COLUMNS else []
-    said += _slices(frame)
-    said += [_SAYS] if any(name.startswith("psi") for name in names) else []
-    return lines + [line for text in said for line in wrapped(Text(text, FAINT), width)]
+    remarks = [f"and {plural(len(parts) - _MOST_COLUMNS, 'column')} more in drift.parquet"]
+    remarks = remarks if len(parts) > _MOST_COLUMNS else []
+    remarks += _slices(frame)
+    remarks += [_SAYS] if any(name.startswith("psi") for name in names) else []
+    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
 
 
 def _cells(part: pl.DataFrame, names: list[str], *, nulls: bool) -> list[Text]:
@@ -84,18 +84,18 @@ def _moved(before: float | None, now: float | None, style: str) -> str:
 def _slices(frame: pl.DataFrame) -> list[str]:
     """The slices with the largest psi, and how many have no value."""
     sliced = frame.filter(pl.col("slice_set") != "overall", pl.col("measure").str.starts_with("psi"))
-    found = sliced.filter(pl.col("value").is_not_null()).sort("value", descending=True, maintain_order=True)
-    said = []
-    if not found.is_empty():
+    ranked = sliced.filter(pl.col("value").is_not_null()).sort("value", descending=True, maintain_order=True)
+    remarks = []
+    if not ranked.is_empty():
         worst = [
             f"{printable(_label(row))} in {printable(row['slice'])} {number(row['value'])}"
-            for row in found.head(_MOST_SLICES).iter_rows(named=True)
+            for row in ranked.head(_MOST_SLICES).iter_rows(named=True)
         ]
-        said.append(f"largest psi in slices: {'; '.join(worst)}")
+        remarks.append(f"largest psi in slices: {'; '.join(worst)}")
     absent = (
         sliced.filter(pl.col("value").is_null()).group_by("status", maintain_order=True).len().sort("status")
     )
-    said += [
+    remarks += [
         f"no psi for {plural(count, 'slice')} of columns: {status}" for status, count in absent.iter_rows()
     ]
-    return said
+    return remarks

@@ -146,16 +146,16 @@ class Drift(Section):
     def asked(self) -> tuple[Measure, ...]:
         """The measures of a column, each once, without the share of nulls."""
         texts = DEFAULTS if self.measures is None else self.measures
-        made = (measure_of(text, self.shared) for text in texts)
-        return tuple({measure.text: measure for measure in made if measure.name != NULL_SHARE}.values())
+        measures = (measure_of(text, self.shared) for text in texts)
+        return tuple({measure.text: measure for measure in measures if measure.name != NULL_SHARE}.values())
 
     def judged(self, gate: DriftGate) -> Measure:
         """The measure that a gate is about."""
         return measure_of(gate.measure, self.shared)
 
-    def sets(self, known: tuple[str, ...]) -> tuple[str, ...]:
+    def sets(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The slice sets to compare in, in the order of the suite."""
-        return known if "all" in self.slices else tuple(name for name in known if name in self.slices)
+        return names if "all" in self.slices else tuple(name for name in names if name in self.slices)
 
     @classmethod
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
@@ -173,11 +173,11 @@ class Drift(Section):
 
     def check(self, fields: Mapping[str, Any], problems: Findings) -> None:
         """Note what is asked for without what it needs."""
-        known = tuple(fields.get("slices") or {})
+        names = tuple(fields.get("slices") or {})
         for name in self.slices:
-            if name not in {"all", "overall", *known}:
+            if name not in {"all", "overall", *names}:
                 hint = "add it under slices"
-                problems.add(*absent(name, "slice sets", (*_PATH, "slices"), known, hint=hint))
+                problems.add(*absent(name, "slice sets", (*_PATH, "slices"), names, hint=hint))
         if fields.get("reproducible") and self.is_counted:
             msg = "reproducible does not serve drift from a state or a run: values are added within bins as they come"
             problems.add(
@@ -196,29 +196,29 @@ def section_of(suite: Suite) -> Drift:
     return section
 
 
-def _texts(entries: Any, found: Findings) -> list[Any]:
+def _texts(entries: Any, findings: Findings) -> list[Any]:
     """The texts of measures; `{quantile: {q: 0.95}}` is one too, and pieces that YAML tore apart are refused."""
     texts: list[Any] = []
     pieces = list(entries)
     while pieces:
         torn = join_torn(pieces) if is_torn(pieces[0]) else None
         if torn is not None:
-            say_torn(torn[0], (*_PATH, "measures", len(entries) - len(pieces)), found)
+            say_torn(torn[0], (*_PATH, "measures", len(entries) - len(pieces)), findings)
             pieces = pieces[torn[1] :]
             continue
         text = _text(pieces[0])
         if isinstance(text, str) and text:
-            _check_measure(text, (*_PATH, "measures", len(entries) - len(pieces)), found)
+            _check_measure(text, (*_PATH, "measures", len(entries) - len(pieces)), findings)
         texts.append(text)
         pieces = pieces[1:]
     return texts
 
 
-def _check_measure(text: str, path: SuitePath, found: Findings) -> None:
+def _check_measure(text: str, path: SuitePath, findings: Findings) -> None:
     try:
         measure_of(text)
     except MeasureError as error:
-        found.add(str(error), path, error.hint)
+        findings.add(str(error), path, error.hint)
 
 
 def _text(entry: Any) -> Any:
@@ -230,22 +230,22 @@ def _text(entry: Any) -> Any:
     return str(Call(str(name), frozen(dict(parameters or {}))))
 
 
-def _sources(given: Mapping[str, Any], found: Findings) -> None:
-    named = [key for key in _SOURCES if given.get(key) is not None]
-    if given.get("run") is not None and given.get("reference") in CHOICES:
+def _sources(fields: Mapping[str, Any], findings: Findings) -> None:
+    named = [key for key in _SOURCES if fields.get(key) is not None]
+    if fields.get("run") is not None and fields.get("reference") in CHOICES:
         named.remove("reference")
     if not named:
         hint = "add reference: last_month.parquet, state: last_month.state or where: \"month < '2026-09-01'\""
-        found.add("drift needs a reference to compare with", _PATH, hint)
+        findings.add("drift needs a reference to compare with", _PATH, hint)
     alone = [key for key in named if key in _ALONE]
     if not alone or len(named) == 1:
         return
     if named == ["where", "state"]:
         msg = "where picks rows of the reference, and a state has none: it counts those that it was made from"
-        found.add(msg, (*_PATH, "where"), "leave it out, or write the state of those rows")
+        findings.add(msg, (*_PATH, "where"), "leave it out, or write the state of those rows")
         return
     msg = f"{alone[-1]} and {named[0]} both say what the reference is"
-    found.add(msg, (*_PATH, alone[-1]), "leave one of them out")
+    findings.add(msg, (*_PATH, alone[-1]), "leave one of them out")
 
 
 def _gate(
@@ -253,16 +253,16 @@ def _gate(
 ) -> None:
     limits = [key for key in ("at_most", "at_least", "p_at_least") if getattr(gate, key) is not None]
     if len(limits) != 1:
-        said = "needs a rule" if not limits else f"has one rule, not {' and '.join(limits)}"
-        add(f"a gate {said}", path, "give at_most, at_least or p_at_least; write two gates for two")
+        fault = "needs a rule" if not limits else f"has one rule, not {' and '.join(limits)}"
+        add(f"a gate {fault}", path, "give at_most, at_least or p_at_least; write two gates for two")
     try:
         measure = spec.judged(gate)
-        asked = {own.text for own in spec.asked()} | {NULL_SHARE}
+        measures = {measure.text for measure in spec.asked()} | {NULL_SHARE}
     except MeasureError as error:
         add(str(error), (*path, "measure"), error.hint)
         return
-    if measure.text not in asked:
-        hint = did_you_mean(measure.text, asked)
+    if measure.text not in measures:
+        hint = did_you_mean(measure.text, measures)
         add(f"the gate's measure '{measure.text}' is not in drift's measures", (*path, "measure"), hint)
     if gate.p_at_least is not None and measure.name not in TESTS:
         add(f"'{measure.text}' is no test: it has no p value", (*path, "p_at_least"), "use at_most")
@@ -285,14 +285,14 @@ def _gated_column(
 ) -> None:
     """A gate's column must be one that is compared; so far as that is known before the data are."""
     models, columns = fields.get("models") or {}, fields.get("columns")
-    known = list(spec.columns)
+    comparable = list(spec.columns)
     if spec.scores:
-        known += [column for model in models.values() for column in model.columns().values()]
+        comparable += [column for model in models.values() for column in model.columns().values()]
     if spec.label and columns is not None:
-        known.append(columns.label)
+        comparable.append(columns.label)
     prefixed = any(
         isinstance(model.proba, str) or isinstance(model.quantiles, str) for model in models.values()
     )
-    if gate.column is not None and gate.column not in known and not (prefixed and spec.scores):
-        hint = did_you_mean(gate.column, known) or "add it to drift's columns"
+    if gate.column is not None and gate.column not in comparable and not (prefixed and spec.scores):
+        hint = did_you_mean(gate.column, comparable) or "add it to drift's columns"
         add(f"column '{gate.column}' is not compared", (*path, "column"), hint)

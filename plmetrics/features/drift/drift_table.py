@@ -108,8 +108,8 @@ class _Reader:
         batch: Batch = dict.fromkeys(keys, blank) | {"note": np.full(sides.slices, None, dtype=object)}
         sound = status == "ok"
         if sound.any():
-            found = _MEASURES[measure.name](self, measure)
-            batch |= {key: value for key, value in found.items() if value is not None}
+            columns = _MEASURES[measure.name](self, measure)
+            batch |= {key: value for key, value in columns.items() if value is not None}
         for key in keys:
             batch[key] = np.where(sound, batch[key], np.nan)
         self._about_p(measure, batch, sound)
@@ -154,10 +154,10 @@ class _Reader:
                 if measure.name == "mean":
                     batch["statistic"] = batch["p_value"]
             refused[:] = "weighted" if self._weighted else "undefined"
-            given = np.isfinite(batch["p_value"])
-            refused[given] = "ok"
+            defined = np.isfinite(batch["p_value"])
+            refused[defined] = "ok"
             if self._suite.columns.unit is not None:
-                batch["note"] = _also(batch["note"], _CLUSTERED, given)
+                batch["note"] = _also(batch["note"], _CLUSTERED, defined)
         batch["p_status"] = refused
 
     def psi(self, measure: Measure) -> Batch:
@@ -170,12 +170,12 @@ class _Reader:
 
     def chi2(self, measure: Measure) -> Batch:
         """The statistic and its p value."""
-        found = chi2_homogeneity(*self._bins(measure))
-        note = _also(self._noted(None), _FEW_EXPECTED, found.few)
+        result = chi2_homogeneity(*self._bins(measure))
+        note = _also(self._noted(None), _FEW_EXPECTED, result.few)
         return {
-            "value": found.statistic,
-            "statistic": found.statistic,
-            "p_value": found.p_value,
+            "value": result.statistic,
+            "statistic": result.statistic,
+            "p_value": result.p_value,
             "note": note,
         }
 
@@ -189,13 +189,13 @@ class _Reader:
     def wasserstein(self, measure: Measure) -> Batch:
         """The distance in the unit of the values, or over the reference's standard deviation."""
         sides = self._sides
-        moved, bound = wasserstein(sides.values, *sides.weight), sides.moved()
+        distance, bound = wasserstein(sides.values, *sides.weight), sides.moved()
         deviation = np.sqrt(self._both()[0].variance)
-        scaled = _over(moved, deviation)
+        scaled = _over(distance, deviation)
         if measure.parameters["scale"] == "sd":
             bound = None if bound is None else _over(bound, deviation)
             return {"value": scaled, "per_sd": scaled, "bound": bound}
-        return {"value": moved, "per_sd": scaled, "bound": bound, "note": self._unit()}
+        return {"value": distance, "per_sd": scaled, "bound": bound, "note": self._unit()}
 
     def mean(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both means, and Welch's test of their difference."""
@@ -203,8 +203,8 @@ class _Reader:
         before, now = self._both()
         tested = welch(before, now, sides.known_rows(0), sides.known_rows(1))
         difference = now.mean - before.mean
-        found = _shift(before.mean, now.mean) | {"statistic": tested.statistic, "p_value": tested.p_value}
-        return found | {"per_sd": _over(difference, np.sqrt(before.variance)), "note": self._unit()}
+        columns = _shift(before.mean, now.mean) | {"statistic": tested.statistic, "p_value": tested.p_value}
+        return columns | {"per_sd": _over(difference, np.sqrt(before.variance)), "note": self._unit()}
 
     def variance(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both variances."""
@@ -213,8 +213,8 @@ class _Reader:
     def quantile(self, measure: Measure) -> Batch:
         """Both quantiles."""
         sides, share = self._sides, measure.parameters["q"]
-        found = _shift(*(quantile(sides.values, weight, share) for weight in sides.weight))
-        return found | {"note": self._unit(), "bound": sides.between(share)}
+        columns = _shift(*(quantile(sides.values, weight, share) for weight in sides.weight))
+        return columns | {"note": self._unit(), "bound": sides.between(share)}
 
     def null_share(self, measure: Measure) -> Batch:  # noqa: ARG002 (it has no parameters)
         """Both shares of rows without a value."""

@@ -86,23 +86,23 @@ def reference_counts(
         return None
     key = "state" if spec.state is not None else "run"
     chosen = getattr(spec, key)
-    given = argument[key] if chosen == HANDED_OVER else chosen
+    source = argument[key] if chosen == HANDED_OVER else chosen
     with errors_at("drift", key):
         if key == "state":
-            states = _stored(given if isinstance(given, (list, tuple)) else [given], base)
+            states = _stored(source if isinstance(source, (list, tuple)) else [source], base)
         else:
-            states = _of_run(given, spec.choice, runs, base)
+            states = _of_run(source, spec.choice, runs, base)
     return ReferenceCounts(states, ("drift", key), runs.none_yet("drift.run"))
 
 
-def _stored(given: Sequence[Any], base: Path | None) -> tuple[Stored, ...]:
+def _stored(sources: Sequence[Any], base: Path | None) -> tuple[Stored, ...]:
     """States, with the files in folders; one that is there twice would count twice."""
     out: list[Stored] = []
-    for one in given:
-        if isinstance(one, State):
-            out.append(stored_state(one))
+    for item in sources:
+        if isinstance(item, State):
+            out.append(stored_state(item))
         else:
-            named = Path(one) if base is None else base / one
+            named = Path(item) if base is None else base / item
             out += [stored_state(file) for file in state_files([named])]
     try:
         check_once(out)
@@ -111,16 +111,16 @@ def _stored(given: Sequence[Any], base: Path | None) -> tuple[Stored, ...]:
     return tuple(out)
 
 
-def _of_run(given: Any, choice: str, runs: EarlierRuns, base: Path | None) -> tuple[Stored, ...]:
+def _of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) -> tuple[Stored, ...]:
     """What an earlier run keeps; nothing before the first run of the suite itself."""
-    if not isinstance(given, (str, Path)):
-        if getattr(given, "drift_state", None) is None:
+    if not isinstance(run, (str, Path)):
+        if getattr(run, "drift_state", None) is None:
             msg = "the result holds no counts for drift: it had no drift.state or drift.run"
             raise DataError(Problem(msg, hint="compare with a state: drift.state"))
-        return (stored_state(given.drift_state),)
-    path = Path(given) if base is None else base / given
-    found = runs.reference("drift.run", path, choice, _counts, _check_counts_kept)
-    return () if found is None else (found,)
+        return (stored_state(run.drift_state),)
+    path = Path(run) if base is None else base / run
+    reference = runs.reference("drift.run", path, choice, _counts, _check_counts_kept)
+    return () if reference is None else (reference,)
 
 
 def _counts(run: StoredRun) -> Stored:
@@ -140,8 +140,8 @@ def _keeps_none(run: StoredRun) -> Problem:
     named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
     rows = f"name the rows it read by reference: [{named}]" if files else "name its rows by reference"
     msg = f"the run {run.run_id} keeps no counts for drift: only runs with drift.run or drift.state do"
-    made = "write a state of its rows (plmetrics state SUITE --output before.state) for drift: {state: before.state}"
-    return Problem(msg, hint=f"{made}; or {rows}")
+    hint = "write a state of its rows (plmetrics state SUITE --output before.state) for drift: {state: before.state}"
+    return Problem(msg, hint=f"{hint}; or {rows}")
 
 
 def check_counts(bound: Request, reference: ReferenceCounts) -> None:
@@ -153,7 +153,7 @@ def check_counts(bound: Request, reference: ReferenceCounts) -> None:
     if not reference.states:
         return
     with as_written(file_places(reference.states)):
-        held = descriptions_of(reference.states, reference.path)
-        request = on_slices_of(bound, bound, held[0])
-        wanted = Description.of(current_window(request, frozenset(bound.suite.models)))
-        check_reference(reference.states, wanted, reference.path)
+        descriptions = descriptions_of(reference.states, reference.path)
+        request = on_slices_of(bound, bound, descriptions[0])
+        needed = Description.of(current_window(request, frozenset(bound.suite.models)))
+        check_reference(reference.states, needed, reference.path)

@@ -37,8 +37,8 @@ class Edges:
         """Those of a column; None where it is no number."""
         if not column.subject.of_numbers:
             return None
-        known = column.sliced[0].frame.filter(pl.col("place").is_not_null())
-        return cls(known["place"].to_numpy(), known["weight_0"].to_numpy())
+        defined = column.sliced[0].frame.filter(pl.col("place").is_not_null())
+        return cls(defined["place"].to_numpy(), defined["weight_0"].to_numpy())
 
     def at(self, bins: int) -> Array:
         """The edges of so many bins."""
@@ -68,18 +68,18 @@ class Sides:
     def of(cls, sliced: SlicedCounts, column: ColumnCounts, edges: Edges | None) -> Sides:
         """The counts of a column in the slices of a set."""
         size, frame = len(sliced.slices), sliced.frame
-        known = frame.filter(pl.col("place").is_not_null())
+        defined = frame.filter(pl.col("place").is_not_null())
         absent = frame.filter(pl.col("place").is_null())
-        offsets = np.searchsorted(known["slice"].to_numpy(), np.arange(size + 1))
+        offsets = np.searchsorted(defined["slice"].to_numpy(), np.arange(size + 1))
 
         def cut(name: str) -> Segments:
-            return Segments(known[name].to_numpy().astype(np.float64), offsets)
+            return Segments(defined[name].to_numpy().astype(np.float64), offsets)
 
         def lost(name: str) -> Array:
-            held = absent[name].to_numpy().astype(np.float64)
-            return np.bincount(absent["slice"].to_numpy(), weights=held, minlength=size).astype(np.float64)
+            values = absent[name].to_numpy().astype(np.float64)
+            return np.bincount(absent["slice"].to_numpy(), weights=values, minlength=size).astype(np.float64)
 
-        numbers = known["place"].to_numpy() if column.subject.of_numbers else np.zeros(known.height)
+        numbers = defined["place"].to_numpy() if column.subject.of_numbers else np.zeros(defined.height)
         pairs: Any = {
             "rows": (cut("rows_0"), cut("rows_1")),
             "weight": (cut("weight_0"), cut("weight_1")),
@@ -93,8 +93,8 @@ class Sides:
 
     def known_rows(self, side: int) -> Array:
         """How many rows of each slice have a value."""
-        found: Array = self.rows[side].total()
-        return found
+        total: Array = self.rows[side].total()
+        return total
 
     def rows_of(self, side: int, *, nulls: bool) -> Array:
         """How many rows of each slice are compared; those that lack a score or a label are if `nulls` are looked at."""
@@ -118,8 +118,8 @@ class Sides:
 
     def _categories(self, side: int) -> Segments:
         behind = self.weight[side].offsets[1:]
-        held = np.insert(self.weight[side].values, behind, self._null_bin(side))
-        return Segments(held, self.weight[side].offsets + np.arange(self.slices + 1))
+        masses = np.insert(self.weight[side].values, behind, self._null_bin(side))
+        return Segments(masses, self.weight[side].offsets + np.arange(self.slices + 1))
 
     def _null_bin(self, side: int) -> Array:
         weight = self.null_weight[side]
@@ -133,12 +133,12 @@ class Sides:
         """How far a distance of distribution functions can be off: the largest share of a bin."""
         if not self.column.binned:
             return None
-        held = [shares(side) for side in self.weight]
+        masses = [shares(side) for side in self.weight]
         if self.width is not None:
-            held = [
-                Segments(np.where(self.width.values > 0, side.values, 0.0), side.offsets) for side in held
+            masses = [
+                Segments(np.where(self.width.values > 0, side.values, 0.0), side.offsets) for side in masses
             ]
-        largest: Array = np.maximum(*(np.maximum(side.largest(), 0.0) for side in held))
+        largest: Array = np.maximum(*(np.maximum(side.largest(), 0.0) for side in masses))
         return _off(largest)
 
     def between(self, share: float) -> Array | None:

@@ -44,16 +44,16 @@ class SlicedCounts:
 
 def recentred(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
     """Counts whose place is the number of an edge, and whose sums are about a centre: the edge, and sums about it."""
-    known = frame[PLACE].is_not_null().to_numpy()
+    defined = frame[PLACE].is_not_null().to_numpy()
     place = edges[frame[PLACE].fill_null(0).to_numpy()]
     weight, offset, square = (
         frame[name].fill_null(0.0).to_numpy() for name in ("weight", "offset", "square")
     )
-    moved = place - centre
-    above = np.where(known, offset - weight * moved, 0.0)
-    squares = np.where(known, square - 2 * moved * offset + weight * moved**2, 0.0)
+    shift = place - centre
+    above = np.where(defined, offset - weight * shift, 0.0)
+    squares = np.where(defined, square - 2 * shift * offset + weight * shift**2, 0.0)
     return frame.with_columns(
-        pl.Series(PLACE, place).set(pl.Series(~known), None),
+        pl.Series(PLACE, place).set(pl.Series(~defined), None),
         pl.Series("offset", np.maximum(above, 0.0)),
         pl.Series("square", np.maximum(squares, 0.0)),
     )
@@ -63,12 +63,12 @@ def sliced_counts(
     sets: Sequence[Slices], cubes: Sequence[Cube], frames: Sequence[pl.DataFrame]
 ) -> tuple[SlicedCounts, ...]:
     """The counts of every slice set, from those of each cube."""
-    made = [_Cells.of(frame) for frame in frames]
+    cells = [_Cells.of(frame) for frame in frames]
     out = []
     for slices in sets:
         number = next(i for i, cube in enumerate(cubes) if any(part is slices for part in cube.sets))
-        codes = cubes[number].slice_codes(slices, made[number].cell)
-        out.append(SlicedCounts(slices, made[number].rolled_up(codes)))
+        codes = cubes[number].slice_codes(slices, cells[number].cell)
+        out.append(SlicedCounts(slices, cells[number].rolled_up(codes)))
     return tuple(out)
 
 
@@ -103,7 +103,7 @@ class _Cells:
         columns: dict[str, object] = {"slice": slices[first], "place": self.place.gather(order[first])}
         for name, values in self.sums.items():
             for side in (0, 1):
-                held = np.where(window == side, values[order], 0.0)
-                summed = np.add.reduceat(held, first) if len(first) else held
+                masked = np.where(window == side, values[order], 0.0)
+                summed = np.add.reduceat(masked, first) if len(first) else masked
                 columns[f"{name}_{side}"] = np.rint(summed).astype(np.int64) if name == "rows" else summed
         return pl.DataFrame(columns)

@@ -49,11 +49,11 @@ def write(builder: Builder, summary: Summary) -> dict[str, Any]:
     for number, cells in enumerate(summary.cells):
         builder.add(Part(CELLS, (number,)), cells)
     weight = pl.lit(None, dtype=pl.Float64) if summary.description.weight is None else pl.col(WEIGHTS)
-    for about, own in zip(summary.description.subjects, summary.tallies, strict=True):
-        for number, tally in enumerate(own):
+    for column, tallies in zip(summary.description.subjects, summary.tallies, strict=True):
+        for number, tally in enumerate(tallies):
             counts = tally.counts.with_columns(weight.alias(WEIGHTS))
-            builder.add(Part(COUNTED, (number,), about.name), counts)
-            builder.add(Part(SUMMED, (number,), about.name), tally.offsets)
+            builder.add(Part(COUNTED, (number,), column.name), counts)
+            builder.add(Part(SUMMED, (number,), column.name), tally.offsets)
     return summary.description.json()
 
 
@@ -84,11 +84,11 @@ def check_states(first: Stored, other: Stored) -> None:
         ConfigError: they mean other things by the same names.
     """
     if first.head.drift is not None and other.head.drift is not None:
-        one, another = (Description.read(head) for head in (first.head.drift, other.head.drift))
-        check_one_meaning(one, another, (first.place, other.place))
+        mine, second = (Description.read(head) for head in (first.head.drift, other.head.drift))
+        check_one_meaning(mine, second, (first.place, other.place))
 
 
-def check_reference(states: Sequence[Stored], wanted: Description, path: SuitePath) -> None:
+def check_reference(states: Sequence[Stored], needed: Description, path: SuitePath) -> None:
     """Check that states hold what a suite compares, and that they add.
 
     Raises:
@@ -96,14 +96,14 @@ def check_reference(states: Sequence[Stored], wanted: Description, path: SuitePa
         ConfigError: they mean other things by the same names.
     """
     every = descriptions_of(states, path)
-    for state, held in zip(states, every, strict=True):
-        check_serves(wanted, held, state.place, path)
-        check_one_meaning(every[0], held, (states[0].place, state.place), path)
+    for state, description in zip(states, every, strict=True):
+        check_serves(needed, description, state.place, path)
+        check_one_meaning(every[0], description, (states[0].place, state.place), path)
 
 
-def reference_of(alike: Sequence[Alike], wanted: Description) -> Summary:
+def reference_of(alike: Sequence[Alike], needed: Description) -> Summary:
     """The counts of all states together, as far as they are wanted."""
-    return sum_of_summaries([selection(_summary(group), wanted) for group in alike])
+    return sum_of_summaries([selection(_summary(group), needed) for group in alike])
 
 
 def sum_of_states(alike: Sequence[Alike]) -> Summary | None:
@@ -148,10 +148,10 @@ def _summary(alike: Alike) -> Summary:
 
     def tally(name: str, group: int) -> Tally:
         numbers = (head.number(kind, (group,), name) for kind in (COUNTED, SUMMED))
-        held = (own.get((number,)) for own, number in zip(parts, numbers, strict=True))
+        present = (tables.get((number,)) for tables, number in zip(parts, numbers, strict=True))
         frames = (
             schema.to_frame() if frame is None else frame.select(list(schema))
-            for frame, schema in zip(held, (COUNTS, SUMS), strict=True)
+            for frame, schema in zip(present, (COUNTS, SUMS), strict=True)
         )
         return Tally(*frames)
 
@@ -160,7 +160,7 @@ def _summary(alike: Alike) -> Summary:
     return Summary(
         description,
         cells,
-        tuple(tuple(tally(about.name, n) for n in groups) for about in description.subjects),
+        tuple(tuple(tally(column.name, n) for n in groups) for column in description.subjects),
     )
 
 

@@ -81,20 +81,20 @@ class Summary:
     @property
     def rows(self) -> int:
         """How many rows the window has; of scores that may be absent, those of the column with the most."""
-        return max((int(own[0].counts[ROWS].sum()) for own in self.tallies), default=0)
+        return max((int(tallies[0].counts[ROWS].sum()) for tallies in self.tallies), default=0)
 
 
-def window_summary(request: Request, asked: Collection[str]) -> Summary:
+def window_summary(request: Request, models: Collection[str]) -> Summary:
     """Count the rows that are evaluated.
 
     Args:
         request: what is evaluated, with rows as they are in the data: not the queries made from them.
-        asked: the models of the suite.
+        models: the models of the suite.
 
     Raises:
         DataError: columns are absent, or of types that are not compared.
     """
-    window = current_window(answer(settled(request)), asked)
+    window = current_window(answer(settled(request)), models)
     description = Description.of(window)
     many = _surely_many(window)
     plans = [
@@ -104,9 +104,11 @@ def window_summary(request: Request, asked: Collection[str]) -> Summary:
     ]
     frames = iter(frames_of(plans))
     counted = [[next(frames) for _ in description.groups] for _ in window.subjects]
-    cells = tuple(_cells(group, [own[n] for own in counted]) for n, group in enumerate(description.groups))
-    names = (about.name for number, about in enumerate(description.subjects) if number in many)
-    tallies = tuple(tuple(map(_tally, own, cells)) for own in counted)
+    cells = tuple(
+        _cells(group, [counts[n] for counts in counted]) for n, group in enumerate(description.groups)
+    )
+    names = (column.name for number, column in enumerate(description.subjects) if number in many)
+    tallies = tuple(tuple(map(_tally, counts, cells)) for counts in counted)
     return canonical_summary(Summary(replace(description, folded=frozenset(names)), cells, tallies))
 
 
@@ -118,9 +120,9 @@ def _surely_many(window: Window) -> set[int]:
     ]
     if not values:
         return set()
-    found = frames_of([window.frame.select(values)])[0].row(0)
+    sizes = frames_of([window.frame.select(values)])[0].row(0)
     limits = (_most(subject.kind) for subject in window.subjects)
-    return {number for number, most in enumerate(limits) if found[number] > _SURELY * most}
+    return {number for number, most in enumerate(limits) if sizes[number] > _SURELY * most}
 
 
 def _most(kind: Kind | None) -> int:
@@ -164,8 +166,8 @@ def _tally(frame: pl.DataFrame, cells: pl.DataFrame) -> Tally:
     else:
         frame = frame.with_columns(pl.lit(0, dtype=pl.UInt32).alias(CELL))
     absent = {NUMBER: None, TEXT: None, OFFSET: 0.0, SQUARE: 0.0}
-    known = [pl.lit(value).alias(name) for name, value in absent.items() if name not in frame.columns]
-    frame = frame.with_columns(known).with_columns(pl.col(NUMBER).cast(pl.Float64))
+    constants = [pl.lit(value).alias(name) for name, value in absent.items() if name not in frame.columns]
+    frame = frame.with_columns(constants).with_columns(pl.col(NUMBER).cast(pl.Float64))
     return _split(frame.with_columns(pl.col(OFFSET).fill_null(0.0), pl.col(SQUARE).fill_null(0.0)))
 
 
@@ -182,27 +184,33 @@ def _split(frame: pl.DataFrame) -> Tally:
 def canonical_summary(summary: Summary) -> Summary:
     """The counts in order; columns with too many values, or that are folded anyway, are folded."""
     folded, tallies = set(summary.description.folded), []
-    for about, own in zip(summary.description.subjects, summary.tallies, strict=True):
-        name = TEXT if about.kind in {"category", None} else NUMBER
-        if about.name not in folded and own[0].counts[name].drop_nulls().n_unique() > _most(about.kind):
-            folded.add(about.name)
-        moved = (_folded(tally, about) for tally in own) if about.name in folded else own
-        tallies.append(tuple(_added(tally, name) for tally in moved))
+    for column, tallies_of_column in zip(summary.description.subjects, summary.tallies, strict=True):
+        name = TEXT if column.kind in {"category", None} else NUMBER
+        if column.name not in folded and tallies_of_column[0].counts[name].drop_nulls().n_unique() > _most(
+            column.kind
+        ):
+            folded.add(column.name)
+        canonical = (
+            (_folded(tally, column) for tally in tallies_of_column)
+            if column.name in folded
+            else tallies_of_column
+        )
+        tallies.append(tuple(_added(tally, name) for tally in canonical))
     description = replace(summary.description, folded=frozenset(folded))
     return replace(summary, description=description, tallies=tuple(tallies))
 
 
-def _folded(tally: Tally, about: ColumnDescription) -> Tally:
+def _folded(tally: Tally, column: ColumnDescription) -> Tally:
     """The same with values where they are not told apart: at the edges of bins, or as any."""
-    if about.kind in {"category", None}:
-        counts = tally.counts.with_columns(_folded_place(pl.col(TEXT), about.kind).alias(TEXT))
+    if column.kind in {"category", None}:
+        counts = tally.counts.with_columns(_folded_place(pl.col(TEXT), column.kind).alias(TEXT))
         return replace(tally, counts=counts)
-    place = _folded_place(pl.col(NUMBER), about.kind)
+    place = _folded_place(pl.col(NUMBER), column.kind)
     apart = (pl.col(NUMBER) - place).fill_null(0.0)
     offset = (pl.col(WEIGHTS) * apart).alias(OFFSET), (pl.col(WEIGHTS) * apart**2).alias(SQUARE)
-    found = _split(tally.counts.with_columns(place.alias(NUMBER), *offset))
-    counts = found.counts.with_columns(tally.counts[APART] | found.counts[APART])
-    return Tally(counts, pl.concat([tally.offsets, found.offsets]))
+    split = _split(tally.counts.with_columns(place.alias(NUMBER), *offset))
+    counts = split.counts.with_columns(tally.counts[APART] | split.counts[APART])
+    return Tally(counts, pl.concat([tally.offsets, split.offsets]))
 
 
 def _added(tally: Tally, name: str) -> Tally:
@@ -216,18 +224,19 @@ def _added(tally: Tally, name: str) -> Tally:
 
 def sum_of_summaries(summaries: Sequence[Summary]) -> Summary:
     """The counts of several windows together; all have the same groups and columns, in one order."""
-    description = common_description([own.description for own in summaries])
+    description = common_description([summary.description for summary in summaries])
     if len(summaries) == 1:
         return canonical_summary(summaries[0])
     cells, moves = [], []
     for number in range(len(description.groups)):
-        every, moved = union_of_cells([own.cells[number] for own in summaries])
+        every, renumbering = union_of_cells([summary.cells[number] for summary in summaries])
         cells.append(every)
-        moves.append(moved)
+        moves.append(renumbering)
     tallies = tuple(
         tuple(
             _end_to_end(
-                _renumbered(own.tallies[place][number], moves[number][n]) for n, own in enumerate(summaries)
+                _renumbered(summary.tallies[place][number], moves[number][n])
+                for n, summary in enumerate(summaries)
             )
             for number in range(len(description.groups))
         )
@@ -238,18 +247,20 @@ def sum_of_summaries(summaries: Sequence[Summary]) -> Summary:
 
 def _end_to_end(tallies: Iterable[Tally]) -> Tally:
     every = list(tallies)
-    return Tally(pl.concat([own.counts for own in every]), pl.concat([own.offsets for own in every]))
+    return Tally(pl.concat([tally.counts for tally in every]), pl.concat([tally.offsets for tally in every]))
 
 
 def common_description(every: Sequence[Description]) -> Description:
     """What several windows are about together: folded where one is, of the kind that one of them knows."""
-    subjects = tuple(map(_known, *(own.subjects for own in every)))
-    return replace(every[0], subjects=subjects, folded=frozenset().union(*(own.folded for own in every)))
+    subjects = tuple(map(_known, *(description.subjects for description in every)))
+    return replace(
+        every[0], subjects=subjects, folded=frozenset().union(*(description.folded for description in every))
+    )
 
 
 def _known(*abouts: ColumnDescription) -> ColumnDescription:
     """The first that knows its kind, which is None where a window has nulls alone."""
-    return next((about for about in abouts if about.kind is not None), abouts[0])
+    return next((column for column in abouts if column.kind is not None), abouts[0])
 
 
 def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
@@ -281,49 +292,49 @@ def _alike(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[pl.Da
         yield frame.with_columns(casts)
 
 
-def _renumbered(tally: Tally, moved: pl.DataFrame) -> Tally:
+def _renumbered(tally: Tally, numbers: pl.DataFrame) -> Tally:
     """The same with the new numbers of cells."""
     new = pl.col(_NEW).cast(pl.UInt32).alias(CELL)
     counts, offsets = (
-        frame.join(moved, on=CELL, how="left").with_columns(new).drop(_NEW)
+        frame.join(numbers, on=CELL, how="left").with_columns(new).drop(_NEW)
         for frame in (tally.counts, tally.offsets)
     )
     return Tally(counts, offsets)
 
 
-def selection(summary: Summary, wanted: Description) -> Summary:
+def selection(summary: Summary, needed: Description) -> Summary:
     """The counts of what is wanted, in its order and groups; the summary holds all of it, see `check_serves`."""
     cells, moves, sources = [], [], []
-    for group in wanted.groups:
+    for group in needed.groups:
         source = summary.description.group_of(group)
         assert source is not None
-        own = summary.cells[source]
-        every = _cells(group, [own])
-        keyed = own.select(CELL, *group)
+        group_cells = summary.cells[source]
+        every = _cells(group, [group_cells])
+        keyed = group_cells.select(CELL, *group)
         new = every.rename({CELL: _NEW})
-        moved = keyed.join(new, on=list(group), how="left", nulls_equal=True) if group else None
-        moves.append(keyed.with_columns(pl.lit(0).alias(_NEW)) if moved is None else moved)
+        numbered = keyed.join(new, on=list(group), how="left", nulls_equal=True) if group else None
+        moves.append(keyed.with_columns(pl.lit(0).alias(_NEW)) if numbered is None else numbered)
         cells.append(every)
         sources.append(source)
-    places = {about.name: place for place, about in enumerate(summary.description.subjects)}
+    places = {column.name: place for place, column in enumerate(summary.description.subjects)}
     tallies, abouts, folded = [], [], set()
-    for about in wanted.subjects:
-        there = summary.description.found(about)
+    for column in needed.subjects:
+        there = summary.description.found(column)
         assert there is not None
         own_tallies = summary.tallies[places[there.name]]
         tallies.append(
             tuple(
-                _renumbered(own_tallies[source], moved.select(CELL, _NEW))
-                for source, moved in zip(sources, moves, strict=True)
+                _renumbered(own_tallies[source], numbered.select(CELL, _NEW))
+                for source, numbered in zip(sources, moves, strict=True)
             )
         )
-        abouts.append(replace(about, kind=there.kind))
+        abouts.append(replace(column, kind=there.kind))
         if there.name in summary.description.folded:
-            folded.add(about.name)
+            folded.add(column.name)
     description = replace(
         summary.description,
-        sets=wanted.sets,
-        groups=wanted.groups,
+        sets=needed.sets,
+        groups=needed.groups,
         subjects=tuple(abouts),
         folded=frozenset(folded),
     )

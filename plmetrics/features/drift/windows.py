@@ -119,17 +119,19 @@ def _located() -> Iterator[None]:
 def in_reference(error: PlmetricsError) -> PlmetricsError:
     """The same error, as one of the reference."""
     path = (*_PATH, "reference")
-    said = [
+    problems = [
         replace(problem, message=f"in the reference: {problem.message}", path=path)
         for problem in error.problems
     ]
-    return type(error)(said)
+    return type(error)(problems)
 
 
 def _reference(suite: Suite, reference: Source) -> Source:
     """The reference with a row per forecast. Its rows are chosen by what chooses the run's, or by drift's own."""
-    own = section_of(suite).where is not None
-    return answer(widened(reference, suite.data.long, None if own else suite.data.where, every=own))
+    has_where = section_of(suite).where is not None
+    return answer(
+        widened(reference, suite.data.long, None if has_where else suite.data.where, every=has_where)
+    )
 
 
 def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
@@ -175,12 +177,12 @@ class Windows(Window):
     reference: Request
 
 
-def current_window(request: Request, asked: Collection[str], there: pl.Schema | None = None) -> Window:
+def current_window(request: Request, model_names: Collection[str], there: pl.Schema | None = None) -> Window:
     """The rows that are evaluated, without those of a reference in the same table.
 
     Args:
         request: what is evaluated, with rows as they are in the data.
-        asked: the models of the suite: what a run adds to them is made from their scores, and not compared.
+        model_names: the models of the suite: what a run adds to them is made from their scores, and not compared.
         there: types of the columns of the reference; those of the rows themselves if not given.
 
     Raises:
@@ -194,17 +196,17 @@ def current_window(request: Request, asked: Collection[str], there: pl.Schema | 
     if spec.where is not None and spec.reference is None:
         where = predicate(spec.where, request.schema, (*_PATH, "where"), "drift's where")
         current = replace(current, raw=current.raw.filter(~where.fill_null(value=False)))
-    models = [name for name in request.roles.models if name in asked and spec.scores]
+    models = [name for name in request.roles.models if name in model_names and spec.scores]
     subjects = tuple(subjects_of(current, models, spec, there or request.schema))
     return Window(current, subjects, _side(current, subjects, pl.lit(1)))
 
 
-def drift_windows(request: Request, asked: Collection[str]) -> Windows:
+def drift_windows(request: Request, model_names: Collection[str]) -> Windows:
     """The windows of a bound and prepared request.
 
     Args:
         request: what is evaluated, with rows as they are in the data.
-        asked: the models of the suite.
+        model_names: the models of the suite.
 
     Raises:
         DataError: columns of the reference are absent or of types that do not compare.
@@ -216,16 +218,18 @@ def drift_windows(request: Request, asked: Collection[str]) -> Windows:
         labelled = source.frame.with_columns(_any_label(request).alias(_NO_LABEL))
         source = replace(source, frame=labelled, schema=labelled.collect_schema())
     raw = source.frame if where is None else source.frame.filter(where)
-    window = current_window(request, asked, source.schema)
+    window = current_window(request, model_names, source.schema)
     current = window.request
-    models = {name: model for name, model in current.roles.models.items() if name in asked and spec.scores}
-    own = replace(
+    models = {
+        name: model for name, model in current.roles.models.items() if name in model_names and spec.scores
+    }
+    suite_there = replace(
         current.roles, models=models, unit=None, unit_name=None, requirements=(), made={}, treatment=None
     )
-    own = replace(own, classes=())  # One that is gone by now is no mistake.
+    suite_there = replace(suite_there, classes=())  # One that is gone by now is no mistake.
     if not spec.label:
-        own = replace(own, label=_NO_LABEL, positive=None)
-    before = replace(current, source=source, raw=raw, roles=own, where=where)
+        suite_there = replace(suite_there, label=_NO_LABEL, positive=None)
+    before = replace(current, source=source, raw=raw, roles=suite_there, where=where)
     if reference is None and where is not None:
         return Windows(current, window.subjects, _one_scan(request, before, window.subjects), before)
     with _located():

@@ -156,7 +156,7 @@ def _columns(schema: pl.Schema, experiment: Experiment) -> dict[str, pl.Expr]:
             msg = f"column '{outcome}' (outcome) is of type {dtype}, but must hold numbers or booleans"
             raise DataError(Problem(msg, ("outcome",)))
         columns[_outcome(index)] = pl.col(outcome).cast(pl.Float64)
-    for column in dict.fromkeys(column for held in experiment.slices.values() for column in held):
+    for column in dict.fromkeys(column for by in experiment.slices.values() for column in by):
         dtype = require(schema, column, "slices", ("by",))
         if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
             raise DataError(Problem(f"column '{column}' is of type {dtype}, which has no slices", ("by",)))
@@ -171,9 +171,11 @@ def _arm_text(dtype: pl.DataType, name: str) -> pl.Expr:
     if dtype == pl.Boolean:
         return pl.when(pl.col(name)).then(pl.lit("true")).when(~pl.col(name)).then(pl.lit("false"))
     if dtype.is_float():
-        whole = pl.col(name).cast(pl.Int64, strict=False)
+        integer = pl.col(name).cast(pl.Int64, strict=False)
         return (
-            pl.when(whole == pl.col(name)).then(whole.cast(pl.String)).otherwise(pl.col(name).cast(pl.String))
+            pl.when(integer == pl.col(name))
+            .then(integer.cast(pl.String))
+            .otherwise(pl.col(name).cast(pl.String))
         )
     if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
         raise DataError(Problem(f"column '{name}' (arm) is of type {dtype}, which names no arms", ("arm",)))
@@ -313,8 +315,8 @@ def _ranks(rows: pl.LazyFrame, index: int, columns: Sequence[str], arms: int) ->
     plan = counted.with_columns(control.cum_sum().alias("@below")).group_by(keys)
     parts = []
     for arm in range(1, arms):
-        own = pl.col(f"arm|{arm}")
-        wide, both = own.cast(pl.Int128), (own + control).cast(pl.Int128)
+        arm_ranks = pl.col(f"arm|{arm}")
+        wide, both = arm_ranks.cast(pl.Int128), (arm_ranks + control).cast(pl.Int128)
         above = (wide * below).sum() - 2 * before.cast(pl.Int128) * wide.sum()
         parts += [
             (above.cast(pl.Float64) / 2).alias(f"above|{arm}"),

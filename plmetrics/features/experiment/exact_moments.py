@@ -77,9 +77,9 @@ def _around(
     rows: pl.LazyFrame, numbers: Mapping[str, pl.Expr], keys: Sequence[str], means: pl.DataFrame
 ) -> pl.LazyFrame:
     """How far each value lies above the mean of its group."""
-    known = means.select(*keys, *(pl.col(name).alias(f"{_MEAN}{name}") for name in numbers)).lazy()
-    beside = rows.join(known, on=keys, how="left", nulls_equal=True)
-    return beside.with_columns(
+    means_of_groups = means.select(*keys, *(pl.col(name).alias(f"{_MEAN}{name}") for name in numbers)).lazy()
+    joined = rows.join(means_of_groups, on=keys, how="left", nulls_equal=True)
+    return joined.with_columns(
         (value - pl.col(f"{_MEAN}{name}")).alias(f"{_AROUND}{name}") for name, value in numbers.items()
     )
 

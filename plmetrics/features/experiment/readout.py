@@ -116,8 +116,8 @@ def readout(
     return table
 
 
-def _names(given: str | Sequence[str], role: str) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
+def _names(value: str | Sequence[str], role: str) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value)
     if not names or len(set(names)) < len(names):
         what = "names a column twice" if names else "is empty"
         raise ConfigError(Problem(f"{role} {what}", (role,)))
@@ -125,8 +125,8 @@ def _names(given: str | Sequence[str], role: str) -> tuple[str, ...]:
 
 
 def _slice_sets(by: Sequence[str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    given = [by] if isinstance(by, str) else by
-    sets = [(columns,) if isinstance(columns, str) else tuple(columns) for columns in given]
+    entries = [by] if isinstance(by, str) else by
+    sets = [(columns,) if isinstance(columns, str) else tuple(columns) for columns in entries]
     return {"_".join(columns): columns for columns in sets if columns}
 
 
@@ -135,17 +135,17 @@ def _inside(value: float, role: str) -> None:
         raise ConfigError(Problem(f"{role} must lie between 0 and 1, not {value!r}", (role,)))
 
 
-def _one_of(value: str, known: Sequence[str], role: str) -> None:
-    if value not in known:
-        raise ConfigError(Problem(f"unknown {role} {value!r}", (role,), did_you_mean(value, known)))
+def _one_of(value: str, allowed: Sequence[str], role: str) -> None:
+    if value not in allowed:
+        raise ConfigError(Problem(f"unknown {role} {value!r}", (role,), did_you_mean(value, allowed)))
 
 
 def _by_outcome(
-    given: float | Mapping[str, float] | None, outcomes: Sequence[str], role: str
+    by_name: float | Mapping[str, float] | None, outcomes: Sequence[str], role: str
 ) -> dict[str, float] | None:
-    if given is None:
+    if by_name is None:
         return None
-    values = dict(given) if isinstance(given, Mapping) else dict.fromkeys(outcomes, given)
+    values = dict(by_name) if isinstance(by_name, Mapping) else dict.fromkeys(outcomes, by_name)
     path: SuitePath = (role,)
     for name, value in values.items():
         if name not in outcomes:

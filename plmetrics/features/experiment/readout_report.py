@@ -57,7 +57,7 @@ def _ratio(row: Row, width: int) -> list[Text]:
 
 
 def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
-    shown = rows[:_SHOWN]
+    first = rows[:_SHOWN]
     columns = [
         Column("slice"),
         Column("arm"),
@@ -71,15 +71,15 @@ def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
         Column("adjusted", "right", optional=True),
         Column("needed", "right", optional=True),
     ]
-    differences = aligned([row_estimate(row, "difference", signed=True) for row in shown])
-    cells = [_cells(row, difference) for row, difference in zip(shown, differences, strict=True)]
+    differences = aligned([row_estimate(row, "difference", signed=True) for row in first])
+    cells = [_cells(row, difference) for row, difference in zip(first, differences, strict=True)]
     lines = heading(printable(rows[0]["outcome"]), rows[0]["test"], width)
     longest = min(max(row[0].cell_len for row in cells), _LONGEST)
     lines += table(columns, cells, width, least=longest) or table_or_stack(columns, cells, width)
     if len(rows) > _SHOWN:
         more = f"and {len(rows) - _SHOWN:,} more: --format csv lists all"
         lines += wrapped(Text(more, FAINT), width)
-    notes = dict.fromkeys(row["note"] for row in shown if row["note"])
+    notes = dict.fromkeys(row["note"] for row in first if row["note"])
     return lines + [line for note in notes for line in wrapped(Text(printable(note), "yellow"), width)]
 
 

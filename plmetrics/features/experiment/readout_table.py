@@ -142,10 +142,12 @@ def _planned(
     arm: Moments, control: Moments, mde: float | None, *, binary: bool, plan: Plan
 ) -> dict[str, Array]:
     """The effect that units are counted for, how many each arm needs, and the power of those that there are."""
-    known = np.minimum(arm.n, control.n) >= (1 if binary else 2)
-    effect = np.where(known, arm.mean - control.mean, np.nan) if mde is None else np.full(arm.n.shape, mde)
+    plannable = np.minimum(arm.n, control.n) >= (1 if binary else 2)
+    effect = (
+        np.where(plannable, arm.mean - control.mean, np.nan) if mde is None else np.full(arm.n.shape, mde)
+    )
     if binary:
-        target = np.where(known, control.mean + effect, np.nan)
+        target = np.where(plannable, control.mean + effect, np.nan)
         sound = (target >= 0) & (target <= 1)
         goal = np.where(sound, target, control.mean)
         power = power_of_proportions(goal, control.mean, arm.n, control.n, plan.level)
@@ -166,10 +168,10 @@ def _notes(arm: Moments, control: Moments, plan: Plan, shared: int) -> list[str 
     if not plan.clustered:
         return [None] * len(arm.n)
     mixed = f"{shared:,} units are in more than one arm" if shared else None
-    few = [f"only {int(units)} units" for units in np.minimum(arm.n, control.n)]
+    small_sizes = [f"only {int(units)} units" for units in np.minimum(arm.n, control.n)]
     parts = [
         [text if units < _FEW_UNITS else None, mixed]
-        for text, units in zip(few, np.minimum(arm.n, control.n), strict=True)
+        for text, units in zip(small_sizes, np.minimum(arm.n, control.n), strict=True)
     ]
     return ["; ".join(part for part in texts if part) or None for texts in parts]
 
@@ -209,9 +211,9 @@ def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
     shares = np.array([1.0 if plan.shares is None else plan.shares[arm] for arm in experiment.arms])
     expected = sizes.sum() * shares / shares.sum()
     p = float(chdtrc(len(sizes) - 1, ((sizes - expected) ** 2 / expected).sum()))
-    seen = ", ".join(
-        f"{arm} {int(size):,} of {wanted:,.0f}"
-        for arm, size, wanted in zip(experiment.arms, sizes, expected, strict=True)
+    sizes_text = ", ".join(
+        f"{arm} {int(size):,} of {expected_size:,.0f}"
+        for arm, size, expected_size in zip(experiment.arms, sizes, expected, strict=True)
     )
     wrong = p < MISMATCH
     columns = {
@@ -223,6 +225,10 @@ def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
         "test": ["sample_ratio"],
         "p_value": [p],
         "status": ["sample_ratio_mismatch" if wrong else "ok"],
-        "note": [f"arms as expected: {seen}" if not wrong else f"do not trust the rest: {seen} expected"],
+        "note": [
+            f"arms as expected: {sizes_text}"
+            if not wrong
+            else f"do not trust the rest: {sizes_text} expected"
+        ],
     }
     return _framed(columns, 1)

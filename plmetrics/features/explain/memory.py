@@ -86,15 +86,15 @@ def foreseen(prepared: Prepared, sizes: Sizes) -> Foreseen:
     before = _before(prepared, sizes)
     sums = _sums(prepared, sizes)
     ordered = _ordered(prepared, sizes)
-    drawn = _replicates(prepared, sizes)
-    parts = {"reading": reading, **before, "sums": sums, **ordered, "replicates": drawn}
+    replicates = _replicates(prepared, sizes)
+    parts = {"reading": reading, **before, "sums": sums, **ordered, "replicates": replicates}
     stages = [
         reading + max(before.values(), default=0),
         reading + sums * (1 + processors()) // _COPIES_OF_SUMS,
         reading + sums + sum(ordered.values()),
-        reading + sums + drawn,
+        reading + sums + replicates,
     ]
-    return Foreseen({name: held for name, held in parts.items() if held}, max(stages))
+    return Foreseen({name: size for name, size in parts.items() if size}, max(stages))
 
 
 def _reading(prepared: Prepared, sizes: Sizes) -> int:
@@ -108,19 +108,19 @@ def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     """Rows that are sorted to find constants, and what becomes queries."""
     request, rows = prepared.request, sizes.rows
     weight = _NUMBER if request.roles.weight is not None else 0
-    held: dict[str, int] = {}
+    parts: dict[str, int] = {}
     if request.pairs_read is not None:
-        held["rows of queries"] = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
+        parts["rows of queries"] = rows * (_NUMBER * (2 + len(request.models)) + _QUERY_ROW)
     if any(key.kind == "bins" and key.number for key in request.roles.keys):
-        held["rows that slices are cut by"] = (
+        parts["rows that slices are cut by"] = (
             _COPIES_OF_ROWS * min(rows, most_rows(request)) * (_NUMBER + weight)
         )
     if any(metric.chosen_threshold is not None for metric in request.leaves):
-        held["rows that thresholds are chosen on"] = rows * _NUMBER * NUMBERS_IN_HAND
+        parts["rows that thresholds are chosen on"] = rows * _NUMBER * NUMBERS_IN_HAND
     if prepared.rows.fitted:
         width = _NUMBER * (2 + len(request.models))
-        held["rows that calibrators are fitted on"] = _COPIES_OF_ROWS * prepared.rows.fitted * width
-    return held
+        parts["rows that calibrators are fitted on"] = _COPIES_OF_ROWS * prepared.rows.fitted * width
+    return parts
 
 
 def _sums(prepared: Prepared, sizes: Sizes) -> int:
@@ -142,33 +142,33 @@ def _replicates(prepared: Prepared, sizes: Sizes) -> int:
 
 def _ordered(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     """What the order of rows takes: sorted rows, or counts on a grid."""
-    held: dict[str, int] = {}
+    parts: dict[str, int] = {}
     if reads_paired_rows(prepared):
-        held["rows that tests rank"] = (
+        parts["rows that tests rank"] = (
             _COPIES_OF_ROWS * sizes.rows * _NUMBER * (1 + len(prepared.request.models))
         )
     if not needs_rows(prepared):
-        return held
+        return parts
     request, order = prepared.request, prepared.order
     uncertainty = request.suite.uncertainty
     by_block = uncertainty is not None and sizes.rows * uncertainty.replicates > EXACT_REPLICATES
     if prepared.exact and order.way == "rows":
-        held["sorted rows"] = sort_bytes(request, sizes.rows, len(prepared.cubes))
+        parts["sorted rows"] = sort_bytes(request, sizes.rows, len(prepared.cubes))
         if by_block:
-            held["scores by block"] = min(_coarse(prepared, sizes) * 2, DENSE_LIMIT * _NUMBER * 2)
-        return held
+            parts["scores by block"] = min(_coarse(prepared, sizes) * 2, DENSE_LIMIT * _NUMBER * 2)
+        return parts
     if prepared.exact:
-        held["points of scores"] = int(_FREED * order.bytes)
+        parts["points of scores"] = int(_FREED * order.bytes)
     if uncertainty is not None or not prepared.exact:
         room = counting_room(request, beside_points=prepared.exact)
-        held["scores on a grid"] = min(_fine(prepared), room)
-        kept = sizes.rows * _KEPT * (1 + len(request.models))
+        parts["scores on a grid"] = min(_fine(prepared), room)
+        numbers = sizes.rows * _KEPT * (1 + len(request.models))
         width = _NUMBER * (2 * len(request.models) + 2)
-        held["a batch of rows"] = min(min(sizes.rows, BATCH_ROWS) * width, room)
+        parts["a batch of rows"] = min(min(sizes.rows, BATCH_ROWS) * width, room)
         if by_block or uncertainty is not None:
-            held["rows as small numbers"] = kept if kept <= room // 2 else 0
-            held["scores by block"] = min(_coarse(prepared, sizes), room)
-    return held
+            parts["rows as small numbers"] = numbers if numbers <= room // 2 else 0
+            parts["scores by block"] = min(_coarse(prepared, sizes), room)
+    return parts
 
 
 def _fine(prepared: Prepared) -> int:

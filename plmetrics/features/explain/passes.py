@@ -106,9 +106,9 @@ def _pass(steps: Sequence[Step], prepared: Prepared, rows: int | None) -> Pass:
 
 def _of_features(request: Request, after: str) -> Iterator[Step]:
     """The steps of the features that run after a stage."""
-    for one in features_of(request.suite):
-        if one.after == after:
-            yield from one.steps(request)
+    for feature in features_of(request.suite):
+        if feature.after == after:
+            yield from feature.steps(request)
 
 
 def _rows_read(request: Request, prepared: Prepared) -> int | None:

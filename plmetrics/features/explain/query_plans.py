@@ -30,8 +30,8 @@ def fallbacks(plan: pl.LazyFrame) -> list[str]:
     []
     """
     graph = plan.show_graph(engine="streaming", plan_stage="physical", raw_output=True) or ""
-    found = [line for line in graph.splitlines() if _IN_MEMORY.search(line) and _COUNTED not in line]
-    return [match[1].replace("\\n", " ") if (match := _LABEL.search(line)) else line for line in found]
+    lines = [line for line in graph.splitlines() if _IN_MEMORY.search(line) and _COUNTED not in line]
+    return [match[1].replace("\\n", " ") if (match := _LABEL.search(line)) else line for line in lines]
 
 
 def scans(plans: Sequence[pl.LazyFrame]) -> int:
@@ -48,8 +48,8 @@ def scans(plans: Sequence[pl.LazyFrame]) -> int:
 
 def columns_read(plans: Sequence[pl.LazyFrame]) -> int:
     """How many columns the widest scan of some plans reads."""
-    found = _PROJECTED.findall(_explained(plans))
-    return max((int(some or every) for some, every in found), default=0)
+    projections = _PROJECTED.findall(_explained(plans))
+    return max((int(some or every) for some, every in projections), default=0)
 
 
 def _explained(plans: Sequence[pl.LazyFrame]) -> str:

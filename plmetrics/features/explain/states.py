@@ -76,21 +76,21 @@ def state_size(request: Request, prepared: Prepared | None, entries: Sequence[in
     """
     problems = not_carried(request.suite, request.source)
     refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}
-    kept = len(request.suite.metrics) - len(refused)
+    metrics = len(request.suite.metrics) - len(refused)
     named = {_place(request, problem): problem.message for problem in reversed(problems)}
-    told = tuple(reversed(named.items()))
+    reasons = tuple(reversed(named.items()))
     if prepared is None:
-        return StateSize(kept, told, None, None)
+        return StateSize(metrics, reasons, None, None)
     schemas = _schemas(prepared)
-    rows, held = _sums(prepared, schemas, entries)
+    rows, size = _sums(prepared, schemas, entries)
     parts = 3 * len(prepared.cubes)
     for counted in _scores(prepared, blocks):
-        rows, held, parts = rows + counted.rows, held + counted.bytes, parts + 1
-    held += _units(prepared) * _NUMBER
+        rows, size, parts = rows + counted.rows, size + counted.bytes, parts + 1
+    size += _units(prepared) * _NUMBER
     columns = {name for schema in schemas for name in schema}
     number = len(columns) + 2 + _OF_SCORES * needs_rows(prepared)
-    held += _HEAD + _SOURCE * len(request.schema) + _COLUMN * number + _PART * parts
-    return StateSize(kept, told, rows, int(held), "drift" in request.suite.sections)
+    size += _HEAD + _SOURCE * len(request.schema) + _COLUMN * number + _PART * parts
+    return StateSize(metrics, reasons, rows, int(size), "drift" in request.suite.sections)
 
 
 def _place(request: Request, problem: Problem) -> str:
@@ -113,23 +113,23 @@ def _schemas(prepared: Prepared) -> list[pl.Schema]:
 
 def _sums(prepared: Prepared, schemas: Sequence[pl.Schema], entries: Sequence[int]) -> tuple[int, float]:
     """Rows and bytes of the sums, and of the cells they are of."""
-    rows, held = 0, 0.0
+    rows, size = 0, 0.0
     for cube, schema, number in zip(prepared.cubes, schemas, entries, strict=True):
         floats = sum(kind.is_float() for kind in schema.values())
         each = math.log2(1 + prepared.rows.read / max(number, 1)) / 8
-        held += number * (floats * _NUMBER + (len(schema) - floats) * min(each, _NUMBER) + _KEY)
+        size += number * (floats * _NUMBER + (len(schema) - floats) * min(each, _NUMBER) + _KEY)
         rows += number + min(cube.cells, number)
     slices = sum(map(len, prepared.slices))
-    return rows + slices, held
+    return rows + slices, size
 
 
 def _units(prepared: Prepared) -> int:
     """How many hashes of units, or of queries, are listed."""
-    found = prepared.blocks
-    if found is None or found.units is None or prepared.request.unit_rows:
+    blocks = prepared.blocks
+    if blocks is None or blocks.units is None or prepared.request.unit_rows:
         return 0
-    listed = found.modulus is None or resamples_totals(prepared.request.suite)
-    return int(found.units.sum()) if listed else 0
+    listed = blocks.modulus is None or resamples_totals(prepared.request.suite)
+    return int(blocks.units.sum()) if listed else 0
 
 
 def _scores(prepared: Prepared, blocks: int) -> Iterator[_Counted]:
@@ -164,8 +164,8 @@ def _counts(prepared: Prepared, slices: int, places: int, blocks: int, bins: Bin
     """The counts of a set: each row of a slice falls into any of the places."""
     width = places * blocks
     rows = prepared.rows.read / max(slices, 1)
-    held = -width * math.expm1(-rows / width)
-    full = held * _FULL >= width
+    occupied = -width * math.expm1(-rows / width)
+    full = occupied * _FULL >= width
     fractions = isinstance(bins, Binning) or prepared.request.roles.weight is not None
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
-    return _Counted(slices, slices * (width * each if full else held * (_GAP + each)))
+    return _Counted(slices, slices * (width * each if full else occupied * (_GAP + each)))

@@ -54,10 +54,10 @@ class LabelSums:
             numbers: the attributes that hold numbers, null where these are not finite.
         """
         centres = answer(Arithmetic(any_order=True).means(rows, {LABEL: pl.col(LABEL), **numbers}))
-        made = cls(centres, {})
-        terms = {f"{LABEL}|{key}": term for key, term in made._of_label().items()}
+        sums = cls(centres, {})
+        terms = {f"{LABEL}|{key}": term for key, term in sums._of_label().items()}
         for name, value in numbers.items():
-            terms |= {f"{name}|{key}": term for key, term in made._beside(name, value).items()}
+            terms |= {f"{name}|{key}": term for key, term in sums._beside(name, value).items()}
         return cls(centres, answer(exponents_in(rows, terms)))
 
     def correlation(self, name: str, value: pl.Expr) -> pl.Expr:
@@ -69,9 +69,9 @@ class LabelSums:
         n = value.count().cast(pl.Float64)
         across = sums["xy"] - sums["x"] * sums["y"] / n
         spread = [sums[f"{key}{key}"] - sums[key] * sums[key] / n for key in "xy"]
-        found = across / (spread[0].sqrt() * spread[1].sqrt())
+        correlation = across / (spread[0].sqrt() * spread[1].sqrt())
         varies = 2.0 ** min(self.exponents[f"{name}|x"], 1020) > _CONSTANT * abs(self.centres[name])
-        return found if varies else pl.lit(None, pl.Float64)
+        return correlation if varies else pl.lit(None, pl.Float64)
 
     def moments(self) -> list[pl.Expr]:
         """The label's `mean` and `var` in a group."""
@@ -139,28 +139,30 @@ def attributes_found(rows: pl.LazyFrame, request: Request, columns: Sequence[str
     """
     if not columns:
         return []
-    known = rows.filter(pl.col(LABEL).is_not_null() & pl.col(LABEL).is_not_nan())
-    taken = [_Column(name, request.schema[name], request.suite.task) for name in columns]
+    labelled = rows.filter(pl.col(LABEL).is_not_null() & pl.col(LABEL).is_not_nan())
+    attributes = [_Column(name, request.schema[name], request.suite.task) for name in columns]
     if request.suite.reproducible and request.suite.task not in _CLASSES:
-        sums = LabelSums.of(known, {column.name: column.finite for column in taken if column.is_number})
-        for column in taken:
+        sums = LabelSums.of(
+            labelled, {column.name: column.finite for column in attributes if column.is_number}
+        )
+        for column in attributes:
             column.sums = sums
-    screen = known.select(
-        pl.len().cast(pl.Int64).alias("@n"), *(part for column in taken for part in column.looks())
+    screen = labelled.select(
+        pl.len().cast(pl.Int64).alias("@n"), *(part for column in attributes for part in column.looks())
     )
-    by_label = known.group_by(LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
+    by_label = labelled.group_by(LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
     first = collected_frames({"counts": by_label, "looked": screen})
-    counts, looked = first["counts"], first["looked"].row(0, named=True)
-    rest = looked["@n"] - (counts["n"].max() or 0)
+    counts, facts = first["counts"], first["looked"].row(0, named=True)
+    rest = facts["@n"] - (counts["n"].max() or 0)
     if rest < LEAST_ROWS:
         note = f"not judged: {rest} rows have another label than the most frequent one, and {LEAST_ROWS} are needed"
         return [{"columns": tuple(columns), "note": note}]
-    groups = collected_frames({column.name: column.grouped(known, looked) for column in taken})
+    groups = collected_frames({column.name: column.grouped(labelled, facts) for column in attributes})
     out: list[About] = []
-    for column in taken:
-        strengths = column.strengths(groups[column.name], looked)
+    for column in attributes:
+        strengths = column.strengths(groups[column.name], facts)
         if column.ordered:
-            strengths.append(_order(known, column))
+            strengths.append(_order(labelled, column))
         strength, measure, note = max(strengths)
         out.append({"columns": (column.name,), "strength": strength, "measure": measure, "note": note})
     return out
@@ -188,21 +190,21 @@ class _Column:
 
     def looks(self) -> list[pl.Expr]:
         """About how many values it has; for a line through numbers, their correlation with the label."""
-        found = [self.value.approx_n_unique().alias(f"values|{self.name}")]
+        aggregates = [self.value.approx_n_unique().alias(f"values|{self.name}")]
         if self.is_number:
             plain = pl.corr(self.finite, pl.col(LABEL))
             line = plain if self.sums is None else self.sums.correlation(self.name, self.finite)
-            found += [line.alias(f"line|{self.name}"), self.finite.count().alias(f"finite|{self.name}")]
-        return found
+            aggregates += [line.alias(f"line|{self.name}"), self.finite.count().alias(f"finite|{self.name}")]
+        return aggregates
 
-    def by_value(self, looked: Mapping[str, Any]) -> bool:
+    def by_value(self, facts: Mapping[str, Any]) -> bool:
         """Whether it has few enough values to take it value by value."""
-        most = min(MOST_VALUES, looked["@n"] // ROWS_A_VALUE)
-        return bool(looked[f"values|{self.name}"] <= most)
+        most = min(MOST_VALUES, facts["@n"] // ROWS_A_VALUE)
+        return bool(facts[f"values|{self.name}"] <= most)
 
-    def grouped(self, rows: pl.LazyFrame, looked: Mapping[str, Any]) -> pl.LazyFrame:
+    def grouped(self, rows: pl.LazyFrame, facts: Mapping[str, Any]) -> pl.LazyFrame:
         """Labels by value, or by whether there is one."""
-        value = self.value if self.by_value(looked) else self.value.is_null()
+        value = self.value if self.by_value(facts) else self.value.is_null()
         keyed = rows.select(value.alias(_VALUE), LABEL)
         if self.classes:
             return keyed.group_by(_VALUE, LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
@@ -211,17 +213,17 @@ class _Column:
         moments = plain if self.sums is None else self.sums.moments()
         return keyed.group_by(_VALUE).agg(pl.len().cast(pl.Int64).alias("n"), *moments)
 
-    def strengths(self, groups: pl.DataFrame, looked: Mapping[str, Any]) -> list[Strength]:
+    def strengths(self, groups: pl.DataFrame, facts: Mapping[str, Any]) -> list[Strength]:
         """What the groups say, and the line."""
-        how = "by its value" if self.by_value(looked) else _BY_MISSING
+        how = "by its value" if self.by_value(facts) else _BY_MISSING
         if self.classes:
             return [(_errors_removed(groups), "error_reduction", how)]
-        found = [(_r2_of_means(groups), "r2", how)]
-        line = looked.get(f"line|{self.name}")
-        half = self.is_number and 2 * looked[f"finite|{self.name}"] >= looked["@n"]
+        strengths = [(_r2_of_means(groups), "r2", how)]
+        line = facts.get(f"line|{self.name}")
+        half = self.is_number and 2 * facts[f"finite|{self.name}"] >= facts["@n"]
         if half and line is not None and np.isfinite(line):
-            found.append((min(line**2, 1.0), "r2", "by a straight line"))
-        return found
+            strengths.append((min(line**2, 1.0), "r2", "by a straight line"))
+        return strengths
 
 
 def _errors_removed(groups: pl.DataFrame) -> float:

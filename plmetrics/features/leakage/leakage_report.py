@@ -24,38 +24,38 @@ def leakage(summary: Summary, width: int) -> list[Text]:
     if frame.is_empty():
         return []
     by_strength = pl.when(pl.col("check") == "attributes").then("observed")
-    found = frame.filter(pl.col("verdict") != "pass").sort(
+    failures = frame.filter(pl.col("verdict") != "pass").sort(
         pl.col("check") == "attributes",
         by_strength,
         descending=[False, True],
         nulls_last=True,
         maintain_order=True,
     )
-    passed = frame.height - found.height
+    passed = frame.height - failures.height
     lines = heading("Leakage", width=width)
-    if not found.is_empty():
-        rows = [_cells(row) for row in found.head(_MOST).iter_rows(named=True)]
+    if not failures.is_empty():
+        rows = [_cells(row) for row in failures.head(_MOST).iter_rows(named=True)]
         lines += table_or_stack(_COLUMNS, rows, width)
-    said = []
-    if found.height > _MOST:
-        said.append(f"and {found.height - _MOST} more in leakage.parquet")
+    remarks = []
+    if failures.height > _MOST:
+        remarks.append(f"and {failures.height - _MOST} more in leakage.parquet")
     if passed:
-        said.append(f"{plural(passed, 'check')} within the limit")
-    return lines + [line for text in said for line in wrapped(Text(text, FAINT), width)]
+        remarks.append(f"{plural(passed, 'check')} within the limit")
+    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:
     if row["rows"] is None:
-        seen = "-" if row["observed"] is None else f"{row['measure']} {number(row['observed'])}"
+        observed = "-" if row["observed"] is None else f"{row['measure']} {number(row['observed'])}"
         detail = row["note"] or ""
     else:
-        seen = f"{plural(row['rows'], 'row')} ({row['share']:.2%})"
+        observed = f"{plural(row['rows'], 'row')} ({row['share']:.2%})"
         example = None if row["example"] is None else f"e.g. {row['example']}"
         detail = "; ".join(filter(None, [example, row["note"]]))
     return [
         Text(row["check"]),
         Text(printable(row["columns"])),
         Text(row["verdict"], _STYLES[row["verdict"]]),
-        Text(seen),
+        Text(observed),
         Text(printable(detail), FAINT),
     ]

@@ -114,10 +114,10 @@ def section_of(suite: Suite) -> Leakage:
 
 def _asked(spec: Leakage, check: str, *, fold: bool) -> bool:
     """Whether a check is made."""
-    made = {
+    columns = {
         "keys": bool(spec.keys) and spec.train is not None,
         "time": spec.time is not None,
         "folds": bool(spec.keys) and fold,
         "duplicates": bool(spec.duplicates),
     }
-    return made[check]
+    return columns[check]

@@ -29,12 +29,12 @@ _NAMED = 5
 _BAD = ("fail", "warn")
 
 
-def leakage_table(suite: Suite, found: Sequence[Finding]) -> pl.DataFrame:
+def leakage_table(suite: Suite, findings: Sequence[Finding]) -> pl.DataFrame:
     """Judge what was found.
 
     Args:
         suite: its section leakage has the limits.
-        found: what the checks found.
+        findings: what the checks found.
 
     Returns:
         The table `leakage`: a row per check, and per attribute. `observed` is what is held against `limit`: rows, their
@@ -42,31 +42,33 @@ def leakage_table(suite: Suite, found: Sequence[Finding]) -> pl.DataFrame:
         theirs. `verdict` is pass, fail, warn at that level, or inconclusive where nothing can be said.
     """
     spec = section_of(suite)
-    rows = [_row(finding, spec) for finding in found]
+    rows = [_row(finding, spec) for finding in findings]
     return pl.DataFrame(rows, schema=LEAKAGE_SCHEMA, orient="row")
 
 
 def _row(finding: Finding, spec: Leakage) -> dict[str, Any]:
-    about: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "check": finding.check,
         "columns": ", ".join(finding.columns),
         "level": spec.level,
     }
-    about |= {"example": finding.example, "note": finding.note}
+    columns |= {"example": finding.example, "note": finding.note}
     if finding.check == "attributes":
         strength = finding.strength
-        seen = {"observed": strength, "limit": spec.perfect, "measure": finding.measure or None}
+        judged = {"observed": strength, "limit": spec.perfect, "measure": finding.measure or None}
         return (
-            about | seen | {"verdict": _verdict(spec, None if strength is None else strength >= spec.perfect)}
+            columns
+            | judged
+            | {"verdict": _verdict(spec, None if strength is None else strength >= spec.perfect)}
         )
     limit, rows = getattr(spec.limit, finding.check), finding.rows
     measure = "share" if isinstance(limit, float) else "rows"
-    about |= {"limit": float(limit), "measure": measure}
+    columns |= {"limit": float(limit), "measure": measure}
     if rows is None:
-        return about | {"verdict": _verdict(spec, None)}
+        return columns | {"verdict": _verdict(spec, None)}
     share = rows / finding.of
     observed = share if measure == "share" else float(rows)
-    return about | {
+    return columns | {
         "rows": rows,
         "share": share,
         "observed": observed,
@@ -125,12 +127,12 @@ def _attributes(rows: pl.DataFrame) -> str | None:
 
 def leakage_warnings(table: pl.DataFrame) -> list[str]:
     """What is beyond its limit, in words for the record."""
-    said = []
+    texts = []
     for row in table.filter(pl.col("verdict").is_in(_BAD)).iter_rows(named=True):
         if row["check"] == "attributes":
             strength = f"{row['measure']} {row['observed']:.4g} {row['note']}"
-            said.append(f"leakage: column '{row['columns']}' tells the label by itself: {strength}")
+            texts.append(f"leakage: column '{row['columns']}' tells the label by itself: {strength}")
         else:
             example = "" if row["example"] is None else f", e.g. {row['example']}"
-            said.append(f"leakage: {row['rows']:,} rows ({row['share']:.2%}) {_SAYS[row['check']]}{example}")
-    return said
+            texts.append(f"leakage: {row['rows']:,} rows ({row['share']:.2%}) {_SAYS[row['check']]}{example}")
+    return texts

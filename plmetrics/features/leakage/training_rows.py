@@ -69,9 +69,9 @@ def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None)
     """
     spec = section_of(suite)
     collected = Collected()
-    for name, own, path in _pairs(spec):
+    for name, train_name, path in _pairs(spec):
         with collected.step():
-            _compared(name, own, schema, train, path)
+            _compared(name, train_name, schema, train, path)
     if spec.time is not None:
         with collected.step():
             _orderable(spec.time, require(schema, spec.time, "leakage's time", (*_PATH, "time")))
@@ -88,29 +88,31 @@ def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None)
 def _pairs(spec: Leakage) -> list[tuple[str, str, SuitePath]]:
     """The columns that both tables have, and what the training table calls them."""
     keys = spec.keys or ()
-    found: list[tuple[str, str, SuitePath]] = [
-        (name, own, (*_PATH, "keys", place))
-        for place, (name, own) in enumerate(zip(keys, spec.train_keys or keys, strict=True))
+    pairs: list[tuple[str, str, SuitePath]] = [
+        (name, train_name, (*_PATH, "keys", place))
+        for place, (name, train_name) in enumerate(zip(keys, spec.train_keys or keys, strict=True))
     ]
     if spec.time is not None:
-        found.append((spec.time, spec.train_time or spec.time, (*_PATH, "time")))
-    return found
+        pairs.append((spec.time, spec.train_time or spec.time, (*_PATH, "time")))
+    return pairs
 
 
-def _compared(name: str, own: str, schema: pl.Schema, train: Source | None, path: SuitePath) -> pl.DataType:
+def _compared(
+    name: str, train_name: str, schema: pl.Schema, train: Source | None, path: SuitePath
+) -> pl.DataType:
     """The type in which a column is compared."""
     dtype = require(schema, name, f"leakage's {path[1]}", path)
     if train is None:
         _plain(name, dtype, path)
         return common_type(dtype, dtype) or dtype
-    if own not in train.schema:
+    if train_name not in train.schema:
         hint = f"it has {', '.join(list(train.schema)[:12])}; name it with train_{path[1]}"
-        raise DataError(Problem(f"column '{own}' is not in the training table", path, hint))
-    other = train.schema[own]
+        raise DataError(Problem(f"column '{train_name}' is not in the training table", path, hint))
+    other = train.schema[train_name]
     common = common_type(dtype, other)
     if common is None:
-        called = "" if own == name else f" (there '{own}')"
-        msg = f"column '{name}' is of type {dtype}, but of type {other} in the training table{called}"
+        alias = "" if train_name == name else f" (there '{train_name}')"
+        msg = f"column '{name}' is of type {dtype}, but of type {other} in the training table{alias}"
         raise DataError(Problem(msg, path, "they must be of one type: none of their values would be equal"))
     return common
 
@@ -140,22 +142,22 @@ def leakage_found(request: Request) -> list[Finding]:
     """
     checks = LeakagePlans.of(request, section_of(request.suite))
     _refuse_to_hold_keys(request, checks)
-    found = collected_frames(checks.plans())
+    frames = collected_frames(checks.plans())
     attributes = attributes_found(evaluated(request, checks.candidates), request, checks.candidates)
-    return [*checks.findings(found), *(Finding("attributes", **about) for about in attributes)]
+    return [*checks.findings(frames), *(Finding("attributes", **facts) for facts in attributes)]
 
 
 def leakage_steps(request: Request) -> Iterator[Step]:
     """The scan of the checks, and the first one of attributes where some are looked at."""
     spec, columns = section_of(request.suite), attribute_candidates(request)
     checks = LeakagePlans.of(request, spec)
-    asked = {
+    requests = {
         "keys": spec.keys,
         "times": spec.time,
         "duplicates": spec.duplicates,
         f"{len(columns)} {'attribute' if len(columns) == 1 else 'attributes'}": columns,
     }
-    does = ", ".join(name for name, wanted in asked.items() if wanted)
+    does = ", ".join(name for name, requested in requests.items() if requested)
     yield Step("leakage", tuple(checks.plans().values()), does, at_least=True)
     if columns:
         yield Step("leakage", (evaluated(request, columns),))
@@ -211,26 +213,30 @@ class LeakagePlans:
         """The plans of a bound request; looks up when training ended."""
         fold = request.suite.columns.fold if spec.keys else None
         schema, train = request.schema, request.tables.get("leakage")
-        own: dict[str, pl.Expr] = {} if fold is None else {_FOLD: pl.col(fold).cast(_fold_type(schema[fold]))}
+        keys: dict[str, pl.Expr] = (
+            {} if fold is None else {_FOLD: pl.col(fold).cast(_fold_type(schema[fold]))}
+        )
         there: dict[str, pl.Expr] = {}
         for name, other, path in _pairs(spec):
             common = _compared(name, other, schema, train, path)
             types = schema[name], schema[name] if train is None else train.schema[other]
             if path[1] == "time":
-                own[_TIME], there[_TIME] = pl.col(name), pl.col(other)
-                own[_MOMENT], there[_MOMENT] = _moments((name, other), types, common)
+                keys[_TIME], there[_TIME] = pl.col(name), pl.col(other)
+                keys[_MOMENT], there[_MOMENT] = _moments((name, other), types, common)
             else:
                 alias = f"{_KEY}{name}"
-                own[alias], there[alias] = _equatable((name, other), types, common)
+                keys[alias], there[alias] = _equatable((name, other), types, common)
         within = _scopes(request)
-        own |= within
+        keys |= within
         listed = spec.duplicates if isinstance(spec.duplicates, tuple) else ()
         raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
         raw += [name for scope in within.values() for name in scope.meta.root_names()]
-        rows = evaluated(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **own)
-        known = None if train is None else train.frame.select(**there)
-        last = None if known is None or spec.time is None else _last(known, spec.train_time or spec.time)
-        return cls(spec, fold, rows, known, last, attribute_candidates(request), tuple(within))
+        rows = evaluated(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **keys)
+        training = None if train is None else train.frame.select(**there)
+        last = (
+            None if training is None or spec.time is None else _last(training, spec.train_time or spec.time)
+        )
+        return cls(spec, fold, rows, training, last, attribute_candidates(request), tuple(within))
 
     @property
     def keys(self) -> list[str]:
@@ -239,7 +245,7 @@ class LeakagePlans:
 
     def plans(self) -> dict[str, pl.LazyFrame]:
         """What is to be collected, by name."""
-        known = (
+        training_keys = (
             self.rows.filter(pl.all_horizontal(pl.col(self.keys).is_not_null())) if self.keys else self.rows
         )
         nulls = (
@@ -257,41 +263,46 @@ class LeakagePlans:
         plans = {"counts": self.rows.select(pl.len().cast(pl.Int64).alias("rows"), *nulls)}
         if self.keys and self.train is not None:
             plans |= _looks(
-                "keys", known.join(self.train, on=self.keys, how="semi"), self.keys, pl.len().cast(pl.Int64)
+                "keys",
+                training_keys.join(self.train, on=self.keys, how="semi"),
+                self.keys,
+                pl.len().cast(pl.Int64),
             )
             lacking = pl.any_horizontal(pl.col(self.keys).is_null())
             plans["train"] = self.train.select(rows=pl.len(), nulls=lacking.sum())
         if self.fold is not None:
             ends = (pl.col(_FOLD).min().alias("low"), pl.col(_FOLD).max().alias("high"))
-            groups = known.group_by([*self.keys, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"), *ends)
+            groups = training_keys.group_by([*self.keys, *self.within]).agg(
+                pl.len().cast(pl.Int64).alias("n"), *ends
+            )
             plans |= _looks("folds", groups.filter(pl.col("low") != pl.col("high")), self.keys)
         if self.spec.duplicates:
             listed = isinstance(self.spec.duplicates, tuple)
-            rows, by = (self.rows, list(self.spec.duplicates)) if listed else (known, self.keys)  # type: ignore[arg-type]
+            rows, by = (self.rows, list(self.spec.duplicates)) if listed else (training_keys, self.keys)  # type: ignore[arg-type]
             groups = rows.group_by([*by, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"))
             plans |= _looks("duplicates", groups.filter(pl.col("n") > 1), by)
         return plans
 
-    def findings(self, found: dict[str, pl.DataFrame]) -> list[Finding]:
+    def findings(self, frames: dict[str, pl.DataFrame]) -> list[Finding]:
         """What the collected plans say, in the order of the checks."""
-        counts = found["counts"].row(0, named=True)
+        counts = frames["counts"].row(0, named=True)
         out = []
         for check in ("keys", "folds", "duplicates"):
-            if check not in found:
+            if check not in frames:
                 continue
             columns, nulls, note = self.spec.keys or (), counts.get("keys", 0), None
             if check == "duplicates" and isinstance(self.spec.duplicates, tuple):
                 columns, nulls = self.spec.duplicates, 0
             elif nulls:
                 note = _not_compared(nulls, "a null key")
-            rows = None if nulls == counts["rows"] else int(found[check].item() or 0)
+            rows = None if nulls == counts["rows"] else int(frames[check].item() or 0)
             if check == "keys":
-                lacking, none = _lacking(found["train"])
+                lacking, none = _lacking(frames["train"])
                 rows, note = None if none else rows, "; ".join(filter(None, [note, lacking])) or None
-            example = _example(found[f"{check}|example"])
+            example = _example(frames[f"{check}|example"])
             out.append(Finding(check, columns, rows, counts["rows"], example=example, note=note))
         if self.last is not None and self.spec.time is not None:
-            out.append(self._late(counts, self.spec.time, self.last[1], found["counts"]["first"]))
+            out.append(self._late(counts, self.spec.time, self.last[1], frames["counts"]["first"]))
         return out
 
     def _late(self, counts: dict[str, Any], name: str, last: str, first: pl.Series) -> Finding:
@@ -326,8 +337,8 @@ def _equatable(
         return _moments(names, types, common)
     if types[0] != types[1] and common.is_float():
         common = pl.Float32()
-    one, other = (as_type(pl.col(name), common) for name in names)
-    return one, other
+    first, second = (as_type(pl.col(name), common) for name in names)
+    return first, second
 
 
 def _moments(
@@ -335,14 +346,14 @@ def _moments(
 ) -> tuple[pl.Expr, pl.Expr]:
     """A column of both tables as values in order: moments of any unit as nanoseconds, without end or rounding."""
     if not isinstance(common, pl.Datetime):
-        one, other = (as_type(pl.col(name), common) for name in names)
-        return one, other
+        first, second = (as_type(pl.col(name), common) for name in names)
+        return first, second
     factors = [_NANOSECONDS[dtype.time_unit] if isinstance(dtype, pl.Datetime) else 1 for dtype in types]
-    one, other = (
+    first, second = (
         pl.col(name).to_physical().cast(pl.Int128) * factor
         for name, factor in zip(names, factors, strict=True)
     )
-    return one, other
+    return first, second
 
 
 def _scopes(request: Request) -> dict[str, pl.Expr]:
@@ -356,21 +367,21 @@ def _scopes(request: Request) -> dict[str, pl.Expr]:
     return {f"{_WITHIN}{axis}": key.expression for axis, key in axes.items() if axis not in _OF_ONE}
 
 
-def _last(known: pl.LazyFrame, name: str) -> tuple[pl.Expr, str]:
+def _last(training: pl.LazyFrame, name: str) -> tuple[pl.Expr, str]:
     """The last moment of the training table, and its text."""
-    last = collected_frames({"last": known.select(pl.col(_MOMENT, _TIME).max())})["last"]
+    last = collected_frames({"last": training.select(pl.col(_MOMENT, _TIME).max())})["last"]
     if last[_MOMENT].item() is None:
         msg = f"column '{name}' of the training table holds no time, or the table has no rows"
         raise DataError(Problem(msg, (*_PATH, "train")))
     return pl.lit(last[_MOMENT].item(), dtype=last.schema[_MOMENT]), _moment_text(last[_TIME])
 
 
-def _moment_text(one: pl.Series) -> str:
+def _moment_text(value: pl.Series) -> str:
     """The one moment of a column; Python knows no nanoseconds."""
-    if isinstance(one.dtype, pl.Datetime) and one.dtype.time_unit == "ns":
-        text: str = one.cast(pl.String).item()
+    if isinstance(value.dtype, pl.Datetime) and value.dtype.time_unit == "ns":
+        text: str = value.cast(pl.String).item()
         return re.sub(r"\.(?!\d)", "", re.sub(r"(\.\d*?)0+(?!\d)", r"\1", text))
-    return str(one.item())
+    return str(value.item())
 
 
 def _lacking(train: pl.DataFrame) -> tuple[str | None, bool]:

@@ -36,31 +36,33 @@ def recentred(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> S
     for _ in range(_MOST if state.centres.moments else 0):
         if not any(_far(plan, members, state)):
             break
-        found = _about_means(plan, members, state)
-        if found is None:
+        moved = _about_means(plan, members, state)
+        if moved is None:
             break
-        state = found
+        state = moved
     return state
 
 
 def _far(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Iterator[bool]:
     """Whether some slice, or all rows but a slice, lie far from their centres: for each set of the columns."""
-    known, spec = state.centres.moments, plan.spec
+    moments, spec = state.centres.moments, plan.spec
     sizes = [plan.columns[number].size for number in members]
     counts = [f"{prefix}n" for prefix in set(plan.prepared.populations().values())]
-    columns = _by_cell(state, math.prod(sizes), {*known, *counts, *(one.mass for one in known.values())})
+    columns = _by_cell(
+        state, math.prod(sizes), {*moments, *counts, *(moment.mass for moment in moments.values())}
+    )
     digits = np.indices(sizes).reshape(len(sizes), -1)
     least = max(spec.min_rows * spec.share, 2.0)
     for depth in range(1, min(spec.depth, len(members)) + 1):
-        for own in combinations(range(len(members)), depth):
-            size = [sizes[place] for place in own]
-            code = np.ravel_multi_index([digits[place] for place in own], size)
-            sums = {name: added(code, held, math.prod(size)) for name, held in columns.items()}
+        for depths in combinations(range(len(members)), depth):
+            size = [sizes[place] for place in depths]
+            code = np.ravel_multi_index([digits[place] for place in depths], size)
+            sums = {name: added(code, column, math.prod(size)) for name, column in columns.items()}
             with np.errstate(over="ignore", invalid="ignore"):
                 others = {name: total.sum() - total for name, total in sums.items()}
             for totals in (sums, others):
                 tested = np.any([totals[name] >= least for name in counts], axis=0)
-                yield any(bool((far & tested).any()) for far in distant(totals, known).values())
+                yield any(bool((far & tested).any()) for far in distant(totals, moments).values())
 
 
 def _by_cell(state: SumsState, cells: int, names: set[str]) -> dict[str, NDArray[np.float64]]:
@@ -70,19 +72,21 @@ def _by_cell(state: SumsState, cells: int, names: set[str]) -> dict[str, NDArray
 
 def _about_means(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> SumsState | None:
     """The sums with moments about the mean of each cell, from another scan; None where they are already."""
-    known = state.centres.moments
+    moments = state.centres.moments
     cells, first = np.unique(state.cell, return_index=True)
-    names = {*known, *(moment.mass for moment in known.values())}
-    columns = {name: held[cells] for name, held in _by_cell(state, int(cells[-1]) + 1, names).items()}
-    near = {name: held for name, (held, _) in means(columns, state.centres.take(first)).items()}
+    names = {*moments, *(moment.mass for moment in moments.values())}
+    columns = {name: column[cells] for name, column in _by_cell(state, int(cells[-1]) + 1, names).items()}
+    near = {name: column for name, (column, _) in means(columns, state.centres.take(first)).items()}
     before = state.centres.take(first).at
-    if all(np.array_equal(held, np.broadcast_to(before[name], held.shape)) for name, held in near.items()):
+    if all(
+        np.array_equal(column, np.broadcast_to(before[name], column.shape)) for name, column in near.items()
+    ):
         return None
-    centres = pl.DataFrame({_CELL: cells, **{f"{CENTRE}{name}": held for name, held in near.items()}})
+    centres = pl.DataFrame({_CELL: cells, **{f"{CENTRE}{name}": column for name, column in near.items()}})
     sums = _added(plan, members, centres)
-    at = {name: held[np.searchsorted(cells, state.cell)] for name, held in near.items()}
-    made = {**state.columns, **{name: sums[name].to_numpy() for name in known}}
-    return SumsState(state.cell, state.block, made, state.blocks, Centres(at, known))
+    at = {name: column[np.searchsorted(cells, state.cell)] for name, column in near.items()}
+    about_means = {**state.columns, **{name: sums[name].to_numpy() for name in moments}}
+    return SumsState(state.cell, state.block, about_means, state.blocks, Centres(at, moments))
 
 
 def _added(plan: SearchPlan, members: Sequence[int], centres: pl.DataFrame) -> pl.DataFrame:

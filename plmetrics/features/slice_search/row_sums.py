@@ -57,8 +57,8 @@ def centred_values(prepared: Prepared, metric: Metric) -> dict[str, pl.Expr]:
     weight, apart = prepared.table.weight, prepared.request.suite.data.missing == "drop_per_model"
     out: dict[str, pl.Expr] = {}
     for model in prepared.request.models:
-        known = prepared.row_of(model)
-        rows = replace(known, centres={key: pl.col(f"{CENTRE}{model}|{key}") for key in known.centres})
+        row = prepared.row_of(model)
+        rows = replace(row, centres={key: pl.col(f"{CENTRE}{model}|{key}") for key in row.centres})
         valid = pl.col(valid_column(model)) if apart else None
         for atom in atoms([metric]).values():
             if atom.about is not None:
@@ -114,8 +114,8 @@ class Tally:
         self._rows += np.bincount(key, minlength=len(self._rows))
         for name, values in batch.items():
             if name.startswith(_SUM):
-                for held, part in self._kept(name.removeprefix(_SUM), values):
-                    np.add(held, np.bincount(key, weights=part, minlength=len(held)), out=held)
+                for target, part in self._kept(name.removeprefix(_SUM), values):
+                    np.add(target, np.bincount(key, weights=part, minlength=len(target)), out=target)
 
     def _kept(self, name: str, values: NDArray[Any]) -> Iterable[tuple[NDArray[np.float64], NDArray[Any]]]:
         """The arrays that values are added to, with what is added there."""
@@ -130,7 +130,7 @@ class Tally:
         for parts in self._parts.values():
             parts.join()
         place = np.flatnonzero(self._rows)
-        sums = pl.DataFrame({name: held[place] for name, held in self._sums.items()})
+        sums = pl.DataFrame({name: column[place] for name, column in self._sums.items()})
         if not any(name.endswith("|n") for name in sums.columns):
             sums = sums.with_columns(pl.Series("n", self._rows[place]))
         block, cell = np.divmod(place, self._cells)

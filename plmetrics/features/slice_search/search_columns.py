@@ -79,14 +79,14 @@ def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColu
         ranked = frame.group_by(key.column).len().filter(pl.col(key.column).is_not_null())
         ranked = ranked.sort(["len", key.column], descending=[True, False])
         plans[key.column] = ranked.head(spec.top + 1).select(key.column)
-    found = collected_frames(plans)
-    nulls = found["nulls"].row(0, named=True)
+    frames = collected_frames(plans)
+    nulls = frames["nulls"].row(0, named=True)
     out = []
     for key in keys:
         if key.kind == "top":
-            settled = _kept(key, found[key.column].to_series(), spec.top)
+            settled = _kept(key, frames[key.column].to_series(), spec.top)
         else:
-            settled = _binned(key, found["binned"], request.schema[key.label], spec.bins)
+            settled = _binned(key, frames["binned"], request.schema[key.label], spec.bins)
         out.append(_coded(settled, **nulls[key.column]))
     return tuple(out)
 
@@ -145,15 +145,15 @@ def _sampled(prepared: Prepared, frame: pl.LazyFrame, keys: Sequence[SliceKey]) 
 
 def _binned(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) -> SliceKey:
     """The bins of a column: its own values where these are not more than bins."""
-    held = rows.select(key.column, WEIGHT).drop_nulls().sort(key.column, WEIGHT)
-    values = held[key.column]
+    defined = rows.select(key.column, WEIGHT).drop_nulls().sort(key.column, WEIGHT)
+    values = defined[key.column]
     different = values.unique(maintain_order=True)
     if len(different) <= number:
         return _kept(key, different, number)
-    held = held.drop_nans(key.column) if values.dtype.is_float() else held
-    numbers = held[key.column].to_physical().cast(pl.Float64).to_numpy()
+    defined = defined.drop_nans(key.column) if values.dtype.is_float() else defined
+    numbers = defined[key.column].to_physical().cast(pl.Float64).to_numpy()
     shares = np.arange(1, number) / number
-    cuts = averaged_inverse(numbers, held[WEIGHT].to_numpy(), shares)
+    cuts = averaged_inverse(numbers, defined[WEIGHT].to_numpy(), shares)
     edges = np.unique(cuts[np.isfinite(cuts) & (cuts > numbers[0])])
     if not len(edges):
         edges = np.unique(numbers[np.isfinite(numbers) & (numbers > numbers[0])])[:1]
@@ -174,8 +174,8 @@ def _edges(edges: Any, dtype: pl.DataType) -> tuple[Any, ...]:
     """Edges in the column's own type, whole ones of whole numbers without decimals."""
     if dtype.is_temporal():
         return tuple(dict.fromkeys(pl.Series(np.ceil(edges)).cast(pl.Int64).cast(dtype).to_list()))
-    whole = dtype.is_integer()
-    return tuple(int(edge) if whole and edge == int(edge) else float(edge) for edge in edges)
+    integral = dtype.is_integer()
+    return tuple(int(edge) if integral and edge == int(edge) else float(edge) for edge in edges)
 
 
 def _kept(key: SliceKey, ranked: pl.Series, number: int) -> SliceKey:

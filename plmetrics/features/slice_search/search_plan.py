@@ -90,18 +90,18 @@ class SearchStates:
 
     def apart(self, inner: Mapping[int, int], outer: Mapping[int, int]) -> dict[str, NDArray[np.float64]]:
         """The sums `[1, block]` of the rows of a slice that are not in one that it holds: codes by column."""
-        grouping = next(one for one in self.groupings if set(one.columns) >= inner.keys())
+        grouping = next(candidate for candidate in self.groupings if set(candidate.columns) >= inner.keys())
         state, sizes = grouping.state, [self.columns[number].size for number in grouping.columns]
         digits = dict(zip(grouping.columns, _digits(state.cell, sizes), strict=True))
         within = np.ones(len(state.cell), dtype=np.bool_)
-        held = within.copy()
+        mask = within.copy()
         for number, code in inner.items():
             within &= digits[number] == code
         for number, code in outer.items():
-            held &= digits[number] == code
+            mask &= digits[number] == code
         return (
-            state.take(held & ~within)
-            .roll_up(np.zeros(int((held & ~within).sum()), np.int64), 1)
+            state.take(mask & ~within)
+            .roll_up(np.zeros(int((mask & ~within).sum()), np.int64), 1)
             .by_block(0, 1)
         )
 
@@ -187,8 +187,8 @@ class SearchPlan:
     def tally(self, members: tuple[int, ...], exponents: Mapping[str, int] | None = None) -> Tally:
         """The sums of a grouping, empty; with the exponents of the run, or others."""
         sizes = [self.columns[number].size for number in members]
-        known = self.prepared.addition.exponents if exponents is None else exponents
-        return Tally(members, sizes, 2 * self.spec.blocks, known)
+        pinned = self.prepared.addition.exponents if exponents is None else exponents
+        return Tally(members, sizes, 2 * self.spec.blocks, pinned)
 
 
 def searched(unit: pl.Expr, spec: FindSlices) -> pl.Expr:
@@ -229,18 +229,18 @@ def grouped(sizes: Sequence[int], depth: int, limit: int) -> tuple[tuple[int, ..
     >>> grouped([2, 2, 2, 50], 2, 100)
     ((0, 1, 2), (0, 3), (1, 3), (2, 3))
     """
-    made: list[tuple[int, ...]] = []
+    groups: list[tuple[int, ...]] = []
     for members in combinations(range(len(sizes)), min(depth, len(sizes))):
-        if any(set(members) <= set(known) for known in made):
+        if any(set(members) <= set(group) for group in groups):
             continue
-        for place, known in enumerate(made):
-            union = tuple(sorted({*known, *members}))
+        for place, group in enumerate(groups):
+            union = tuple(sorted({*group, *members}))
             if math.prod(sizes[number] for number in union) <= limit:
-                made[place] = union
+                groups[place] = union
                 break
         else:
-            made.append(members)
-    return tuple(members for members in made if not any(set(members) < set(other) for other in made))
+            groups.append(members)
+    return tuple(members for members in groups if not any(set(members) < set(other) for other in groups))
 
 
 def _occupied(key: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -248,9 +248,9 @@ def _occupied(key: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDA
     if size > LOOKUP_CELLS:
         occupied, place = np.unique(key, return_inverse=True)
         return occupied, place
-    held = np.zeros(size, dtype=np.bool_)
-    held[key] = True
-    return np.flatnonzero(held), (np.cumsum(held) - 1)[key]
+    mask = np.zeros(size, dtype=np.bool_)
+    mask[key] = True
+    return np.flatnonzero(mask), (np.cumsum(mask) - 1)[key]
 
 
 def _cells(digits: Sequence[NDArray[np.int64]], sizes: Sequence[int]) -> NDArray[np.int64]:

@@ -45,13 +45,13 @@ def found_slices(summary: Summary, width: int) -> list[Text]:
             text = Text(f"{printable(row['slice'])}: {printable(row['note'])}", FAINT)
             lines += wrapped(text, width)
     largest = f", {count(frame.height)} went on" if frame.height < searched["stood_out"] else ""
-    said = [
+    remarks = [
         f"{plural(searched['tested'], 'slice')} searched, {count(searched['stood_out'])} stood out{largest}, "
         f"{count(confirmed.height)} confirmed"
     ]
     if confirmed.height > _MOST:
-        said.append(f"and {confirmed.height - _MOST} more in found_slices.parquet")
-    return lines + [line for text in said for line in wrapped(Text(text, FAINT), width)]
+        remarks.append(f"and {confirmed.height - _MOST} more in found_slices.parquet")
+    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
 
 
 def _cells(rows: list[dict[str, Any]]) -> list[list[Text]]:

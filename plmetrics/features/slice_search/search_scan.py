@@ -102,8 +102,8 @@ def search_states(plan: SearchPlan) -> SearchStates:
                 tally.add(batch)
         for members, tally in tallies.items():
             cell, block, sums = tally.occupied()
-            held = summed_columns(prepared, [spec.metric], sums)
-            state = SumsState(cell, block, held, 2 * spec.blocks, centres)
+            columns = summed_columns(prepared, [spec.metric], sums)
+            state = SumsState(cell, block, columns, 2 * spec.blocks, centres)
             groupings.append(Grouping(members, recentred(plan, members, state)))
     return SearchStates(plan.columns, tuple(groupings), spec.blocks, spec.depth, prepared.populations())
 

@@ -76,8 +76,8 @@ class FindSlices(Section):
     def read(cls, value: Any, path: SuitePath, problems: Findings, read_metric: ReadMetric) -> Self | None:
         """The section from plain values, if its metric can be searched by."""
 
-        def searched(given: Any, place: SuitePath) -> Metric | None:
-            metric = read_metric(given, place)
+        def searched(value: Any, place: SuitePath) -> Metric | None:
+            metric = read_metric(value, place)
             if metric is not None and metric.task != "ranking":
                 _metric(metric, problems.add)
             return metric
@@ -130,10 +130,10 @@ def _models(spec: FindSlices, fields: Mapping[str, Any], add: Callable[..., None
     """The models must be there, and have what the metric reads."""
     models = fields.get("models") or {}
     added = {spec.named(name) for spec in fields.get("calibrate") or () for name in spec.sources(models)}
-    known = (*models, *added, *(["baseline"] if fields.get("baseline") else []))
+    names = (*models, *added, *(["baseline"] if fields.get("baseline") else []))
     for index, name in enumerate(spec.model or ()):
-        if models and name not in known:
-            add(*absent(name, "models", (*_PATH, "model", index), known, "model"))
+        if models and name not in names:
+            add(*absent(name, "models", (*_PATH, "model", index), names, "model"))
     for name in spec.model or models:
         words = lacks_column(spec.metric, name, tuple(models[name].columns())) if name in models else None
         if words is not None:

@@ -124,8 +124,8 @@ class _Side:
             name: np.where(alone, 0.0, others(column) if scattered else totals[name][:, None] - column)
             for name, column in by_block.items()
         }
-        whole = ModelSums(by_block, None)
-        view = whole.totals(metric, model, population)
+        model_sums = ModelSums(by_block, None)
+        view = model_sums.totals(metric, model, population)
         value = defined(metric, view)
         self.status = np.full(value.shape, "ok", dtype=object)
         self.status[~np.isfinite(value)] = "not_finite"
@@ -133,7 +133,7 @@ class _Side:
             self.status[np.broadcast_to(condition, value.shape)] = name
         self.value = np.where(self.status == "ok", value, np.nan)
         self.left_out = defined(metric, ModelSums(without, None).by_block(metric, model, population))
-        masses = metric.denominators(whole.by_block(metric, model, population))
+        masses = metric.denominators(model_sums.by_block(metric, model, population))
         self.blocks = effective_blocks(tuple(np.asarray(mass) for mass in masses))
         self.rows = totals[f"{population}n"]
         self.weight = totals[f"{population}weight"]
@@ -157,10 +157,10 @@ def _columns(model: str, population: str, sums: Mapping[str, Array]) -> list[str
     return [name for name in sums if name in counts or name.startswith(f"{model}|")]
 
 
-def _jackknife(left_out: Array, whole: Array, magnitude: Array) -> Array:
+def _jackknife(left_out: Array, total: Array, magnitude: Array) -> Array:
     """Standard error from the values without each block; NaN where one is undefined, 0 for what is rounding."""
     blocks = left_out.shape[1]
     with np.errstate(invalid="ignore", over="ignore"):
-        away = left_out - whole[:, None]
+        away = left_out - total[:, None]
         error: Array = np.sqrt((blocks - 1) / blocks * np.sum(away * away, axis=1))
         return np.where(error <= _ROUNDING * magnitude, 0.0, error)

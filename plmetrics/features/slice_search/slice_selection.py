@@ -81,8 +81,8 @@ class Search:
     def part(self, sums: Sums, *, confirms: bool) -> Sums:
         """The blocks of one part of the units."""
         blocks = self.states.blocks
-        own = slice(blocks, None) if confirms else slice(0, blocks)
-        return {name: column[:, own] for name, column in sums.items()}
+        blocks_of_part = slice(blocks, None) if confirms else slice(0, blocks)
+        return {name: column[:, blocks_of_part] for name, column in sums.items()}
 
     def against(self, model: str, part: Sums, rest: Sums, *, confirms: bool) -> Contrast:
         """Slices against what is left of something that holds them."""
@@ -99,20 +99,22 @@ class Search:
     def left(self, model: str, outer: Sequence[Candidate | None], inner: Sequence[Candidate]) -> Sums:
         """What is left of slices, or of all rows, without slices that they hold."""
         if self.states.scattered:
-            found = [
-                self.states.apart(one.of_column, {} if whole is None else whole.of_column)
-                for whole, one in zip(outer, inner, strict=True)
+            rests = [
+                self.states.apart(inner_slice.of_column, {} if outer_slice is None else outer_slice.of_column)
+                for outer_slice, inner_slice in zip(outer, inner, strict=True)
             ]
-            return joined(found)
-        whole = joined([self.overall if one is None else sums_of([one]) for one in outer])
-        return without(whole, sums_of(inner), f"{self.states.populations[model]}n")
+            return joined(rests)
+        outer_slice = joined(
+            [self.overall if inner_slice is None else sums_of([inner_slice]) for inner_slice in outer]
+        )
+        return without(outer_slice, sums_of(inner), f"{self.states.populations[model]}n")
 
 
-def without(whole: Sums, part: Sums, rows: str) -> Sums:
+def without(total: Sums, part: Sums, rows: str) -> Sums:
     """Sums less those of a part; exactly 0 in blocks of which nothing is left, whatever was rounded."""
-    nothing = whole[rows] == part[rows]
+    nothing = total[rows] == part[rows]
     with np.errstate(over="ignore", invalid="ignore"):
-        return {name: np.where(nothing, 0.0, whole[name] - column) for name, column in part.items()}
+        return {name: np.where(nothing, 0.0, total[name] - column) for name, column in part.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +140,20 @@ def candidates(search: Search) -> Looked:
     p = np.concatenate([part.p for part in tested])
     corrected = np.split(adjust(p, spec.correction), np.cumsum([len(part.p) for part in tested])[:-1])
     standing_out = [
-        one for part, q in zip(tested, corrected, strict=True) for one in part.candidates(q <= spec.level)
+        candidate
+        for part, q in zip(tested, corrected, strict=True)
+        for candidate in part.candidates(q <= spec.level)
     ]
-    kept: list[Candidate] = []
+    selected: list[Candidate] = []
     for depth in range(1, spec.depth + 1):
-        kept += _unexplained(search, [one for one in standing_out if one.depth == depth], kept)
+        selected += _unexplained(
+            search, [candidate for candidate in standing_out if candidate.depth == depth], selected
+        )
     chosen: list[Candidate] = []
     for model in search.models:
-        own = [one for one in kept if one.model == model]
-        chosen += sorted(own, key=lambda one: (-one.rank, one.depth, sorted(one.name)))[: spec.largest]
-    return Looked(len(p), len(kept), tuple(chosen))
+        of_model = [candidate for candidate in selected if candidate.model == model]
+        chosen += sorted(of_model, key=lambda one: (-one.rank, one.depth, sorted(one.name)))[: spec.largest]
+    return Looked(len(p), len(selected), tuple(chosen))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,8 +170,8 @@ class _Tested:
     def candidates(self, chosen: NDArray[np.bool_]) -> Iterator[Candidate]:
         """Those that are chosen."""
         for index in np.flatnonzero(chosen):
-            said = (float(part[index]) for part in (self.rank, self.searched))
-            yield Candidate(self.model, self.crossing, int(self.place[index]), *said)
+            values = (float(part[index]) for part in (self.rank, self.searched))
+            yield Candidate(self.model, self.crossing, int(self.place[index]), *values)
 
 
 def _tested(search: Search, crossing: Crossing) -> Iterator[_Tested]:
@@ -175,34 +181,40 @@ def _tested(search: Search, crossing: Crossing) -> Iterator[_Tested]:
         last = min(first + _SLICES_AT_ONCE, crossing.sums.slices)
         sums = crossing.sums.by_block(first, last)
         for model in search.models:
-            found = search.against(model, sums, search.rests(model, crossing, first, sums), confirms=False)
-            own = np.flatnonzero((found.rows >= least) & np.isfinite(found.p))
-            rank = found.worse * np.sqrt(found.share)
-            difference = found.value - found.rest
-            yield _Tested(model, crossing, first + own, found.p[own], rank[own], difference[own])
+            contrast = search.against(model, sums, search.rests(model, crossing, first, sums), confirms=False)
+            index = np.flatnonzero((contrast.rows >= least) & np.isfinite(contrast.p))
+            rank = contrast.worse * np.sqrt(contrast.share)
+            difference = contrast.value - contrast.rest
+            yield _Tested(model, crossing, first + index, contrast.p[index], rank[index], difference[index])
 
 
-def _unexplained(search: Search, found: Sequence[Candidate], kept: Sequence[Candidate]) -> list[Candidate]:
+def _unexplained(
+    search: Search, candidates: Sequence[Candidate], selected: Sequence[Candidate]
+) -> list[Candidate]:
     """Those that are worse than what else is in each kept slice that holds them."""
-    known = {(one.model, one.name): one for one in kept}
+    by_name = {(candidate.model, candidate.name): candidate for candidate in selected}
     pairs = [
         (number, parent)
-        for number, one in enumerate(found)
-        for name in _holding(one.name)
-        if (parent := known.get((one.model, name))) is not None
+        for number, candidate in enumerate(candidates)
+        for name in _holding(candidate.name)
+        if (parent := by_name.get((candidate.model, name))) is not None
     ]
-    p = np.full(len(found), np.nan)
+    p = np.full(len(candidates), np.nan)
     for first in range(0, len(pairs), _SLICES_AT_ONCE):
         together = pairs[first : first + _SLICES_AT_ONCE]
         for model in search.models:
-            own = [(number, parent) for number, parent in together if parent.model == model]
-            if own:
-                inner = [found[number] for number, _ in own]
-                rest = search.left(model, [one for _, one in own], inner)
-                said = search.against(model, sums_of(inner), rest, confirms=False).p
-                np.fmax.at(p, [number for number, _ in own], np.where(np.isnan(said), 1.0, said))
+            of_model = [(number, parent) for number, parent in together if parent.model == model]
+            if of_model:
+                inner = [candidates[number] for number, _ in of_model]
+                rest = search.left(model, [candidate for _, candidate in of_model], inner)
+                p_values = search.against(model, sums_of(inner), rest, confirms=False).p
+                np.fmax.at(p, [number for number, _ in of_model], np.where(np.isnan(p_values), 1.0, p_values))
     corrected = adjust(p, search.spec.correction)
-    return [one for one, q in zip(found, corrected, strict=True) if np.isnan(q) or q <= search.spec.level]
+    return [
+        candidate
+        for candidate, q in zip(candidates, corrected, strict=True)
+        if np.isnan(q) or q <= search.spec.level
+    ]
 
 
 def _holding(name: Name) -> Iterator[Name]:
@@ -213,12 +225,14 @@ def _holding(name: Name) -> Iterator[Name]:
 
 def sums_of(slices: Sequence[Candidate]) -> Sums:
     """The sums of some slices, in both parts, `[slice, block]`."""
-    return joined([one.crossing.sums.by_block(one.place, one.place + 1) for one in slices])
+    return joined(
+        [candidate.crossing.sums.by_block(candidate.place, candidate.place + 1) for candidate in slices]
+    )
 
 
-def joined(held: Sequence[Sums]) -> Sums:
+def joined(parts: Sequence[Sums]) -> Sums:
     """Sums of slices below those of others."""
-    return {name: np.concatenate([sums[name] for sums in held]) for name in held[0]}
+    return {name: np.concatenate([sums[name] for sums in parts]) for name in parts[0]}
 
 
 def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -230,24 +244,24 @@ def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[st
     """
     plan = search_plan(suite, source)
     search = Search.of(plan.spec, search_states(plan), plan.prepared.request.models)
-    looked = candidates(search)
-    table = found_slices(search, looked, 0.95 if suite.uncertainty is None else suite.uncertainty.level)
+    outcome = candidates(search)
+    table = found_slices(search, outcome, 0.95 if suite.uncertainty is None else suite.uncertainty.level)
     return table, {
         "possible": plan.slices,
-        "tested": looked.tested,
-        "stood_out": looked.stood_out,
+        "tested": outcome.tested,
+        "stood_out": outcome.stood_out,
         "candidates": table.height,
         "confirmed": int(table["confirmed"].sum()),
         "values": {column.label: list(column.texts) for column in plan.columns},
     }
 
 
-def found_slices(search: Search, looked: Looked, level: float) -> pl.DataFrame:
+def found_slices(search: Search, outcome: Looked, level: float) -> pl.DataFrame:
     """The table `found_slices`: what the other part of the units says of the candidates.
 
     Args:
         search: what was searched.
-        looked: what stood out.
+        outcome: what stood out.
         level: two-sided level of the intervals.
 
     Returns:
@@ -257,77 +271,86 @@ def found_slices(search: Search, looked: Looked, level: float) -> pl.DataFrame:
         at most the section's level. `status` is why there is no difference or, beside one, no test. The note names a
         crossed slice without which a listed one is no longer worse.
     """
-    spec, rows, said = search.spec, looked.candidates, []
+    spec, rows, reports = search.spec, outcome.candidates, []
     for model in search.models:
-        own = [one for one in rows if one.model == model]
-        if own:
-            said += [(one, _confirmed(search, model, own), place) for place, one in enumerate(own)]
-    p = np.array([found.p[place] for _, found, place in said], dtype=np.float64)
+        of_model = [candidate for candidate in rows if candidate.model == model]
+        if of_model:
+            reports += [
+                (candidate, _confirmed(search, model, of_model), place)
+                for place, candidate in enumerate(of_model)
+            ]
+    p = np.array([contrast.p[place] for _, contrast, place in reports], dtype=np.float64)
     adjusted = adjust(p, spec.correction)
     family, because = int(np.isfinite(p).sum()), _because(search, rows)
     lines = [
-        _row(search, one, found, place, level)
-        | {"p_adjusted": _number(q), "family_size": family, "note": because.get((one.model, one.name))}
-        for (one, found, place), q in zip(said, adjusted, strict=True)
+        _row(search, candidate, contrast, place, level)
+        | {
+            "p_adjusted": _number(q),
+            "family_size": family,
+            "note": because.get((candidate.model, candidate.name)),
+        }
+        for (candidate, contrast, place), q in zip(reports, adjusted, strict=True)
     ]
     table = pl.DataFrame(lines, schema=FOUND_SLICES_SCHEMA, orient="row")
     return table.with_columns(confirmed=(pl.col("p_adjusted") <= spec.level).fill_null(value=False))
 
 
-def _confirmed(search: Search, model: str, own: Sequence[Candidate]) -> Contrast:
-    rest = search.left(model, [None] * len(own), own)
-    return search.against(model, sums_of(own), rest, confirms=True)
+def _confirmed(search: Search, model: str, of_model: Sequence[Candidate]) -> Contrast:
+    rest = search.left(model, [None] * len(of_model), of_model)
+    return search.against(model, sums_of(of_model), rest, confirms=True)
 
 
 def _because(search: Search, rows: Sequence[Candidate]) -> dict[tuple[str, Name], str]:
     """What the note says of a slice that is no worse, in the confirming part, without one that it holds."""
     notes: dict[tuple[str, Name], str] = {}
-    for whole in rows:
-        parts = [one for one in rows if one.model == whole.model and one.name > whole.name]
+    for row in rows:
+        parts = [part for part in rows if part.model == row.model and part.name > row.name]
         if not parts:
             continue
-        left = search.left(whole.model, [whole] * len(parts), parts)
-        rest = search.left(whole.model, [None] * len(parts), [whole] * len(parts))
-        p = search.against(whole.model, left, rest, confirms=True).p
-        explains = [one for one, said in zip(parts, p, strict=True) if not said <= search.spec.level]
+        rests = search.left(row.model, [row] * len(parts), parts)
+        rest = search.left(row.model, [None] * len(parts), [row] * len(parts))
+        p = search.against(row.model, rests, rest, confirms=True).p
+        explains = [part for part, p_value in zip(parts, p, strict=True) if not p_value <= search.spec.level]
         if explains:
-            notes[whole.model, whole.name] = f"not worse without {_text(search, explains[0])}"
+            notes[row.model, row.name] = f"not worse without {_text(search, explains[0])}"
     return notes
 
 
-def _values(search: Search, one: Candidate) -> list[dict[str, str | None]]:
+def _values(search: Search, candidate: Candidate) -> list[dict[str, str | None]]:
     columns = search.states.columns
     return [
         {"column": columns[column].label, "value": columns[column].values[code]}
-        for column, code in sorted(one.name)
+        for column, code in sorted(candidate.name)
     ]
 
 
-def _text(search: Search, one: Candidate) -> str:
-    named = [(search.states.columns[column], code) for column, code in sorted(one.name)]
+def _text(search: Search, candidate: Candidate) -> str:
+    named = [(search.states.columns[column], code) for column, code in sorted(candidate.name)]
     return ", ".join(f"{quoted(column.label)}={column.texts[code]}" for column, code in named)
 
 
-def _row(search: Search, one: Candidate, found: Contrast, place: int, level: float) -> dict[str, Any]:
-    value, rest = found.value[place], found.rest[place]
-    difference, half = value - rest, found.half_width(level)[place]
+def _row(
+    search: Search, candidate: Candidate, contrast: Contrast, place: int, level: float
+) -> dict[str, Any]:
+    value, rest = contrast.value[place], contrast.rest[place]
+    difference, half = value - rest, contrast.half_width(level)[place]
     return dict.fromkeys(FOUND_SLICES_SCHEMA) | {
-        "model": one.model,
+        "model": candidate.model,
         "metric": search.spec.metric.text,
-        "slice": _text(search, one),
-        "slice_values": _values(search, one),
-        "depth": one.depth,
+        "slice": _text(search, candidate),
+        "slice_values": _values(search, candidate),
+        "depth": candidate.depth,
         "value": _number(value),
         "rest": _number(rest),
         "difference": _number(difference),
         "lower": _number(difference - half),
         "upper": _number(difference + half),
-        "std_error": _number(found.std_error[place]),
-        "p_value": _number(found.p[place]),
-        "searched": one.searched,
-        "n": int(found.rows[place]),
-        "share": _number(found.share[place]),
-        "status": str(found.status[place]),
+        "std_error": _number(contrast.std_error[place]),
+        "p_value": _number(contrast.p[place]),
+        "searched": candidate.searched,
+        "n": int(contrast.rows[place]),
+        "share": _number(contrast.share[place]),
+        "status": str(contrast.status[place]),
     }
 
 

@@ -62,9 +62,9 @@ def with_group_folds(
     members = counted.select(*group, _WITHIN).unique(maintain_order=True)
     counts = _matrix(counted, group, classes)
     fold = np.zeros(members.height, dtype=np.int64)
-    whole = members[_WITHIN].to_numpy()
-    for part in np.unique(whole):
-        chosen = np.flatnonzero(whole == part)
+    sizes = members[_WITHIN].to_numpy()
+    for part in np.unique(sizes):
+        chosen = np.flatnonzero(sizes == part)
         if len(chosen) < folds:
             raise DataError(_too_few(len(chosen), group, folds, inner=within is not None))
         if label or mixed:
@@ -140,24 +140,24 @@ def by_size(sizes: Counts, folds: int) -> Counts:
     array([1, 0, 1, 1, 0])
     """
     fold = np.zeros(len(sizes), dtype=np.int64)
-    held = np.zeros(folds, dtype=np.int64)
+    totals = np.zeros(folds, dtype=np.int64)
     order = np.argsort(-sizes, kind="stable")
     starts = np.flatnonzero(np.diff(sizes[order], prepend=-1))
     for members in np.split(order, starts[1:]):
         if len(members):
             size = int(sizes[members[0]])
-            taken = _smallest(held, size, len(members))
-            fold[members] = taken
-            held += size * np.bincount(taken, minlength=folds)
+            positions = _smallest(totals, size, len(members))
+            fold[members] = positions
+            totals += size * np.bincount(positions, minlength=folds)
     return fold
 
 
-def _smallest(held: Counts, size: int, number: int) -> Counts:
+def _smallest(totals: Counts, size: int, number: int) -> Counts:
     """Where each of some groups of one size goes, placed one after the other to the fold with the fewest rows."""
-    folds = len(held)
-    spread = int(held.max() - held.min()) // max(size, 1)
+    folds = len(totals)
+    spread = int(totals.max() - totals.min()) // max(size, 1)
     steps = min(number, number // folds + spread + 2)
-    after = held[:, None] + size * np.arange(steps)
+    after = totals[:, None] + size * np.arange(steps)
     return np.argsort(after, axis=None, kind="stable")[:number] // steps
 
 
@@ -182,13 +182,13 @@ def by_class(counts: Counts, folds: int, *, mixed: bool = False) -> Counts:
     size = np.floor(np.log2(np.maximum(size, _LEAST_GAIN)) / 2) if mixed else size
     rest = rest[np.argsort(-size, kind="stable")]
     _deal_rounds(rest[_LARGEST:], counts, fold, folds)
-    held = np.zeros((folds, weighted.shape[1]))
-    np.add.at(held, fold[fold >= 0], weighted[fold >= 0])
+    totals = np.zeros((folds, weighted.shape[1]))
+    np.add.at(totals, fold[fold >= 0], weighted[fold >= 0])
     for group in rest[:_LARGEST]:
-        chosen = int(np.argmin(np.round(held @ weighted[group], 12)))
+        chosen = int(np.argmin(np.round(totals @ weighted[group], 12)))
         fold[group] = chosen
-        held[chosen] += weighted[group]
-    return _improved(fold, weighted, held)
+        totals[chosen] += weighted[group]
+    return _improved(fold, weighted, totals)
 
 
 def _scaled(counts: Counts) -> Shares:
@@ -211,45 +211,45 @@ def _deal_rounds(groups: Counts, counts: Counts, fold: Counts, folds: int) -> No
     """Deal groups in rounds of one for each fold, to and fro, neighbours alike in size and classes."""
     if not len(groups):
         return
-    held = counts[groups]
-    order = groups[np.lexsort((*held.T[::-1], held.sum(axis=1)))]
+    sizes = counts[groups]
+    order = groups[np.lexsort((*sizes.T[::-1], sizes.sum(axis=1)))]
     turn = np.arange(len(order))
     forth, place = (turn // folds) % 2 == 0, turn % folds
     fold[order] = np.where(forth, place, folds - 1 - place)
 
 
-def _improved(fold: Counts, weighted: Shares, held: Shares) -> Counts:
+def _improved(fold: Counts, weighted: Shares, totals: Shares) -> Counts:
     """Move or exchange groups while that makes the sum of squared shares smaller; only where there are few."""
     for _ in range(_CHANGES if len(fold) <= _FEW else 0):
-        moved, group, chosen = _best_move(fold, weighted, held)
-        swapped, first, second = _best_exchange(fold, weighted, held)
-        if max(moved, swapped) <= _LEAST_GAIN:
+        gain, group, chosen = _best_move(fold, weighted, totals)
+        swapped, first, second = _best_exchange(fold, weighted, totals)
+        if max(gain, swapped) <= _LEAST_GAIN:
             break
         changes = [(group, chosen)]
-        if swapped > moved:
+        if swapped > gain:
             changes = [(first, int(fold[second])), (second, int(fold[first]))]
         for member, goal in changes:
-            held[fold[member]] -= weighted[member]
-            held[goal] += weighted[member]
+            totals[fold[member]] -= weighted[member]
+            totals[goal] += weighted[member]
             fold[member] = goal
     return fold
 
 
-def _best_move(fold: Counts, weighted: Shares, held: Shares) -> tuple[float, int, int]:
+def _best_move(fold: Counts, weighted: Shares, totals: Shares) -> tuple[float, int, int]:
     """The gain of the best move, its group and its goal."""
     groups = np.arange(len(fold))
-    along = weighted @ held.T
+    along = weighted @ totals.T
     gain = along[groups, fold][:, None] - along - (weighted**2).sum(axis=1)[:, None]
     gain[groups, fold] = -np.inf
     best = int(np.argmax(gain))
-    group, chosen = divmod(best, len(held))
+    group, chosen = divmod(best, len(totals))
     return float(gain[group, chosen]), group, chosen
 
 
-def _best_exchange(fold: Counts, weighted: Shares, held: Shares) -> tuple[float, int, int]:
+def _best_exchange(fold: Counts, weighted: Shares, totals: Shares) -> tuple[float, int, int]:
     """The gain of the best exchange, and the two groups."""
     more = weighted[:, None, :] - weighted[None, :, :]
-    apart = held[fold][:, None, :] - held[fold][None, :, :]
+    apart = totals[fold][:, None, :] - totals[fold][None, :, :]
     gain = (more * apart).sum(axis=2) - (more**2).sum(axis=2)
     gain[fold[:, None] == fold] = -np.inf
     best = int(np.argmax(gain))

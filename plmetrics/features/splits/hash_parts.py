@@ -111,9 +111,9 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     if len(sizes) > MOST_STRATA:
         msg = f"there are {len(sizes):,} strata, more than {MOST_STRATA:,}"
         raise ConfigError(Problem(msg, ("label",), "strata are classes or bins: bin a number first"))
-    wanted = np.cumsum(deal(sizes, shares), axis=1)[:, :-1]
-    inside = wanted < sizes[:, None]
-    rank = (wanted + (np.cumsum(sizes) - sizes)[:, None])[inside]
+    targets = np.cumsum(deal(sizes, shares), axis=1)[:, :-1]
+    inside = targets < sizes[:, None]
+    rank = (targets + (np.cumsum(sizes) - sizes)[:, None])[inside]
     holding, rest = _located(ranges, rank)
     needed = ranges[np.unique(holding)].drop(_ROWS)
     hashes = _counted(
@@ -123,7 +123,7 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     starts = hashes.select(pl.struct(*strata, _RANGE).rle_id()).to_series().to_numpy()
     before = np.concatenate([[0], np.cumsum(np.bincount(starts, weights=hashes[_ROWS].to_numpy()))])
     place, _ = _located(hashes, before[np.unique(holding, return_inverse=True)[1]].astype(np.int64) + rest)
-    cut = np.zeros(wanted.shape, dtype=np.uint64)
+    cut = np.zeros(targets.shape, dtype=np.uint64)
     cut[inside] = hashes[HASH].to_numpy()[place]
     keys = ranges.select(strata).unique(maintain_order=True)
     return keys.with_columns(
@@ -159,26 +159,26 @@ def deal(strata: Counts, shares: Sequence[float]) -> Counts:
     array([[3, 7]])
     """
     share = np.asarray(shares, dtype=np.float64)
-    whole = np.floor(np.outer(strata, share) + _ROUNDING).astype(np.int64)
-    left = strata - whole.sum(axis=1)
-    parts = _order(int(left.sum()), _targets(int(strata.sum()), share) - whole.sum(axis=0), share)
-    stratum = np.repeat(np.arange(len(strata)), left)
-    extra = np.bincount(stratum * len(share) + parts, minlength=whole.size)
-    return whole + extra.reshape(whole.shape)
+    integral = np.floor(np.outer(strata, share) + _ROUNDING).astype(np.int64)
+    remainder = strata - integral.sum(axis=1)
+    parts = _order(int(remainder.sum()), _targets(int(strata.sum()), share) - integral.sum(axis=0), share)
+    stratum = np.repeat(np.arange(len(strata)), remainder)
+    extra = np.bincount(stratum * len(share) + parts, minlength=integral.size)
+    return integral + extra.reshape(integral.shape)
 
 
 def _targets(rows: int, share: NDArray[np.float64]) -> Counts:
     """Rows of each part overall: largest remainders, the first part first where they are equal."""
     exact = rows * share
-    whole = np.floor(exact + _ROUNDING).astype(np.int64)
-    order = np.argsort(-np.round(exact - whole, 9), kind="stable")
-    whole[order[: rows - int(whole.sum())]] += 1
-    return whole
+    integral = np.floor(exact + _ROUNDING).astype(np.int64)
+    order = np.argsort(-np.round(exact - integral, 9), kind="stable")
+    integral[order[: rows - int(integral.sum())]] += 1
+    return integral
 
 
-def _order(total: int, wanted: Counts, share: NDArray[np.float64]) -> Counts:
+def _order(total: int, targets: Counts, share: NDArray[np.float64]) -> Counts:
     """The part that each of the rows left goes to, in the order of strata."""
-    part = np.repeat(np.arange(len(share)), wanted)
-    turn = np.arange(total) - np.repeat(np.cumsum(wanted) - wanted, wanted)
+    part = np.repeat(np.arange(len(share)), targets)
+    turn = np.arange(total) - np.repeat(np.cumsum(targets) - targets, targets)
     due = (turn + 0.5) / share[part]
     return part[np.argsort(due, kind="stable")]

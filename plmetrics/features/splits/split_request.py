@@ -97,17 +97,17 @@ def split_request(
     return SplitRequest(source, **roles, seed=seed, exact=exact, mixed=mixed)
 
 
-def _columns(given: Columns) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _columns(value: Columns) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
-def number_of(given: int, role: str, least: int = 2) -> int:
+def number_of(value: int, role: str, least: int = 2) -> int:
     """A number of folds or the like, checked."""
-    if isinstance(given, bool) or not isinstance(given, int) or given < least:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigError(
-            Problem(f"{role} must be a whole number of {least} or more, not {given!r}", (role,))
+            Problem(f"{role} must be a whole number of {least} or more, not {value!r}", (role,))
         )
-    return given
+    return value
 
 
 def shares_of(share: float | Mapping[str, float]) -> dict[str, float]:
@@ -120,6 +120,6 @@ def shares_of(share: float | Mapping[str, float]) -> dict[str, float]:
     return shares
 
 
-def unknown(name: str, known: Sequence[str], role: str) -> Problem:
+def unknown(name: str, names: Sequence[str], role: str) -> Problem:
     """A word that nothing has, with the nearest one."""
-    return Problem(f"unknown {role} {name!r}", (role,), did_you_mean(name, known))
+    return Problem(f"unknown {role} {name!r}", (role,), did_you_mean(name, names))

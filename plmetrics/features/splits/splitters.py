@@ -270,8 +270,8 @@ def repeated(
             rows = request.dealt(rows, number_of(folds, "folds"), internal, shift=turn)
         if long:
             turns = pl.lit(pl.Series([list(range(number))], dtype=pl.List(pl.Int32))).first()
-            held = pl.concat_list(f"@{column}" for column in columns)
-            rows = rows.select(cs.by_name(*request.source.schema), held.alias(name), turns.alias(repeat))
+            values = pl.concat_list(f"@{column}" for column in columns)
+            rows = rows.select(cs.by_name(*request.source.schema), values.alias(name), turns.alias(repeat))
             rows = rows.explode(name, repeat)
         return request.finished(rows, *added)
 

@@ -132,8 +132,8 @@ def time_parts(
     if until is not None and require(schema, until, "purge", ("purge",)) != schema[time]:
         msg = f"columns '{until}' ({schema[until]}) and '{time}' ({schema[time]}) must be of one type"
         raise DataError(Problem(msg, ("purge",)))
-    known = None if until is None else pl.col(until)
-    return [_part(times, window, pl.col(time), known) for window in windows(times, splits, **spans)]
+    end = None if until is None else pl.col(until)
+    return [_part(times, window, pl.col(time), end) for window in windows(times, splits, **spans)]
 
 
 def _part(times: Times, window: Window, time: pl.Expr, until: pl.Expr | None) -> pl.Expr:
@@ -213,16 +213,16 @@ def windows(
     """
     starts = _equal_starts(times, splits) if test is None else _fixed_starts(times, splits, test)
     ends = [*starts[1:], len(times.values)]
-    found = []
+    result = []
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1):
         last = min(times.back(start, gap, "gap"), times.back(start, purge, "purge"))
-        found.append(Window(_first(times, last, starts[0], train) if sliding else 0, last, start, end))
-        if last <= found[-1].first:
+        result.append(Window(_first(times, last, starts[0], train) if sliding else 0, last, start, end))
+        if last <= result[-1].first:
             msg = f"split {number} has no times left to train on"
             raise ConfigError(
                 Problem(msg, ("splits",), "ask for fewer splits, or a smaller test, gap or purge")
             )
-    return found
+    return result
 
 
 def _first(times: Times, last: int, initial: int, train: Span | None) -> int:
@@ -239,8 +239,8 @@ def _equal_starts(times: Times, splits: int) -> list[int]:
         msg = f"{number:,} different times do not make {splits} splits"
         raise ConfigError(Problem(msg, ("splits",), "ask for fewer splits"))
     ends = np.cumsum(times.rows)
-    wanted = ends[-1] * np.arange(1, splits + 1) // (splits + 1)
-    places = np.searchsorted(ends, wanted, side="left") + 1
+    targets = ends[-1] * np.arange(1, splits + 1) // (splits + 1)
+    places = np.searchsorted(ends, targets, side="left") + 1
     order = np.arange(splits)
     rising = np.maximum.accumulate(np.maximum(places, 1) - order) + order
     return [int(place) for place in np.minimum(rising, number - splits + order)]

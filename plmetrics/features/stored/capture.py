@@ -65,9 +65,9 @@ class Captured:
     fields: Mapping[str, Any]
     table: pl.DataFrame
 
-    def head(self, **beside: Any) -> Head:
+    def head(self, **further: Any) -> Head:
         """The head, with what only others know."""
-        return Head(**self.fields, **beside)
+        return Head(**self.fields, **further)
 
 
 def capture(
@@ -95,8 +95,8 @@ def capture(
     if prepared.request.suite.task == "ranking":
         queries = pl.DataFrame({BLOCKS: [query_hashes(bound)]}, schema={BLOCKS: pl.List(pl.UInt64)})
         builder.add(Part("queries"), queries)
-    asked = features_of(bound.suite)
-    of_features = {feature.key: feature.capture(rows_of(bound, prepared), builder) for feature in asked}
+    features = features_of(bound.suite)
+    of_features = {feature.key: feature.capture(rows_of(bound, prepared), builder) for feature in features}
     rows, uncertainty = prepared.rows, bound.suite.uncertainty
     schema = prepared.request.schema if prepared.request.pairs_read is not None else None
     fields = {
@@ -128,8 +128,8 @@ def rows_of(bound: Request, prepared: Prepared) -> Request:
     """The request of the rows as they are in the data, on the slices of the run; that of a ranking is of queries."""
     if prepared.request.pairs_read is None:
         return prepared.request
-    known = {column: said_of_key(key) for column, key in _settled_keys(bound, prepared).items()}
-    return pinned(bound, Constants(keys=known))
+    keys = {column: said_of_key(key) for column, key in _settled_keys(bound, prepared).items()}
+    return pinned(bound, Constants(keys=keys))
 
 
 def _typed(bound: Request) -> tuple[str, ...]:
@@ -156,10 +156,12 @@ def _settled_keys(bound: Request, prepared: Prepared) -> dict[str, Any]:
 
 def _sums(builder: Builder, prepared: Prepared, frames: Sequence[pl.DataFrame]) -> None:
     """The cells of each cube, and their sums."""
-    held = [sorted({prepared.number_of(part) for part in cube.sets}) for cube in prepared.cubes]
-    absent = [n for n in range(len(prepared.request.sets)) if not any(n in numbers for numbers in held)]
+    sets_of_cubes = [sorted({prepared.number_of(part) for part in cube.sets}) for cube in prepared.cubes]
+    absent = [
+        n for n in range(len(prepared.request.sets)) if not any(n in numbers for numbers in sets_of_cubes)
+    ]
     for index, (cube, frame) in enumerate(zip(prepared.cubes, frames, strict=True)):
-        keys, sets = list(cube.columns), tuple(held[index])
+        keys, sets = list(cube.columns), tuple(sets_of_cubes[index])
         frame = _with_centres(prepared, cube, frame)  # noqa: PLW2901
         if index == 0 and absent:
             frame, more = _with_absent(prepared, frame, absent)  # noqa: PLW2901
@@ -178,19 +180,19 @@ def _sums(builder: Builder, prepared: Prepared, frames: Sequence[pl.DataFrame]) 
 
 def _cells(prepared: Prepared, frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """The cells of the sums, and those of which each row is left out."""
-    own = frame.select(keys)
+    cells = frame.select(keys)
     request = prepared.request
     if request.suite.data.missing != "error" and not request.counts_every_row:
         every = collected_frame(every_key(request, prepared.table).select(keys).unique())
-        own = pl.concat([own, every], how="vertical_relaxed")
-    return own.unique().sort(keys, nulls_last=True)
+        cells = pl.concat([cells, every], how="vertical_relaxed")
+    return cells.unique().sort(keys, nulls_last=True)
 
 
 def _with_centres(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
     """The sums with the centres that their moments are about."""
     at = centres_of(prepared, _moments(prepared, [cube]), frame).at
-    absent = {f"{CENTRE}{name}": held for name, held in at.items() if not isinstance(held, np.ndarray)}
-    return frame.with_columns(pl.lit(float(held)).alias(name) for name, held in absent.items())
+    absent = {f"{CENTRE}{name}": center for name, center in at.items() if not isinstance(center, np.ndarray)}
+    return frame.with_columns(pl.lit(float(center)).alias(name) for name, center in absent.items())
 
 
 def _with_absent(
@@ -206,15 +208,15 @@ def _with_absent(
 def _slices(builder: Builder, prepared: Prepared) -> None:
     """The slices of each set, those of one tag after those of another."""
     for number, part in enumerate(prepared.request.sets):
-        own = [slices.values for slices in prepared.slices if slices.slice_set is part]
-        if own:
-            builder.add(Part("slices", (number,)), pl.concat(own).with_row_index(CELL))
+        values = [slices.values for slices in prepared.slices if slices.slice_set is part]
+        if values:
+            builder.add(Part("slices", (number,)), pl.concat(values).with_row_index(CELL))
 
 
 def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Grids:
     """The counts of scores, and the grids they were counted on."""
     passes = Passes(prepared, aggregated)
-    wanted = wanted_bins(prepared)
+    wanted_binnings = wanted_bins(prepared)
     write_blocks(builder, _WHOLE if prepared.blocks is None else aggregated.block_keys)
     grids: dict[str, ModelGrid] = {}
     for model in prepared.request.models:
@@ -228,11 +230,11 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Gri
             number, sliced = prepared.number_of(slices), cut(index)
             first = offset.get(number, 0)
             offset[number] = first + len(slices)
-            if index == 0 and "coarse" in wanted:
+            if index == 0 and "coarse" in wanted_binnings:
                 usual = usual_cuts(sliced.fine)
-            if "coarse" in wanted:
+            if "coarse" in wanted_binnings:
                 cuts.setdefault(number, []).append(_cuts(sliced, slices.values))
-            for bins in wanted:
+            for bins in wanted_binnings:
                 key = number, bins_text(bins)
                 for low, counts in _counts(sliced, bins):
                     rows.setdefault(key, []).append(pieces_of(counts, first + low))
@@ -242,11 +244,11 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Gri
             part = Part("scores", (number,), model, text, sizes[number, text])
             builder.add(counted(part, lies, total_of(totals)), lies)
         locator = passes.locators[model]
-        held = {
+        counts_of_sets = {
             number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
         }
-        known = prepared.grids[model] if prepared.grids is not None else None
-        grids[model] = known or ModelGrid(locator.keys, locator.edges, held, usual)
+        grid = prepared.grids[model] if prepared.grids is not None else None
+        grids[model] = grid or ModelGrid(locator.keys, locator.edges, counts_of_sets, usual)
     return grids
 
 
@@ -256,10 +258,10 @@ def _together(parts: Sequence[Cuts]) -> Cuts:
 
 def _cuts(sliced: SlicedGrid, values: pl.DataFrame) -> Cuts:
     """The cuts of the slices that have rows."""
-    held = sliced.fine.sum(axis=(1, 2)) > 0
+    occupied = sliced.fine.sum(axis=(1, 2)) > 0
     if not values.width:
         return Cuts(values, cuts_of(sliced.fine, sliced.slices))
-    return Cuts(values.filter(pl.Series(held)), cuts_of(sliced.fine, sliced.slices)[held])
+    return Cuts(values.filter(pl.Series(occupied)), cuts_of(sliced.fine, sliced.slices)[occupied])
 
 
 def _counts(sliced: SlicedGrid, bins: Bins) -> Iterator[tuple[int, Array]]:
@@ -298,8 +300,8 @@ def _units(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> tupl
         counts[keys.astype(np.int64)] = aggregated.units
         return tuple(counts.tolist())
     if modulus is not None:
-        found = collected_frame(prepared.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()))
-        keys = found[UNIT].to_numpy()
+        units = collected_frame(prepared.rows_added.select(pl.col(UNIT).drop_nulls().unique().sort()))
+        keys = units[UNIT].to_numpy()
     builder.add(Part("units"), pl.DataFrame({BLOCKS: [keys]}, schema={BLOCKS: pl.List(pl.UInt64)}))
     return None
 

@@ -47,46 +47,46 @@ def check_alike(states: Sequence[Stored]) -> None:
         pair = f"{first.place} and {other.place}"
         if other.head.fingerprint != first.head.fingerprint:
             suites = suite_of(first.head), suite_of(other.head)
-            told = ", ".join(differences(*suites)) or "the versions they were written with"
-            msg = f"{pair} are states of different suites: they differ in {told}"
+            reason = ", ".join(differences(*suites)) or "the versions they were written with"
+            msg = f"{pair} are states of different suites: they differ in {reason}"
             raise NotAdding(Problem(msg, hint="merge states of one suite; name and paths may differ"))
-        found = list(constants_that_differ(first.head.constants, other.head.constants))
-        if found:
-            said = "; ".join(found[:_LISTED]) + (
-                f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+        differing = list(constants_that_differ(first.head.constants, other.head.constants))
+        if differing:
+            text = "; ".join(differing[:_LISTED]) + (
+                f"; and {len(differing) - _LISTED} more" if len(differing) > _LISTED else ""
             )
-            raise NotAdding(Problem(f"{pair} have other constants: {said}", hint=f"{_SAME}{first.place}"))
+            raise NotAdding(Problem(f"{pair} have other constants: {text}", hint=f"{_SAME}{first.place}"))
         _check_versions(first, other)
         _check_types(first, other)
         _check_features(first, other)
 
 
-def constants_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
     """What two states' constants say differently, in words."""
     words = {"centres": "the centre", "thresholds": "the threshold"}
-    if one.get("moments") and other.get("moments"):
+    if mine.get("moments") and theirs.get("moments"):
         del words["centres"]
-    elif one.get("moments") or other.get("moments"):
+    elif mine.get("moments") or theirs.get("moments"):
         yield "one was written by an earlier version, whose moments are all about one centre"
     for kind, word in words.items():
-        for model in one[kind]:
-            for key, value in one[kind][model].items():
-                held = other[kind].get(model, {}).get(key)
-                if held != value:
-                    yield f"{word} of {key} for model '{model}' is {value} and {held}"
-    if one["classes"] != other["classes"]:
-        yield f"the classes are {one['classes']} and {other['classes']}"
-    for column, said in one["keys"].items():
-        held = other["keys"].get(column, {})
-        if held != said:
-            what = "quantile edges" if said["kind"] == "bins" else "values of the top"
-            yield f"the {what} of column '{said['label']}' are {said['edges']} and {held.get('edges')}"
-    for name, exponent in one["exponents"].items():
-        held = other["exponents"].get(name)
-        if held != exponent:
-            yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {held}"
-    if one["grid"] != other["grid"]:
-        models = list((one["grid"] or {"keys": {}})["keys"])
+        for model in mine[kind]:
+            for key, value in mine[kind][model].items():
+                their_value = theirs[kind].get(model, {}).get(key)
+                if their_value != value:
+                    yield f"{word} of {key} for model '{model}' is {value} and {their_value}"
+    if mine["classes"] != theirs["classes"]:
+        yield f"the classes are {mine['classes']} and {theirs['classes']}"
+    for column, my_key in mine["keys"].items():
+        their_value = theirs["keys"].get(column, {})
+        if their_value != my_key:
+            what = "quantile edges" if my_key["kind"] == "bins" else "values of the top"
+            yield f"the {what} of column '{my_key['label']}' are {my_key['edges']} and {their_value.get('edges')}"
+    for name, exponent in mine["exponents"].items():
+        their_value = theirs["exponents"].get(name)
+        if their_value != exponent:
+            yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {their_value}"
+    if mine["grid"] != theirs["grid"]:
+        models = list((mine["grid"] or {"keys": {}})["keys"])
         yield f"the grid that scores are counted on (models {', '.join(models)})"
 
 
@@ -97,9 +97,11 @@ def _check_versions(first: Stored, other: Stored) -> None:
         msg = (
             f"{first.place} and {other.place} name units by other hashes: they were written by other versions"
         )
-        made = [f"plmetrics {one['plmetrics']} with polars {one['polars']}" for one in (mine, its)]
+        writers = [
+            f"plmetrics {version['plmetrics']} with polars {version['polars']}" for version in (mine, its)
+        ]
         hint = "write the states again with one version"
-        raise NotAdding(Problem(f"{msg} ({' and '.join(made)})", hint=hint))
+        raise NotAdding(Problem(f"{msg} ({' and '.join(writers)})", hint=hint))
 
 
 def _check_types(first: Stored, other: Stored) -> None:
@@ -159,25 +161,25 @@ def check_once(states: Sequence[Stored]) -> None:
     for state in states:
         for content in state.head.states or (state.content,):
             if content and content in homes:
-                told = _same_state(homes[content], state.place)
-                raise Overlap(Problem(f"{told}, whose rows would count twice", hint=hint))
+                message = _same_state(homes[content], state.place)
+                raise Overlap(Problem(f"{message}, whose rows would count twice", hint=hint))
             homes[content] = state.place
-    for key, told in (("path", "was read for"), ("digest", "has the content of a file that was read for")):
-        seen: dict[Any, str] = {}
+    for key, message in (("path", "was read for"), ("digest", "has the content of a file that was read for")):
+        places: dict[Any, str] = {}
         for state in states:
             for file in state.head.files:
-                known = file.get(key)
-                if known is not None and known in seen:
-                    msg = f"{file['path']} {told} {seen[known]} and for {state.place}: its rows would count twice"
+                place = file.get(key)
+                if place is not None and place in places:
+                    msg = f"{file['path']} {message} {places[place]} and for {state.place}: its rows would count twice"
                     raise Overlap(Problem(msg.replace("of a file that was", "of one that was"), hint=hint))
-                if known is not None:
-                    seen[known] = state.place
+                if place is not None:
+                    places[place] = state.place
 
 
-def _same_state(one: str, other: str) -> str:
-    if one == other:
-        return f"{one} is named twice, perhaps by itself and as one of a folder"
-    return f"{one} and {other} hold the same state"
+def _same_state(first: str, second: str) -> str:
+    if first == second:
+        return f"{first} is named twice, perhaps by itself and as one of a folder"
+    return f"{first} and {second} hold the same state"
 
 
 def _names_apart(states: Sequence[Stored]) -> None:
@@ -202,16 +204,16 @@ def _queries_apart(states: Sequence[Stored]) -> None:
         number = state.head.number("queries")
         rows = tables([state]).filter(pl.col(PART) == number).select(pl.col(BLOCKS).explode())
         lists.append(rows)
-    found = [frame.to_series().to_numpy() for frame in frames_of(lists)]
-    every, counts = np.unique(np.concatenate(found), return_counts=True)
+    hashes_of_states = [frame.to_series().to_numpy() for frame in frames_of(lists)]
+    every, counts = np.unique(np.concatenate(hashes_of_states), return_counts=True)
     twice = every[counts > 1]
     if not len(twice):
         return
     homes: dict[int, list[str]] = defaultdict(list)
-    for state, own in zip(states, found, strict=True):
-        for query in np.intersect1d(own, twice[:1]).tolist():
+    for state, hashes in zip(states, hashes_of_states, strict=True):
+        for query in np.intersect1d(hashes, twice[:1]).tolist():
             homes[query].append(state.place)
     first, second, *_ = next(iter(homes.values()))
-    told = "1 query has" if len(twice) == 1 else f"{len(twice):,} queries have"
-    msg = f"{told} rows in more than one state, such as in {first} and {second}"
+    subject = "1 query has" if len(twice) == 1 else f"{len(twice):,} queries have"
+    msg = f"{subject} rows in more than one state, such as in {first} and {second}"
     raise Overlap(Problem(msg, hint="a query's metrics need all its rows: split the data between queries"))

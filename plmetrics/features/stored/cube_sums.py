@@ -140,16 +140,18 @@ class CubeSums:
         if all(np.array_equal(self.columns[name][place], columns[name]) for name in centres):
             return out
         there, to = np.unique(place, return_inverse=True)
-        read = {*self.moments, *(moment.mass for moment in self.moments.values())}
+        names = {*self.moments, *(moment.mass for moment in self.moments.values())}
         both = {
-            name: np.concatenate([self.columns[name][there], columns[name]]) for name in (*read, *centres)
+            name: np.concatenate([self.columns[name][there], columns[name]]) for name in (*names, *centres)
         }
         at = Centres({name.removeprefix(CENTRE): both[name] for name in centres}, self.moments)
-        made, found = about_one(both, at, np.concatenate([np.arange(len(there)), to]), len(there))
+        moved_columns, common_centres = about_one(
+            both, at, np.concatenate([np.arange(len(there)), to]), len(there)
+        )
         for name in centres:
-            self.columns[name][there] = found.at[name.removeprefix(CENTRE)]
+            self.columns[name][there] = common_centres.at[name.removeprefix(CENTRE)]
         for name in self.moments:
-            self.columns[name][there], out[name] = np.split(made[name], [len(there)])
+            self.columns[name][there], out[name] = np.split(moved_columns[name], [len(there)])
         return out
 
 
@@ -175,9 +177,9 @@ def cube_sums(
     names = tuple(
         name for name in parts[0].columns if name in shared and (moments or not name.startswith(CENTRE))
     )
-    known = {name: moments[name] for name in names if name in moments}
+    moments_of_names = {name: moments[name] for name in names if name in moments}
     keys = blocks.keys if BLOCK in names else np.zeros(1, dtype=np.uint64)
-    sums = CubeSums(sets, number, names, known, keys, blocks.modulus)
+    sums = CubeSums(sets, number, names, moments_of_names, keys, blocks.modulus)
     every = (max(int(group.numbers[number].max(initial=-1)) for group in alike) + 1) * len(keys)
     most = max(state.head.parts[group.sums_of(sets[0])].rows for group in alike for state in group.states)
     if every * len(names) * np.dtype(np.float64).itemsize > room or every > max(_SPARE * most, _FEW):
@@ -194,8 +196,8 @@ def _occurring(sums: CubeSums, alike: Sequence[Alike]) -> NDArray[np.int64]:
     for group in alike:
         number = group.sums_of(sums.sets[0])
         for state in group.states:
-            found = sums.place(group, state.rows(state.read(names), number))
-            every = np.sort(np.concatenate([places, found]), kind="stable")
+            numbers = sums.place(group, state.rows(state.read(names), number))
+            every = np.sort(np.concatenate([places, numbers]), kind="stable")
             places = every[np.flatnonzero(np.diff(every, prepend=-1))]
     return places
 
@@ -203,6 +205,6 @@ def _occurring(sums: CubeSums, alike: Sequence[Alike]) -> NDArray[np.int64]:
 def _moments(constants: Mapping[str, Any]) -> dict[str, Moment]:
     """The columns of moments, from what a state says of its constants."""
     return {
-        name: Moment(tuple(said["centres"]), said["mass"], tuple(said["alone"]))
-        for name, said in constants.get("moments", {}).items()
+        name: Moment(tuple(entry["centres"]), entry["mass"], tuple(entry["alone"]))
+        for name, entry in constants.get("moments", {}).items()
     }

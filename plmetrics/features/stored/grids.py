@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 def grids_digest(grids: Grids) -> dict[str, Any]:
     """What tells grids apart, and the keys of scores: JSON-able."""
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for grid in grids.values():
-        made.update(grid.edges.tobytes() + grid.usual.tobytes())
+        digest.update(grid.edges.tobytes() + grid.usual.tobytes())
         for number, cuts in sorted(grid.cuts.items()):
-            made.update(f"{number} {cuts.values.rows()}".encode() + cuts.places.tobytes())
+            digest.update(f"{number} {cuts.values.rows()}".encode() + cuts.places.tobytes())
     keys = {
         model: [grid.keys.low, grid.keys.scale, grid.keys.shift, grid.keys.size]
         for model, grid in grids.items()
     }
-    return {"keys": keys, "hash": made.hexdigest()[:32]}
+    return {"keys": keys, "hash": digest.hexdigest()[:32]}
 
 
 def write_grids(builder: Builder, grids: Grids) -> None:
@@ -45,10 +45,10 @@ def write_grids(builder: Builder, grids: Grids) -> None:
 
 def read_grids(saved: Saved) -> dict[str, ModelGrid] | None:
     """The grids that a state holds; None where it counts no scores."""
-    said = saved.head.constants["grid"]
-    if said is None:
+    content = saved.head.constants["grid"]
+    if content is None:
         return None
-    return {model: _model_grid(saved, model, Keys(*keys)) for model, keys in said["keys"].items()}
+    return {model: _model_grid(saved, model, Keys(*keys)) for model, keys in content["keys"].items()}
 
 
 def _model_grid(saved: Saved, model: str, keys: Keys) -> ModelGrid:

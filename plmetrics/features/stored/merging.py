@@ -62,65 +62,67 @@ def merged(states: Sequence[Stored], *, totals: bool, room: int) -> Saved:
 
 def by_layout(states: Sequence[Stored]) -> list[Alike]:
     """The states, those that are numbered alike together."""
-    found: dict[str, Alike] = {}
+    layouts: dict[str, Alike] = {}
     for state in states:
-        if state.head.layout not in found:
-            found[state.head.layout] = Alike(read(state, *_SMALL))
-        found[state.head.layout].states.append(state)
-    return list(found.values())
+        if state.head.layout not in layouts:
+            layouts[state.head.layout] = Alike(read(state, *_SMALL))
+        layouts[state.head.layout].states.append(state)
+    return list(layouts.values())
 
 
 def _groups(heads: Sequence[Head]) -> Iterator[tuple[int, ...]]:
     """The slice sets whose sums lie together in every state."""
-    found: dict[tuple[int, ...], list[int]] = {}
+    groups: dict[tuple[int, ...], list[int]] = {}
     for index in range(len(heads[0].sets)):
         homes = tuple(
             next(n for n, part in head.numbers("cells").items() if index in part.sets) for head in heads
         )
-        found.setdefault(homes, []).append(index)
-    yield from map(tuple, found.values())
+        groups.setdefault(homes, []).append(index)
+    yield from map(tuple, groups.values())
 
 
 def _cells(builder: Builder, sets: tuple[int, ...], alike: Sequence[Alike]) -> None:
     """The cells of all states, and the new number of each old one."""
     columns = list(dict.fromkeys(name for index in sets for name in alike[0].head.sets[index]))
-    own = [group.first.of(group.cells_of(sets[0])) for group in alike]
-    _renumbered(builder, Part("cells", sets), columns, [frame.select(CELL, *columns) for frame in own], alike)
+    frames = [group.first.of(group.cells_of(sets[0])) for group in alike]
+    _renumbered(
+        builder, Part("cells", sets), columns, [frame.select(CELL, *columns) for frame in frames], alike
+    )
 
 
 def _slices(builder: Builder, number: int, alike: Sequence[Alike]) -> None:
     """The slices of a set in all states, and the new number of each old one."""
     part = Part("slices", (number,))
-    own = []
+    frames = []
     for group in alike:
         place = group.head.number(*part.name[:2])
-        own.append(None if place is None else group.first.of(place))
-    held = [frame for frame in own if frame is not None]
-    if held:
-        columns = [name for name in held[0].columns if name != CELL]
-        _renumbered(builder, part, columns, own, alike)
+        frames.append(None if place is None else group.first.of(place))
+    present = [frame for frame in frames if frame is not None]
+    if present:
+        columns = [name for name in present[0].columns if name != CELL]
+        _renumbered(builder, part, columns, frames, alike)
 
 
 def _renumbered(
     builder: Builder,
     part: Part,
     columns: list[str],
-    own: Sequence[pl.DataFrame | None],
+    frames: Sequence[pl.DataFrame | None],
     alike: Sequence[Alike],
 ) -> None:
     """Add what the cells or slices of some states are, each once and in order, and note their new numbers."""
     place = len(builder.parts)
     if columns:
-        every = order(pl.concat([frame.select(columns) for frame in own if frame is not None]).unique())
+        every = order(pl.concat([frame.select(columns) for frame in frames if frame is not None]).unique())
     else:
         every = pl.DataFrame(height=1)
     every = every.with_row_index(CELL)
     builder.add(part, every)
-    for group, frame in zip(alike, own, strict=True):
+    for group, frame in zip(alike, frames, strict=True):
         if frame is not None and columns:
             new = every.rename({CELL: _NEW})
-            moved = frame.join(new, on=columns, how="left", nulls_equal=True).sort(CELL)
-            group.numbers[place] = moved[_NEW].to_numpy().astype(np.int64)
+            renumbered = frame.join(new, on=columns, how="left", nulls_equal=True).sort(CELL)
+            group.numbers[place] = renumbered[_NEW].to_numpy().astype(np.int64)
         elif frame is not None:
             group.numbers[place] = np.zeros(frame.height, dtype=np.int64)
 
@@ -133,7 +135,7 @@ def _constants(builder: Builder, first: Saved) -> None:
 
 def _head(states: Sequence[Stored], builder: Builder, blocks: MergedBlocks) -> Head:
     heads = [state.head for state in states]
-    held = [state.head.states or (state.content,) for state in states]
+    contents_of_states = [state.head.states or (state.content,) for state in states]
     return replace(
         heads[0],
         parts=tuple(builder.parts),
@@ -143,7 +145,7 @@ def _head(states: Sequence[Stored], builder: Builder, blocks: MergedBlocks) -> H
         modulus=blocks.modulus,
         hashed=blocks.hashes is not None,
         units=blocks.units,
-        states=tuple(content for own in held for content in own if content),
+        states=tuple(content for contents in contents_of_states for content in contents if content),
         warnings=tuple(dict.fromkeys(word for head in heads for word in head.warnings)),
     )
 

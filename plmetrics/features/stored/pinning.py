@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from plmetrics.table.slice_keys import SliceKey
 
 
-def read_constants(written: Mapping[str, Any], grids: Grids | None) -> Constants:
+def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants:
     """The constants from what a state says of them."""
     thresholds = {
         model: {rule: nan if value is None else value for rule, value in values.items()}
-        for model, values in written["thresholds"].items()
+        for model, values in content["thresholds"].items()
     }
-    classes = tuple(written["classes"])
-    return Constants(written["centres"], thresholds, classes, written["keys"], grids, written["exponents"])
+    classes = tuple(content["classes"])
+    return Constants(content["centres"], thresholds, classes, content["keys"], grids, content["exponents"])
 
 
 def said_of_key(key: SliceKey) -> dict[str, Any]:
     """What was found in the data for a key that waited for it: edges, or the values of a top."""
     if key.values is None or key.excluded is None:
         return {"label": key.label, "kind": key.kind, "edges": list(key.edges)}
-    values, excluded = (held.to_physical().to_list() for held in (key.values, key.excluded))
+    values, excluded = (series.to_physical().to_list() for series in (key.values, key.excluded))
     return {"label": key.label, "kind": key.kind, "edges": values, "excluded": excluded}
 
 
@@ -44,23 +44,23 @@ def pinned(request: Request, constants: Constants) -> Request:
     if constants.classes and not request.roles.classes:
         suite = request.suite.settled(Facts(constants.classes))
         request = replace(request, suite=suite, roles=replace(request.roles, classes=constants.classes))
-    known = {
+    keys = {
         key.column: _key(key, constants.keys[key.column], request.schema)
         for key in request.roles.keys
         if key.column in constants.keys
     }
-    return request.with_keys(known)
+    return request.with_keys(keys)
 
 
-def _key(key: SliceKey, said: Mapping[str, Any], schema: pl.Schema) -> SliceKey:
+def _key(key: SliceKey, content: Mapping[str, Any], schema: pl.Schema) -> SliceKey:
     dtype = schema[key.label]
-    if said["kind"] == "bins":
-        edges = tuple(said["edges"])
+    if content["kind"] == "bins":
+        edges = tuple(content["edges"])
         index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
         return replace(key, kind="bins", expression=index, edges=edges)
     if isinstance(dtype, (pl.Categorical, pl.Enum)):
         dtype = pl.String()
-    values, excluded = (_series(said[name], dtype) for name in ("edges", "excluded"))
+    values, excluded = (_series(content[name], dtype) for name in ("edges", "excluded"))
     number = top_index(key.expression, values, excluded)
     edges = tuple(plain_values(values, key.label))
     return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
@@ -68,5 +68,5 @@ def _key(key: SliceKey, said: Mapping[str, Any], schema: pl.Schema) -> SliceKey:
 
 def _series(physical: list[Any], dtype: pl.DataType) -> pl.Series:
     """Values of a type from those that they are held as."""
-    held = pl.Series(physical, dtype=pl.Series([], dtype=dtype).to_physical().dtype)
-    return held.cast(dtype)
+    physical_series = pl.Series(physical, dtype=pl.Series([], dtype=dtype).to_physical().dtype)
+    return physical_series.cast(dtype)

@@ -66,19 +66,19 @@ def revived(suite: Suite, saved: Saved) -> Revived:
     head = saved.head
     constants = read_constants(head.constants, read_grids(saved))
     request = empty_request(suite, head, constants)
-    found = _found(request, saved)
-    check_references(request.suite, found.slices)
+    slices = _found(request, saved)
+    check_references(request.suite, slices.slices)
     prepared = Prepared(
         request,
         prediction_table(request.raw, request.schema, request.roles),
-        found.slices,
-        _cubes(request, saved, found),
+        slices.slices,
+        _cubes(request, saved, slices),
         Accounting(head.rows["read"], head.rows["zero_weight"], head.rows["dropped"]),
         _blocks(saved),
         {model: dict(constants.centres[model]) for model in request.models},
         constants.thresholds,
         exact=False,
-        warnings=found.warnings,
+        warnings=slices.warnings,
         grids=constants.grids,
         addition=Addition(constants.exponents),
     )
@@ -100,23 +100,29 @@ def empty_request(suite: Suite, head: Head, constants: Constants) -> Request:
 
 def _found(request: Request, saved: Saved) -> FoundSlices:
     """The slices of a state from the values that its cells have."""
-    found: dict[str, pl.DataFrame] = {}
+    values: dict[str, pl.DataFrame] = {}
     cells = {number: saved.values(number) for number in saved.head.numbers("cells")}
     for index, part in enumerate(request.sets):
         if part.keys and not part.is_predicate:
-            own = next(n for n, known in saved.head.numbers("cells").items() if index in known.sets)
-            found[f"slices|{index}"] = cells[own].select(key.column for key in part.keys).unique()
-    return found_slices(request, found)
+            number_of_cells = next(
+                n for n, cell_part in saved.head.numbers("cells").items() if index in cell_part.sets
+            )
+            values[f"slices|{index}"] = (
+                cells[number_of_cells].select(key.column for key in part.keys).unique()
+            )
+    return found_slices(request, values)
 
 
-def _cubes(request: Request, saved: Saved, found: FoundSlices) -> tuple[Cube, ...]:
+def _cubes(request: Request, saved: Saved, slices_of_run: FoundSlices) -> tuple[Cube, ...]:
     """One cube for each group of sets whose sums lie together."""
-    codes = key_codes(request, found)
+    codes = key_codes(request, slices_of_run)
     out = []
     for part in saved.head.numbers("cells").values():
         groups = [request.sets[index] for index in part.sets]
-        own = [slices for slices in found.slices if any(slices.slice_set is group for group in groups)]
-        out += plan_cubes(own, codes, 1, _ANY)
+        members = [
+            slices for slices in slices_of_run.slices if any(slices.slice_set is group for group in groups)
+        ]
+        out += plan_cubes(members, codes, 1, _ANY)
     return tuple(out)
 
 
@@ -170,9 +176,9 @@ def _of_model(prepared: Prepared, sums: Aggregated, saved: Saved, model: str) ->
     def cut(index: int) -> SlicedGrid:
         slices = prepared.slices[index]
         number, size = prepared.number_of(slices), len(slices)
-        held = _Held(prepared, sums, saved, model, number, firsts[index], size)
+        scores = _Held(prepared, sums, saved, model, number, firsts[index], size)
         coarse = partial(grid.coarse, number, slices)
-        return SlicedGrid(grid.edges, size, held.fine(), held.parts, weighted, coarse)
+        return SlicedGrid(grid.edges, size, scores.fine(), scores.parts, weighted, coarse)
 
     return cut
 

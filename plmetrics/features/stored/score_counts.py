@@ -71,8 +71,8 @@ class Dense:
 
 def _held_by(most: int) -> np.dtype[Any]:
     """The smallest kind of numbers that holds one; those of floats are whole up to 2^53."""
-    found = next((kind for kind in _KINDS if most <= np.iinfo(kind).max), np.float64)
-    return np.dtype(found)
+    dtype = next((kind for kind in _KINDS if most <= np.iinfo(kind).max), np.float64)
+    return np.dtype(dtype)
 
 
 @dataclass(slots=True)
@@ -94,8 +94,8 @@ class Sparse:
     def some(self, slices: int, width: int) -> Iterator[tuple[int, Slots, NDArray[np.generic]]]:
         """The slots whose counts are not 0, as those of `Dense`."""
         self._settle()
-        whole = sum(reversed(self.sums[:-1]), self.sums[-1])
-        slots, counts = whole.indices, whole.data
+        total = sum(reversed(self.sums[:-1]), self.sums[-1])
+        slots, counts = total.indices, total.data
         step = max(1, slices * _NEAR // max(len(slots), 1))
         for first in range(0, slices, step):
             low, high = np.searchsorted(slots, (first * width, (first + step) * width))

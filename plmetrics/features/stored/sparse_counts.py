@@ -65,10 +65,10 @@ def pieces(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0
     """
     if not len(slots):
         return pl.DataFrame(schema=PIECES)
-    held = np.arange(int(slots[-1]) // width + 2)
-    bounds = np.searchsorted(slots, held * width)
+    edges = np.arange(int(slots[-1]) // width + 2)
+    bounds = np.searchsorted(slots, edges * width)
     parts = -(-np.diff(bounds) // PIECE)
-    cell = np.repeat(held[:-1], parts)
+    cell = np.repeat(edges[:-1], parts)
     within = np.arange(len(cell)) - np.repeat(np.cumsum(parts) - parts, parts)
     starts = bounds[cell] + within * PIECE
     sizes = np.minimum(starts + PIECE, bounds[cell + 1]) - starts
@@ -111,8 +111,8 @@ def _filled(
 def pieces_of(counts: NDArray[np.generic], first: int = 0) -> tuple[pl.DataFrame, int | None]:
     """The rows that hold counts of slices `[slice, ...]`, the first of which has a number; and their total."""
     flat = counts.reshape(-1)
-    slots, held = held_in(flat)
-    return pieces(slots, held, max(flat.size // max(len(counts), 1), 1), first), whole_total(held)
+    slots, numbers = held_in(flat)
+    return pieces(slots, numbers, max(flat.size // max(len(counts), 1), 1), first), whole_total(numbers)
 
 
 def held_in(flat: NDArray[np.generic]) -> tuple[Slots, NDArray[np.generic]]:
@@ -132,8 +132,8 @@ def whole_total(counts: NDArray[np.generic]) -> int | None:
 
 def total_of(totals: Sequence[int | None]) -> int | None:
     """What several counts come to; None where it is not known of one."""
-    known = [total for total in totals if total is not None]
-    return sum(known) if len(known) == len(totals) else None
+    totals_present = [total for total in totals if total is not None]
+    return sum(totals_present) if len(totals_present) == len(totals) else None
 
 
 def counted(part: Part, rows: pl.DataFrame, total: int | None) -> Part:
@@ -156,9 +156,9 @@ def _are_whole(values: NDArray[np.generic]) -> bool:
 
 
 def _cut(values: NDArray[np.generic], starts: Slots, sizes: Slots) -> list[bytes]:
-    held = memoryview(values.tobytes())
+    buffer = memoryview(values.tobytes())
     lows, highs = starts * values.itemsize, (starts + sizes) * values.itemsize
-    return [bytes(held[low:high]) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+    return [bytes(buffer[low:high]) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,18 +179,20 @@ class PieceRows:
     @classmethod
     def of(cls, rows: pl.DataFrame) -> PieceRows:
         """Read rows, none of which is of a part of another kind."""
-        cell, first, last, held = (
+        cell, first, last, sizes = (
             rows[name].to_numpy().astype(np.int64) for name in (CELL, FIRST, LAST, ENTRIES)
         )
         gaps, counts = rows[GAPS].to_list(), rows[COUNTS].to_list()
-        lengths = [np.fromiter(map(len, one), dtype=np.int64, count=len(one)) for one in (gaps, counts)]
-        return cls(cell, first, last, held, np.column_stack(lengths) // held[:, None], gaps, counts)
+        lengths = [
+            np.fromiter(map(len, column), dtype=np.int64, count=len(column)) for column in (gaps, counts)
+        ]
+        return cls(cell, first, last, sizes, np.column_stack(lengths) // sizes[:, None], gaps, counts)
 
     def part(self, low: int, high: int) -> PieceRows:
         """The rows from one up to another."""
-        own = slice(low, high)
-        numbers = self.cell[own], self.first[own], self.last[own], self.held[own], self.sizes[own]
-        return PieceRows(*numbers, self.gaps[own], self.counts[own])
+        span = slice(low, high)
+        numbers = self.cell[span], self.first[span], self.last[span], self.held[span], self.sizes[span]
+        return PieceRows(*numbers, self.gaps[span], self.counts[span])
 
     def entries(self, width: int, slices: Slots | None = None) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
         """The slots and counts that they hold, a few at a time; the array of slots is the same one again and again.
@@ -275,7 +277,7 @@ class _Run:
 
 def _joined(values: list[bytes], size: int) -> NDArray[np.generic]:
     """The numbers of some pieces, end to end."""
-    held: NDArray[np.generic] = np.frombuffer(
+    content: NDArray[np.generic] = np.frombuffer(
         b"".join(values), dtype=f"<f{size}" if size == _FLOAT else f"<u{size}"
     )
-    return held
+    return content

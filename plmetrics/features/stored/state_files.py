@@ -47,13 +47,13 @@ def state_bytes(head: Head, table: pl.DataFrame) -> tuple[bytes, str]:
     """
     text = head.text()
     mark = _mark(text)
-    held = io.BytesIO()
+    buffer = io.BytesIO()
     kind: Literal["zstd", "lz4"] = "zstd" if head.numbers("scores") else "lz4"
-    table.write_parquet(held, metadata={_HEAD: text, _CONTENT: mark}, compression=kind)
-    content = held.getvalue()
-    found = hashlib.sha256(content).hexdigest()
+    table.write_parquet(buffer, metadata={_HEAD: text, _CONTENT: mark}, compression=kind)
+    content = buffer.getvalue()
+    digest = hashlib.sha256(content).hexdigest()
     place = content.rindex(mark.encode())
-    return content[:place] + found.encode() + content[place + len(found) :], found
+    return content[:place] + digest.encode() + content[place + len(digest) :], digest
 
 
 def _mark(text: str) -> str:
@@ -87,13 +87,13 @@ def write_state(output: Path, head: Head, table: pl.DataFrame) -> tuple[Path, st
     Raises:
         EnvironmentFault: the system refuses.
     """
-    content, found = state_bytes(head, table)
-    path = state_path(output, head.name, found)
+    content, digest = state_bytes(head, table)
+    path = state_path(output, head.name, digest)
     with environment_faults(f"the state {shown_path(path)} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_temporary(path.parent)
         write_atomic(path, content)
-    return path, found
+    return path, digest
 
 
 def state_files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -106,11 +106,11 @@ def state_files(paths: Iterable[Path]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        found = sorted(file for file in path.glob(f"*{ENDING}") if not file.name.startswith("."))
-        if not found:
+        files = sorted(file for file in path.glob(f"*{ENDING}") if not file.name.startswith("."))
+        if not files:
             hint = "plmetrics state SUITE --output DIR writes one there; name the folder that they are in"
             raise StateFault(Problem(f"{path}: no file in it ends in {ENDING}", hint=hint))
-        yield from found
+        yield from files
 
 
 def read_head(path: Path) -> tuple[Head, str]:
@@ -155,12 +155,12 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 def _hash(path: Path, content: str, mark: str) -> str:
     """The hash of a file, with the mark in the place of the hash that stands there."""
-    held = path.read_bytes()
-    place = held.rfind(content.encode())
-    made = hashlib.sha256(memoryview(held)[:place])
-    made.update(mark.encode())
-    made.update(memoryview(held)[place + len(content) :])
-    return made.hexdigest()
+    data = path.read_bytes()
+    place = data.rfind(content.encode())
+    digest = hashlib.sha256(memoryview(data)[:place])
+    digest.update(mark.encode())
+    digest.update(memoryview(data)[place + len(content) :])
+    return digest.hexdigest()
 
 
 def _head(path: Path, text: str) -> Head:

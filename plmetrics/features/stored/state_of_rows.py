@@ -60,12 +60,12 @@ def state_of_rows(
 def _made(suite: Suite, source: Source, earlier: Stored | None, stage: Stage) -> tuple[Head, pl.DataFrame]:
     counted = countable(suite)
     check_units(counted, source)
-    taken = None if earlier is None else _constants(counted, earlier)
+    constants = None if earlier is None else _constants(counted, earlier)
     with stage("prepare"), reading(source):
         bound = bind(counted, source)
         countable(bound.suite.model_copy(update={"exact": None}))
         uneven = check_rows(counted.data.missing, source)
-        prepared = prepare(bound if taken is None else pinned(bound, taken), taken)
+        prepared = prepare(bound if constants is None else pinned(bound, constants), constants)
     with stage("aggregate"), reading(source):
         frames, _ = summed(prepared)
         sums = aggregated(prepared, frames, None)

@@ -49,12 +49,12 @@ def head_of(suite: Suite, source: Source, captured: Captured, warnings: tuple[st
     )
 
 
-def stored_state(given: State | str | Path) -> Stored:
+def stored_state(source: State | str | Path) -> Stored:
     """A state as it is merged: checked, its table not read."""
-    if isinstance(given, State):
-        place = f"the state '{given.head.name}'" if given.path is None else shown_path(given.path)
-        return Stored(given.head, given.table, place, given.content)
-    path = Path(given)
+    if isinstance(source, State):
+        place = f"the state '{source.head.name}'" if source.path is None else shown_path(source.path)
+        return Stored(source.head, source.table, place, source.content)
+    path = Path(source)
     head, content = read_head(path)
     return Stored(head, path, shown_path(path), content)
 
@@ -74,18 +74,18 @@ def suite_of(head: Head) -> Suite:
     return suite
 
 
-def differences(one: Suite, other: Suite) -> list[str]:
+def differences(ours: Suite, theirs: Suite) -> list[str]:
     """What two suites say differently, as dotted keys."""
-    first, second = canonical(one), canonical(other)
-    found = []
+    first, second = canonical(ours), canonical(theirs)
+    names = []
     for key in dict.fromkeys([*first, *second]):
         mine, its = first.get(key), second.get(key)
         if isinstance(mine, dict) and isinstance(its, dict):
-            found += [
+            names += [
                 f"{key}.{inner}"
                 for inner in dict.fromkeys([*mine, *its])
                 if mine.get(inner) != its.get(inner)
             ]
         elif mine != its:
-            found.append(key)
-    return found
+            names.append(key)
+    return names

@@ -46,14 +46,14 @@ def add_all(
     sums = _sums(groups, alike, blocks, room // 2)
     scores = list(_scores(builder, alike, blocks, room // 2))
     for group in alike:
-        names = dict.fromkeys(name for own in sums for name in own.read_in(group))
+        names = dict.fromkeys(name for sums_of_state in sums for name in sums_of_state.read_in(group))
         if scores and group.head.number("blocks") is not None:
             names |= dict.fromkeys([*PIECES, KEYS])
         tables = ahead(partial(Stored.read, names=list(names)), group.states)
         for state, table in zip(group.states, tables, strict=True):
             each(lambda job: job(), list(_jobs(group, state, table, sums, scores)))
-    for own in sums:
-        builder.add(Part("sums", own.sets), own.rows(alike[0].head.constants))
+    for sums_of_state in sums:
+        builder.add(Part("sums", sums_of_state.sets), sums_of_state.rows(alike[0].head.constants))
     if scores:
         write_blocks(builder, blocks.keys)
     for part, rows in each(lambda counts: counts.written(), scores):
@@ -98,8 +98,8 @@ def _jobs(
     scores: Sequence[ScoreCounts],
 ) -> Iterator[Callable[[], None]]:
     """What there is to do with the table of a state; no two add to the same."""
-    for own in sums:
-        yield partial(own.add, group, state.rows(table, group.sums_of(own.sets[0])))
+    for sums_of_state in sums:
+        yield partial(sums_of_state.add, group, state.rows(table, group.sums_of(sums_of_state.sets[0])))
     number = state.head.number("blocks")
     if not scores or number is None:
         return

@@ -60,13 +60,13 @@ def _problems(suite: Suite) -> Iterator[Problem]:
     for index, metric in enumerate(suite.metrics):
         for leaf in leaves(metric):
             if leaf.needs.rows_in_order:
-                told = f"{leaf.text} needs the rows in order, which a state does not hold"
+                message = f"{leaf.text} needs the rows in order, which a state does not hold"
                 choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
-                yield Problem(told, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
+                yield Problem(message, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
     for index, curve in enumerate(suite.curves):
         if curve.curve in ROW_CURVES or suite.task == "uplift":
-            told = f"curve {curve.curve} needs the rows, which a state does not hold"
-            yield Problem(told, ("curves", index), _INSTEAD)
+            message = f"curve {curve.curve} needs the rows, which a state does not hold"
+            yield Problem(message, ("curves", index), _INSTEAD)
     yield from _comparisons(suite)
 
 
@@ -106,8 +106,8 @@ def check_units(suite: Suite, source: Source) -> None:
 
 
 def _units_problem(suite: Suite, source: Source) -> Iterator[Problem]:
-    own = suite.columns.unit is not None or suite.task == "ranking" or suite.uncertainty is None
-    if own or (source.reader is not None and suite.data.long is None):
+    has_units = suite.columns.unit is not None or suite.task == "ranking" or suite.uncertainty is None
+    if has_units or (source.reader is not None and suite.data.long is None):
         return
     msg = "rows without a file have no names, so that those of two states would be taken for the same"
     hint = "name what is resampled together as columns.unit, or write the table to a file"

@@ -80,9 +80,9 @@ def _hashes(alike: Sequence[Alike]) -> pl.Series:
     """The hashes of the units that states list, each once, ascending."""
     frames = [pl.LazyFrame(schema={BLOCKS: pl.UInt64})]
     for group in alike:
-        own = [state for state in group.states if state.head.hashed]
+        states = [state for state in group.states if state.head.hashed]
         number = group.head.number("units")
-        if own and number is not None:
-            rows = tables(own).filter(pl.col(PART) == number)
+        if states and number is not None:
+            rows = tables(states).filter(pl.col(PART) == number)
             frames.append(rows.select(pl.col(BLOCKS).explode()))
     return collected_frame(pl.concat(frames).unique().sort(BLOCKS))[BLOCKS]

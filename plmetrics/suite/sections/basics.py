@@ -222,15 +222,17 @@ class ComparisonTest(Strict):
     @property
     def text(self) -> str:
         """What results call it: parameters at their default are left out."""
-        given = {key: getattr(self, key) for key in TEST_PARAMETERS[self.test]}
+        parameters = {key: getattr(self, key) for key in TEST_PARAMETERS[self.test]}
         fields = type(self).model_fields
-        parts = [f"{key}={value_text(value)}" for key, value in given.items() if value != fields[key].default]
+        parts = [
+            f"{key}={value_text(value)}" for key, value in parameters.items() if value != fields[key].default
+        ]
         return f"{self.test}({', '.join(parts)})" if parts else self.test
 
 
-def _other_rows(asked: tuple[str, ...]) -> tuple[str, ...]:
+def _other_rows(words: tuple[str, ...]) -> tuple[str, ...]:
     """What slices are compared with, each once; `overall` are all rows."""
-    return each_once(tuple(ALL if word == "overall" else word for word in asked))
+    return each_once(tuple(ALL if word == "overall" else word for word in words))
 
 
 class Compare(Strict):

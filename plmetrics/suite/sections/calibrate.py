@@ -19,31 +19,33 @@ if TYPE_CHECKING:
 _FORM = "write calibrate: {method: platt, fit_on: \"split = 'valid'\"}"
 
 
-def read_calibrations(value: Any, found: Findings) -> tuple[Calibrate, ...]:
+def read_calibrations(value: Any, findings: Findings) -> tuple[Calibrate, ...]:
     """The calibrators of a suite: one mapping, or a list of them."""
     if value is None:
         return ()
     listed = not isinstance(value, Mapping)
     if listed and not isinstance(value, (list, tuple)):
-        found.add(f"calibrate must be a mapping or a list of them, not {shown(value)}", ("calibrate",), _FORM)
+        findings.add(
+            f"calibrate must be a mapping or a list of them, not {shown(value)}", ("calibrate",), _FORM
+        )
         return ()
     out: list[Calibrate] = []
     for index, spec in enumerate(value if listed else [value]):
         path: SuitePath = ("calibrate", index) if listed else ("calibrate",)
-        made = found.model(Calibrate, spec, path)
-        if made is not None:
-            if made.fit_on != BY_FOLD:
-                check_predicate(made.fit_on, (*path, "fit_on"), found)
-            out.append(made)
+        calibration = findings.model(Calibrate, spec, path)
+        if calibration is not None:
+            if calibration.fit_on != BY_FOLD:
+                check_predicate(calibration.fit_on, (*path, "fit_on"), findings)
+            out.append(calibration)
     return tuple(out)
 
 
-def read_baseline(value: Any, found: Findings) -> bool:
+def read_baseline(value: Any, findings: Findings) -> bool:
     """Whether the built-in baseline is asked for."""
     if value is None or isinstance(value, bool):
         return bool(value)
     hint = f"compare: {{baseline: {value}}} compares with a model" if isinstance(value, str) else None
-    found.add(f"baseline must be true or false, not {shown(value)}", ("baseline",), hint)
+    findings.add(f"baseline must be true or false, not {shown(value)}", ("baseline",), hint)
     return False
 
 
@@ -53,8 +55,11 @@ def added_names(raw: Mapping[str, Any], models: Sequence[str]) -> tuple[str, ...
     names: list[str] = []
     for spec in [specs] if isinstance(specs, Mapping) else specs if isinstance(specs, (list, tuple)) else []:
         if isinstance(spec, Mapping):
-            own = spec.get("models") or models
-            names += [f"{name}_{spec.get('method')}" for name in ([own] if isinstance(own, str) else own)]
+            names_of_models = spec.get("models") or models
+            names += [
+                f"{name}_{spec.get('method')}"
+                for name in ([names_of_models] if isinstance(names_of_models, str) else names_of_models)
+            ]
     return (*names, BASELINE) if raw.get("baseline") is True else tuple(names)
 
 
@@ -62,25 +67,25 @@ def check_added(fields: Mapping[str, Any], add: Callable[..., None]) -> None:
     """Note what does not fit together about models that are added."""
     models: Mapping[str, ModelColumns] = fields.get("models") or {}
     calibrations: Sequence[Calibrate] = fields.get("calibrate") or ()
-    taken = dict.fromkeys(models, "in models")
+    origins = dict.fromkeys(models, "in models")
     if fields.get("baseline"):
-        if BASELINE in taken:
+        if BASELINE in origins:
             add(
                 "baseline: true adds a model 'baseline', and there is one in models",
                 ("baseline",),
                 "rename it",
             )
-        taken[BASELINE] = "the built-in baseline"
+        origins[BASELINE] = "the built-in baseline"
     for index, spec in enumerate(calibrations):
         path: SuitePath = ("calibrate", index) if len(calibrations) > 1 else ("calibrate",)
         for message, step, hint in _problems(spec, models, fields):
             add(message, (*path, *step), hint)
         for source in spec.sources(models):
             name = spec.named(source)
-            if name in taken:
-                msg = f"the calibrated model would be named '{name}', and that is {taken[name]} already"
+            if name in origins:
+                msg = f"the calibrated model would be named '{name}', and that is {origins[name]} already"
                 add(msg, path, "rename that one, or leave one of them out")
-            taken[name] = "another calibrator's"
+            origins[name] = "another calibrator's"
 
 
 def _problems(

@@ -21,52 +21,52 @@ _PATH = ("compare",)
 _FORM = "write compare: {baseline: champion}, or {slices: {region: rest}}"
 
 
-def read_compare(value: Any, found: Findings) -> Compare | None:
+def read_compare(value: Any, findings: Findings) -> Compare | None:
     """The section; None where there is none, or where it is wrong."""
     if value is None:
         return None
     if not isinstance(value, (str, Mapping)):
-        found.add(f"compare must be the name of a model or a mapping, not {shown(value)}", _PATH, _FORM)
+        findings.add(f"compare must be the name of a model or a mapping, not {shown(value)}", _PATH, _FORM)
         return None
-    given = {"baseline": value} if isinstance(value, str) else dict(value)
-    if given.get("tests") is not None:
-        given["tests"] = read_tests(given["tests"], found)
-    return found.model(Compare, {key: item for key, item in given.items() if item is not None}, _PATH)
+    fields = {"baseline": value} if isinstance(value, str) else dict(value)
+    if fields.get("tests") is not None:
+        fields["tests"] = read_tests(fields["tests"], findings)
+    return findings.model(Compare, {key: item for key, item in fields.items() if item is not None}, _PATH)
 
 
-def with_result(given: Any) -> Any:
+def with_result(fields: Any) -> Any:
     """The section as a suite has it, where `run` is a result."""
-    if not isinstance(given, Mapping) or given.get("run") is None:
-        return given
-    run = given["run"]
+    if not isinstance(fields, Mapping) or fields.get("run") is None:
+        return fields
+    run = fields["run"]
     if isinstance(run, str) or hasattr(run, "__fspath__"):
-        return {**given, "run": str(run)}
-    return {**given, "run": RESULT} if hasattr(run, "metrics") else given
+        return {**fields, "run": str(run)}
+    return {**fields, "run": RESULT} if hasattr(run, "metrics") else fields
 
 
-def check_compare(fields: Mapping[str, Any], written: Written, add: Callable[..., None]) -> None:
+def check_compare(fields: Mapping[str, Any], names: Written, add: Callable[..., None]) -> None:
     """Note what is compared that is not there, and p values that are too coarse."""
     compare: Compare | None = fields.get("compare")
     if compare is None:
         return
-    _models(compare, written.models, add)
+    _models(compare, names.models, add)
     if "reference" in compare.model_fields_set and not compare.run:
         hint = "add run: FOLDER, or leave it out"
         add("reference says which earlier run counts, and run names none", (*_PATH, "reference"), hint)
-    check_tests(fields, written.slices, add)
+    check_tests(fields, names.slices, add)
     if not (compare.baseline or compare.pairs or compare.slices or compare.run):
         hint = "name a baseline, or pairs: all, slices: {region: rest}, run: FOLDER"
         add("compare does not say what is compared", _PATH, hint)
     for key, named in (("slices", compare.slices), ("decompose", compare.decompose)):
         for name in named:
-            if name not in written.slices:
-                add(*absent(name, "slice sets", (*_PATH, key, name), written.slices))
-    for name, asked in compare.slices.items():
-        if PAIRS in asked and not set(asked) <= {PAIRS, REST, ALL}:
+            if name not in names.slices:
+                add(*absent(name, "slice sets", (*_PATH, key, name), names.slices))
+    for name, references in compare.slices.items():
+        if PAIRS in references and not set(references) <= {PAIRS, REST, ALL}:
             hint = "leave out what is compared with one slice"
             add(f"pairs compares every slice of '{name}' with every other", (*_PATH, "slices", name), hint)
-    _decomposed(compare, fields, written, add)
-    _percentile(compare, fields, written.models, add)
+    _decomposed(compare, fields, names, add)
+    _percentile(compare, fields, names.models, add)
 
 
 def _models(compare: Compare, models: tuple[str, ...], add: Callable[..., None]) -> None:
@@ -81,13 +81,13 @@ def _models(compare: Compare, models: tuple[str, ...], add: Callable[..., None])
 
 
 def _decomposed(
-    compare: Compare, fields: Mapping[str, Any], written: Written, add: Callable[..., None]
+    compare: Compare, fields: Mapping[str, Any], names: Written, add: Callable[..., None]
 ) -> None:
     """A decomposition needs two sides, sets that do not overlap, and metrics that the suite has."""
     if not compare.decompose:
         return
     path = (*_PATH, "decompose")
-    if not compare.run and len(compare.pairs_of(written.models)) == 0:
+    if not compare.run and len(compare.pairs_of(names.models)) == 0:
         hint = "name a baseline among several models, pairs: all, or run: FOLDER"
         add("decompose needs two models or two runs", path, hint)
     metrics = {metric.text: metric for metric in fields.get("metrics") or ()}

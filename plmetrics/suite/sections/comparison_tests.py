@@ -30,58 +30,60 @@ _PATH = ("compare", "tests")
 _NEEDS = {"always_valid": ("mixture", "0.01"), "diebold_mariano": ("time", "day")}
 
 
-def read_tests(value: Any, found: Findings) -> list[ComparisonTest]:
+def read_tests(value: Any, findings: Findings) -> list[ComparisonTest]:
     """The tests; none where one is wrong, which is noted."""
     items = [value] if isinstance(value, (str, Mapping)) else value
     if not isinstance(items, Sequence):
-        found.add(f"tests must be a list, not {shown(value)}", _PATH, "write tests: [delong, mcnemar]")
+        findings.add(f"tests must be a list, not {shown(value)}", _PATH, "write tests: [delong, mcnemar]")
         return []
-    tests = [_test(item, (*_PATH, place), found) for place, item in enumerate(items)]
-    read = [test for test in tests if test is not None]
-    return read if len(read) == len(tests) else []
+    tests = [_test(item, (*_PATH, place), findings) for place, item in enumerate(items)]
+    valid = [test for test in tests if test is not None]
+    return valid if len(valid) == len(tests) else []
 
 
-def _test(item: Any, path: tuple[str | int, ...], found: Findings) -> ComparisonTest | None:
-    named = _named(item, path, found)
+def _test(item: Any, path: tuple[str | int, ...], findings: Findings) -> ComparisonTest | None:
+    named = _named(item, path, findings)
     if named is None:
         return None
-    name, given = named
+    name, arguments = named
     if name not in TEST_PARAMETERS:
-        found.add(f"unknown test '{name}'", path, did_you_mean(name, TEST_PARAMETERS))
+        findings.add(f"unknown test '{name}'", path, did_you_mean(name, TEST_PARAMETERS))
         return None
-    for key in given:
+    for key in arguments:
         if key not in TEST_PARAMETERS[name]:
-            known = TEST_PARAMETERS[name]
-            hint = did_you_mean(str(key), known) or (f"it has {', '.join(known)}" if known else None)
-            found.add(f"{name} has no parameter '{key}'", (*path, name), hint)
+            parameters = TEST_PARAMETERS[name]
+            hint = did_you_mean(str(key), parameters) or (
+                f"it has {', '.join(parameters)}" if parameters else None
+            )
+            findings.add(f"{name} has no parameter '{key}'", (*path, name), hint)
             return None
     key, example = _NEEDS.get(name, ("", ""))
-    if key and given.get(key) is None:
-        found.add(f"{name} needs {key}", path, f"write {{{name}: {{{key}: {example}}}}}")
+    if key and arguments.get(key) is None:
+        findings.add(f"{name} needs {key}", path, f"write {{{name}: {{{key}: {example}}}}}")
         return None
-    numbers = {key: float(item) if _is_whole(key, item) else item for key, item in given.items()}
-    return found.model(ComparisonTest, {"test": name, **numbers}, (*path, name))
+    numbers = {key: float(item) if _is_whole(key, item) else item for key, item in arguments.items()}
+    return findings.model(ComparisonTest, {"test": name, **numbers}, (*path, name))
 
 
 def _is_whole(key: str, item: Any) -> bool:
     return key in {"mixture", "ratio"} and isinstance(item, int) and not isinstance(item, bool)
 
 
-def _named(item: Any, path: tuple[str | int, ...], found: Findings) -> tuple[str, dict[str, Any]] | None:
+def _named(item: Any, path: tuple[str | int, ...], findings: Findings) -> tuple[str, dict[str, Any]] | None:
     """The name and the parameters of a test."""
     if isinstance(item, str):
         try:
             call = parse_call(item)
         except TextError as error:
-            found.add(str(error), path, error.hint)
+            findings.add(str(error), path, error.hint)
             return None
         return call.name, dict(call.parameters)
     if isinstance(item, Mapping) and len(item) == 1:
-        ((name, given),) = item.items()
-        if given is None or isinstance(given, Mapping):
-            return str(name), dict(given or {})
+        ((name, arguments),) = item.items()
+        if arguments is None or isinstance(arguments, Mapping):
+            return str(name), dict(arguments or {})
     hint = "write delong, or {diebold_mariano: {time: day, horizon: 2}}"
-    found.add(f"a test is a name, or a name with its parameters, not {shown(item)}", path, hint)
+    findings.add(f"a test is a name, or a name with its parameters, not {shown(item)}", path, hint)
     return None
 
 
@@ -159,7 +161,7 @@ def tests_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
         }
         for test, keys in TEST_PARAMETERS.items()
     }
-    one = {
+    single = {
         "anyOf": [
             name,
             text,
@@ -174,4 +176,4 @@ def tests_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
             },
         ]
     }
-    return {"anyOf": [one, {"type": "array", "items": one}]}
+    return {"anyOf": [single, {"type": "array", "items": single}]}

@@ -76,8 +76,8 @@ class Definitions:
     def of(self, spec: Mapping[str, Any]) -> Custom | None:
         """The metric that an entry defines; None if it is wrong, which has been noted."""
         name = _name_of(spec)
-        known = isinstance(name, str) and name in self._specs
-        return self.get(name) if known and self._specs[name][0] is spec else None
+        is_definition = isinstance(name, str) and name in self._specs
+        return self.get(name) if is_definition and self._specs[name][0] is spec else None
 
     def get(self, name: str) -> Custom | None:
         """The metric of that name; None if it is wrong, which has been noted."""
@@ -90,9 +90,9 @@ class Definitions:
             return None
         self._open.append(name)
         before = len(self._found.problems)
-        made = self._define(name, spec, path)
+        metric = self._define(name, spec, path)
         self._open.pop()
-        self._made[name] = made if len(self._found.problems) == before else None
+        self._made[name] = metric if len(self._found.problems) == before else None
         return self._made[name]
 
     def _define(self, name: str, spec: Mapping[str, Any], path: SuitePath) -> Custom | None:
@@ -115,8 +115,8 @@ class Definitions:
         """Note the keys of a definition that are none of its kind's, which is returned."""
         kind = kind_of(spec)
         assert kind is not None
-        known = (*_EVERYWHERE, kind, *_OWN.get(kind, ("where",)))
-        self._found.unknown_keys(spec, known, path)
+        keys = (*_EVERYWHERE, kind, *_OWN.get(kind, ("where",)))
+        self._found.unknown_keys(spec, keys, path)
         return kind
 
     def _aggregate(self, kind: str, facts: dict[str, Any], spec: Mapping[str, Any]) -> Custom | None:

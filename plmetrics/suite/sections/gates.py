@@ -148,42 +148,42 @@ class Gate(GateRule):
         if self.between is None:
             return self.metric
         kind = "difference" if self.ratio_at_least is None else "ratio"
-        given = {"metric": self.metric, "by": self.between, "kind": kind}
-        return registry.create(self.metric.task, "disparity", given)
+        parameters = {"metric": self.metric, "by": self.between, "kind": kind}
+        return registry.create(self.metric.task, "disparity", parameters)
 
 
-def read_opponent(given: dict[str, Any], path: SuitePath, found: Findings) -> bool:
+def read_opponent(fields: dict[str, Any], path: SuitePath, findings: Findings) -> bool:
     """Read what is no model. Whether it could be read."""
-    value = given.get("against")
+    value = fields.get("against")
     if value is None or isinstance(value, str):
         return True
     path = (*path, "against")
     form = "write against: champion, {slice: rest} or {run: true}"
     if not isinstance(value, Mapping):
-        found.add(f"against is a model, {{slice: ...}} or {{run: true}}, not {shown(value)}", path, form)
+        findings.add(f"against is a model, {{slice: ...}} or {{run: true}}, not {shown(value)}", path, form)
         return False
-    given["against"] = found.model(Opponent, value, path)
-    return given["against"] is not None
+    fields["against"] = findings.model(Opponent, value, path)
+    return fields["against"] is not None
 
 
-def read_margins(given: dict[str, Any], path: SuitePath, found: Findings) -> bool:
+def read_margins(fields: dict[str, Any], path: SuitePath, findings: Findings) -> bool:
     """Write out margins in percent: a number on the scale of relative changes. Whether all could be read."""
     sound = True
     for key in MARGINS:
-        value = given.get(key)
+        value = fields.get(key)
         if not isinstance(value, str):
             continue
         percent = _PERCENT.fullmatch(value)
         if percent is None:
             hint = "write 0.005, in the metric's unit, or 2%, of the other model's value"
-            found.add(f"{key} must be a number or a percentage, not {shown(value)}", (*path, key), hint)
+            findings.add(f"{key} must be a number or a percentage, not {shown(value)}", (*path, key), hint)
             sound = False
-        elif given.get("scale", "relative_change") != "relative_change":
-            msg = f"{key} in percent is a relative change, not on scale: {given['scale']}"
-            found.add(msg, (*path, "scale"), "leave scale out")
+        elif fields.get("scale", "relative_change") != "relative_change":
+            msg = f"{key} in percent is a relative change, not on scale: {fields['scale']}"
+            findings.add(msg, (*path, "scale"), "leave scale out")
             sound = False
         else:
-            given |= {key: float(percent[1]) / 100, "scale": "relative_change"}
+            fields |= {key: float(percent[1]) / 100, "scale": "relative_change"}
     return sound
 
 
@@ -253,7 +253,7 @@ def check_evidence(
     if gate.min_positives is not None and task and task != "binary":
         msg = f"min_positives counts the positives of task 'binary', not of '{task}'"
         add(msg, (*path, "min_positives"), "use min_rows")
-    asked = gate.min_rows is not None or gate.min_positives is not None
-    if "on_insufficient" in gate.model_fields_set and not asked:
+    limited = gate.min_rows is not None or gate.min_positives is not None
+    if "on_insufficient" in gate.model_fields_set and not limited:
         msg = "on_insufficient says what becomes of too small slices, and no size is asked for"
         add(msg, (*path, "on_insufficient"), "add min_rows or min_positives")

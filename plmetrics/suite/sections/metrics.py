@@ -55,7 +55,7 @@ class MetricReader:
         """
         if value is None:
             chosen = registry.default_metrics(self._task) if self._task else ()
-            fit = [metric for metric in chosen if not any(metric.lacks(held) for held in parts)]
+            fit = [metric for metric in chosen if not any(metric.lacks(part) for part in parts)]
             return Metrics(tuple(fit) or None)
         if isinstance(value, (str, Metric)):
             value = [value]
@@ -93,18 +93,18 @@ class MetricReader:
             return self._definitions.of(entry)
         if not isinstance(entry, Mapping):
             return self.read(entry, path)
-        own = {key: item for key, item in entry.items() if key not in {"slices", "select_on"}}
-        metric = self.read(own["metric"] if set(own) == {"metric"} else own, path)
+        definition = {key: item for key, item in entry.items() if key not in {"slices", "select_on"}}
+        metric = self.read(definition["metric"] if set(definition) == {"metric"} else definition, path)
         if metric is None or "select_on" not in entry:
             return metric
         return self._selected(metric, entry["select_on"], (*path, "select_on"))
 
     def _slices(self, entry: Any, path: SuitePath) -> tuple[str, ...] | None:
         """The slice sets of an entry, None for all."""
-        given = entry.get("slices", "all") if isinstance(entry, Mapping) else "all"
-        names = [given] if isinstance(given, str) else given
+        value = entry.get("slices", "all") if isinstance(entry, Mapping) else "all"
+        names = [value] if isinstance(value, str) else value
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-            msg = f"slices must be a slice set or a list of them, not {shown(given)}"
+            msg = f"slices must be a slice set or a list of them, not {shown(value)}"
             self._found.add(msg, (*path, "slices"))
             return None
         return None if "all" in names else tuple(name for name in names if name != "overall")
@@ -128,7 +128,7 @@ class MetricReader:
         """One metric; None, with the problem noted, if there is no such metric."""
         if isinstance(value, Metric):
             stranger = next(
-                (one for one in _with_parts(value) if one.task != (self._task or value.task)), None
+                (part for part in _with_parts(value) if part.task != (self._task or value.task)), None
             )
             if stranger is not None:
                 msg = f"'{stranger.text}' is a metric of task '{stranger.task}', not of '{self._task or value.task}'"
@@ -160,12 +160,12 @@ class MetricReader:
             msg = f"the parameters of '{name}' must be a mapping, not {shown(parameters)}"
             self._found.add(msg, (*path, name))
             return None
-        given = dict(parameters or {})
-        condition = given.pop("select_on", None)
-        threshold = given.get("threshold")
+        remaining = dict(parameters or {})
+        condition = remaining.pop("select_on", None)
+        threshold = remaining.get("threshold")
         if isinstance(threshold, str):
-            given["threshold"] = parse_call(f"{name}(threshold={threshold})").parameters["threshold"]
-        metric = self._known(str(name), given, path)
+            remaining["threshold"] = parse_call(f"{name}(threshold={threshold})").parameters["threshold"]
+        metric = self._known(str(name), remaining, path)
         if metric is None or condition is None:
             return metric
         return self._selected(metric, condition, (*path, name, "select_on"))
@@ -187,12 +187,12 @@ class MetricReader:
             if metric is None:
                 return None
             parameters[inner] = metric
-        for key, given in parameters.items():
-            if isinstance(given, Call):
+        for key, value in parameters.items():
+            if isinstance(value, Call):
                 if key != "threshold":
-                    self._found.add(f"{name}: {key} cannot be {given}", path, "give a number or a word")
+                    self._found.add(f"{name}: {key} cannot be {value}", path, "give a number or a word")
                     return None
-                parameters[key] = self._rule(given, path)
+                parameters[key] = self._rule(value, path)
         return _create(self._task, name, parameters, tuple(self._definitions))
 
     def _unnamed(self, name: str) -> str | None:
@@ -234,13 +234,13 @@ def _with_parts(metric: Metric) -> Iterator[Metric]:
             yield from _with_parts(part)
 
 
-def _check_class(metric: Metric, path: SuitePath, found: Findings) -> None:
+def _check_class(metric: Metric, path: SuitePath, findings: Findings) -> None:
     if metric.path is not None:
         return
     try:
         registry.check(type(metric))
     except ValueError as error:
-        found.add(str(error), path)
+        findings.add(str(error), path)
 
 
 def _parameter_place(value: Any, parameter: str | None) -> SuitePath:
@@ -289,10 +289,10 @@ def is_torn(value: Any) -> bool:
     return isinstance(value, str) and value.count("(") > value.count(")")
 
 
-def say_torn(whole: str, path: SuitePath, found: Findings) -> None:
+def say_torn(text: str, path: SuitePath, findings: Findings) -> None:
     """Note a metric's text that lacks quotes."""
-    hint = f'write "{whole}", with the quotes'
-    found.add(f"YAML splits {whole} at its comma: it needs quotes inside [ ] and {{ }}", path, hint)
+    hint = f'write "{text}", with the quotes'
+    findings.add(f"YAML splits {text} at its comma: it needs quotes inside [ ] and {{ }}", path, hint)
 
 
 def _create(task: str, name: str, parameters: dict[str, Any], customs: tuple[str, ...]) -> Metric:
@@ -303,12 +303,12 @@ def _create(task: str, name: str, parameters: dict[str, Any], customs: tuple[str
             if error.hint is None and customs:
                 raise registry.UnknownMetricError(str(error), did_you_mean(name, customs)) from None
             raise
-    for known in registry.tasks():
+    for other_task in registry.tasks():
         try:
-            registry.find(known, name)
+            registry.find(other_task, name)
         except registry.UnknownMetricError:
             continue
-        return registry.create(known, name, parameters)
-    names = [name for known in registry.tasks() for name in registry.names(known)]
+        return registry.create(other_task, name, parameters)
+    names = [name for other_task in registry.tasks() for name in registry.names(other_task)]
     msg = f"unknown metric '{name}'"
     raise registry.UnknownMetricError(msg, did_you_mean(name, names))

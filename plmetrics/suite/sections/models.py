@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.problems import Findings
 
 
-def read_models(raw: Mapping[str, Any], task: str, found: Findings) -> dict[str, ModelColumns] | None:
+def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[str, ModelColumns] | None:
     """The models of a suite; None, with the problems noted, if one of them is wrong."""
     value = raw.get("models")
     if isinstance(value, str):
@@ -25,21 +25,23 @@ def read_models(raw: Mapping[str, Any], task: str, found: Findings) -> dict[str,
     if not isinstance(value, Mapping) or not value:
         hint = "write models: {name: score column}"
         if "models" in raw:
-            found.add(f"models must be a mapping of names to columns, not {shown(value)}", ("models",), hint)
+            findings.add(
+                f"models must be a mapping of names to columns, not {shown(value)}", ("models",), hint
+            )
         else:
-            found.add("'models' is missing", (), hint)
+            findings.add("'models' is missing", (), hint)
         return None
     out: dict[str, ModelColumns] = {}
     for name, spec in value.items():
         path: SuitePath = ("models", name)
-        if not is_label(name, "a model's name", path, found):
+        if not is_label(name, "a model's name", path, findings):
             continue
-        given = {_only_column(task): spec} if isinstance(spec, str) else spec
-        if not isinstance(given, Mapping):
-            found.add(f"a model is a column or a mapping such as {{score: p}}, not {shown(spec)}", path)
+        fields = {_only_column(task): spec} if isinstance(spec, str) else spec
+        if not isinstance(fields, Mapping):
+            findings.add(f"a model is a column or a mapping such as {{score: p}}, not {shown(spec)}", path)
             continue
-        model = found.model(ModelColumns, _with_plain_keys(given), path)
-        if model is not None and _one_kind(model, task, path, found):
+        model = findings.model(ModelColumns, _with_plain_keys(fields), path)
+        if model is not None and _one_kind(model, task, path, findings):
             out[name] = model
     return out if len(out) == len(value) else None
 
@@ -56,9 +58,9 @@ def _only_column(task: str) -> str:
     return "prediction" if task == "multiclass" else "score"
 
 
-def _with_plain_keys(given: Mapping[str, Any]) -> dict[str, Any]:
+def _with_plain_keys(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Classes as texts and levels as numbers, however YAML or Python wrote them."""
-    out = dict(given)
+    out = dict(fields)
     if isinstance(out.get("proba"), Mapping):
         out["proba"] = {class_name(name): column for name, column in out["proba"].items()}
     if isinstance(out.get("quantiles"), Mapping):
@@ -66,31 +68,31 @@ def _with_plain_keys(given: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _level(written: Any) -> Any:
+def _level(text: Any) -> Any:
     try:
-        return float(written)
+        return float(text)
     except (TypeError, ValueError):
-        return written
+        return text
 
 
-def _one_kind(model: ModelColumns, task: str, path: SuitePath, found: Findings) -> bool:
+def _one_kind(model: ModelColumns, task: str, path: SuitePath, findings: Findings) -> bool:
     given = [kind for kind in PREDICTION_KINDS if getattr(model, kind) is not None]
-    known = PREDICTS.get(task, PREDICTION_KINDS)
-    listed = " or ".join(_form(kind) for kind in known)
-    wrong = [kind for kind in given if kind not in known]
+    allowed = PREDICTS.get(task, PREDICTION_KINDS)
+    listed = " or ".join(_form(kind) for kind in allowed)
+    wrong = [kind for kind in given if kind not in allowed]
     if wrong:
         others = " or ".join(f"'{other}'" for other, kinds in PREDICTS.items() if wrong[0] in kinds)
         msg = f"a model of task '{task}' has no {wrong[0]}: it belongs to task {others}"
-        found.add(msg, (*path, wrong[0]), f"write {listed}")
+        findings.add(msg, (*path, wrong[0]), f"write {listed}")
     elif len(given) != 1:
-        names = " and ".join(known) if len(known) < 3 else ", ".join(known)
-        found.add(f"a model has exactly one of {names}", path, f"write {listed}")
+        names = " and ".join(allowed) if len(allowed) < 3 else ", ".join(allowed)
+        findings.add(f"a model has exactly one of {names}", path, f"write {listed}")
     elif (model.mean is None) != (model.sd is None):
-        found.add("mean and sd stand together", path, "write {mean: column, sd: column}")
+        findings.add("mean and sd stand together", path, "write {mean: column, sd: column}")
     elif isinstance(model.proba, dict) and len(model.proba) < 2:
-        found.add("proba needs a column for each of at least two classes", (*path, "proba"))
+        findings.add("proba needs a column for each of at least two classes", (*path, "proba"))
     elif model.normalise and model.proba is None:
-        found.add("normalise belongs to probabilities", (*path, "normalise"))
+        findings.add("normalise belongs to probabilities", (*path, "normalise"))
     else:
         return True
     return False

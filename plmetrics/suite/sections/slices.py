@@ -18,141 +18,143 @@ if TYPE_CHECKING:
     from plmetrics.suite.problems import Findings
 
 
-def read_slices(value: Any, found: Findings) -> dict[str, SliceSet] | None:
+def read_slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
     """The slice sets by name; None, with the problems noted, if one of them is wrong."""
-    before = len(found.problems)
+    before = len(findings.problems)
     if value is None:
         return {}
     if isinstance(value, str):
         value = [value]
     if isinstance(value, (list, tuple)):
-        value = _named(value, found)
+        value = _named(value, findings)
     if not isinstance(value, Mapping):
-        found.add(f"slices must be a mapping of names to columns, not {shown(value)}", ("slices",))
+        findings.add(f"slices must be a mapping of names to columns, not {shown(value)}", ("slices",))
         return None
     out: dict[str, SliceSet] = {}
     for name, spec in value.items():
         path: SuitePath = ("slices", name)
-        if not is_label(name, "a slice set's name", path, found):
+        if not is_label(name, "a slice set's name", path, findings):
             continue
         if name in RESERVED_SLICE_SETS:
-            found.add(f"'{name}' is reserved and cannot name a slice set", path)
+            findings.add(f"'{name}' is reserved and cannot name a slice set", path)
             continue
-        made = _slice_set(spec, path, found)
-        if made is not None:
-            out[name] = made
-    return out if len(found.problems) == before else None
+        slice_set = _slice_set(spec, path, findings)
+        if slice_set is not None:
+            out[name] = slice_set
+    return out if len(findings.problems) == before else None
 
 
-def _named(listed: list[Any] | tuple[Any, ...], found: Findings) -> dict[str, Any]:
+def _named(listed: list[Any] | tuple[Any, ...], findings: Findings) -> dict[str, Any]:
     """A list of columns, and of lists that are crossed, as slice sets named after them."""
     out: dict[str, Any] = {}
     for index, item in enumerate(listed):
         columns = [item] if isinstance(item, str) else item
         if not isinstance(columns, (list, tuple)) or not all(isinstance(column, str) for column in columns):
             hint = "write slices: {name: {...}} for anything else"
-            found.add(f"a list of slices holds columns, not {shown(item)}", ("slices", index), hint)
+            findings.add(f"a list of slices holds columns, not {shown(item)}", ("slices", index), hint)
         elif "_".join(columns) in out:
-            found.add(f"the slice set '{'_'.join(columns)}' stands here a second time", ("slices", index))
+            findings.add(f"the slice set '{'_'.join(columns)}' stands here a second time", ("slices", index))
         else:
             out["_".join(columns)] = item
     return out
 
 
-def _slice_set(spec: Any, path: SuitePath, found: Findings) -> SliceSet | None:
+def _slice_set(spec: Any, path: SuitePath, findings: Findings) -> SliceSet | None:
     if isinstance(spec, str):
         spec = {"columns": [spec]}
     elif isinstance(spec, (list, tuple)):
         spec = {"columns": list(spec)}
     if not isinstance(spec, Mapping):
-        found.add(f"a slice set is a column, a list of columns or a mapping, not {shown(spec)}", path)
+        findings.add(f"a slice set is a column, a list of columns or a mapping, not {shown(spec)}", path)
         return None
-    given = dict(spec)
-    if "column" in given:
-        if "columns" in given:
-            found.add("column and columns exclude each other", path)
-        if not isinstance(given["column"], str):
-            found.add(f"column must be a text, not {shown(given['column'])}", (*path, "column"))
+    fields = dict(spec)
+    if "column" in fields:
+        if "columns" in fields:
+            findings.add("column and columns exclude each other", path)
+        if not isinstance(fields["column"], str):
+            findings.add(f"column must be a text, not {shown(fields['column'])}", (*path, "column"))
             return None
-        given["columns"] = [given.pop("column")]
-    if found.unknown_keys(given, ["column", *SliceSet.model_fields], path):
+        fields["columns"] = [fields.pop("column")]
+    if findings.unknown_keys(fields, ["column", *SliceSet.model_fields], path):
         return None
-    if "bins" in given:
-        given["bins"] = _bins(given["bins"], (*path, "bins"), found)
-    made = found.model(SliceSet, given, path)
-    return made if made is not None and _sensible(made, path, found) else None
+    if "bins" in fields:
+        fields["bins"] = _bins(fields["bins"], (*path, "bins"), findings)
+    slice_set = findings.model(SliceSet, fields, path)
+    return slice_set if slice_set is not None and _sensible(slice_set, path, findings) else None
 
 
-def _sensible(made: SliceSet, path: SuitePath, found: Findings) -> bool:
-    before = len(found.problems)
-    kinds = [key for key in ("bins", "quantiles", "top") if getattr(made, key) is not None]
-    if made.where is not None:
-        if made.columns or kinds or made.exclude:
-            found.add("where stands alone: it excludes columns, bins, quantiles, top and exclude", path)
-        _check_predicates(made.where, (*path, "where"), found)
-        if not isinstance(made.where, str) and {"true", path[-1]} <= set(made.where or ()):
-            found.add(f"'{path[-1]}' and 'true' would be one slice, '{path[-1]}=true'", (*path, "where"))
-    elif not made.columns:
-        found.add("a slice set needs a column, columns or where", path)
-    elif kinds and len(made.columns) != 1:
+def _sensible(slice_set: SliceSet, path: SuitePath, findings: Findings) -> bool:
+    before = len(findings.problems)
+    kinds = [key for key in ("bins", "quantiles", "top") if getattr(slice_set, key) is not None]
+    if slice_set.where is not None:
+        if slice_set.columns or kinds or slice_set.exclude:
+            findings.add("where stands alone: it excludes columns, bins, quantiles, top and exclude", path)
+        _check_predicates(slice_set.where, (*path, "where"), findings)
+        if not isinstance(slice_set.where, str) and {"true", path[-1]} <= set(slice_set.where or ()):
+            findings.add(f"'{path[-1]}' and 'true' would be one slice, '{path[-1]}=true'", (*path, "where"))
+    elif not slice_set.columns:
+        findings.add("a slice set needs a column, columns or where", path)
+    elif kinds and len(slice_set.columns) != 1:
         verb = "needs" if kinds[0] == "top" else "need"
-        found.add(f"{kinds[0]} {verb} exactly one column", path)
+        findings.add(f"{kinds[0]} {verb} exactly one column", path)
     if len(kinds) > 1:
-        found.add(f"{' and '.join(kinds)} exclude each other", path)
-    if len(set(made.columns)) < len(made.columns):
-        found.add("a column stands twice in this slice set", path)
-    for index, item in enumerate(made.exclude):
-        _check_excluded(item, made, (*path, "exclude", index), found)
-    return len(found.problems) == before
+        findings.add(f"{' and '.join(kinds)} exclude each other", path)
+    if len(set(slice_set.columns)) < len(slice_set.columns):
+        findings.add("a column stands twice in this slice set", path)
+    for index, item in enumerate(slice_set.exclude):
+        _check_excluded(item, slice_set, (*path, "exclude", index), findings)
+    return len(findings.problems) == before
 
 
-def _check_predicates(where: str | Mapping[str, str], path: SuitePath, found: Findings) -> None:
+def _check_predicates(where: str | Mapping[str, str], path: SuitePath, findings: Findings) -> None:
     if isinstance(where, str):
-        check_predicate(where, path, found)
+        check_predicate(where, path, findings)
         return
     for name, text in where.items():
-        if is_label(name, "a slice's name", (*path, name), found):
-            check_predicate(text, (*path, name), found)
+        if is_label(name, "a slice's name", (*path, name), findings):
+            check_predicate(text, (*path, name), findings)
 
 
-def _check_excluded(item: Any, made: SliceSet, path: SuitePath, found: Findings) -> None:
+def _check_excluded(item: Any, slice_set: SliceSet, path: SuitePath, findings: Findings) -> None:
     """A mapping must name columns of the set; a single value is enough where there is one column."""
     if isinstance(item, Mapping):
         for column in item:
-            if column not in made.columns:
-                found.add(
-                    f"'{column}' is not a column of this slice set", path, did_you_mean(column, made.columns)
+            if column not in slice_set.columns:
+                findings.add(
+                    f"'{column}' is not a column of this slice set",
+                    path,
+                    did_you_mean(column, slice_set.columns),
                 )
     elif isinstance(item, (list, tuple)):
-        found.add(f"exclude holds values or mappings of column to value, not {shown(item)}", path)
-    elif len(made.columns) > 1 and not (isinstance(item, str) and "=" in item):
-        hint = f"write {{{made.columns[0]}: {shown(item)}}}"
-        found.add("a slice of crossed columns is excluded by a mapping or its whole text", path, hint)
+        findings.add(f"exclude holds values or mappings of column to value, not {shown(item)}", path)
+    elif len(slice_set.columns) > 1 and not (isinstance(item, str) and "=" in item):
+        hint = f"write {{{slice_set.columns[0]}: {shown(item)}}}"
+        findings.add("a slice of crossed columns is excluded by a mapping or its whole text", path, hint)
 
 
-def _bins(value: Any, path: SuitePath, found: Findings) -> Any:
+def _bins(value: Any, path: SuitePath, findings: Findings) -> Any:
     """Edges as numbers or dates, ascending."""
     if not isinstance(value, (list, tuple)) or not 0 < len(value) <= MOST_EDGES:
         many = isinstance(value, (list, tuple)) and value
         what = (
             f"at most {MOST_EDGES:,} edges, not of {len(value):,}" if many else f"edges, not {shown(value)}"
         )
-        found.add(f"bins must be a list of {what}", path, "write bins: [25, 40, 65]")
+        findings.add(f"bins must be a list of {what}", path, "write bins: [25, 40, 65]")
         return None
     edges = [_date(edge) if isinstance(edge, str) else edge for edge in value]
     numeric = all(isinstance(edge, (int, float)) and not isinstance(edge, bool) for edge in edges)
     temporal = all(isinstance(edge, datetime.date) for edge in edges)
     if not numeric and not temporal:
-        found.add("bins must be numbers, or dates such as 2024-01-31", path)
+        findings.add("bins must be numbers, or dates such as 2024-01-31", path)
         return None
     if temporal and not _comparable(edges):
-        found.add("bins must be dates, or times that all have a time zone, or none", path)
+        findings.add("bins must be dates, or times that all have a time zone, or none", path)
         return None
     if any(not low < high for low, high in pairwise(edges)):
-        found.add(f"bins must ascend, not {shown(value)}", path)
+        findings.add(f"bins must ascend, not {shown(value)}", path)
         return None
     if numeric and not all(abs(edge) <= sys.float_info.max for edge in edges):
-        found.add("bins must be finite; the first and the last bin are open anyway", path)
+        findings.add("bins must be finite; the first and the last bin are open anyway", path)
         return None
     return edges
 
@@ -174,14 +176,14 @@ def _date(text: str) -> Any:
         return text
 
 
-def check_predicate(text: Any, path: SuitePath, found: Findings) -> None:
+def check_predicate(text: Any, path: SuitePath, findings: Findings) -> None:
     """Note what is wrong with a row condition, as far as its text says."""
     if not isinstance(text, str) or not text:
         return
     try:
         row = compile_row(text)
     except RowExpressionError as error:
-        found.add(f"'{text}': {error}", path, error.hint)
+        findings.add(f"'{text}': {error}", path, error.hint)
         return
     if row.kind not in {"condition", "unknown"}:
-        found.add(f"'{text}' is not a condition: it is neither true nor false", path)
+        findings.add(f"'{text}' is not a condition: it is neither true nor false", path)

@@ -143,8 +143,8 @@ def _check_events(text: str, file: str) -> None:
         tag = getattr(event, "tag", None)
         if tag is not None:
             where = _location(file, event.start_mark)
-            written = tag.replace("tag:yaml.org,2002:", "!!")
-            raise ConfigError(Problem(f"tags such as {written} are not allowed in a suite", where=where))
+            tag_text = tag.replace("tag:yaml.org,2002:", "!!")
+            raise ConfigError(Problem(f"tags such as {tag_text} are not allowed in a suite", where=where))
 
 
 class _Builder:
@@ -176,7 +176,7 @@ class _Builder:
         return node.value if quoted else scalar(node.value)
 
     def _pairs(self, node: yaml.MappingNode, path: SuitePath) -> Iterator[tuple[str, Any]]:
-        seen: dict[Any, Location] = {}
+        places: dict[Any, Location] = {}
         for key_node, value_node in node.value:
             where = _location(self._file, key_node.start_mark)
             if not isinstance(key_node, yaml.ScalarNode):
@@ -187,11 +187,11 @@ class _Builder:
                 msg = "merge keys (<<) are not supported"
                 self.problems.append(Problem(msg, hint="write the keys out", where=where))
                 continue
-            if key in seen:
-                msg = f"the key '{key}' stands here a second time, the first is in line {seen[key].line}"
+            if key in places:
+                msg = f"the key '{key}' stands here a second time, the first is in line {places[key].line}"
                 self.problems.append(Problem(msg, where=where))
                 continue
-            seen[key] = where
+            places[key] = where
             self.places[*path, key] = where
             yield key, self.build(value_node, (*path, key))
 

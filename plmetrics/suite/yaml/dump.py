@@ -16,23 +16,23 @@ def written(suite: Suite) -> dict[str, Any]:
     >>> written(suite_from_mapping(raw, name="risk"))
     {'name': 'risk', 'columns': {'label': 'y'}, 'models': {'m': {'score': 'p'}}, 'metrics': ['roc_auc']}
     """
-    said = suite.model_dump(mode="json", exclude_defaults=True)
-    narrowed = said.pop("metric_slices", {})
-    said["metrics"] = [
+    content = suite.model_dump(mode="json", exclude_defaults=True)
+    narrowed = content.pop("metric_slices", {})
+    content["metrics"] = [
         _with_slices(entry, list(narrowed[metric.text])) if metric.text in narrowed else entry
-        for entry, metric in zip(said["metrics"], suite.metrics, strict=True)
+        for entry, metric in zip(content["metrics"], suite.metrics, strict=True)
     ]
-    for entry, gate in zip(said.get("gates", ()), suite.gates, strict=True):
+    for entry, gate in zip(content.get("gates", ()), suite.gates, strict=True):
         entry["metric"] = gate.metric.text
         if gate.four_fifths is not None:
             for key in ("metric", "at_least"):
                 entry.pop(key, None)
-    tests = said.get("compare", {}).get("tests")
+    tests = content.get("compare", {}).get("tests")
     if tests:
-        said["compare"]["tests"] = [
+        content["compare"]["tests"] = [
             {test["test"]: {key: item for key, item in test.items() if key != "test"}} for test in tests
         ]
-    return said
+    return content
 
 
 def _with_slices(entry: Any, slices: list[str]) -> dict[str, Any]:

@@ -34,24 +34,24 @@ class Layered:
     defaults: tuple[str, ...]
 
 
-def with_defaults(document: Document, folder: Path, given: Any = None) -> Layered:
+def with_defaults(document: Document, folder: Path, chosen: Any = None) -> Layered:
     """A suite over the files of its defaults, of which later ones win.
 
     Args:
         document: the suite as it is written.
         folder: what the names of the files are relative to.
-        given: the files, in place of those that the suite names; they may lie anywhere.
+        chosen: the files, in place of those that the suite names; they may lie anywhere.
 
     Raises:
         ConfigError: a file is absent, outside of the folder, not a suite's YAML, or has defaults itself.
         EnvironmentFault: a file cannot be read.
     """
     value = {key: item for key, item in document.value.items() if key != DEFAULTS}
-    names = _names(document.value.get(DEFAULTS) if given is None else given)
+    names = _names(document.value.get(DEFAULTS) if chosen is None else chosen)
     merged = Document({}, {})
     for index, name in enumerate(names):
         path = (DEFAULTS, index) if (DEFAULTS, index) in document.places else (DEFAULTS,)
-        if given is None:
+        if chosen is None:
             _check_inside(folder, name, path)
         merged = merge(merged, _read(folder / name, path))
     merged = merge(merged, Document(value, document.places))
@@ -65,12 +65,12 @@ def merge(low: Document, high: Document) -> Document:
     {'a': {'x': 1, 'y': 3}}
     """
     replaced = set(_replaced(low.value, high.value, ()))
-    kept = {
+    lower = {
         path: place
         for path, place in low.places.items()
         if not any(path[:depth] in replaced for depth in range(1, len(path) + 1))
     }
-    return Document(_merged(low.value, high.value), {**kept, **high.places})
+    return Document(_merged(low.value, high.value), {**lower, **high.places})
 
 
 def _merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _replaced(low: Mapping[str, Any], high: Mapping[str, Any], above: SuitePath)
 
 
 def override(
-    value: dict[str, Any], steps: tuple[str, ...], given: Any, above: tuple[str, ...] = ()
+    value: dict[str, Any], steps: tuple[str, ...], replacement: Any, above: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """A copy with one key, or a key below it, replaced; what a suite may write shorter is written out on the way.
 
@@ -103,15 +103,18 @@ def override(
     """
     head, *rest = steps
     if not rest:
-        return {**value, head: flow(given, (*above, head)) if isinstance(given, str) else given}
+        return {
+            **value,
+            head: flow(replacement, (*above, head)) if isinstance(replacement, str) else replacement,
+        }
     inner = _written_out(value.get(head), (*above, head))
     if not isinstance(inner, dict):
-        known = [key for key in suite_keys() if isinstance(value.get(key), dict)]
-        hint = did_you_mean(head, known) if not above else None
+        sections = [key for key in suite_keys() if isinstance(value.get(key), dict)]
+        hint = did_you_mean(head, sections) if not above else None
         if isinstance(inner, list):
             hint = f"a list is replaced whole: --set '{'.'.join((*above, head))}=[...]'"
         raise ConfigError(Problem(f"'{head}' is not a mapping", (*above, *steps), hint))
-    return {**value, head: override(inner, tuple(rest), given, (*above, head))}
+    return {**value, head: override(inner, tuple(rest), replacement, (*above, head))}
 
 
 def flow(text: str, path: SuitePath) -> Any:
@@ -148,12 +151,12 @@ def _written_out(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _names(given: Any) -> list[str]:
-    if given is None:
+def _names(value: Any) -> list[str]:
+    if value is None:
         return []
-    names = given if isinstance(given, list) else [given]
+    names = value if isinstance(value, list) else [value]
     if not all(isinstance(name, str) and name.strip() for name in names):
-        message = f"defaults must be a file or a list of files, not {shown(given)}"
+        message = f"defaults must be a file or a list of files, not {shown(value)}"
         raise ConfigError(Problem(message, (DEFAULTS,), "write defaults: common.yaml"))
     for name in names:
         if not is_path(name):

@@ -89,18 +89,18 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
     layers = read_layers(file, overrides)
     variables = Redaction()
     try:
-        written = overridden(layers.value, overrides)
-        value, used = _expand(written)
-        variables = Redaction.of(used)
+        raw = overridden(layers.value, overrides)
+        value, used_names = _expand(raw)
+        variables = Redaction.of(used_names)
         suite = suite_from_mapping(value, name=file.stem, reads_files=True)
     except ConfigError as error:
         variables.mask(error)
         problems = located(error, layers.places, overrides).problems
         raise ConfigError(sorted(problems, key=partial(_order, str(file)))) from error
     unexpanded = {
-        (section, key): written[section][key]
+        (section, key): raw[section][key]
         for section, key in _paths(value)
-        if value.get(section) != written.get(section) and value[section].get(key) != written[section].get(key)
+        if value.get(section) != raw.get(section) and value[section].get(key) != raw[section].get(key)
     }
     return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults, variables, unexpanded)
 
@@ -114,8 +114,8 @@ def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> Layer
     """
     document = read(file)
     try:
-        given = (overrides or {}).get(DEFAULTS)
-        chosen = override({}, (DEFAULTS,), given)[DEFAULTS] if given is not None else None
+        replacement = (overrides or {}).get(DEFAULTS)
+        chosen = override({}, (DEFAULTS,), replacement)[DEFAULTS] if replacement is not None else None
         return with_defaults(document, file.parent, chosen)
     except PlmetricsError as error:
         raise located(error, document.places, overrides) from error
@@ -127,9 +127,9 @@ def overridden(value: dict[str, Any], overrides: Mapping[str, Any] | None) -> di
     Raises:
         ConfigError: a key leads below what is not a mapping, or a text is no YAML.
     """
-    for key, given in (overrides or {}).items():
+    for key, replacement in (overrides or {}).items():
         if key != DEFAULTS:
-            value = override(value, tuple(key.split(".")), given)
+            value = override(value, tuple(key.split(".")), replacement)
     return value
 
 
@@ -192,13 +192,13 @@ class _Expansion:
         self.used: dict[str, str] = {}
         self.problems: list[Problem] = []
 
-    def all_of(self, given: Any, path: SuitePath) -> Any:
+    def all_of(self, node: Any, path: SuitePath) -> Any:
         """The same with ${VAR} replaced in a text, or in those of a list or mapping."""
-        if isinstance(given, list):
-            return [self.all_of(item, path) for item in given]
-        if isinstance(given, dict):
-            return {name: self.all_of(item, (*path, name)) for name, item in given.items()}
-        return _VARIABLE.sub(partial(self._one, path), given) if isinstance(given, str) else given
+        if isinstance(node, list):
+            return [self.all_of(item, path) for item in node]
+        if isinstance(node, dict):
+            return {name: self.all_of(item, (*path, name)) for name, item in node.items()}
+        return _VARIABLE.sub(partial(self._one, path), node) if isinstance(node, str) else node
 
     def _one(self, path: SuitePath, match: re.Match[str]) -> str:
         name = match[1]

@@ -269,4 +269,4 @@ def test_a_sample_does_not_say_that_a_class_is_absent() -> None:
     frame = pl.DataFrame({"y": [0] * 10, "p": [0.1] * 10})
     layout = Layout("binary", "y", {"m": {"score": "p"}})
     assert survey(frame, layout).smallest == 0
-    assert survey(frame, layout, 1000, whole=False).smallest is None
+    assert survey(frame, layout, 1000, complete=False).smallest is None

@@ -145,7 +145,7 @@ def test_random_suites_are_compared_as_by_rows(made: tuple[dict[str, Any], pl.Da
 
     def run(rows: pl.DataFrame, reference: dict[str, Any], beside: Beside) -> plm.Result:
         suite = {**kept, "metrics": texts[:1], "drift": {**section, **reference}}
-        return evaluate_suite(suite_from_mapping(suite), open_source(rows), beside=beside)
+        return evaluate_suite(suite_from_mapping(suite), open_source(rows), context=beside)
 
     try:
         expected = run(sides[1], {"reference": "rows"}, Beside({"drift": open_source(sides[0])}))
