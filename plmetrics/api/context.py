@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class RunContext:
     """Tables and results beside the rows, each None where the suite does not ask for it.
 
     `tables` are those that features read, by key, `counts` the counts that they read in place of tables, `earlier` the
@@ -49,7 +49,7 @@ class Beside:
         arguments: Mapping[str, object] | None = None,
         base: Path | None = None,
         home: Path | None = None,
-    ) -> Beside:
+    ) -> RunContext:
         """What a suite asks for.
 
         Args:

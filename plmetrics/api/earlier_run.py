@@ -14,7 +14,7 @@ from plmetrics.core.results import DECOMPOSITION_SCHEMA
 
 if TYPE_CHECKING:
     from plmetrics.api.result import Result
-    from plmetrics.inference.across_runs.retained import Kept
+    from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.inference.across_runs.sides import Side
     from plmetrics.inference.subject import Analysis
     from plmetrics.runs.history.earlier_runs import EarlierRuns
@@ -53,7 +53,7 @@ def across_runs(
     analysis: Analysis,
     comparisons: pl.DataFrame,
     metrics: pl.DataFrame,
-    replicates: Kept | None,
+    replicates: RunReplicates | None,
     earlier: Result | StoredResult | None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The comparisons with those of the earlier run, and the table `decomposition`: of models, and of the runs.
@@ -107,7 +107,10 @@ def _decomposition(analysis: Analysis, sides: tuple[Side, Side] | None) -> pl.Da
 
 
 def _sides(
-    analysis: Analysis, metrics: pl.DataFrame, replicates: Kept | None, earlier: Result | StoredResult
+    analysis: Analysis,
+    metrics: pl.DataFrame,
+    replicates: RunReplicates | None,
+    earlier: Result | StoredResult,
 ) -> tuple[Side, Side]:
     """This run and the earlier one."""
     from plmetrics.inference.across_runs.sides import Side

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.context import Beside
+from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
-from plmetrics.api.suite_files import located, masked, without_variables
+from plmetrics.api.suite_files import located, without_values, without_variables
 from plmetrics.api.warnings import warned
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.features.registry import features_of
@@ -175,7 +175,7 @@ def evaluate(
     with python_words():
         suite = suite_from_arguments(data, **arguments)
         source = open_source(data, where=suite.reads_where)
-        return evaluate_suite(suite, source, context=Beside.of(suite, source, arguments))
+        return evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
 
 
 @warned
@@ -213,13 +213,13 @@ def run(
 
         record_refusal(Path(path), error, output, set)
         raise
-    with masked(loaded):
+    with without_values(loaded):
         folder = RunFolder.start(directory, loaded.suite.name)
-    with folder, masked(loaded):
+    with folder, without_values(loaded):
         with located(loaded):
             source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
             home = directory / loaded.suite.name
-            context = Beside.of(loaded.suite, source, base=loaded.folder, home=home)
+            context = RunContext.of(loaded.suite, source, base=loaded.folder, home=home)
             result = evaluate_suite(loaded.suite, source, progress, context)
         if loaded.defaults:
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})

@@ -36,7 +36,7 @@ def gate_history(suite: Suite, runs: EarlierRuns) -> pl.DataFrame | None:
     return history_of([result.gates for result in results])
 
 
-def judged(
+def gates_table(
     analysis: Analysis, metrics: pl.DataFrame, comparisons: pl.DataFrame, history: pl.DataFrame | None
 ) -> pl.DataFrame:
     """The table `gates` of a run.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_files import located, masked
+from plmetrics.api.suite_files import located, without_values
 from plmetrics.api.warnings import warned
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
 
     loaded = load_suite(Path(path), set or {})
     directory = output_directory(loaded)
-    with masked(loaded), located(loaded):
+    with without_values(loaded), located(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables)
@@ -85,7 +85,7 @@ def bound_suite(
     from plmetrics.table.opening import open_source
 
     loaded = load_suite(Path(path), set or {})
-    with masked(loaded), located(loaded):
+    with without_values(loaded), located(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         with Stopwatch(progress).stage("prepare"), reading(source):
             yield bind(loaded.suite, source, feature_tables(loaded.suite, base=loaded.folder))

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.api.context import Beside
+from plmetrics.api.context import RunContext
 from plmetrics.api.gates import gate_history
 from plmetrics.api.pipeline import estimated, inferred
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import rows_of_tests, tested
+from plmetrics.api.tests import rows_of_tests, with_requested_tests
 from plmetrics.api.warnings import warned
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES, RecordedFile
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from plmetrics.api.stopwatch import Progress
     from plmetrics.core.results import RecordedRows, RunRecord
     from plmetrics.features.stored.alignment import Stored
-    from plmetrics.features.stored.restoration import Revived
+    from plmetrics.features.stored.restoration import RestoredRun
     from plmetrics.states.stored import Head, Saved
     from plmetrics.suite.model import Suite
 
@@ -114,30 +114,30 @@ def _published(
     from plmetrics.runs.history.earlier_runs import EarlierRuns
 
     if output is None:
-        return _result(suite, total, stored, watch, Beside())
+        return _result(suite, total, stored, watch, RunContext())
     with RunFolder.start(output, suite.name) as folder:
         runs = EarlierRuns.of(suite, total.head.files, output / suite.name)
-        result = _result(suite, total, stored, watch, Beside(history=gate_history(suite, runs)))
+        result = _result(suite, total, stored, watch, RunContext(history=gate_history(suite, runs)))
         result.record.update(runs.added_to(result.record))
         record = folder.publish(result)
     return replace(result, folder=folder.path, record=record)
 
 
 def _result(
-    suite: Suite, total: Saved, stored: Sequence[Stored], watch: Stopwatch, context: Beside
+    suite: Suite, total: Saved, stored: Sequence[Stored], watch: Stopwatch, context: RunContext
 ) -> Result:
-    from plmetrics.features.stored.restoration import revived
+    from plmetrics.features.stored.restoration import restore
     from plmetrics.gates.verdicts import verdict
     from plmetrics.inference.analysis import corrected
 
     with watch.stage("intervals"), as_written(file_places(stored)):
-        run = revived(suite, total)
+        run = restore(suite, total)
     alike = run.aggregated.arithmetic
     with watch.stage("intervals"), alike(), as_written(file_places(stored)):
         analysis, ordered, curves = estimated(run.prepared, run.aggregated, run.scores)
         tables, replicates, analysis = inferred(analysis, ordered, context)
     with watch.stage("tests"), alike():
-        compared = tested(
+        compared = with_requested_tests(
             tables["comparisons"], analysis, rows_of_tests(run.prepared), tables["metrics"], None
         )
         tables["comparisons"] = corrected(analysis, compared).select(list(COMPARISONS_SCHEMA))
@@ -154,7 +154,7 @@ def _result(
     )
 
 
-def _record(run: Revived, head: Head, stored: Sequence[Stored], watch: Stopwatch) -> RunRecord:
+def _record(run: RestoredRun, head: Head, stored: Sequence[Stored], watch: Stopwatch) -> RunRecord:
     from plmetrics.engine.run_warnings import suite_warnings
 
     prepared, sums = run.prepared, run.aggregated

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from plmetrics.api.context import Beside, check_feature_counts, data_files
-from plmetrics.api.gates import judged
+from plmetrics.api.context import RunContext, check_feature_counts, data_files
+from plmetrics.api.gates import gates_table
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import areas_compared, rows_of_tests, tested
+from plmetrics.api.tests import areas_compared, rows_of_tests, with_requested_tests
 from plmetrics.core.results import COMPARISONS_SCHEMA, CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
 from plmetrics.features.protocol import Run
 from plmetrics.features.registry import features_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.engine.prepared import Prepared
     from plmetrics.features.protocol import Outputs
-    from plmetrics.inference.across_runs.retained import Keeper, Kept
+    from plmetrics.inference.across_runs.retained import Keeper, RunReplicates
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.ordered.stage import ScoresOfModels
     from plmetrics.inference.subject import Analysis
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def evaluate_suite(
-    suite: Suite, source: Source, progress: Progress | None = None, context: Beside | None = None
+    suite: Suite, source: Source, progress: Progress | None = None, context: RunContext | None = None
 ) -> Result:
     """Evaluate a checked suite on an open source.
 
@@ -53,13 +53,15 @@ def evaluate_suite(
 
     budget, memory = budget_of(suite), Watch.begin()
     with memory_settings(budget):
-        result = _evaluated(suite, source, progress, context)
+        result = _run_stages(suite, source, progress, context)
     caution = memory.exceeded(budget)
     result.record["warnings"] += [] if caution is None else [caution]
     return result
 
 
-def _evaluated(suite: Suite, source: Source, progress: Progress | None, context: Beside | None) -> Result:
+def _run_stages(
+    suite: Suite, source: Source, progress: Progress | None, context: RunContext | None
+) -> Result:
     """The stages, one after another."""
     from plmetrics.engine.aggregate.aggregation import aggregate
     from plmetrics.engine.binding.bind import bind
@@ -67,7 +69,7 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, context:
     from plmetrics.engine.prepare.preparation import prepare
     from plmetrics.inference.analysis import corrected
 
-    context = context or Beside()
+    context = context or RunContext()
     watch = Stopwatch(progress)
     with watch.stage("prepare"), reading(source):
         bound = bind(suite, source, context.tables)
@@ -90,13 +92,15 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, context:
         tables, replicates, analysis = inferred(analysis, ordered, context, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
     with watch.stage("tests"), alike():
-        tables["comparisons"] = tested(tables["comparisons"], analysis, rows, tables["metrics"], folds)
+        tables["comparisons"] = with_requested_tests(
+            tables["comparisons"], analysis, rows, tables["metrics"], folds
+        )
         tables["comparisons"] = corrected(analysis, tables["comparisons"]).select(list(COMPARISONS_SCHEMA))
     outputs += _of_features("tests", run, watch, context)
     record = _record(prepared, aggregated, watch)
     record["files"] = list(context.files) or data_files(source)
     record["warnings"] += uneven
-    record = _recorded(record, outputs, context)
+    record = _with_additions(record, outputs, context)
     suite = suite.model_copy(update={"models": models})
     result = _result(suite, tables | {"curves": curves}, replicates, outputs, record)
     if suite.compare is not None:
@@ -106,7 +110,7 @@ def _evaluated(suite: Suite, source: Source, progress: Progress | None, context:
     return result
 
 
-def _recorded(record: RunRecord, outputs: Sequence[Outputs], context: Beside) -> RunRecord:
+def _with_additions(record: RunRecord, outputs: Sequence[Outputs], context: RunContext) -> RunRecord:
     """The record with what features and earlier runs add."""
     record["warnings"] += [warning for output in outputs for warning in output.warnings]
     record = record if context.runs is None else context.runs.added_to(record)
@@ -117,7 +121,7 @@ def _recorded(record: RunRecord, outputs: Sequence[Outputs], context: Beside) ->
 def _result(
     suite: Suite,
     tables: dict[str, pl.DataFrame],
-    replicates: Kept | None,
+    replicates: RunReplicates | None,
     outputs: Sequence[Outputs],
     record: RunRecord,
 ) -> Result:
@@ -136,7 +140,7 @@ def _result(
     )
 
 
-def _of_features(after: str, run: Run, watch: Stopwatch, context: Beside) -> Iterator[Outputs]:
+def _of_features(after: str, run: Run, watch: Stopwatch, context: RunContext) -> Iterator[Outputs]:
     """What the features add that run after a stage."""
     from plmetrics.engine.faults import reading
 
@@ -220,10 +224,10 @@ def _of_rows(
 def inferred(
     analysis: Analysis,
     ordered: OrderedByPlace,
-    context: Beside,
+    context: RunContext,
     units: pl.DataFrame | None = None,
     rows: PairedRows | None = None,
-) -> tuple[dict[str, pl.DataFrame], Kept | None, Analysis]:
+) -> tuple[dict[str, pl.DataFrame], RunReplicates | None, Analysis]:
     """The tables that follow from the estimates, comparisons not yet corrected; replicates; what they are about.
 
     With `units`, the digests of these by block, replicates are kept beside the tables. `rows` are
@@ -250,7 +254,7 @@ def inferred(
     made = {
         "metrics": metrics.filter(listed),
         "comparisons": comparisons.filter(listed),
-        "gates": judged(analysis, metrics, comparisons, context.history),
+        "gates": gates_table(analysis, metrics, comparisons, context.history),
         "decomposition": decomposition,
     }
     return made, replicates, analysis

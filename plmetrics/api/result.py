@@ -10,7 +10,7 @@ from plmetrics.core.results import ResultTables, RunRecord
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from plmetrics.inference.across_runs.retained import Kept
+    from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.states.stored import State
     from plmetrics.suite.model import Suite
 
@@ -35,7 +35,7 @@ class Result(ResultTables):
 
     verdict: str
     suite: Suite
-    kept: Kept | None = field(default=None, repr=False)
+    kept: RunReplicates | None = field(default=None, repr=False)
     record: RunRecord = field(default_factory=RunRecord)
     folder: Path | None = None
     drift_state: State | None = field(default=None, repr=False)

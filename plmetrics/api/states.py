@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_files import as_recorded, located, masked
+from plmetrics.api.suite_files import as_recorded, located, without_values
 from plmetrics.api.warnings import warned
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.stored.state_of_rows import state_of_rows, written_state
@@ -78,7 +78,7 @@ def state(
             Problem("a table needs the keyword arguments of evaluate: label, models", ("data",))
         )
     loaded = load_suite(Path(data), set or {})
-    with masked(loaded), located(loaded):
+    with without_values(loaded), located(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         head, table = state_of_rows(loaded.suite, source, pinned, watch.stage)
     target = loaded.folder / "states" if output is None else Path(output)

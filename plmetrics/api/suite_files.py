@@ -32,7 +32,7 @@ def without_variables(loaded: LoadedSuite, result: Result) -> Result:
 
 
 @contextmanager
-def masked(loaded: LoadedSuite) -> Iterator[None]:
+def without_values(loaded: LoadedSuite) -> Iterator[None]:
     """Errors without values of variables."""
     try:
         yield

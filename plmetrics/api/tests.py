@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.subject import Analysis
 
 
-def tested(
+def with_requested_tests(
     comparisons: pl.DataFrame,
     analysis: Analysis,
     rows: PairedRows | None,

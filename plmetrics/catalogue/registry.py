@@ -114,7 +114,7 @@ def names(task: str) -> tuple[str, ...]:
     return tuple(metric.name for metric in classes(task))
 
 
-def taken(task: str) -> tuple[str, ...]:
+def reserved_names(task: str) -> tuple[str, ...]:
     """Names of a task's metrics, and their aliases and presets."""
     _load_announced()
     ours = (name for other_task, name in (*_HOMES, *_metrics, *_aliases) if other_task == task)
@@ -144,11 +144,11 @@ def find(task: str, name: str) -> type[Metric]:
     metric = _metrics.get((task, _aliases.get((task, name), name)))
     if metric is not None:
         return metric
-    elsewhere = [other for other in tasks() if name in taken(other)]
+    elsewhere = [other for other in tasks() if name in reserved_names(other)]
     if elsewhere:
         hint: str | None = f"'{name}' belongs to task " + ", ".join(repr(t) for t in elsewhere)
     else:
-        hint = did_you_mean(name, taken(task))
+        hint = did_you_mean(name, reserved_names(task))
     msg = f"unknown metric '{name}' for task '{task}'"
     raise UnknownMetricError(msg, hint)
 

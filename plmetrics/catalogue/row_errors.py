@@ -143,7 +143,7 @@ class RowError(Metric):
         return tuple(
             candidate
             for candidate in sums
-            if not _alike(self._numbers_of(candidate.moved(state, 0.01)), value)
+            if not _close(self._numbers_of(candidate.moved(state, 0.01)), value)
         )
 
     def _is_scale_free(self) -> bool:
@@ -153,7 +153,7 @@ class RowError(Metric):
         double = self._numbers_of(View({name: 2.0 * total for name, total in state.items()}))
         more = self._numbers_of(View(state | {"n": 3.0 * state["n"]}))
         factors = np.array([1.0, *([2.0] * (len(single) - 1))])[:, None]
-        return bool(np.isfinite(single).all()) and _alike(double, factors * single) and _alike(more, single)
+        return bool(np.isfinite(single).all()) and _close(double, factors * single) and _close(more, single)
 
     def _numbers_of(self, state: View) -> Any:
         """The value and the denominators `[number, slice]`."""
@@ -383,7 +383,7 @@ def _weight(rows: Rows) -> pl.Expr:
     return pl.lit(1.0) if rows.weight is None else rows.weight
 
 
-def _alike(first: Any, second: Any) -> bool:
+def _close(first: Any, second: Any) -> bool:
     return bool(np.allclose(first, second, rtol=_SAME, atol=0.0, equal_nan=True))
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.core import ops
 from plmetrics.states.moments import centre_name
-from plmetrics.states.sums import About, Atom
+from plmetrics.states.sums import Atom, Distances
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,9 +50,9 @@ def moment(
     mass: str | None = None,
     alone: tuple[str, ...] = (),
 ) -> Atom:
-    """The sum of distances of a value from its centre, or of products of those of two; see `About`."""
+    """The sum of distances of a value from its centre, or of products of those of two; see `Distances`."""
     keys = tuple(value.key for value in values)
-    return Atom(key, build, squares=len(keys) > len(set(keys)), about=About(keys, mass, alone))
+    return Atom(key, build, squares=len(keys) > len(set(keys)), about=Distances(keys, mass, alone))
 
 
 def variation(first: Any, second: Any, mass: Any, n: Any) -> Any:

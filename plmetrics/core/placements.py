@@ -15,7 +15,7 @@ from plmetrics.core.segments import Operand  # noqa: TC001 (dataclass field)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class PlacementArea:
     """An ROC area with the two parts of its variance: that of the positives' mean placement, and of the negatives'.
 
     A part is NaN where its class has fewer than 2 rows.
@@ -26,7 +26,7 @@ class Placed:
     negative_variance: Operand
 
 
-def placed(positive: Operand, negative: Operand) -> Placed:
+def placement_area(positive: Operand, negative: Operand) -> PlacementArea:
     """The area and its variance from the rows of each class at the distinct scores, ascending.
 
     A part is the variance of the class's placements, with its size less 1, divided by its size. Arrays of any leading
@@ -35,7 +35,7 @@ def placed(positive: Operand, negative: Operand) -> Placed:
     Source: DeLong, DeLong and Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
     operating characteristic curves, Biometrics 44(3).
 
-    >>> found = placed(np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0]))
+    >>> found = placement_area(np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0]))
     >>> [float(part) for part in (found.area, found.positive_variance, found.negative_variance)]
     [0.875, 0.015625, 0.015625]
     """
@@ -45,7 +45,7 @@ def placed(positive: Operand, negative: Operand) -> Placed:
     of_negatives = ops.ratio(above - positive / 2.0, ops.spread(positives, above))
     area, positive_variance = _mean(of_positives, positive, positives)
     _, negative_variance = _mean(of_negatives, negative, negatives)
-    return Placed(area, positive_variance, negative_variance)
+    return PlacementArea(area, positive_variance, negative_variance)
 
 
 def _mean(placement: Operand, rows: Operand, size: Operand) -> tuple[Operand, Operand]:

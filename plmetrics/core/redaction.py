@@ -83,10 +83,10 @@ class Redaction:
         }
 
 
-def masked(text: str) -> str:
+def mask_address(text: str) -> str:
     """An address without user, password and the values in its query string.
 
-    >>> masked("s3://key:secret@bucket/day.parquet?token=abc")
+    >>> mask_address("s3://key:secret@bucket/day.parquet?token=abc")
     's3://***@bucket/day.parquet?token=***'
     """
     return _SIGNATURE.sub(r"\1***", _USER.sub("***@", text)) if "://" in text else text

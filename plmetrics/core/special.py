@@ -18,8 +18,8 @@ def _special(name: str) -> Special:
     def function(*arguments: Operand) -> Operand:
         import scipy.special
 
-        function_: Special = getattr(scipy.special, name)
-        return function_(*arguments)
+        compute: Special = getattr(scipy.special, name)
+        return compute(*arguments)
 
     return function
 

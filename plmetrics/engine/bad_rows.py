@@ -66,7 +66,8 @@ def refuse_absent_positive(request: Request, sums: pl.DataFrame) -> None:
     near = None if not isinstance(positive, str) else _spelt_alike(positive, [str(label) for label in labels])
     if positive in labels or (near is None and len(labels) < 2):
         return
-    msg = f"no value of column '{column}' is {positive!r}, which is to count as positive; it holds {shown(labels)}"
+    values = labels_text(labels)
+    msg = f"no value of column '{column}' is {positive!r}, which is to count as positive; it holds {values}"
     hint = "name one of its values" if near is None else f"did you mean {near!r}?"
     raise DataError(Problem(msg, ("positive",), hint))
 
@@ -78,7 +79,7 @@ def label_values(request: Request) -> list[object]:
     return labels.to_series().to_list()
 
 
-def shown(labels: Sequence[object]) -> str:
+def labels_text(labels: Sequence[object]) -> str:
     """Some labels for a message."""
     return listed([repr(label) for label in labels], _SHOWN)
 

@@ -49,7 +49,7 @@ def together(*questions: Question[Any]) -> Question[tuple[Any, ...]]:
     return tuple(answers)
 
 
-def asked(plans: Mapping[str, pl.LazyFrame]) -> Question[dict[str, pl.DataFrame]]:
+def frames_by_name(plans: Mapping[str, pl.LazyFrame]) -> Question[dict[str, pl.DataFrame]]:
     """The frames of some plans, by name."""
     frames = yield list(plans.values())
     return dict(zip(plans, frames, strict=True))

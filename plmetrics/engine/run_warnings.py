@@ -18,7 +18,7 @@ from plmetrics.catalogue.thresholds import threshold_text
 from plmetrics.core.errors import PlmetricsError
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.streaming import SAMPLE_ROWS, sample
-from plmetrics.states.moments import about_one
+from plmetrics.states.moments import about_common_centre
 from plmetrics.table.predicted import score_column
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run_facts(prepared: Prepared, aggregated: Aggregated) -> TableFacts:
     model = max(prepared.populations(), key=lambda name: aggregated.used[name])
     prefix = prepared.populations()[model]
     state = aggregated.sums[0]
-    columns, centres = about_one(state.columns, state.centres, np.zeros_like(state.cell), 1)
+    columns, centres = about_common_centre(state.columns, state.centres, np.zeros_like(state.cell), 1)
     prefixes = (prefix, f"{model}|")
     with np.errstate(over="ignore", invalid="ignore"):
         sums = {name: float(column.sum()) for name, column in columns.items() if name.startswith(prefixes)}
@@ -131,12 +131,12 @@ def _no_positives(prepared: Prepared, aggregated: Aggregated) -> list[str]:
     ]
     if not counted or any(values.any() for values in counted):
         return []
-    from plmetrics.engine.bad_rows import label_values, shown
+    from plmetrics.engine.bad_rows import label_values, labels_text
 
     labels = label_values(prepared.request)
     if suite.positive in labels:
         return []
-    column, values = suite.columns.label, shown(labels)
+    column, values = suite.columns.label, labels_text(labels)
     return [f"no row is positive: column '{column}' holds {values}, but positive is {suite.positive!r}"]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
-    from plmetrics.features.stored.alignment import Alike, Stored
+    from plmetrics.features.stored.alignment import AlignedStates, Stored
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.report.summary import Summary
@@ -213,7 +213,7 @@ class Feature(ABC):
             ConfigError: they have another meaning in the second.
         """
 
-    def merge(self, alike: Sequence[Alike], builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
+    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Json] | None:  # noqa: ARG002
         """Add its counts in stored states to the state that they are merged into.
 
         Returns:

@@ -75,7 +75,7 @@ class Form:
             return self.backward(lower), self.backward(upper)
 
 
-def widened(
+def widen_intervals(
     rows: pl.DataFrame,
     limit: float,
     correction: str,

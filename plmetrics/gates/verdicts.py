@@ -111,11 +111,11 @@ def _corrected(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.D
     limit = rule.high if rule.low is None else rule.low
     if rule.correction == "none" or suite.uncertainty is None or limit is None:
         return none
-    from plmetrics.gates.simultaneous import widened
+    from plmetrics.gates.simultaneous import widen_intervals
 
     numbered = none.with_row_index("@row")
     judged = numbered.filter(pl.col("insufficient").is_null()).drop("family_size")
-    wide = widened(
+    wide = widen_intervals(
         judged,
         limit,
         rule.correction,

@@ -11,7 +11,7 @@ import polars as pl
 
 from plmetrics.catalogue.derived import AcrossSlices, is_across_slices
 from plmetrics.core.threads import each
-from plmetrics.inference.chunks import Chunk, Found, chunks, joined
+from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.derived import WholeSet, across_slices
 from plmetrics.inference.model_estimates import Estimates
 from plmetrics.inference.replication import Replication
@@ -50,8 +50,8 @@ OrderedByPlace = dict[tuple[int, str, str, "ReplicateKind | None"], "OrderedValu
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """A chunk of slices that `Whole` has seen: where it lies, who is listed, and where pairs of models are equal."""
+class ChunkPlace:
+    """A chunk of slices in `CrossSliceEstimates`: its place, who is listed, and where pairs of models are equal."""
 
     index: int
     first: int
@@ -59,7 +59,7 @@ class Taken:
     equal: Mapping[tuple[str, str], NDArray[np.bool_]]
 
 
-class Whole:
+class CrossSliceEstimates:
     """What is made from others in all slices of a set, collected chunk by chunk. `overall` are those of all rows."""
 
     def __init__(self, analysis: Analysis, metrics: Sequence[AcrossSlices], overall: Estimates) -> None:
@@ -72,10 +72,10 @@ class Whole:
             for kind in analysis.replication.kinds(member)
         }
         self._overall = overall
-        self._found: dict[tuple[str, str, ReplicateKind | None], list[Found]] = {}
-        self._taken: list[Taken] = []
+        self._found: dict[tuple[str, str, ReplicateKind | None], list[EstimateColumns]] = {}
+        self._taken: list[ChunkPlace] = []
 
-    def add(self, estimates: Estimates, place: Taken) -> None:
+    def add(self, estimates: Estimates, place: ChunkPlace) -> None:
         """Take in a chunk of slices."""
         if not self._leaves:
             return
@@ -111,13 +111,13 @@ class Whole:
 
     def _made(
         self, metric: AcrossSlices, model: str, names: Sequence[str], kind: ReplicateKind | None
-    ) -> Found:
+    ) -> EstimateColumns:
         texts = [part.text for part in metric.parts()]
         inputs = metric.parts() if metric.reads_overall else ()
         here = WholeSet(
             names,
             np.concatenate([place.listed for place in self._taken]),
-            {text: joined(self._found[text, model, kind]) for text in texts},
+            {text: concatenate_estimates(self._found[text, model, kind]) for text in texts},
             {part.text: self._overall.of_kind(part, kind)[model] for part in inputs},
             self._overall.weight(model),
             self._analysis.replication.blocks,
@@ -177,7 +177,7 @@ class _Tables:
         """The sets of one name, and the metrics over their slices."""
         sliced = self._slice_contrasts(members)
         over = self._analysis.suite.over(name)
-        across = Whole(self._analysis, over, self._overall)
+        across = CrossSliceEstimates(self._analysis, over, self._overall)
         for index, states in members.items():
             for chunk in chunks(states.sums, self._analysis.weights):
                 listed = _listed(self._analysis, states, chunk)
@@ -203,7 +203,7 @@ class _Tables:
 
     def _add_chunk(
         self, index: int, chunk: Chunk, name: str, listed: NDArray[np.bool_], estimates: Estimates
-    ) -> Taken:
+    ) -> ChunkPlace:
         """Some slices of a set: a metric a thread where there are many numbers."""
         equal = {pair: _equal(chunk, *pair) for pair in self._analysis.pairs}
 
@@ -225,7 +225,7 @@ class _Tables:
         else:
             for item in items:
                 add(item)
-        return Taken(index, chunk.first, listed, equal)
+        return ChunkPlace(index, chunk.first, listed, equal)
 
     def _write(self, place: Place, member: Metric, part: Part) -> None:
         """The rows of a metric, or of a class of it, in some slices."""
@@ -276,12 +276,12 @@ def _metric_columns(
     if not methods:
         yield metric_columns(model, metric, part.found[model], None, hard=hard)
         return
-    from plmetrics.inference.intervals.forms import made
+    from plmetrics.inference.intervals.forms import interval_of
 
     for chosen in methods:
         estimates_of_model = part.of_kind[chosen.replicates][model]
         estimates = {kind: part.of_kind[kind][model].estimate for kind in chosen.reads}
-        interval = made(estimates, chosen, kind=member.value_kind, level=analysis.level)
+        interval = interval_of(estimates, chosen, kind=member.value_kind, level=analysis.level)
         columns = metric_columns(model, metric, estimates_of_model, interval, hard=hard)
         if chosen.doubt:
             columns["note"] = np.where(estimates_of_model.note == None, chosen.doubt, estimates_of_model.note)  # noqa: E711 (element by element)

@@ -79,7 +79,7 @@ def chunks(sums: SlicedSums, weights: ResamplingWeights | None) -> Iterator[Chun
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EstimateColumns:
     """An estimate with what the result row says beside it."""
 
     estimate: Estimate
@@ -89,15 +89,15 @@ class Found:
     note: Texts
     threshold: Array | None = None
 
-    def take(self, index: NDArray[np.int64]) -> Found:
+    def take(self, index: NDArray[np.int64]) -> EstimateColumns:
         """What was found in some of the slices."""
         bound, cut = (None if part is None else part[index] for part in (self.bound, self.threshold))
-        return Found(
+        return EstimateColumns(
             self.estimate.take(index), self.n[index], self.weight[index], bound, self.note[index], cut
         )
 
 
-def joined(parts: Sequence[Found]) -> Found:
+def concatenate_estimates(parts: Sequence[EstimateColumns]) -> EstimateColumns:
     """What was found in chunks of slices, one after another, as far as metrics across slices read it."""
     if len(parts) == 1:
         return parts[0]
@@ -106,7 +106,7 @@ def joined(parts: Sequence[Found]) -> Found:
         [estimate.replicates for estimate in estimates],
         [part.threshold for part in parts],
     )
-    return Found(
+    return EstimateColumns(
         Estimate(
             np.concatenate([estimate.value for estimate in estimates]),
             np.concatenate([estimate.status for estimate in estimates]),

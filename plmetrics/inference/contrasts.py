@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.chunks import Found
+    from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.estimate import Estimate, ReplicateKind
     from plmetrics.inference.subject import Analysis, Part, Place
     from plmetrics.suite.model import Suite
@@ -254,7 +254,9 @@ def _kind(estimate: Estimate) -> ReplicateKind | None:
     return None if estimate.replicates is None else estimate.kind
 
 
-def sides_of(estimates: Found, other: Found, index: Codes, others: Codes, *, same: bool = False) -> Sides:
+def sides_of(
+    estimates: EstimateColumns, other: EstimateColumns, index: Codes, others: Codes, *, same: bool = False
+) -> Sides:
     """Some slices of one estimate and some of another; `same` where equal numbers of rows mean equal rows."""
     n = np.minimum(estimates.n[index], other.n[others])
     equal = estimates.n[index] == other.n[others] if same else np.zeros(len(index), dtype=np.bool_)
@@ -270,7 +272,7 @@ def _unequal_noise(sides: Sides, metric: Metric, scale: str) -> Flags:
     return ~sides.same_size & unequal_noise(*pair, bears)
 
 
-def same_size(first: Found, second: Found) -> Flags:
+def same_size(first: EstimateColumns, second: EstimateColumns) -> Flags:
     """Where two estimates are of equally many rows, of equal weight together."""
     same: Flags = (first.n == second.n) & np.isclose(first.weight, second.weight, rtol=_ROUNDING, atol=0.0)
     return same

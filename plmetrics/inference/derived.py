@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.derived import Groups
-from plmetrics.inference.chunks import Found
+from plmetrics.inference.chunks import EstimateColumns
 from plmetrics.inference.estimate import Estimate, most_groups
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
 
-def by_parts(metric: Derived, parts: Mapping[str, Found]) -> Found:
+def by_parts(metric: Derived, parts: Mapping[str, EstimateColumns]) -> EstimateColumns:
     """The value of a derived metric in each slice. `parts` are the estimates of its metrics by their text."""
     estimates = {text: part_estimates.estimate for text, part_estimates in parts.items()}
     first = next(iter(parts.values()))
@@ -48,7 +48,7 @@ def by_parts(metric: Derived, parts: Mapping[str, Found]) -> Found:
     deviations = metric.combined_deviations({text: part.deviations for text, part in estimates.items()})
     kind, groups = first.estimate.kind, most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(clean, status, blocks, replicates, (), deviations, kind, groups)
-    return Found(estimate, first.n, first.weight, None, note)
+    return EstimateColumns(estimate, first.n, first.weight, None, note)
 
 
 def _fewest_blocks(parts: Sequence[Estimate]) -> NDArray[np.int64]:
@@ -69,13 +69,13 @@ class WholeSet:
 
     names: Sequence[str]
     listed: NDArray[np.bool_]
-    slices: Mapping[str, Found]
-    overall: Mapping[str, Found]
+    slices: Mapping[str, EstimateColumns]
+    overall: Mapping[str, EstimateColumns]
     weight: float
     blocks: int
 
 
-def across_slices(metric: AcrossSlices, here: WholeSet) -> Found:
+def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     """The value of a metric made from others' in all slices of a set: an entry for the set, or one for each slice."""
     parts = {part.text: here.slices[part.text] for part in metric.parts()}
     first = next(iter(parts.values()))
@@ -102,10 +102,12 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> Found:
     note = metric.left_out([here.names[index] for index in out], [str(reasons[index]) for index in out])
     estimate = replace(derived, blocks=np.array([blocks], dtype=np.int64), groups=None)
     n, weight = (np.atleast_1d(getattr(first, name)[defined].sum()) for name in ("n", "weight"))
-    return Found(estimate, n, weight, None, np.array([note], dtype=object), _cut(first, slice(0, 1)))
+    return EstimateColumns(
+        estimate, n, weight, None, np.array([note], dtype=object), _cut(first, slice(0, 1))
+    )
 
 
-def _admitted(metric: AcrossSlices, here: WholeSet, parts: Sequence[Found]) -> Texts:
+def _admitted(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:
     """What keeps each slice from taking part, "ok" for nothing."""
     status: Texts = np.full(len(here.listed), "ok", dtype=object)
     for part in reversed(parts):
@@ -120,7 +122,7 @@ def _groups(
 ) -> Groups:
     """What the metric reads of the slices that take part: values, or their replicates."""
 
-    def read(estimates: Found) -> Array:
+    def read(estimates: EstimateColumns) -> Array:
         value = estimates.estimate.replicates if replicates else estimates.estimate.value
         assert value is not None
         return value
@@ -132,7 +134,7 @@ def _groups(
 
 
 def _value(
-    metric: AcrossSlices, point: Groups, replicated: Groups | None, status: str, first: Found
+    metric: AcrossSlices, point: Groups, replicated: Groups | None, status: str, first: EstimateColumns
 ) -> Estimate:
     """The metric's estimate, of one entry or of one for each slice that takes part. Its blocks are to be filled in."""
     shape = (next(iter(point.values.values())).shape[-1],) if metric.for_each else (1,)
@@ -158,9 +160,9 @@ def _for_each(
     derived: Estimate,
     index: NDArray[np.int64],
     reasons: Texts,
-    parts: Mapping[str, Found],
+    parts: Mapping[str, EstimateColumns],
     reference: int | None,
-) -> Found:
+) -> EstimateColumns:
     """The estimates of the slices that take part, among all slices of the set."""
     first = next(iter(parts.values()))
     value, status = np.full(reasons.shape, np.nan), reasons.copy()
@@ -176,9 +178,9 @@ def _for_each(
         note[index[reference]] = "the reference"
     groups = most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, groups=groups)
-    return Found(estimate, first.n, first.weight, None, note, _cut(first, slice(None)))
+    return EstimateColumns(estimate, first.n, first.weight, None, note, _cut(first, slice(None)))
 
 
-def _cut(estimates: Found, part: slice) -> Array | None:
+def _cut(estimates: EstimateColumns, part: slice) -> Array | None:
     """The threshold at which values were read, where it was found."""
     return None if estimates.threshold is None else estimates.threshold[part]

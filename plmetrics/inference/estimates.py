@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID
 from plmetrics.inference.chunks import (
     Chunk,
-    Found,
+    EstimateColumns,
     Population,
     chunks,
-    joined,
+    concatenate_estimates,
 )
 from plmetrics.inference.estimate import Estimate, whole_blocks
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised, finalising
@@ -38,7 +38,7 @@ def estimate(
     weights: ResamplingWeights | Nudges | None,
     ordered: OrderedValues | None,
     min_rows: int,
-) -> Found:
+) -> EstimateColumns:
     """One metric of one model in a chunk of slices.
 
     Args:
@@ -96,12 +96,14 @@ def estimate(
     cut = None if threshold is None else np.full(value.shape, threshold)
     if ordered is not None and ordered.threshold is not None:
         cut = np.where(status == "ok", ordered.threshold[chunk.first : chunk.last], np.nan)
-    return Found(point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut)
+    return EstimateColumns(
+        point_estimate, totals.n, totals.weight, bound, _notes(metric, totals, status), cut
+    )
 
 
 def with_row_error(
-    estimates: Found, error: Metric, model: str, chunk: Chunk, population: Population
-) -> Found:
+    estimates: EstimateColumns, error: Metric, model: str, chunk: Chunk, population: Population
+) -> EstimateColumns:
     """What was found, with the standard error that a metric of it makes of the sums of all rows."""
     totals = chunk.sums.totals(error, model, population.prefix(error, model))
     with finalising(error):
@@ -144,11 +146,11 @@ def _notes(metric: Metric, totals: object, status: Texts) -> Texts:
 
 __all__ = [
     "Chunk",
-    "Found",
+    "EstimateColumns",
     "OrderedValues",
     "Population",
     "chunks",
+    "concatenate_estimates",
     "estimate",
-    "joined",
     "with_row_error",
 ]

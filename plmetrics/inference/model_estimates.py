@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.chunks import Chunk, Found
+    from plmetrics.inference.chunks import Chunk, EstimateColumns
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.finalised import OrderedValues
     from plmetrics.inference.subject import Analysis
@@ -32,21 +32,21 @@ class Estimates:
         self._index = index
         self._chunk = chunk
         self._ordered = ordered
-        self._made: dict[tuple[str, ReplicateKind | None], dict[str, Found]] = {}
+        self._made: dict[tuple[str, ReplicateKind | None], dict[str, EstimateColumns]] = {}
 
-    def of(self, metric: Metric) -> dict[str, Found]:
+    def of(self, metric: Metric) -> dict[str, EstimateColumns]:
         """One metric of every model, as it is judged and compared."""
         return self.of_kind(metric, self._analysis.replication.judged(metric))
 
-    def of_model(self, metric: Metric, model: str) -> Found:
+    def of_model(self, metric: Metric, model: str) -> EstimateColumns:
         """One metric of one model, as it is judged and compared."""
         return self._one(metric, model, self._analysis.replication.judged(metric))
 
-    def of_kind(self, metric: Metric, kind: ReplicateKind | None) -> dict[str, Found]:
+    def of_kind(self, metric: Metric, kind: ReplicateKind | None) -> dict[str, EstimateColumns]:
         """One metric of every model, with replicates of a kind."""
         return {model: self._one(metric, model, kind) for model in self._analysis.models}
 
-    def of_kinds(self, metric: Metric) -> dict[ReplicateKind | None, dict[str, Found]]:
+    def of_kinds(self, metric: Metric) -> dict[ReplicateKind | None, dict[str, EstimateColumns]]:
         """One listed metric of every model, with each kind of replicates that it needs."""
         by_kind = {kind: self.of_kind(metric, kind) for kind in self._analysis.replication.kinds(metric)}
         error = self._analysis.suite.standard_error(metric)
@@ -62,7 +62,7 @@ class Estimates:
         kind = self._analysis.replication.of_leaf(metric)[0]
         return (self._index, model, metric.text, kind) in self._ordered
 
-    def _one(self, metric: Metric, model: str, kind: ReplicateKind | None) -> Found:
+    def _one(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         estimates = self._made.setdefault((metric.text, kind), {})
         if model not in estimates:
             estimates[model] = self._make(metric, model, kind)
@@ -72,7 +72,7 @@ class Estimates:
         """The weight of a model's rows in the first slice."""
         return float(self._chunk.sums.total(f"{self._analysis.population.models[model]}weight")[0])
 
-    def _make(self, metric: Metric, model: str, kind: ReplicateKind | None) -> Found:
+    def _make(self, metric: Metric, model: str, kind: ReplicateKind | None) -> EstimateColumns:
         if is_derived(metric):
             return by_parts(metric, {part.text: self._one(part, model, kind) for part in metric.parts()})
         return estimate(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Sums
-from plmetrics.inference.intervals.methods import Chosen, Rows, methods_of
+from plmetrics.inference.intervals.methods import IntervalMethod, Rows, methods_of
 from plmetrics.inference.weights import Nudges
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ class Replication:
         self._units = units
         self._compared = compared
         self._rows = Rows(suite.columns.unit is not None, suite.columns.weight is not None)
-        self._methods: dict[str, tuple[Chosen, ...]] = {}
+        self._methods: dict[str, tuple[IntervalMethod, ...]] = {}
 
-    def methods(self, metric: Metric) -> tuple[Chosen, ...]:
+    def methods(self, metric: Metric) -> tuple[IntervalMethod, ...]:
         """The intervals of a metric, the one that is judged first; none without uncertainty."""
         if self._suite.uncertainty is None:
             return ()

@@ -9,7 +9,7 @@ import numpy as np
 from plmetrics.catalogue.metric import leaves
 from plmetrics.catalogue.needs import Ordered, Ranks
 from plmetrics.core.slice_texts import slice_place
-from plmetrics.inference.chunks import Found, chunk_of, joined
+from plmetrics.inference.chunks import EstimateColumns, chunk_of, concatenate_estimates
 from plmetrics.inference.contrasts import joined_texts, pair_places, sides_of
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.subject import Place, rest_place
@@ -59,7 +59,7 @@ class SliceContrasts:
             {index: states.slices.texts() for index, states in members.items()} if self._asked else {}
         )
         self._anchors = {text: self._anchor(text) for text in self._asked if text not in {REST, ALL, PAIRS}}
-        self._kept: dict[tuple[str, str, str], list[Found]] = {}
+        self._kept: dict[tuple[str, str, str], list[EstimateColumns]] = {}
         self._places: dict[tuple[str, str], Place] = {}
         self._listed: list[NDArray[np.bool_]] = []
 
@@ -93,7 +93,7 @@ class SliceContrasts:
         place: Place,
         metric: Metric,
         chunk: Chunk,
-        estimates: Mapping[str, Found],
+        estimates: Mapping[str, EstimateColumns],
         index: NDArray[np.int64],
         rests: Estimates | None,
     ) -> None:
@@ -123,7 +123,9 @@ class SliceContrasts:
         its_index, its_number, base = self._anchors[reference]
         return base, places[places + chunk.first != its_number] if its_index == index else places
 
-    def _rest(self, metric: Metric, rests: Estimates, model: str, estimates: Found) -> Found:
+    def _rest(
+        self, metric: Metric, rests: Estimates, model: str, estimates: EstimateColumns
+    ) -> EstimateColumns:
         """The estimates of the rests; without a value where a metric of theirs was not ordered."""
         ordered = [leaf for leaf in leaves(metric) if isinstance(leaf.needs, (Ordered, Ranks))]
         if all(rests.has(leaf, model) for leaf in ordered):
@@ -139,7 +141,7 @@ class SliceContrasts:
         later, earlier = pair_places(np.flatnonzero(np.concatenate(self._listed)).tolist())
         starts = np.cumsum([0, *(len(slice_texts) for slice_texts in self._texts.values())])
         for (text, named, model), parts in self._kept.items():
-            combined = joined(parts)
+            combined = concatenate_estimates(parts)
             for index, low, high in zip(self._texts, starts[:-1], starts[1:], strict=True):
                 mine = (later >= low) & (later < high)
                 sides = sides_of(combined, combined, later[mine], earlier[mine])
@@ -150,7 +152,7 @@ class SliceContrasts:
                 )
 
 
-def _without_value(estimates: Found, status: str) -> Found:
+def _without_value(estimates: EstimateColumns, status: str) -> EstimateColumns:
     estimate = estimates.estimate
     shape = estimate.value.shape
     replicates = None if estimate.replicates is None else np.broadcast_to(np.nan, estimate.replicates.shape)
@@ -162,4 +164,4 @@ def _without_value(estimates: Found, status: str) -> Found:
         (),
     )
     note = np.full(shape, None, dtype=object)
-    return Found(nothing, estimates.n, estimates.weight, None, note)
+    return EstimateColumns(nothing, estimates.n, estimates.weight, None, note)

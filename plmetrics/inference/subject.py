@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.chunks import Found, Population
+    from plmetrics.inference.chunks import EstimateColumns, Population
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.weights import ResamplingWeights
     from plmetrics.states.complements import RestSums
@@ -77,11 +77,11 @@ class Part:
     `found` are those that are judged and compared; `of_kind` are all, by the kind of their replicates.
     """
 
-    found: Mapping[str, Found]
+    found: Mapping[str, EstimateColumns]
     equal: Mapping[tuple[str, str], NDArray[np.bool_]]
     listed: NDArray[np.bool_]
     first: int
-    of_kind: Mapping[ReplicateKind | None, Mapping[str, Found]]
+    of_kind: Mapping[ReplicateKind | None, Mapping[str, EstimateColumns]]
 
 
 @dataclass(frozen=True, slots=True)

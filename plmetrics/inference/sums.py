@@ -107,7 +107,9 @@ class ModelSums:
             if not self._resampled and self._weights is not None:
                 names = [name for name in self._blocks if "|differs|" not in name and not _unread(name)]
                 with np.errstate(over="ignore", invalid="ignore"):
-                    self._resampled = _drawn(self._weights, {name: self._blocks[name] for name in names})
+                    self._resampled = _replicate_columns(
+                        self._weights, {name: self._blocks[name] for name in names}
+                    )
 
     def _resample(self, column: str) -> Array:
         self.draw()
@@ -127,7 +129,7 @@ class ModelSums:
         return View(view)
 
 
-def _drawn(weights: ResamplingWeights, columns: Mapping[str, Array]) -> dict[str, Array]:
+def _replicate_columns(weights: ResamplingWeights, columns: Mapping[str, Array]) -> dict[str, Array]:
     """Replicates `[replicate, slice]` of columns `[slice, block]`, those of a slice side by side in memory.
 
     Counts take half the time: in single precision nothing of them is lost, however they are added. Nothing is
@@ -178,7 +180,7 @@ def following(columns: Mapping[str, Array]) -> dict[str, tuple[str, str | None]]
             (by_key.get(sign), None),
             *((first, two) for first, two in pairs if two is not None),
         ]:
-            if total is not None and np.array_equal(column, _left(columns, total, other)):
+            if total is not None and np.array_equal(column, _remainder(columns, total, other)):
                 out[name] = total, other
                 break
         by_key.setdefault(sign, name)
@@ -187,7 +189,7 @@ def following(columns: Mapping[str, Array]) -> dict[str, tuple[str, str | None]]
     return out
 
 
-def _left(columns: Mapping[str, Array], total: str, other: str | None) -> Array:
+def _remainder(columns: Mapping[str, Array], total: str, other: str | None) -> Array:
     return columns[total] if other is None else columns[total] - columns[other]
 
 

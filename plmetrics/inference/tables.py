@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.chunks import Found
+    from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.comparisons.paired import Difference
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.inference.intervals.ladder import Interval
@@ -75,7 +75,7 @@ class Rows:
         index = np.flatnonzero(keep)
         if len(index) == 0:
             return
-        batch = {name: _picked(values, index) for name, values in columns.items()}
+        batch = {name: _pick(values, index) for name, values in columns.items()}
         self._added.append((_place(place, index + first, turn), batch))
 
     def add_at(self, place: tuple[int, int, int, int], numbers: Any, columns: Mapping[str, Any]) -> None:
@@ -83,7 +83,7 @@ class Rows:
         if len(numbers) == 0:
             return
         every = np.arange(len(numbers))
-        batch = {name: _picked(values, every) for name, values in columns.items()}
+        batch = {name: _pick(values, every) for name, values in columns.items()}
         self._added.append((_place(place, numbers), batch))
 
     def frame(self) -> pl.DataFrame:
@@ -136,7 +136,7 @@ def _place(place: tuple[int, int, int, int], slices: Any, turn: int = 0) -> Any:
     return rows
 
 
-def _picked(values: Any, index: Any) -> Any:
+def _pick(values: Any, index: Any) -> Any:
     if values is None:
         return np.full(len(index), np.nan)
     if isinstance(values, str):
@@ -147,7 +147,7 @@ def _picked(values: Any, index: Any) -> Any:
 
 
 def metric_columns(
-    model: str, metric: Metric, estimates: Found, interval: Interval | None, *, hard: bool
+    model: str, metric: Metric, estimates: EstimateColumns, interval: Interval | None, *, hard: bool
 ) -> dict[str, Any]:
     """The columns of `metrics` for one batch. `hard` predictions were made at a threshold that is not known."""
     columns: dict[str, Any] = {
@@ -176,7 +176,7 @@ def metric_columns(
     return columns
 
 
-def _threshold(metric: Metric, estimates: Found, *, hard: bool) -> Any:
+def _threshold(metric: Metric, estimates: EstimateColumns, *, hard: bool) -> Any:
     """Where the value was read: at the metric's own threshold, or at one that was found."""
     return None if hard else metric.fixed_threshold if estimates.threshold is None else estimates.threshold
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem
-from plmetrics.core.redaction import masked
+from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,9 +70,7 @@ def failure_of(error: BaseException) -> Failure:
     130
     """
     if type(error) is not PlmetricsError and isinstance(error, PlmetricsError):
-        return Failure(
-            error.exit_code, type(error).__name__, error.title, tuple(map(_masked, error.problems))
-        )
+        return Failure(error.exit_code, type(error).__name__, error.title, tuple(map(_mask, error.problems)))
     if isinstance(error, KeyboardInterrupt):
         return Failure(INTERRUPTED, "Interrupted", "interrupted", ())
     if isinstance(error, MemoryError):
@@ -81,7 +79,7 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         return _environment([Problem(os_message(error))])
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Failure(BUG, type(error).__name__, "plmetrics failed unexpectedly", (_masked(Problem(text)),))
+    return Failure(BUG, type(error).__name__, "plmetrics failed unexpectedly", (_mask(Problem(text)),))
 
 
 def os_message(error: OSError) -> str:
@@ -90,10 +88,10 @@ def os_message(error: OSError) -> str:
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
-def _masked(problem: Problem) -> Problem:
+def _mask(problem: Problem) -> Problem:
     """A problem without credentials in addresses, its words cut where they are endless."""
-    hint = None if problem.hint is None else _cut(masked(problem.hint))
-    return replace(problem, message=_cut(masked(problem.message)), hint=hint)
+    hint = None if problem.hint is None else _cut(mask_address(problem.hint))
+    return replace(problem, message=_cut(mask_address(problem.message)), hint=hint)
 
 
 def _cut(text: str) -> str:

@@ -34,7 +34,7 @@ from plmetrics.runs.files import (
     write_atomic,
 )
 from plmetrics.runs.record import SCHEMA_VERSION, build, versions
-from plmetrics.suite.problems import shown
+from plmetrics.suite.problems import message_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -260,7 +260,7 @@ def resolve_output(folder: Path, directory: str, name: str, override: str | Path
     path = ("output", "directory") if override is None else ()
     if not is_path(str(chosen)):
         raise ConfigError(
-            Problem(f"{shown(str(override or directory))} cannot be the name of a directory", path)
+            Problem(f"{message_text(str(override or directory))} cannot be the name of a directory", path)
         )
     standing = next(place for place in (chosen / name, *(chosen / name).parents) if place.exists())
     if not standing.is_dir():

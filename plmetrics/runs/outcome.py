@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.core.errors import PlmetricsError
-    from plmetrics.inference.across_runs.retained import Kept
+    from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.suite.model import Suite
 
 
@@ -75,7 +75,7 @@ class Outcome(Protocol):
         """What was asked."""
 
     @property
-    def kept(self) -> Kept | None:
+    def kept(self) -> RunReplicates | None:
         """The replicates that pair it with another run, None where it has none."""
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.across_runs.retained import Kept
+    from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.suite.model import Suite
 
 _KEYS = frozenset({"model", "slice_set", "slice", "metric", "gate", "verdict", "value", "status"})
@@ -126,19 +126,19 @@ class StoredResult(ResultTables):
     notes: tuple[str, ...] = ()
 
     @property
-    def kept(self) -> Kept | None:
+    def kept(self) -> RunReplicates | None:
         """The replicates that pair it with another run, None where it has none.
 
         Raises:
             RunFault: they cannot be read.
         """
-        from plmetrics.inference.across_runs.retained import Kept
+        from plmetrics.inference.across_runs.retained import RunReplicates
 
         facts = self.record.get("tables", {}).get("replicates")
         if facts is None:
             return None
         run = StoredRun(self.folder, dict(self.record))
-        return Kept(run.table("replicates"), run.table("units"), facts)
+        return RunReplicates(run.table("replicates"), run.table("units"), facts)
 
     @property
     def suite(self) -> Suite:

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.hashing import HASH_VERSION
-from plmetrics.core.redaction import masked
+from plmetrics.core.redaction import mask_address
 from plmetrics.runs.files import plain
 from plmetrics.suite.model import canonical
 
@@ -31,7 +31,7 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
     and dropped by model), `timings` in seconds by stage, `warnings`, and `defaults` (files that the suite stands on)
     where there are some. Further facts are kept as they are.
     """
-    files = [{**file, "path": masked(str(file["path"]))} for file in facts.get("files", ())]
+    files = [{**file, "path": mask_address(str(file["path"]))} for file in facts.get("files", ())]
     return {
         "name": suite.name,
         "verdict": verdict,
@@ -43,7 +43,7 @@ def build(suite: Suite, verdict: str, facts: Mapping[str, Any]) -> dict[str, Any
         "timings": {},
         **plain(facts),
         "files": plain(files),
-        "warnings": [masked(str(warning)) for warning in facts.get("warnings", ())],
+        "warnings": [mask_address(str(warning)) for warning in facts.get("warnings", ())],
     }
 
 
@@ -90,4 +90,4 @@ def _masked(value: Any) -> Any:
         return {key: _masked(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_masked(item) for item in value]
-    return masked(value) if isinstance(value, str) else value
+    return mask_address(value) if isinstance(value, str) else value

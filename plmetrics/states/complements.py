@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.states.moments import about_one, distant
-from plmetrics.states.sums import added
+from plmetrics.states.moments import about_common_centre, distant
+from plmetrics.states.sums import sum_by_place
 
 if TYPE_CHECKING:
     from plmetrics.states.sums import SlicedSums
@@ -54,7 +54,7 @@ class RestSums:
         """Sums by block, and the centres that moments are about, where those of slices differ."""
         slice_sums = self.held
         origins = slice_sums.centres.take(slice_sums.code)
-        columns, centres = about_one(slice_sums.columns, origins, np.zeros_like(slice_sums.code), 1)
+        columns, centres = about_common_centre(slice_sums.columns, origins, np.zeros_like(slice_sums.code), 1)
         sums = _rests(replace(slice_sums, columns=columns, centres=centres), first, last)
         at = {name: np.full(last - first, float(np.ravel(center)[0])) for name, center in centres.at.items()}
         totals = {name: column.sum(axis=1) for name, column in sums.items()}
@@ -63,11 +63,11 @@ class RestSums:
             others = slice_sums.code != first + 1 + place
             apart = {name: column[others] for name, column in slice_sums.columns.items()}
             alone = np.zeros(int(others.sum()), dtype=np.int64)
-            apart, centres = about_one(apart, origins.take(others), alone, 1)
+            apart, centres = about_common_centre(apart, origins.take(others), alone, 1)
             for name, center in centres.at.items():
                 at[name][place] = float(np.ravel(center)[0])
             for name in sums:
-                sums[name][place] = added(slice_sums.block[others], apart[name], slice_sums.blocks)
+                sums[name][place] = sum_by_place(slice_sums.block[others], apart[name], slice_sums.blocks)
         return sums, at
 
 
@@ -79,7 +79,7 @@ def _rests(sums: SlicedSums, first: int, last: int) -> dict[str, Array]:
     for name, part in by_block.items():
         column = sums.columns[name]
         before, after = (
-            added(sums.block[outside], column[outside], sums.blocks)
+            sum_by_place(sums.block[outside], column[outside], sums.blocks)
             for outside in (slice(0, low), slice(high, None))
         )
         out[name] = _others(part, before + after)

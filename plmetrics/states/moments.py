@@ -68,7 +68,7 @@ class Centres:
         }
 
 
-def about_one(
+def about_common_centre(
     columns: Mapping[str, Array], centres: Centres, place: Codes, places: int
 ) -> tuple[dict[str, Array], Centres]:
     """The sums of entries with all moments of a place about one centre, and these centres by place.
@@ -82,15 +82,15 @@ def about_one(
     for name, (mean, mass) in means(columns, centres).items():
         at[name] = _medians(place, places, mean, mass)
     common = Centres(at, centres.moments)
-    return moved(columns, centres, common.take(place)), common
+    return move_moments(columns, centres, common.take(place)), common
 
 
-def moved(columns: Mapping[str, Array], before: Centres, after: Centres) -> dict[str, Array]:
+def move_moments(columns: Mapping[str, Array], before: Centres, after: Centres) -> dict[str, Array]:
     """The sums of entries with their moments about other centres.
 
     >>> sums = {"n": np.array([2.0]), "x": np.array([0.0]), "x2": np.array([2.0])}
     >>> moments = {"x": Moment(("c",), "n"), "x2": Moment(("c", "c"), "n", ("x", "x"))}
-    >>> found = moved(sums, Centres({"c": 5.0}, moments), Centres({"c": 2.0}, moments))
+    >>> found = move_moments(sums, Centres({"c": 5.0}, moments), Centres({"c": 2.0}, moments))
     >>> found["x"].tolist(), found["x2"].tolist()
     ([6.0], [20.0])
     """

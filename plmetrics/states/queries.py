@@ -43,7 +43,7 @@ class QueryValue:
 
 
 @dataclass(frozen=True)
-class Judged:
+class QueryLabels:
     """The labels of every query, in descending order: what does not depend on a model.
 
     `offsets` has one entry more than there are queries.
@@ -131,7 +131,7 @@ class Ranked:
     top k and gain nothing.
     """
 
-    def __init__(self, judged: Judged, label: Array, tied: Mask | None, retrieved: Mask | None) -> None:
+    def __init__(self, judged: QueryLabels, label: Array, tied: Mask | None, retrieved: Mask | None) -> None:
         self.judged = judged
         self.label = label
         self.retrieved = retrieved
@@ -282,7 +282,7 @@ class Ranked:
         stepped = np.bincount(group, weights=step * inverse, minlength=len(split))
         group, hits_drawn = _ragged(np.minimum(room, relevant) + 1)
         size, own_room, own_relevant = groups.size[group], room[group], relevant[group]
-        chance = _drawn(size, own_relevant, own_room, hits_drawn)
+        chance = _hypergeometric(size, own_relevant, own_room, hits_drawn)
         slope = (hits_drawn - 1) / np.maximum(own_room - 1, 1)
         inside = hits_drawn / own_room * ((before[group] + 1.0) * plain[group] + slope * stepped[group])
         hits = count[group] + hits_drawn
@@ -321,7 +321,7 @@ def _none_drawn(size: Codes, relevant: Codes, draws: Codes) -> Array:
     return np.where(possible, chance, 0.0)
 
 
-def _drawn(size: Codes, relevant: Codes, room: Codes, count: Codes) -> Array:
+def _hypergeometric(size: Codes, relevant: Codes, room: Codes, count: Codes) -> Array:
     """Probability that `room` rows of a group have so many relevant ones among them: hypergeometric."""
     others = size - relevant
     possible = (count <= relevant) & (room - count <= others)

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.ops import each_row
-from plmetrics.states.moments import Centres, about_one
+from plmetrics.states.moments import Centres, about_common_centre
 from plmetrics.table.predicted import levels_of, part_column
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class Distances:
     """What a sum of distances from centres is of: the keys of one value, or of two whose distances are multiplied.
 
     `mass` is the key of the atom that sums what each is multiplied by, None for the weight of the rows. `alone` are, of
@@ -160,7 +160,7 @@ class Atom:
     weighted: bool = True
     rest_of: tuple[str, Atom] | None = None
     most: float | None = None
-    about: About | None = None
+    about: Distances | None = None
     squares: bool = False
     apart: str | None = None
 
@@ -268,7 +268,7 @@ class SumsState:
         order = np.argsort(codes, kind="stable")
         order = order[np.searchsorted(codes[order], 0) :]
         columns = {name: column[order] for name, column in self.columns.items()}
-        columns, centres = about_one(columns, self.centres.take(order), codes[order], slices)
+        columns, centres = about_common_centre(columns, self.centres.take(order), codes[order], slices)
         return SlicedSums(codes[order], self.block[order], columns, slices, self.blocks, centres)
 
 
@@ -293,15 +293,15 @@ class SlicedSums:
         key = (self.code[low:high] - first) * self.blocks + self.block[low:high]
         shape = (last - first, self.blocks)
         return {
-            name: added(key, column[low:high], shape[0] * shape[1]).reshape(shape)
+            name: sum_by_place(key, column[low:high], shape[0] * shape[1]).reshape(shape)
             for name, column in self.columns.items()
         }
 
     def total(self, column: str) -> Array:
         """`[slice]` sums of one column."""
-        return added(self.code, self.columns[column], self.slices)
+        return sum_by_place(self.code, self.columns[column], self.slices)
 
 
-def added(place: Codes, values: Array, size: int) -> Array:
+def sum_by_place(place: Codes, values: Array, size: int) -> Array:
     """The sums of the values of each place."""
     return np.bincount(place, weights=values, minlength=size).astype(np.float64, copy=False)

@@ -17,7 +17,7 @@ from plmetrics.suite.tasks import CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
-    from plmetrics.suite.mentions import Written
+    from plmetrics.suite.mentions import SuiteMentions
     from plmetrics.suite.problems import Findings
     from plmetrics.suite.sections.basics import Curve
     from plmetrics.suite.sections.gates import Gate
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Add = Callable[..., None]
 
 
-def check(fields: Mapping[str, Any], names: Written, problems: Findings) -> None:
+def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -> None:
     """Note what does not fit together."""
     add = problems.add
     if fields.get("compare") is not None:
@@ -114,7 +114,7 @@ def _one_cost(curves: Sequence[Curve | None], add: Add) -> None:
             add("curve 'cost' is drawn for one pair of costs", ("curves", index), "leave one of them out")
 
 
-def _metric_slices(fields: Mapping[str, Any], names: Written, add: Add) -> None:
+def _metric_slices(fields: Mapping[str, Any], names: SuiteMentions, add: Add) -> None:
     for index, metric in enumerate(fields.get("metrics") or ()):
         _sets(fields["metric_slices"].get(metric.text, ()), ("metrics", index, "slices"), names, add)
         if is_across_slices(metric) and metric.path is not None:
@@ -123,7 +123,7 @@ def _metric_slices(fields: Mapping[str, Any], names: Written, add: Add) -> None:
             _by(metric.slice_set, ("metrics", index), fields, names, add)
 
 
-def _by(name: str, path: SuitePath, fields: Mapping[str, Any], names: Written, add: Add) -> None:
+def _by(name: str, path: SuitePath, fields: Mapping[str, Any], names: SuiteMentions, add: Add) -> None:
     """The groups of a metric are the slices of a set, not the values of a column."""
     if name in names.slices:
         return
@@ -152,7 +152,7 @@ def _hard_predictions(fields: Mapping[str, Any], add: Add) -> None:
         )
 
 
-def _gate(index: int, gate: Gate, fields: Mapping[str, Any], names: Written, add: Add) -> None:
+def _gate(index: int, gate: Gate, fields: Mapping[str, Any], names: SuiteMentions, add: Add) -> None:
     path = ("gates", index)
     metrics, models = fields.get("metrics"), names.models
     if (
@@ -187,7 +187,7 @@ def _within(gate: Gate, named: tuple[str, ...], fields: Mapping[str, Any], path:
             add(msg, path, "name the set in the metric's own slices")
 
 
-def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], names: Written, add: Add) -> None:
+def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], names: SuiteMentions, add: Add) -> None:
     """A gate between the slices of a set judges their largest difference or smallest ratio."""
     if gate.four_fifths is not None:
         _by(gate.four_fifths, (*path, "four_fifths"), fields, names, add)
@@ -208,7 +208,7 @@ def _between(gate: Gate, path: SuitePath, fields: Mapping[str, Any], names: Writ
         add(f"'{gate.metric.text}' {TOTAL}", (*path, "metric"), SHARE_HINT)
 
 
-def _sets(names: Any, path: tuple[str | int, ...], mentions: Written, add: Add) -> None:
+def _sets(names: Any, path: tuple[str | int, ...], mentions: SuiteMentions, add: Add) -> None:
     for name in names:
         if name not in mentions.slices:
             add(*absent(name, "slice sets", path, mentions.slices))

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SuiteMentions:
     """What a suite speaks of, be it wrong in itself: names of models and slice sets, and intervals."""
 
     models: tuple[str, ...]
@@ -16,7 +16,7 @@ class Written:
     intervals: bool
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> Written:
+    def of(cls, raw: Mapping[str, Any]) -> SuiteMentions:
         """Find the names in plain values."""
         intervals = raw.get("uncertainty") not in (None, False)
         models = _names(raw.get("models"))

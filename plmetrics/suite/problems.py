@@ -38,7 +38,7 @@ class Findings:
     def is_mapping(self, value: Any, path: SuitePath, hint: str | None = None) -> bool:
         """Whether a value is a mapping; a problem is noted if not."""
         if not isinstance(value, Mapping):
-            self.add(f"{path[-1]} must be a mapping, not {shown(value)}", path, hint)
+            self.add(f"{path[-1]} must be a mapping, not {message_text(value)}", path, hint)
         return isinstance(value, Mapping)
 
     def model(
@@ -78,7 +78,7 @@ class Findings:
         for place, words in expected.items():
             name = next((str(step) for step in reversed(place) if isinstance(step, str)), "the value")
             alternatives = " or ".join(dict.fromkeys(words))
-            message = f"{name} must be {alternatives}, not {shown(inputs[place])}"
+            message = f"{name} must be {alternatives}, not {message_text(inputs[place])}"
             hint = hints[place] or _quotes(words, inputs[place]) or _nearest(words, inputs[place])
             self.add(message, (*path, *place), hint)
 
@@ -120,7 +120,7 @@ def _expected(error: Any) -> str:
 def _quotes(expected: Sequence[str], value: Any) -> str | None:
     """What to do where quotes make the difference between a text and a number."""
     if isinstance(value, (int, float)) and "a text" in expected:
-        return f"put it in quotes: '{shown(value)}'"
+        return f"put it in quotes: '{message_text(value)}'"
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", value.strip()):
         return "write it without quotes"
     return None
@@ -187,7 +187,7 @@ def frozen(value: Any) -> Any:
     return value
 
 
-def shown(value: Any) -> str:
+def message_text(value: Any) -> str:
     """A value as it stands in a message, cut where it is long."""
     if value is None or isinstance(value, bool):
         return "nothing" if value is None else str(value).lower()
@@ -200,6 +200,7 @@ def is_label(value: Any, what: str, path: SuitePath, findings: Findings) -> bool
     plain = isinstance(value, str) and value.strip() and not any(ord(c) < 32 or c in "/\\|" for c in value)
     if not plain:
         findings.add(
-            f"{what} must be a text without slashes, bars and control characters, not {shown(value)}", path
+            f"{what} must be a text without slashes, bars and control characters, not {message_text(value)}",
+            path,
         )
     return bool(plain)

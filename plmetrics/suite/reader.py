@@ -14,9 +14,9 @@ from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
-from plmetrics.suite.mentions import Written
+from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import Findings, shown
+from plmetrics.suite.problems import Findings, message_text
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, Output
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import MetricReader, is_torn, say_torn
@@ -112,7 +112,7 @@ def suite_from_mapping(
         from plmetrics.suite.sections.slices import check_predicate
 
         check_predicate(data["where"], ("data", "where"), findings)
-    crosschecks.check(fields, Written.of(raw), findings)
+    crosschecks.check(fields, SuiteMentions.of(raw), findings)
     suite = None if findings.problems else findings.model(Suite, _given(fields), ())
     if suite is not None:
         return suite
@@ -215,7 +215,7 @@ def _task(value: Any, findings: Findings) -> str:
     if value in tasks:
         return str(value)
     hint = did_you_mean(str(value), tasks)
-    findings.add(f"task must be one of {', '.join(tasks)}, not {shown(value)}", ("task",), hint)
+    findings.add(f"task must be one of {', '.join(tasks)}, not {message_text(value)}", ("task",), hint)
     return ""
 
 
@@ -227,7 +227,7 @@ def _name(raw: Mapping[str, Any], default: str | None, findings: Findings) -> st
         hint = "it names a folder: use letters, digits, dots, hyphens and underscores"
         if raw.get("name") is None:
             hint = "this is the name of the suite's file; add name: some-name"
-        findings.add(f"name must be usable as a folder's name, not {shown(value)}", ("name",), hint)
+        findings.add(f"name must be usable as a folder's name, not {message_text(value)}", ("name",), hint)
         return "evaluation"
     return value
 
@@ -236,7 +236,7 @@ def _classes(value: Any, findings: Findings) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, (list, tuple)) or len(value) < 2:
-        findings.add(f"classes must be a list of at least two, not {shown(value)}", ("classes",))
+        findings.add(f"classes must be a list of at least two, not {message_text(value)}", ("classes",))
         return None
     names = tuple(class_name(name) for name in value)
     if len(set(names)) < len(names):
@@ -265,7 +265,7 @@ def _gates(value: Any, reader: MetricReader, findings: Findings) -> tuple[Gate |
 def _gate(spec: Any, path: SuitePath, reader: MetricReader, findings: Findings) -> Gate | None:
     if not isinstance(spec, Mapping):
         findings.add(
-            f"a gate is a mapping such as {{metric: roc_auc, at_least: 0.75}}, not {shown(spec)}", path
+            f"a gate is a mapping such as {{metric: roc_auc, at_least: 0.75}}, not {message_text(spec)}", path
         )
         return None
     fields = dict(spec)
@@ -296,7 +296,7 @@ def _four_fifths(fields: dict[str, Any], path: SuitePath, reader: MetricReader, 
     groups = fields["four_fifths"]
     if not isinstance(groups, str):
         findings.add(
-            f"four_fifths must be the name of a slice set, not {shown(groups)}", (*path, "four_fifths")
+            f"four_fifths must be the name of a slice set, not {message_text(groups)}", (*path, "four_fifths")
         )
         return False
     metric = reader.read({"disparate_impact": {"by": groups}}, (*path, "four_fifths"))
@@ -315,7 +315,7 @@ def _curves(value: Any, findings: Findings) -> tuple[Curve | None, ...]:
 def _curve(spec: Any, path: SuitePath, findings: Findings) -> Curve | None:
     fields = {"curve": spec} if isinstance(spec, str) else spec
     if not isinstance(fields, Mapping):
-        findings.add(f"a curve is a name such as roc, or a mapping, not {shown(spec)}", path)
+        findings.add(f"a curve is a name such as roc, or a mapping, not {message_text(spec)}", path)
         return None
     name = fields.get("curve")
     known = tuple(dict.fromkeys(name for names in CURVES.values() for name in names))
@@ -330,7 +330,7 @@ def _list(value: Any, key: str, findings: Findings) -> bool:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return True
     if value is not None:
-        findings.add(f"{key} must be a list, not {shown(value)}", (key,))
+        findings.add(f"{key} must be a list, not {message_text(value)}", (key,))
     return False
 
 
@@ -339,6 +339,6 @@ def _memory(value: Any, findings: Findings) -> int | None:
         return value
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
-        findings.add(f"memory must be bytes or a size such as 4GB, not {shown(value)}", ("memory",))
+        findings.add(f"memory must be bytes or a size such as 4GB, not {message_text(value)}", ("memory",))
         return None
     return int(float(match[1]) * _UNITS[(match[2] or "B").lower()])

@@ -17,9 +17,9 @@ def common_type(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
     (Int64, None)
     """
     if left == right:
-        return None if left.is_nested() or left in {pl.Object, pl.Binary} else _own(left)
+        return None if left.is_nested() or left in {pl.Object, pl.Binary} else _plain_type(left)
     if pl.Null in {left, right}:
-        return _own(right if left == pl.Null else left)
+        return _plain_type(right if left == pl.Null else left)
     if left.is_integer() and right.is_integer():
         return pl.Int128() if left in _WIDE or right in _WIDE else pl.Int64()
     if isinstance(left, pl.Datetime) and isinstance(right, pl.Datetime):
@@ -34,7 +34,7 @@ def _moment(left: pl.Datetime, right: pl.Datetime) -> pl.DataType | None:
     return None if None in {left.time_zone, right.time_zone} else pl.Datetime("us", "UTC")
 
 
-def _own(dtype: pl.DataType) -> pl.DataType:
+def _plain_type(dtype: pl.DataType) -> pl.DataType:
     """Categories are compared by their texts: their codes depend on the table."""
     return pl.String() if _is_text(dtype) else dtype
 

@@ -24,7 +24,7 @@ from plmetrics.features.stored import score_counts as counts
 from plmetrics.features.stored.state_files import read_head, write_state
 from plmetrics.runs.record import fingerprint
 from plmetrics.suite.reader import suite_from_mapping
-from plmetrics.suite.yaml.dump import written
+from plmetrics.suite.yaml.dump import suite_content
 
 TABLES = ("metrics", "comparisons", "gates", "curves", "decomposition")
 
@@ -381,7 +381,7 @@ def test_what_needs_the_rows_is_refused(asked: dict[str, Any], named: str) -> No
 @given(made=suites())
 def test_a_suite_is_written_as_it_was_read(made: tuple[dict[str, Any], pl.DataFrame]) -> None:
     suite = suite_from_mapping(made[0])
-    assert fingerprint(suite_from_mapping(json.loads(json.dumps(written(suite))))) == fingerprint(suite)
+    assert fingerprint(suite_from_mapping(json.loads(json.dumps(suite_content(suite))))) == fingerprint(suite)
 
 
 def test_states_name_no_values_of_variables_and_yet_tell_files_apart(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import plmetrics as plm
 from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.gates.rules import Rule
-from plmetrics.gates.simultaneous import widened
+from plmetrics.gates.simultaneous import widen_intervals
 from plmetrics.inference.comparisons.paired import paired_difference
 from plmetrics.inference.estimate import Estimate
 from plmetrics.inference.weights import draw_weights
@@ -156,7 +156,7 @@ def share_with(rows: pl.DataFrame, correction: str, verdict: str, limit: float =
     if correction != "none":
         parts = rows.partition_by("family", maintain_order=True)
         given: dict[str, Any] = {"kind": ValueKind(), "scale": "difference", "level": LEVEL}
-        rows = pl.concat([widened(part, limit, correction, **given) for part in parts])
+        rows = pl.concat([widen_intervals(part, limit, correction, **given) for part in parts])
     judged = rows.with_columns(verdict=rule.verdict())
     return float(judged.group_by("family").agg((pl.col("verdict") == verdict).any())["verdict"].mean() or 0)
 

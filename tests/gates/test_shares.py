@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 import plmetrics as plm
 from plmetrics.catalogue.value_kind import ValueKind
 from plmetrics.gates.shares import shares_of
-from plmetrics.gates.simultaneous import widened
+from plmetrics.gates.simultaneous import widen_intervals
 
 LEVEL, SHARE = 0.9, 0.05
 
@@ -29,7 +29,7 @@ def of_rows(hits: Any, rows: Any, method: str = "wilson", blocks: Any = None) ->
 
 
 def judged(rows: pl.DataFrame, limit: float, correction: str = "bonferroni") -> pl.DataFrame:
-    return widened(
+    return widen_intervals(
         rows, limit, correction, kind=ValueKind("proportion", (0.0, 1.0)), scale="", level=LEVEL
     ).sort("observed")
 
@@ -73,7 +73,9 @@ def test_p_values_and_intervals_agree(correction: str) -> None:
     rows = random.integers(5, 90, 20)
     hits = random.binomial(rows, 0.7)
     table = of_rows(hits, rows)
-    found = widened(table, 0.55, correction, kind=ValueKind("proportion", (0.0, 1.0)), scale="", level=LEVEL)
+    found = widen_intervals(
+        table, 0.55, correction, kind=ValueKind("proportion", (0.0, 1.0)), scale="", level=LEVEL
+    )
     p = [stats.binomtest(int(k), int(n), 0.55, "greater").pvalue for k, n in zip(hits, rows, strict=True)]
     passed = np.array(plm.tests.adjusted(p, method=correction), dtype=float) <= SHARE
     np.testing.assert_array_equal((found["lower"] >= 0.55).to_numpy(), passed)
@@ -113,7 +115,7 @@ def test_what_has_no_interval_or_no_spread_is_not_judged() -> None:
     )
     assert shares_of(rows, LEVEL).rows.tolist() == [1]
     assert (
-        widened(rows, 0.5, "holm", kind=ValueKind("proportion", (0.0, 1.0)), scale="", level=LEVEL)[
+        widen_intervals(rows, 0.5, "holm", kind=ValueKind("proportion", (0.0, 1.0)), scale="", level=LEVEL)[
             "lower"
         ].null_count()
         == 2

@@ -15,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from plmetrics.catalogue.value_kind import ValueKind
-from plmetrics.gates.simultaneous import share_left_out, widened
+from plmetrics.gates.simultaneous import share_left_out, widen_intervals
 
 CORRECTIONS = {"holm": "holm", "bonferroni": "bonferroni", "benjamini_hochberg": "fdr_bh"}
 LEVEL = 0.9
@@ -26,7 +26,7 @@ def judged(rows: list[dict[str, Any]], limit: float, correction: str, **keywords
     schema = dict.fromkeys(("observed", "lower", "upper", "std_error"), pl.Float64)
     frame = pl.DataFrame(rows, schema=schema | {"blocks": pl.Int64, "method": pl.String})
     given = {"kind": ValueKind("other", (0.0, 1.0)), "scale": "", "level": LEVEL} | keywords
-    return widened(frame, limit, correction, **given)
+    return widen_intervals(frame, limit, correction, **given)
 
 
 def difference(value: float, error: float, blocks: int = 40) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from plmetrics.inference import sums as summed
 from plmetrics.inference import weights
 from plmetrics.inference.chunks import chunks
 from plmetrics.inference.estimate import effective_blocks
-from plmetrics.inference.sums import ModelSums, _drawn, following
+from plmetrics.inference.sums import ModelSums, _replicate_columns, following
 from plmetrics.inference.weights import draw_weights, exact_in_single
 from plmetrics.states.sums import SlicedSums
 
@@ -29,7 +29,7 @@ COLUMNS = {
 
 
 def test_replicates_are_sums_of_the_drawn_blocks():
-    drawn = _drawn(WEIGHTS, COLUMNS)
+    drawn = _replicate_columns(WEIGHTS, COLUMNS)
     assert set(drawn) == set(COLUMNS)
     for name, column in COLUMNS.items():
         expected = np.array([(row * column).sum(axis=1) for row in WEIGHTS.counts.astype(np.float64)])
@@ -83,7 +83,7 @@ def test_columns_that_follow_are_found_and_come_out_as_if_they_were_multiplied(s
         "a|fn": ("positives", "a|tp"),
         "a|tn": ("negatives", "a|fp"),
     }
-    drawn = _drawn(WEIGHTS, columns)
+    drawn = _replicate_columns(WEIGHTS, columns)
     for name, column in columns.items():
         assert np.array_equal(drawn[name], WEIGHTS.counts @ column.T), name
 
@@ -94,7 +94,7 @@ def test_a_column_that_is_off_by_one_row_follows_from_nothing(name):
     columns[name] = columns[name].copy()
     columns[name][2, 5] += 1
     assert name not in following(columns)
-    assert np.array_equal(_drawn(WEIGHTS, columns)[name], WEIGHTS.counts @ columns[name].T)
+    assert np.array_equal(_replicate_columns(WEIGHTS, columns)[name], WEIGHTS.counts @ columns[name].T)
 
 
 @pytest.mark.parametrize(("replicates", "widest"), [(10, 512), (1000, 512), (1 << 17, 4)])
@@ -154,10 +154,10 @@ def test_a_large_w_is_brought_in_parts_that_make_the_whole(monkeypatch, single):
 @pytest.mark.parametrize("wanted", [False, True])
 def test_replicates_of_a_large_w_are_the_same(monkeypatch, wanted):
     with exact_products(enabled=wanted):
-        at_once = _drawn(WEIGHTS, COLUMNS)
+        at_once = _replicate_columns(WEIGHTS, COLUMNS)
         monkeypatch.setattr(weights, "_WORTH_KEEPING", 0)
         monkeypatch.setattr(weights, "_PART", 7 * BLOCKS)
-        in_parts = _drawn(WEIGHTS, COLUMNS)
+        in_parts = _replicate_columns(WEIGHTS, COLUMNS)
     for name, drawn in at_once.items():
         assert drawn.shape == (300, 5)
         assert in_parts[name] == pytest.approx(drawn, rel=1e-14), name

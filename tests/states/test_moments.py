@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from plmetrics.states.complements import RestSums
-from plmetrics.states.moments import Centres, Moment, about_one, distant, means, moved
+from plmetrics.states.moments import Centres, Moment, about_common_centre, distant, means, move_moments
 from plmetrics.states.sums import SumsState
 
 MOMENTS = {
@@ -115,13 +115,15 @@ def test_a_rest_far_from_all_others_has_a_centre_of_its_own() -> None:
 def test_one_odd_entry_does_not_move_the_centre_of_the_others() -> None:
     mass, at = np.array([5.0, 5.0, 1.0, 5.0]), np.array([1.0, 2.0, 1e12, 3.0])
     columns = {"w": mass, "x": np.zeros(4), "y": np.zeros(4), "xx": mass, "xy": mass}
-    _, made = about_one(columns, Centres({"x": at, "y": at}, MOMENTS), np.array([0, 0, 0, 1]), 3)
+    _, made = about_common_centre(columns, Centres({"x": at, "y": at}, MOMENTS), np.array([0, 0, 0, 1]), 3)
     assert made.at["x"].tolist() == [2.0, 3.0, 0.0]  # type: ignore[union-attr]
 
 
 def test_equal_centres_are_left_alone() -> None:
     columns = {"w": np.ones(2), "x": np.array([1.0, 2.0]), "xx": np.array([1.0, 4.0])}
-    same, made = about_one(columns, Centres({"x": np.full(2, 7.0)}, MOMENTS), np.zeros(2, dtype=np.int64), 1)
+    same, made = about_common_centre(
+        columns, Centres({"x": np.full(2, 7.0)}, MOMENTS), np.zeros(2, dtype=np.int64), 1
+    )
     assert all(same[name] is columns[name] for name in columns)
     assert made.at == {"x": 7.0}
 
@@ -140,6 +142,6 @@ def test_what_is_far_is_what_loses_digits() -> None:
     mean, mass = means(columns, Centres({"x": 10.0}, {"x": MOMENTS["x"]}))["x"]
     assert mean.tolist() == [10.0, 1010.0, 1010.0]
     assert mass.tolist() == [4.0, 4.0, 4.0]
-    there = moved(columns, Centres({"x": 0.0}, MOMENTS), Centres({"x": 1e3}, MOMENTS))
+    there = move_moments(columns, Centres({"x": 0.0}, MOMENTS), Centres({"x": 1e3}, MOMENTS))
     assert there["x"].tolist() == [-4e3, 0.0, 0.0]
     assert there["xx"].tolist() == [4.0 + 4e6, 4.0, 4e3]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from plmetrics.states.queries import EVERY_RANK, Judged, Ranked, gains
+from plmetrics.states.queries import EVERY_RANK, QueryLabels, Ranked, gains
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +94,7 @@ def ranked(queries: list[Query]) -> Ranked:
     tied = [i not in starts and flat[i][0] == flat[i - 1][0] for i in range(len(flat))]
     best = np.concatenate([sorted((row[1] for row in query), reverse=True) for query in queries])
     return Ranked(
-        Judged(best, offsets),
+        QueryLabels(best, offsets),
         np.array([label for _, label in flat]),
         np.array(tied),
         np.array([score is not None for score, _ in flat]),
@@ -144,7 +144,9 @@ def test_large_tie_groups_keep_their_digits() -> None:
 
 
 def test_a_query_without_rows_has_nothing() -> None:
-    made = Ranked(Judged(np.array([1.0]), np.array([0, 0, 1, 1])), np.array([1.0]), np.array([False]), None)
+    made = Ranked(
+        QueryLabels(np.array([1.0]), np.array([0, 0, 1, 1])), np.array([1.0]), np.array([False]), None
+    )
     assert made.found(1.0, 1).tolist() == [0.0, 1.0, 0.0]
     assert made.blind("linear", 1).tolist() == [0.0, 1.0, 0.0]
     assert made.reciprocal(1.0, 1).tolist() == [0.0, 1.0, 0.0]

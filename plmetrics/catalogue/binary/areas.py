@@ -23,7 +23,7 @@ _BOYD = "Boyd, Eng and Page (2013), Area under the precision-recall curve, ECML 
 
 
 @dataclass(frozen=True)
-class Called:
+class RunningTotals:
     """What is called positive at and above each point: true and false positives, also without the point itself."""
 
     hits: Any
@@ -52,11 +52,11 @@ class Called:
         return ops.ratio(self.hits, self.hits + self.alarms_above, otherwise=0.0)
 
 
-def called(state: Any) -> Called:
+def running_totals(state: Any) -> RunningTotals:
     """The running totals of a state, from its highest point down."""
     hits = ops.cumulative(state.positive, descending=True)
     alarms = ops.cumulative(state.negative, descending=True)
-    return Called(hits, alarms, ops.above(hits, 0.0), ops.above(alarms, 0.0))
+    return RunningTotals(hits, alarms, ops.above(hits, 0.0), ops.above(alarms, 0.0))
 
 
 @register
@@ -182,7 +182,7 @@ class PrAuc(PrecisionRecallArea):
 
     def finalise(self, state: Any) -> Any:
         """Sum of the areas of the steps in recall."""
-        points = called(state)
+        points = running_totals(state)
         if self.method == "davis_goadrich":
             area = _interpolated(state, points)
         else:
@@ -191,7 +191,7 @@ class PrAuc(PrecisionRecallArea):
 
     def bound(self, state: Any) -> Any:
         """Distance to the best and the worst precision that each bin's order allows, on all of its recall."""
-        points = called(state)
+        points = running_totals(state)
         worst = ops.ratio(points.hits_above, points.hits_above + points.alarms, otherwise=0.0)
         best = points.best_precision
         if self.method == "upper_trapezoid":
@@ -205,14 +205,14 @@ class PrAuc(PrecisionRecallArea):
         under = value - ops.total(state.positive * worst)
         return ops.ratio(ops.larger(over, under), ops.total(state.positive))
 
-    def _left(self, state: Any, points: Called) -> Any:
+    def _left(self, state: Any, points: RunningTotals) -> Any:
         """The precision where each step in recall begins."""
         if self.method == "upper_trapezoid":
             return ops.where(points.hits_above == 0, 1.0, _first_at_recall(state, points))
         return ops.ratio(points.hits_above, points.calls_above, otherwise=1.0)
 
 
-def _first_at_recall(state: Any, points: Called, *, best: bool = False) -> Any:
+def _first_at_recall(state: Any, points: RunningTotals, *, best: bool = False) -> Any:
     """Precision at the point where the recall above each point was reached; the best its bin allows, if asked."""
     reached = points.hits + points.alarms_above if best else points.calls
     at_positives = ops.where(state.positive > 0, reached, 0.0)
@@ -220,7 +220,7 @@ def _first_at_recall(state: Any, points: Called, *, best: bool = False) -> Any:
     return ops.ratio(points.hits_above, calls, otherwise=1.0)
 
 
-def _interpolated(state: Any, points: Called) -> Any:
+def _interpolated(state: Any, points: RunningTotals) -> Any:
     """Integral of (T + x) / (T + F + x (p + n) / p) over x from 0 to p: T, F are above, p, n at the point."""
     p, n = state.positive, state.negative
     slope = ops.ratio(p + n, p, otherwise=1.0)
@@ -261,15 +261,15 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
 
     def finalise(self, state: Any) -> Any:
         """Sum over points of the best precision from there down, times the levels that end there."""
-        points = called(state)
+        points = running_totals(state)
         return self._mean(state, points, points.precision)
 
     def bound(self, state: Any) -> Any:
         """Distance to the value with each bin's best precision; no order within bins gives less than the value."""
-        points = called(state)
+        points = running_totals(state)
         return self._mean(state, points, points.best_precision) - self._mean(state, points, points.precision)
 
-    def _mean(self, state: Any, points: Called, precision: Any) -> Any:
+    def _mean(self, state: Any, points: RunningTotals, precision: Any) -> Any:
         best = ops.running_largest(precision)
         if not isinstance(self.points, int):
             return ops.ratio(ops.total(state.positive * best), ops.total(state.positive))

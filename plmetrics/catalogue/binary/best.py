@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.binary.areas import called
+from plmetrics.catalogue.binary.areas import running_totals
 from plmetrics.catalogue.binary.operating import OperatingPoint, highest_score
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.registry import register
@@ -41,7 +41,7 @@ class MaxAccuracy(OperatingPoint):
 
     def finalise(self, state: Any) -> Any:
         """The largest surplus of hits over alarms, and all negatives, over all rows."""
-        points = called(state)
+        points = running_totals(state)
         gained = ops.larger(ops.largest(points.hits - points.alarms), 0.0)
         return ops.ratio(gained + state.negatives, state.weight)
 
@@ -55,7 +55,7 @@ class MaxAccuracy(OperatingPoint):
 
     def cut(self, state: Any) -> Any:
         """The highest threshold with that accuracy, -inf where nothing is called."""
-        points = called(state)
+        points = running_totals(state)
         gained = points.hits - points.alarms
         best = ops.larger(ops.largest(gained), 0.0)
         slack = _TIE * state.weight
@@ -64,6 +64,6 @@ class MaxAccuracy(OperatingPoint):
 
     def bound(self, state: Any) -> Any:
         """How much more a bin gains if its positives come first."""
-        points = called(state)
+        points = running_totals(state)
         best = ops.larger(ops.largest(points.hits - points.alarms_above), 0.0)
         return ops.ratio(best - ops.larger(ops.largest(points.hits - points.alarms), 0.0), state.weight)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.binary.areas import Called, called
+from plmetrics.catalogue.binary.areas import RunningTotals, running_totals
 from plmetrics.catalogue.binary.counts import both_classes
 from plmetrics.catalogue.metric import UNREACHABLE_ON_GRID, Metric
 from plmetrics.catalogue.needs import Points
@@ -81,7 +81,7 @@ class Cut:
         return hits, self.alarms_above + fraction * (self.alarms - self.alarms_above)
 
 
-def cut_at(state: Any, points: Called, reaches: Any) -> Cut:
+def cut_at(state: Any, points: RunningTotals, reaches: Any) -> Cut:
     """The first point from the top at which a condition holds that holds at all points below as well."""
 
     def least(values: Any) -> Any:
@@ -95,11 +95,11 @@ def cut_at(state: Any, points: Called, reaches: Any) -> Cut:
     return Cut(hits, alarms, least(points.hits_above), least(points.alarms_above), divisible)
 
 
-def _recall(points: Called) -> Any:
+def _recall(points: RunningTotals) -> Any:
     return ops.ratio(points.hits, ops.spread(ops.largest(points.hits), points.hits), otherwise=0.0)
 
 
-def _fpr(points: Called) -> Any:
+def _fpr(points: RunningTotals) -> Any:
     return ops.ratio(points.alarms, ops.spread(ops.largest(points.alarms), points.alarms), otherwise=0.0)
 
 
@@ -116,10 +116,10 @@ class AtRecall(OperatingPoint):
 
     def cut(self, state: Any) -> Any:
         """The threshold."""
-        return highest_score(state, _recall(called(state)) >= self.recall - _TIE)
+        return highest_score(state, _recall(running_totals(state)) >= self.recall - _TIE)
 
     def _cut(self, state: Any) -> Cut:
-        points = called(state)
+        points = running_totals(state)
         return cut_at(state, points, _recall(points) >= self.recall - _TIE)
 
     def _called(self, state: Any) -> tuple[Any, Any]:
@@ -208,7 +208,7 @@ class PrecisionAtVolume(OperatingPoint):
 
     def cut(self, state: Any) -> Any:
         """The threshold."""
-        return highest_score(state, self._reaches(state, called(state)))
+        return highest_score(state, self._reaches(state, running_totals(state)))
 
     def bound(self, state: Any) -> Any:
         """Distance to the best and the worst order within the bin of the cut, cut where it counts most.
@@ -224,10 +224,10 @@ class PrecisionAtVolume(OperatingPoint):
         return ops.larger(best - value, value - worst)
 
     def _cut(self, state: Any) -> Cut:
-        points = called(state)
+        points = running_totals(state)
         return cut_at(state, points, self._reaches(state, points))
 
-    def _reaches(self, state: Any, points: Called) -> Any:
+    def _reaches(self, state: Any, points: RunningTotals) -> Any:
         return ops.ratio(points.calls, ops.spread(state.weight, points.calls)) >= self.volume - _TIE
 
 
@@ -257,7 +257,7 @@ class RecallAtPrecision(OperatingPoint):
 
     def finalise(self, state: Any) -> Any:
         """The most hits at a point that is precise enough, over the positives."""
-        points = called(state)
+        points = running_totals(state)
         hits = ops.largest(ops.where(self._keeps(points), points.hits, -float("inf")))
         if state.coarse:
             hits = ops.larger(hits, ops.largest(self._inside(state, points)))
@@ -265,29 +265,29 @@ class RecallAtPrecision(OperatingPoint):
 
     def undefined(self, state: Any) -> Undefined:
         """No positives, or no point that is precise enough."""
-        points = called(state)
+        points = running_totals(state)
         none = ops.largest(ops.where(self._keeps(points), points.hits, -float("inf"))) == -float("inf")
         hidden = none & (self.bound(state) > 0) if np.any(state.binned) else np.zeros_like(none)
         return [*super().undefined(state), (UNREACHABLE_ON_GRID, hidden), ("unreachable", none)]
 
     def cut(self, state: Any) -> Any:
         """The highest threshold with that recall."""
-        points = called(state)
+        points = running_totals(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
         return highest_score(state, (hits > 0) & (hits >= ops.spread(ops.largest(hits), hits)))
 
     def bound(self, state: Any) -> Any:
         """Distance to the recall of the lowest bin whose best order is precise enough somewhere inside."""
-        points = called(state)
+        points = running_totals(state)
         enough = (points.best_precision >= self.precision - _TIE) & (points.calls > 0)
         most = ops.largest(ops.where(enough, points.hits, 0.0))
         least = ops.largest(ops.where(self._keeps(points), points.hits, 0.0))
         return ops.ratio(ops.larger(most - least, 0.0), state.positives)
 
-    def _keeps(self, points: Called) -> Any:
+    def _keeps(self, points: RunningTotals) -> Any:
         return (points.precision >= self.precision - _TIE) & (points.calls > 0)
 
-    def _inside(self, state: Any, points: Called) -> Any:
+    def _inside(self, state: Any, points: RunningTotals) -> Any:
         """Hits where precision falls to the limit inside a bin of several scores, -inf in other bins."""
         limit, added = self.precision, state.positive + state.negative
         spare = points.hits_above - limit * points.calls_above
@@ -323,7 +323,7 @@ class RecallAtFpr(OperatingPoint):
 
     def finalise(self, state: Any) -> Any:
         """The most hits at a point with few enough alarms, over the positives."""
-        points = called(state)
+        points = running_totals(state)
         if state.coarse:
             room = self.fpr * ops.spread(ops.largest(points.alarms), points.alarms) - points.alarms_above
             fraction = ops.smaller(ops.ratio(room, state.negative, otherwise=1.0), 1.0)
@@ -343,19 +343,19 @@ class RecallAtFpr(OperatingPoint):
 
     def cut(self, state: Any) -> Any:
         """The highest threshold with that recall, -inf where nothing is called."""
-        points = called(state)
+        points = running_totals(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
         return highest_score(state, (hits >= ops.spread(ops.largest(hits), hits)) & self._keeps(points))
 
     def bound(self, state: Any) -> Any:
         """The positives of the bin in which the limit is passed."""
-        points = called(state)
+        points = running_totals(state)
         certain = ops.larger(ops.largest(ops.where(self._keeps(points), points.hits, 0.0)), 0.0)
         passed = _fpr(points) > self.fpr + _TIE
         beyond = -ops.largest(ops.where(passed, -points.hits, -float("inf")))
         return ops.ratio(ops.where(beyond == float("inf"), 0.0, beyond - certain), state.positives)
 
-    def _keeps(self, points: Called) -> Any:
+    def _keeps(self, points: RunningTotals) -> Any:
         return (_fpr(points) <= self.fpr + _TIE) & (points.calls > 0)
 
 

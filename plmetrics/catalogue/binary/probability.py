@@ -43,12 +43,12 @@ def log_loss_atom(clip: float) -> Atom:
     """The sum of -ln(the probability given to what happened); equal clips share it."""
 
     def row(rows: Rows) -> pl.Expr:
-        return -_given(rows).clip(clip, 1.0 - clip).log()
+        return -_label_probability(rows).clip(clip, 1.0 - clip).log()
 
     return Atom(f"log_loss(clip={number_text(clip)})", row, most=-log(clip))
 
 
-def _given(rows: Rows) -> pl.Expr:
+def _label_probability(rows: Rows) -> pl.Expr:
     """The probability given to what happened: |1 - y - p| to the last bit, at less cost than a choice of two."""
     return (1.0 - rows.label - rows.score).abs()
 
@@ -58,7 +58,7 @@ def _brier(rows: Rows) -> pl.Expr:
 
 
 def _spherical(rows: Rows) -> pl.Expr:
-    return _given(rows) / (rows.score**2 + (1.0 - rows.score) ** 2).sqrt()
+    return _label_probability(rows) / (rows.score**2 + (1.0 - rows.score) ** 2).sqrt()
 
 
 BRIER = Atom("brier", _brier, most=1.0)

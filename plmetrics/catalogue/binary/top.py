@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.catalogue.binary.areas import called
+from plmetrics.catalogue.binary.areas import running_totals
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import parameter
@@ -53,13 +53,13 @@ class AtTop(Metric):
 
     def cut(self, state: Any) -> Any:
         """The score at which the top ends."""
-        points = called(state)
+        points = running_totals(state)
         reached = points.calls >= ops.spread(self._size(state) * (1 - 1e-12), points.calls)
         return ops.largest(ops.where(reached, state.score, -_INFINITY))
 
     def bound(self, state: Any) -> Any:
         """Distance to the hits if the positives of the last bin come first, or last."""
-        points = called(state)
+        points = running_totals(state)
         needed = self._needed(state, points)
         most = ops.total(ops.smaller(needed, state.positive))
         least = ops.total(ops.larger(needed - state.negative, 0.0))
@@ -84,7 +84,7 @@ class AtTop(Metric):
 
     def _hits(self, state: Any) -> Any:
         mass = state.positive + state.negative
-        share = ops.ratio(self._needed(state, called(state)), mass, otherwise=0.0)
+        share = ops.ratio(self._needed(state, running_totals(state)), mass, otherwise=0.0)
         return ops.total(state.positive * share)
 
 

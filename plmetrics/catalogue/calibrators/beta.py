@@ -10,7 +10,7 @@ import numpy as np
 from plmetrics.catalogue.calibrators.calibrator import (
     Calibrator,
     NoFit,
-    held,
+    clip_scores,
     held_expression,
     probability_expression,
     separates,
@@ -59,7 +59,7 @@ class Beta(Calibrator):
             raise NoFit(msg)
         mass = np.ones(len(label)) if weight is None else weight
         mass = mass / mass.sum()
-        inner = held(score)
+        inner = clip_scores(score)
         design = np.stack([np.log(inner), -np.log1p(-inner), np.ones(len(inner))])
         both = best_coefficients(list(design), label, mass)
         if both is not None and (both[:2] >= 0).all():

@@ -55,19 +55,19 @@ class Calibrator(ABC):
         return pl.when(sound).then(self.expression(value))
 
 
-def held(score: Numbers) -> Numbers:
+def clip_scores(score: Numbers) -> Numbers:
     """Scores held to [2.220446049250313e-16, 1 - 2.220446049250313e-16], as log_loss holds them."""
     return np.clip(score, FLOAT_EPSILON, 1.0 - FLOAT_EPSILON)
 
 
 def log_odds(score: Numbers) -> Numbers:
     """ln(p / (1 - p)) of scores held off 0 and 1."""
-    inner = held(score)
+    inner = clip_scores(score)
     return np.log(inner) - np.log1p(-inner)
 
 
 def held_expression(score: pl.Expr) -> pl.Expr:
-    """Like `held`, of an expression."""
+    """Like `clip_scores`, of an expression."""
     return score.clip(FLOAT_EPSILON, 1.0 - FLOAT_EPSILON)
 
 

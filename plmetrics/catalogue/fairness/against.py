@@ -9,7 +9,7 @@ import numpy as np
 
 from plmetrics.catalogue.binary.counts import SelectionRate, threshold_parameter
 from plmetrics.catalogue.binary.threshold import FalseNegativeRate, FalsePositiveRate, Recall, Specificity
-from plmetrics.catalogue.fairness.base import Judged, min_share_parameter
+from plmetrics.catalogue.fairness.base import GroupMetric, min_share_parameter
 from plmetrics.catalogue.fairness.rates import Rated, RejectionRate, favourable_parameter
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
@@ -24,7 +24,7 @@ _FOUR_FIFTHS = "EEOC (1978), Uniform guidelines on employee selection procedures
 
 
 @dataclass(frozen=True)
-class _Referred(Judged):
+class _Referred(GroupMetric):
     held_against: str | float | bool | None = parameter(
         None,
         doc="the group that others are held against",
@@ -105,7 +105,7 @@ class DisparateImpact(Rated, _Referred):
 
 
 @dataclass(frozen=True)
-class _ToOne(Judged):
+class _ToOne(GroupMetric):
     held_against: str | float | bool | None = parameter(
         doc="the group that others are held against",
         name="reference",

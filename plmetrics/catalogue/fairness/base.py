@@ -31,7 +31,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
-class Judged(AcrossSlices):
+class GroupMetric(AcrossSlices):
     """Base of the metrics that hold groups against each other: who is a group, and who takes part."""
 
     least: ClassVar[int] = 2
@@ -63,7 +63,7 @@ class Judged(AcrossSlices):
         """The place of the reference: the slice of that text, or that value of the one column."""
         if self.against is None:
             return None
-        text = _said(self.against)
+        text = _value_text(self.against)
         for texts in (names, [only_value(name) for name in names]):
             if (place := slice_place(text, texts)) is not None:
                 return place
@@ -85,7 +85,7 @@ class Judged(AcrossSlices):
         return "not judged: " + "; ".join(reasons)
 
 
-def _said(value: str | float | bool) -> str:  # noqa: FBT001
+def _value_text(value: str | float | bool) -> str:  # noqa: FBT001
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else number_text(value)
@@ -102,7 +102,7 @@ def min_share_parameter() -> Any:
 
 
 @dataclass(frozen=True)
-class Compared(Judged):
+class Compared(GroupMetric):
     """Base of the metrics with one number for the set: how groups are held against each other."""
 
     method: str = parameter(

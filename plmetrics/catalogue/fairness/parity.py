@@ -20,7 +20,7 @@ from plmetrics.catalogue.binary.threshold import (
     Recall,
     Specificity,
 )
-from plmetrics.catalogue.fairness.base import Compared, Judged
+from plmetrics.catalogue.fairness.base import Compared, GroupMetric
 from plmetrics.catalogue.fairness.rates import MeanGap, Rated, RejectionRate, favourable_parameter
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
@@ -159,7 +159,7 @@ class EqualOpportunityRatio(_Favoured, _Ratio):
 
 
 @dataclass(frozen=True)
-class _Aggregated(Judged):
+class _Aggregated(GroupMetric):
     agg: str = parameter(
         "max",
         doc="the worse of the two rates, or their mean",
@@ -309,7 +309,7 @@ class FnrParityDifference(_Favoured, _Difference):
 
 
 @dataclass(frozen=True)
-class _Calibrated(Judged):
+class _Calibrated(GroupMetric):
     form: str = parameter(
         "mean",
         doc="mean score minus rate of positives, or the calibration error without the share of noise",

@@ -76,7 +76,7 @@ def actual(number: int) -> Atom:
     return Atom(f"actual|{number}", _is(number, "label"), counts=True, apart="actual")
 
 
-def called(number: int) -> Atom:
+def calls_of(number: int) -> Atom:
     """Rows that are called a class."""
     return Atom(f"called|{number}", _is(number, "score"), counts=True, apart="called")
 
@@ -91,7 +91,7 @@ def class_atoms(classes: Sequence[str]) -> Mapping[str, tuple[Atom, ...]]:
     numbers = range(len(classes))
     return {
         "hit": tuple(hit(number) for number in numbers),
-        "called": tuple(called(number) for number in numbers),
+        "called": tuple(calls_of(number) for number in numbers),
         "actual": tuple(actual(number) for number in numbers),
     }
 
@@ -162,7 +162,7 @@ class OfClass(Metric):
 
     def atoms(self) -> Mapping[str, Atom]:
         """The sums of the class."""
-        return {"hit": hit(self.number), "called": called(self.number), "actual": actual(self.number)}
+        return {"hit": hit(self.number), "called": calls_of(self.number), "actual": actual(self.number)}
 
     def finalise(self, state: Any) -> Any:
         """The rate of the class."""
@@ -181,7 +181,7 @@ class OfClass(Metric):
 class ClassRate(Multiclass):
     """Base of the rates of each class against the rest: a part over a whole of sums of the class.
 
-    `part` and `whole` read `hit`, `called`, `actual` and `weight`, with any axes.
+    `part` and `whole` read `hit`, `calls_of`, `actual` and `weight`, with any axes.
     """
 
     needs = Sums()

@@ -54,7 +54,7 @@ def probabilities(rows: Rows) -> list[pl.Expr]:
     return [rows.part(f"proba|{name}") for name in rows.classes]
 
 
-def given(rows: Rows) -> pl.Expr:
+def label_probability(rows: Rows) -> pl.Expr:
     """The probability given to the class that the row has."""
     of_label = pl.lit(None, dtype=pl.Float64)
     for number, probability in enumerate(probabilities(rows)):
@@ -74,7 +74,7 @@ def clip_parameter() -> Any:
 
 def _log_loss_atom(clip: float) -> Atom:
     def row(rows: Rows) -> pl.Expr:
-        return -given(rows).clip(clip, 1.0 - clip).log()
+        return -label_probability(rows).clip(clip, 1.0 - clip).log()
 
     return Atom(f"log_loss(clip={number_text(clip)})", row, most=-log(clip))
 
@@ -280,7 +280,7 @@ class TopKAccuracy(_MeanScore):
 
 
 def _credit(rows: Rows, k: int) -> pl.Expr:
-    of_label = given(rows)
+    of_label = label_probability(rows)
     each = probabilities(rows)
     above = pl.sum_horizontal((probability > of_label).cast(pl.Float64) for probability in each)
     tied = pl.sum_horizontal((probability == of_label).cast(pl.Float64) for probability in each)

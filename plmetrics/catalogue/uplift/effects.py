@@ -18,7 +18,7 @@ from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OUTCOME, OfArms, centred_moment, of_arm
 from plmetrics.catalogue.uplift.errors import EffectError, WeightedEffectError
 from plmetrics.core import ops
-from plmetrics.states.sums import About, Atom
+from plmetrics.states.sums import Atom, Distances
 from plmetrics.table.checks import Requirement
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class ByPropensity(OfArms):
         build: Callable[[Rows], pl.Expr],
         *,
         counts: bool = False,
-        about: About | None = None,
+        about: Distances | None = None,
     ) -> Atom:
         return Atom(f"{name}|{self._identity()}", build, counts=counts, weighted=not counts, about=about)
 
@@ -279,8 +279,8 @@ class WeightedEffect(ByPropensity):
     def _hajek(self) -> bool:
         return self.estimator == "hajek"
 
-    def _about(self, arm: str) -> About | None:
-        return About((OUTCOME.key,), f"{arm}_inverse|{self._identity()}") if self._hajek else None
+    def _about(self, arm: str) -> Distances | None:
+        return Distances((OUTCOME.key,), f"{arm}_inverse|{self._identity()}") if self._hajek else None
 
     def _outcome(self, *, treated: bool) -> Callable[[Rows], pl.Expr]:
         inverse = self._inverse(treated=treated)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.fairness.base import Judged
+from plmetrics.catalogue.fairness.base import GroupMetric
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import INFINITY
 from plmetrics.catalogue.uplift.effects import AverageEffect
@@ -22,7 +22,7 @@ _COCHRAN = "Cochran (1954), The combination of estimates from different experime
 
 
 @dataclass(frozen=True)
-class OfEffects(Judged):
+class OfEffects(GroupMetric):
     """Base of the metrics of the effects in the slices of a set, weighted by the inverse of their squared errors."""
 
     task = "uplift"

@@ -73,11 +73,11 @@ def rounded(build: Builder, node: Node) -> Part:
     part = build(node.this)
     digits = 0
     if node.args.get("decimals") is not None:
-        digits = _whole(build(node.args["decimals"]), node.args["decimals"], 0, 15)
+        digits = _integer(build(node.args["decimals"]), node.args["decimals"], 0, 15)
     return derived("number", number(part, node.this).round(digits, mode="half_away_from_zero"), part)
 
 
-def _whole(part: Part, node: Node, low: int, high: int) -> int:
+def _integer(part: Part, node: Node, low: int, high: int) -> int:
     if not isinstance(part.literal, int) or not low <= part.literal <= high:
         refuse(node, f"a whole number from {low} to {high} is needed here")
     return part.literal
@@ -133,8 +133,8 @@ def substring(build: Builder, node: Node) -> Part:
     start, size = node.args.get("start"), node.args.get("length")
     if start is None:
         refuse(node, "SUBSTRING needs a start", "write SUBSTRING(name, 1, 3)")
-    first = _whole(build(start), start, 1, 1_000_000)
-    count = None if size is None else _whole(build(size), size, 0, 1_000_000)
+    first = _integer(build(start), start, 1, 1_000_000)
+    count = None if size is None else _integer(build(size), size, 0, 1_000_000)
     return derived("text", text(part, node.this).str.slice(first - 1, count), part)
 
 

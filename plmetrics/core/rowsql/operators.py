@@ -196,13 +196,13 @@ def in_list(build: Builder, node: Node) -> Part:
     value = build(node.this)
     members = [build(member) for member in node.expressions]
     values = [member for member in members if member.kind != "null"]
-    membership = _found(value, values, node)
+    membership = _membership(value, values, node)
     if len(values) < len(members):
         membership = derived("condition", membership.expr | pl.lit(None, dtype=pl.Boolean), membership)
     return membership
 
 
-def _found(value: Part, members: list[Part], node: Node) -> Part:
+def _membership(value: Part, members: list[Part], node: Node) -> Part:
     if all(isinstance(member.literal, str) and not follows_column(member) for member in members):
         for member in members:
             comparable(value, member, node)

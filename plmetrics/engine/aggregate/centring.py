@@ -24,7 +24,7 @@ from plmetrics.engine.aggregate.totals import (
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.moments import CENTRE, distant, means
-from plmetrics.states.sums import EVERY, added
+from plmetrics.states.sums import EVERY, sum_by_place
 from plmetrics.suite.sections.basics import REST
 from plmetrics.table.roles import UNIT
 from plmetrics.table.units import block_key
@@ -80,7 +80,7 @@ def _once(
     centres = {f"{CENTRE}{name}": near[name][0] if name in names else at[name] for name in centre_names}
     keys = [name for name in (*cube.columns, BLOCK) if name in frame.columns]
     marked = pl.DataFrame([*frame.select(keys), *(pl.Series(name, at) for name, at in centres.items())])
-    sums = _added(prepared, cube, marked.filter(pl.Series(where)), keys, redone)
+    sums = _moment_sums(prepared, cube, marked.filter(pl.Series(where)), keys, redone)
     aggregates = [
         f"{kind}{name}" for kind in (FIXED, LEFT) for name in redone if f"{FIXED}{name}" in frame.columns
     ]
@@ -117,7 +117,9 @@ def _distant(
     for slices in cube.sets:
         codes = cube.slice_codes(slices, cells) + 1
         with np.errstate(over="ignore", invalid="ignore"):
-            sums: Sums = {name: added(codes, column, len(slices) + 1) for name, column in columns.items()}
+            sums: Sums = {
+                name: sum_by_place(codes, column, len(slices) + 1) for name, column in columns.items()
+            }
             others = {name: total.sum() - total for name, total in sums.items()}
         has_rests = compare is not None and REST in compare.slices.get(slices.slice_set.name, ())
         for of_slice, totals in ((True, sums), (False, others))[: 1 + has_rests]:
@@ -140,10 +142,10 @@ def _by_cell(
     if size >= len(cell):
         return cell, columns
     cells = np.flatnonzero(np.bincount(cell, minlength=size))
-    return cells, {name: added(cell, column, size)[cells] for name, column in columns.items()}
+    return cells, {name: sum_by_place(cell, column, size)[cells] for name, column in columns.items()}
 
 
-def _added(
+def _moment_sums(
     prepared: Prepared, cube: Cube, centres: pl.DataFrame, keys: list[str], names: Sequence[str]
 ) -> pl.DataFrame:
     """The moments of some entries about their centres, with these."""

@@ -45,10 +45,10 @@ def bind(suite: Suite, source: Source, tables: Mapping[str, Source] | None = Non
     apart = suite.task in {"quantile", "regression"} and not others
     if suite.data.long is None:
         return _bound(suite, source, tables or {})
-    from plmetrics.engine.binding.long_form import conflicts_explained, widened
+    from plmetrics.engine.binding.long_form import conflicts_explained, wide_table
 
     inquiry = Inquiry()
-    source = inquiry.answer(widened(source, suite.data.long, suite.data.where, every=not apart))
+    source = inquiry.answer(wide_table(source, suite.data.long, suite.data.where, every=not apart))
     with conflicts_explained(source):
         return replace(_bound(suite, source, tables or {}), steps=tuple(inquiry.steps))
 

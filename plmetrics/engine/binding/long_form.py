@@ -26,7 +26,7 @@ MAX_COLUMNS = 2000
 _PATH = ("data", "long")
 
 
-def widened(source: Source, long: Long | None, where: str | None, *, every: bool) -> Question[Source]:
+def wide_table(source: Source, long: Long | None, where: str | None, *, every: bool) -> Question[Source]:
     """The table with a row per forecast, ordered by what tells forecasts apart.
 
     A column `VALUE_LEVEL`, or `VALUE_MODEL_LEVEL` where a column names the model, holds the value of each quantile,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.states.scores.grid import SlicedGrid
-    from plmetrics.states.scores.ranges import Kept
+    from plmetrics.states.scores.ranges import RangePoints
     from plmetrics.states.scores.sorted import SlicedScores
 
     Classes = tuple[ByCell, ByCell]
@@ -91,8 +91,12 @@ class ModelPoints:
 
     def add(self, prepared: Prepared, by_cube: Sequence[Classes], cells: Sequence[Codes]) -> None:
         """The rows of a range, by the occupied cells of each cube."""
-        work: list[tuple[Kept, Classes, Codes]] = []
-        every: list[tuple[int, Kept]] = [*self.joined.items(), *self.distinct.items(), *self.orders.items()]
+        work: list[tuple[RangePoints, Classes, Codes]] = []
+        every: list[tuple[int, RangePoints]] = [
+            *self.joined.items(),
+            *self.distinct.items(),
+            *self.orders.items(),
+        ]
         for index, scores in every:
             slices = prepared.slices[index]
             number = prepared.cube_of(slices)
@@ -102,7 +106,7 @@ class ModelPoints:
 
 
 @dataclass(slots=True)
-class _Held:
+class _ClassRows:
     """The rows of one class in a pass, batch by batch: the cell of each in every cube, scores by model, and weights.
 
     `weights` is None where rows count once each.
@@ -142,7 +146,7 @@ class Reader:
     def read(self, models: Sequence[str], limits: Limits) -> Iterator[tuple[str, list[Classes]]]:
         """Each model's scores in a range, by the occupied cells of each cube; a range is for a single model."""
         weighted = self._prepared.request.roles.weight is not None
-        classes = (_Held([] if weighted else None), _Held([] if weighted else None))
+        classes = (_ClassRows([] if weighted else None), _ClassRows([] if weighted else None))
         step = max(STEP_ROWS, 4 * max(map(len, self.cells)))
         plan = _scores_plan(self._prepared, models, limits)
         for frame in collected_batches(plan, BATCH_ROWS):
@@ -156,11 +160,13 @@ class Reader:
                 scores.scores.pop(model)
             yield model, by_cube
 
-    def _by_cell(self, model: str, work: tuple[_Held, int]) -> ByCell:
+    def _by_cell(self, model: str, work: tuple[_ClassRows, int]) -> ByCell:
         scores, cube = work
         return scores.by_cell(model, cube, len(self.cells[cube]))
 
-    def _add(self, classes: tuple[_Held, _Held], models: Sequence[str], frame: pl.DataFrame) -> None:
+    def _add(
+        self, classes: tuple[_ClassRows, _ClassRows], models: Sequence[str], frame: pl.DataFrame
+    ) -> None:
         """Take up a batch, its rows in the order of the first cube's cells."""
         ids = [self._of_rows(number, frame) for number in range(len(self.cells))]
         positive = frame[POSITIVE].to_numpy()

@@ -51,7 +51,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedRows:
     """A few rows as small whole numbers, those of a cell together.
 
     `place` is, by model, twice the fine bin of a row plus one for a positive; `held` are a model's rows where it does
@@ -107,7 +107,7 @@ class Encoder:
         block = pl.lit(0, dtype=dtype) if blocks == 1 else (pl.col(BLOCK) % blocks).cast(dtype)
         return pl.col(cells[finest]).cast(dtype) * blocks + block if cells else block
 
-    def encoded(self, frame: pl.DataFrame) -> Encoded:
+    def encoded(self, frame: pl.DataFrame) -> EncodedRows:
         """A few rows as small whole numbers, without their scores."""
         cells = {
             number: Members.of(_smallest(frame[cell_column(number)].to_numpy(), cube.cells))
@@ -118,9 +118,9 @@ class Encoder:
         if BLOCK in frame.columns:
             block = _smallest(block_numbers(frame[BLOCK].to_numpy(), self._known), len(self._known))
         weight = frame[WEIGHT].to_numpy() if WEIGHT in frame.columns else None
-        return Encoded(cells, frame.height, block, weight, {}, {})
+        return EncodedRows(cells, frame.height, block, weight, {}, {})
 
-    def locate(self, frame: pl.DataFrame, rows: Encoded, model: str, place: NDArray[np.uint16]) -> Scored:
+    def locate(self, frame: pl.DataFrame, rows: EncodedRows, model: str, place: NDArray[np.uint16]) -> Scored:
         """Add the places of a model's scores to rows, written to `place`; gives the scores with their keys."""
         locator = self.locators[model]
         score = frame[score_column(model)]
@@ -134,7 +134,7 @@ class Encoder:
         rows.place[model] = place
         return score.to_numpy(), key
 
-    def members_in(self, rows: Encoded, group: Group) -> Members:
+    def members_in(self, rows: EncodedRows, group: Group) -> Members:
         """The member of its group that each row is in."""
         cells = rows.cells.get(group.cube)
         if cells is None:

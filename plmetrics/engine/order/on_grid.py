@@ -28,7 +28,7 @@ from plmetrics.states.scores.coarse import coarse_of_fine
 from plmetrics.states.scores.grid import (
     CoarseTally,
     FixedTally,
-    Placed,
+    PlacedRows,
     SlicedGrid,
     Tally,
     fixed_bins,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.engine.aggregate.aggregation import Aggregated
-    from plmetrics.engine.order.encoding import Encoded, Scored
+    from plmetrics.engine.order.encoding import EncodedRows, Scored
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.bin_lookup import Locator
     from plmetrics.states.scores.coarse import Array
@@ -94,7 +94,7 @@ class Passes:
         self._room = counting_room(prepared.request, beside_points=prepared.exact)
         self._encoder = Encoder(prepared, aggregated.block_keys, self._room)
         self._sliced: dict[tuple[Part, int], Array] = {}
-        self._kept: list[Encoded] | None = []
+        self._kept: list[EncodedRows] | None = []
         self._made: dict[Part, Tally] = {}
         self._rests = [
             index
@@ -249,7 +249,7 @@ class Passes:
             each(methodcaller("finish"), list(tallies.values()))
         return tallies
 
-    def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[Encoded]:
+    def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[EncodedRows]:
         """Count a batch, a few rows at a time and models side by side; gives the rows as small numbers."""
         some = list(frame.iter_slices(STEP_ROWS))
         pieces = list(zip(some, each(self._encoder.encoded, some), strict=True))
@@ -268,11 +268,11 @@ class Passes:
         return [rows for _, rows in pieces]
 
     def _add(
-        self, rows: Encoded, model: str, tallies: Mapping[Part, Tally], scored: Scored | None = None
+        self, rows: EncodedRows, model: str, tallies: Mapping[Part, Tally], scored: Scored | None = None
     ) -> None:
         """Count a few rows of a model; `scored` are the scores, which fixed bins need."""
         mask = rows.held.get(model)
-        placed = Placed(rows.place[model], rows.weight, rows.block, *(scored or (None, None))).take(mask)
+        placed = PlacedRows(rows.place[model], rows.weight, rows.block, *(scored or (None, None))).take(mask)
         for part, tally in tallies.items():
             if part.model == model:
                 members = self._encoder.members_in(rows, part.group)

@@ -40,7 +40,7 @@ def with_baseline(request: Request) -> Question[Based]:
         )
     columns = dict.fromkeys(parts, request.roles.label)
     predicted = Predicted(columns, {part: pl.lit(value) for part, value in constants_found.items()})
-    return Based(with_model(request, BASELINE, predicted, _said(request)), constants_found)
+    return Based(with_model(request, BASELINE, predicted, _description(request)), constants_found)
 
 
 def _parts(request: Request) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def _parts(request: Request) -> tuple[str, ...]:
     return ("score",)
 
 
-def _said(request: Request) -> ModelColumns:
+def _description(request: Request) -> ModelColumns:
     if request.suite.task in {"multiclass", "quantile"}:
         return next(iter(request.suite.models.values()))
     return ModelColumns(score=request.roles.label)

@@ -99,7 +99,7 @@ def with_calibrators(request: Request) -> Question[Calibrated]:
         for path, spec in specs_of_condition.items():
             for source in spec.sources(request.suite.models):
                 fitted = _fitted(narrowed, spec, source, rows, path)
-                out = _added(out, spec, source, fitted)
+                out = _with_model(out, spec, source, fitted)
                 constants[spec.named(source)] = fitted.constants
                 warnings += _doubts(spec, source, fitted)
     return Calibrated(out, constants, tuple(warnings), left_out)
@@ -239,7 +239,7 @@ def _fit(spec: Calibrate, source: str, sample: _Sample, path: SuitePath, place: 
         raise DataError(Problem(f"{where}{reason}", (*path, "method"), hint or None)) from None
 
 
-def _added(request: Request, spec: Calibrate, source: str, fitted: _Fitted) -> Request:
+def _with_model(request: Request, spec: Calibrate, source: str, fitted: _Fitted) -> Request:
     """The request with one more model, made of the scores of another."""
     column = request.roles.models[source].columns["score"]
     predicted = Predicted({"score": column}, {"score": fitted.expression})

@@ -32,7 +32,7 @@ class Based:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ThresholdChoice:
     """Thresholds by model and text of the rule, NaN where none does what the rule asks; and words of caution."""
 
     values: Mapping[str, Mapping[str, float]]

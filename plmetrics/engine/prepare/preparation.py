@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.inquiry import Inquiry, answered, asked, together
+from plmetrics.engine.inquiry import Inquiry, answered, frames_by_name, together
 from plmetrics.engine.memory.budget import sorts_in_memory
-from plmetrics.engine.prepare.constants import Based, Calibrated, Chosen, Constants
-from plmetrics.engine.prepare.slices import found_slices, key_codes, settled, slice_plans
+from plmetrics.engine.prepare.constants import Based, Calibrated, Constants, ThresholdChoice
+from plmetrics.engine.prepare.slices import found_slices, key_codes, settle_keys, slice_plans
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
 from plmetrics.engine.step import Step
 from plmetrics.suite.sections.basics import BASELINE
@@ -58,7 +58,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
     table = prediction_table(request.raw, request.schema, request.roles)
     looked_up, counted, units = inquiry.answer(
         together(
-            _found(request, models, centres=constants is None),
+            _look_up(request, models, centres=constants is None),
             _row_counts(request, table),
             _different_units(request, table),
         )
@@ -80,7 +80,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
         chosen = inquiry.answer(_thresholds(request))
     else:
         centres = {model: dict(constants.centres[model]) for model in request.models}
-        chosen = Chosen(constants.thresholds, ())
+        chosen = ThresholdChoice(constants.thresholds, ())
     prepared = Prepared(
         request,
         table,
@@ -123,16 +123,16 @@ def _based(request: Request) -> Question[Based]:
     return with_baseline(request)
 
 
-def _thresholds(request: Request) -> Question[Chosen]:
+def _thresholds(request: Request) -> Question[ThresholdChoice]:
     if all(metric.chosen_threshold is None for metric in request.leaves):
-        return answered(Chosen({model: {} for model in request.models}, ()))
+        return answered(ThresholdChoice({model: {} for model in request.models}, ()))
     from plmetrics.engine.prepare.thresholds import choose_thresholds
 
     return choose_thresholds(request)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LookUps:
     """A request with all its models and settled keys, what the baseline gives, means, and values of slice sets."""
 
     request: Request
@@ -141,14 +141,14 @@ class _Found:
     values: Mapping[str, pl.DataFrame]
 
 
-def _found(request: Request, models: Question[Based], *, centres: bool) -> Question[_Found]:
+def _look_up(request: Request, models: Question[Based], *, centres: bool) -> Question[_LookUps]:
     """Add the baseline and settle slice keys; then find means, if these are asked for, and the values of slices."""
-    based, keyed = yield from together(models, settled(request))
+    based, keyed = yield from together(models, settle_keys(request))
     request = based.request.with_keys({key.column: key for key in keyed.roles.keys})
     table = prediction_table(request.raw, request.schema, request.roles)
     plans = slice_plans(request, table.frame, every_key(request, table))
-    means, values = yield from together(_means(request, table, needed=centres), asked(plans))
-    return _Found(request, based.constants, means, values)
+    means, values = yield from together(_means(request, table, needed=centres), frames_by_name(plans))
+    return _LookUps(request, based.constants, means, values)
 
 
 def _means(request: Request, table: PredictionTable, *, needed: bool) -> Question[dict[str, float]]:

@@ -47,7 +47,7 @@ COMBINATIONS = 100_000
 """The most different combinations of tags."""
 
 
-def settled(request: Request) -> Question[Request]:
+def settle_keys(request: Request) -> Question[Request]:
     """The request with the edges of its quantile bins and the values of its tops in place of their numbers."""
     waiting = [key for key in request.roles.keys if key.waits]
     if not waiting:

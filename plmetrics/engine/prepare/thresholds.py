@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.memory.budget import refuse_to_hold
-from plmetrics.engine.prepare.constants import Chosen
+from plmetrics.engine.prepare.constants import ThresholdChoice
 from plmetrics.states.scores.sorted import OrderedRows
 from plmetrics.states.sums import View
 from plmetrics.table.predicted import score_column
@@ -40,7 +40,7 @@ NUMBERS_IN_HAND = 11
 """Numbers a row while a threshold is chosen: its score, class and weight, the same sorted, and what follows of them."""
 
 
-def choose_thresholds(request: Request) -> Question[Chosen]:
+def choose_thresholds(request: Request) -> Question[ThresholdChoice]:
     """Find the thresholds of a run.
 
     Raises:
@@ -58,7 +58,7 @@ def choose_thresholds(request: Request) -> Question[Chosen]:
             points = yield from _candidates(table, request, model)
             for rule in rules_of_condition:
                 values[model][rule.text] = rule.choose(points)
-    return Chosen(values, tuple(warnings))
+    return ThresholdChoice(values, tuple(warnings))
 
 
 def _selection(request: Request, condition: str | None) -> PredictionTable:

@@ -45,7 +45,7 @@ def by_query(request: Request) -> Question[Request]:
     Raises:
         DataError: rows failed a check, a query has a document twice, or what belongs to queries varies within one.
     """
-    collected = yield from _Found.collect(request)
+    collected = yield from _SoundRows.collect(request)
     columns: dict[str, pl.Series] = {}
     firsts = collected.frame[collected.first_rows]
     for name in (WEIGHT, UNIT, *(key.column for key in request.roles.keys)):
@@ -72,7 +72,7 @@ _RANKED = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _SoundRows:
     """The sound rows, the query of each, and the first row of every query."""
 
     frame: pl.DataFrame
@@ -81,7 +81,7 @@ class _Found:
     read: int
 
     @classmethod
-    def collect(cls, request: Request) -> Question[_Found]:
+    def collect(cls, request: Request) -> Question[_SoundRows]:
         frame, total = yield from _collected(request)
         codes, first_rows = codes_of(frame[plain_column(_query(request))])
         collected = cls(frame, codes, first_rows, total)
@@ -156,7 +156,7 @@ def _refuse_partial(request: Request, frame: pl.DataFrame, without: pl.DataFrame
         raise DataError(Problem(msg, ("columns", "weight"), "give all rows of a query the same weight"))
 
 
-def _varying(request: Request, collected: _Found) -> Iterator[Problem]:
+def _varying(request: Request, collected: _SoundRows) -> Iterator[Problem]:
     """What belongs to queries and is not the same in all rows of one."""
     columns = request.suite.columns
     named: dict[str, tuple[str, str, tuple[str, ...]]] = {}
@@ -192,7 +192,7 @@ def _varying(request: Request, collected: _Found) -> Iterator[Problem]:
         )
 
 
-def _twice(request: Request, collected: _Found) -> Iterator[Problem]:
+def _twice(request: Request, collected: _SoundRows) -> Iterator[Problem]:
     """Documents that a query has more than once."""
     document = request.suite.columns.document
     if document is None:
@@ -208,7 +208,7 @@ def _twice(request: Request, collected: _Found) -> Iterator[Problem]:
         yield Problem(f"{msg}; {example}", ("columns", "document"), "keep one row a query and document")
 
 
-def _values(request: Request, collected: _Found) -> dict[str, dict[str, Array]]:
+def _values(request: Request, collected: _SoundRows) -> dict[str, dict[str, Array]]:
     """The numbers of every query by model and key; NaN where a query takes no part."""
     by_key = {value.key: value for value in request.query_values}
     document = request.suite.columns.document
@@ -235,7 +235,7 @@ def _values(request: Request, collected: _Found) -> dict[str, dict[str, Array]]:
     return out
 
 
-def _absent(request: Request, collected: _Found) -> dict[str, NDArray[np.bool_]]:
+def _absent(request: Request, collected: _SoundRows) -> dict[str, NDArray[np.bool_]]:
     """The queries in which every row was dropped for a model."""
     out: dict[str, NDArray[np.bool_]] = {}
     for model in request.models:

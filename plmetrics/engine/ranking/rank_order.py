@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.queries import Judged, Ranked
+from plmetrics.states.queries import QueryLabels, Ranked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ class QueryRows:
         self._sizes = np.bincount(codes, minlength=queries)
 
     @cached_property
-    def judged(self) -> Judged:
+    def judged(self) -> QueryLabels:
         """The labels of each query, in descending order."""
         offsets = np.concatenate([[0], np.cumsum(self._sizes)])
         labels = self._labels.to_numpy()
@@ -76,9 +76,9 @@ class QueryRows:
             width = int(span)
             keys = self._codes.to_numpy() * width + (highest - labels).astype(np.int64)
             keys.sort()
-            return Judged(highest - (keys % width), offsets)
+            return QueryLabels(highest - (keys % width), offsets)
         frame = pl.DataFrame([self._codes, self._labels]).sort("code", "label", descending=[False, True])
-        return Judged(frame["label"].to_numpy(), offsets)
+        return QueryLabels(frame["label"].to_numpy(), offsets)
 
     def values(self, scores: pl.Series, query_values: Sequence[QueryValue]) -> dict[str, Array]:
         """The numbers of each query by key; NaN for queries without rows. A null score: not retrieved."""

@@ -71,7 +71,7 @@ def _points(curve: pl.DataFrame) -> pl.DataFrame:
 def _variance(last: pl.DataFrame, rules: Diagnosis) -> pl.DataFrame:
     limit = rules.high_variance.gap
     rule = f"high variance: training rows are better than others by more than {number_text(limit)}"
-    return _judged(last, pl.col("@gap"), pl.col("@gap") > limit, "high variance", rule)
+    return _with_verdict(last, pl.col("@gap"), pl.col("@gap") > limit, "high variance", rule)
 
 
 def _bias(last: pl.DataFrame, rules: Diagnosis, sign: float) -> pl.DataFrame | None:
@@ -83,16 +83,16 @@ def _bias(last: pl.DataFrame, rules: Diagnosis, sign: float) -> pl.DataFrame | N
         f"{number_text(gap)}"
     )
     holds = (pl.col("@train") * sign < level * sign) & (pl.col("@gap") <= gap)
-    return _judged(last, pl.col("@train"), holds, "high bias", rule)
+    return _with_verdict(last, pl.col("@train"), holds, "high bias", rule)
 
 
 def _improving(last: pl.DataFrame, rules: Diagnosis) -> pl.DataFrame:
     delta = rules.still_improving.delta
     rule = f"still improving: better than {_SIZES - 1} sizes before by more than {number_text(delta)}"
-    return _judged(last, pl.col("@rise"), pl.col("@rise") > delta, "still improving", rule)
+    return _with_verdict(last, pl.col("@rise"), pl.col("@rise") > delta, "still improving", rule)
 
 
-def _judged(last: pl.DataFrame, value: pl.Expr, holds: pl.Expr, name: str, rule: str) -> pl.DataFrame:
+def _with_verdict(last: pl.DataFrame, value: pl.Expr, holds: pl.Expr, name: str, rule: str) -> pl.DataFrame:
     decided = holds.is_not_null()
     return last.select(
         *_CURVE,

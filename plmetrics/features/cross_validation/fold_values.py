@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.analysis import OrderedByPlace
-    from plmetrics.inference.chunks import Chunk, Found
+    from plmetrics.inference.chunks import Chunk, EstimateColumns
     from plmetrics.inference.subject import Analysis, SetStates
     from plmetrics.table.slice_keys import SliceKey
 
@@ -166,7 +166,7 @@ def values_of(analysis: Analysis, ordered: Ordered, derived: Derived) -> pl.Data
     unblocked = replace(sums, block=np.zeros_like(sums.block), blocks=1)
     for chunk in chunks(unblocked, None):
         estimates = Estimates(plain, derived.number, chunk, ordered)
-        occupied = _held(plain, chunk)
+        occupied = _occupied_cells(plain, chunk)
         for metric in analysis.suite.listed(name):
             for place, member in _classes(metric):
                 for model, estimates_of_model in enumerate(estimates.of(member).values()):
@@ -180,13 +180,13 @@ def _classes(metric: Metric) -> Iterator[tuple[int, Metric]]:
     yield from ((place, member) for place, (_, member) in enumerate(metric.per_class()))
 
 
-def _held(analysis: Analysis, chunk: Chunk) -> Any:
+def _occupied_cells(analysis: Analysis, chunk: Chunk) -> Any:
     """The cells of a chunk that have rows of any model."""
     counts = [chunk.sums.total(f"{analysis.population.models[model]}n") for model in analysis.models]
     return np.flatnonzero(np.sum(counts, axis=0) > 0)
 
 
-def _part(place: tuple[int, int, int], index: Any, first: int, estimates: Found) -> dict[str, Any]:
+def _part(place: tuple[int, int, int], index: Any, first: int, estimates: EstimateColumns) -> dict[str, Any]:
     size = len(index)
     model, metric, number = (np.full(size, each, dtype=np.int64) for each in place)
     estimate = estimates.estimate

@@ -14,7 +14,7 @@ import polars as pl
 from plmetrics.features.cross_validation.fold_slices import TEST, TRAIN, VALID
 from plmetrics.features.cross_validation.fold_summaries import outer_rows, spread
 from plmetrics.features.cross_validation.fold_values import IDENTITY
-from plmetrics.inference.chunks import chunks, joined
+from plmetrics.inference.chunks import chunks, concatenate_estimates
 from plmetrics.inference.comparisons.paired import paired_difference
 from plmetrics.inference.contrasts import UNEQUAL_ROWS, same_size
 from plmetrics.inference.model_estimates import Estimates
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.metric import Metric
     from plmetrics.features.cross_validation.fold_values import Derived, Ordered
-    from plmetrics.inference.chunks import Found
+    from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.subject import Analysis
 
 _WITHIN = ["@set", "@slice", "configuration", "x"]
@@ -48,7 +48,7 @@ def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: Derived) -> pl.Da
         for place, (_, member) in enumerate(metric.per_class()):
             by_model = [each.of(member) for each in estimates]
             for model, model_name in enumerate(analysis.models):
-                combined = joined([each[model_name] for each in by_model])
+                combined = concatenate_estimates([each[model_name] for each in by_model])
                 row = {"@model": model, "@metric": numbers[metric.text], "@class": place}
                 frames.append(_contrasted(combined, member, pairs, analysis, row))
     return pl.concat(frames)
@@ -71,7 +71,11 @@ def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _contrasted(
-    estimates: Found, metric: Metric, pairs: pl.DataFrame, analysis: Analysis, row: Mapping[str, int]
+    estimates: EstimateColumns,
+    metric: Metric,
+    pairs: pl.DataFrame,
+    analysis: Analysis,
+    row: Mapping[str, int],
 ) -> pl.DataFrame:
     train, other = (estimates.take(pairs[name].to_numpy()) for name in ("@train", "@other"))
     difference = paired_difference(

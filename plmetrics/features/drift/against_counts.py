@@ -25,7 +25,7 @@ from plmetrics.features.drift.window_counts import (
     union_of_cells,
 )
 from plmetrics.features.drift.windows import current_window
-from plmetrics.features.stored.pinning import pinned
+from plmetrics.features.stored.pinning import pin_request
 from plmetrics.states.stored import CELL
 from plmetrics.table.slices import plan_cubes
 
@@ -54,7 +54,7 @@ def on_slices_of(request: Request, bound: Request, description: Description) -> 
         description: what the reference counts.
     """
     waiting = replace(request, sets=bound.sets, roles=replace(request.roles, keys=bound.roles.keys))
-    return pinned(waiting, Constants(keys=description.settled))
+    return pin_request(waiting, Constants(keys=description.settled))
 
 
 def drift_against(
@@ -92,7 +92,7 @@ def drift_against(
     ):
         typed = replace(subject, kind=column.kind or subject.kind)
         tallies = [[side.tallies[place][number] for side in sides] for number in numbers]
-        frames = [_placed(pair, keys, typed) for pair, keys in zip(tallies, keyed, strict=True)]
+        frames = [_by_place(pair, keys, typed) for pair, keys in zip(tallies, keyed, strict=True)]
         sliced = sliced_counts(slices.slices, cubes, frames)
         folded = column.name in sides[0].description.folded
         if folded and typed.of_numbers:
@@ -153,7 +153,7 @@ def _cube_cells(cube: Cube, every: pl.DataFrame, moves: Sequence[pl.DataFrame]) 
     ]
 
 
-def _placed(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame], subject: Subject) -> pl.DataFrame:
+def _by_place(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame], subject: Subject) -> pl.DataFrame:
     """The counts of both windows by key and place; of places with values above them `offset` is not 0."""
     place = pl.col(NUMBER if subject.of_numbers else TEXT).alias(PLACE)
     sums = pl.col(ROWS).alias("rows"), pl.col(WEIGHTS).alias("weight"), pl.col(APART).cast(pl.Float64)

@@ -18,7 +18,7 @@ from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import working_memory
-from plmetrics.engine.prepare.slices import found_slices, key_codes, settled, slice_plans
+from plmetrics.engine.prepare.slices import found_slices, key_codes, settle_keys, slice_plans
 from plmetrics.engine.streaming import collected_frames, frames_of
 from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentred, sliced_counts
 from plmetrics.features.drift.windows import (
@@ -88,7 +88,7 @@ def drift_counts(request: Request, models: Collection[str]) -> DriftCounts:
         DataError: the reference lacks columns, has bad values, or a window has no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    counting = _Counting.of(drift_windows(answer(settled(request)), models))
+    counting = _Counting.of(drift_windows(answer(settle_keys(request)), models))
     counted = iter(frames_of(counting.plans()))
     out = []
     for column in counting.columns:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
     from plmetrics.features.protocol import Run
-    from plmetrics.features.stored.alignment import Alike, Stored
+    from plmetrics.features.stored.alignment import AlignedStates, Stored
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.stored import Builder, State
@@ -97,7 +97,7 @@ class DriftFeature(Feature):
 
         check_states(first, other)
 
-    def merge(self, alike: Sequence[Alike], builder: Builder) -> Mapping[str, Any] | None:
+    def merge(self, alike: Sequence[AlignedStates], builder: Builder) -> Mapping[str, Any] | None:
         """Add the counts of states together."""
         from plmetrics.features.drift.stored_counts import sum_of_states, write
 

@@ -31,10 +31,10 @@ def drift_gates(suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     spec = section_of(suite)
     if not spec.gates:
         return GATES_SCHEMA.to_frame()
-    return pl.concat([_judged(gate, spec, suite, table) for gate in spec.gates])
+    return pl.concat([_gate_rows(gate, spec, suite, table) for gate in spec.gates])
 
 
-def _judged(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
+def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) -> pl.DataFrame:
     measure = spec.judged(gate)
     rows = table.filter(
         pl.col("measure") == measure.text, pl.col("slice_set").is_in(_sets(gate, spec, suite))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
-    from plmetrics.features.stored.alignment import Alike, Stored
+    from plmetrics.features.stored.alignment import AlignedStates, Stored
 
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
 
@@ -101,12 +101,12 @@ def check_reference(states: Sequence[Stored], needed: Description, path: SuitePa
         check_one_meaning(every[0], description, (states[0].place, state.place), path)
 
 
-def reference_of(alike: Sequence[Alike], needed: Description) -> Summary:
+def reference_of(alike: Sequence[AlignedStates], needed: Description) -> Summary:
     """The counts of all states together, as far as they are wanted."""
     return sum_of_summaries([selection(_summary(group), needed) for group in alike])
 
 
-def sum_of_states(alike: Sequence[Alike]) -> Summary | None:
+def sum_of_states(alike: Sequence[AlignedStates]) -> Summary | None:
     """The counts of states of one suite together; None where one of them has none."""
     if any(state.head.drift is None for group in alike for state in group.states):
         return None
@@ -131,7 +131,7 @@ def run_state(request: Request, summary: Summary) -> State:
     return State(head, captured.table, state_bytes(head, captured.table)[1])
 
 
-def _summary(alike: Alike) -> Summary:
+def _summary(alike: AlignedStates) -> Summary:
     """The counts of states whose parts and cells have the same numbers, together."""
     head = alike.head
     description = common_description(
@@ -167,7 +167,7 @@ def _summary(alike: Alike) -> Summary:
 _COUNTED = (pl.col(ROWS).sum(), pl.col(WEIGHTS).sum(), pl.col(APART).any())
 
 
-def _rows(alike: Alike, kind: str, schema: pl.Schema) -> pl.LazyFrame:
+def _rows(alike: AlignedStates, kind: str, schema: pl.Schema) -> pl.LazyFrame:
     """The rows of all parts of a kind, with the columns that these have."""
     rows = alike.rows().filter(pl.col(PART).is_in(list(alike.head.numbers(kind))))
     return rows.select(PART, *schema)

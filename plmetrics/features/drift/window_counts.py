@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.prepare.slices import settled
+from plmetrics.engine.prepare.slices import settle_keys
 from plmetrics.engine.streaming import frames_of
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
@@ -94,7 +94,7 @@ def window_summary(request: Request, models: Collection[str]) -> Summary:
     Raises:
         DataError: columns are absent, or of types that are not compared.
     """
-    window = current_window(answer(settled(request)), models)
+    window = current_window(answer(settle_keys(request)), models)
     description = Description.of(window)
     many = _surely_many(window)
     plans = [
@@ -195,7 +195,7 @@ def canonical_summary(summary: Summary) -> Summary:
             if column.name in folded
             else tallies_of_column
         )
-        tallies.append(tuple(_added(tally, name) for tally in canonical))
+        tallies.append(tuple(_sum_places(tally, name) for tally in canonical))
     description = replace(summary.description, folded=frozenset(folded))
     return replace(summary, description=description, tallies=tuple(tallies))
 
@@ -213,7 +213,7 @@ def _folded(tally: Tally, column: ColumnDescription) -> Tally:
     return Tally(counts, pl.concat([tally.offsets, split.offsets]))
 
 
-def _added(tally: Tally, name: str) -> Tally:
+def _sum_places(tally: Tally, name: str) -> Tally:
     """Counts of one cell and place in one row, and the sums of one cell; `name` is the column of places."""
     keys, other = [CELL, name], TEXT if name == NUMBER else NUMBER
     counted = tally.counts.group_by(keys).agg(pl.col(ROWS, WEIGHTS).sum(), pl.col(APART).any())
@@ -252,13 +252,13 @@ def _end_to_end(tallies: Iterable[Tally]) -> Tally:
 
 def common_description(every: Sequence[Description]) -> Description:
     """What several windows are about together: folded where one is, of the kind that one of them knows."""
-    subjects = tuple(map(_known, *(description.subjects for description in every)))
+    subjects = tuple(map(_first_typed, *(description.subjects for description in every)))
     return replace(
         every[0], subjects=subjects, folded=frozenset().union(*(description.folded for description in every))
     )
 
 
-def _known(*abouts: ColumnDescription) -> ColumnDescription:
+def _first_typed(*abouts: ColumnDescription) -> ColumnDescription:
     """The first that knows its kind, which is None where a window has nulls alone."""
     return next((column for column in abouts if column.kind is not None), abouts[0])
 
@@ -268,7 +268,7 @@ def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl
     keys = [name for name in cells[0].columns if name != CELL]
     if not keys:
         return cells[0], [frame.with_columns(pl.col(CELL).alias(_NEW)) for frame in cells]
-    alike = list(_alike([frame.select(CELL, *keys) for frame in cells], keys))
+    alike = list(_comparable([frame.select(CELL, *keys) for frame in cells], keys))
     every = pl.concat([frame.select(keys) for frame in alike]).unique().sort(keys, nulls_last=True)
     every = every.with_row_index(CELL)
     new = every.rename({CELL: _NEW})
@@ -277,7 +277,7 @@ def union_of_cells(cells: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[pl
     ]
 
 
-def _alike(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[pl.DataFrame]:
+def _comparable(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """The values of keys in the types in which they compare.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, PlmetricsError, Problem
-from plmetrics.engine.binding.long_form import WHERE, widened
+from plmetrics.engine.binding.long_form import WHERE, wide_table
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.inquiry import answer
@@ -130,7 +130,7 @@ def _reference(suite: Suite, reference: Source) -> Source:
     """The reference with a row per forecast. Its rows are chosen by what chooses the run's, or by drift's own."""
     has_where = section_of(suite).where is not None
     return answer(
-        widened(reference, suite.data.long, None if has_where else suite.data.where, every=has_where)
+        wide_table(reference, suite.data.long, None if has_where else suite.data.where, every=has_where)
     )
 
 
@@ -234,7 +234,7 @@ def drift_windows(request: Request, model_names: Collection[str]) -> Windows:
         return Windows(current, window.subjects, _one_scan(request, before, window.subjects), before)
     with _located():
         frames = [_side(before, window.subjects, pl.lit(0)), window.frame]
-    return Windows(current, window.subjects, pl.concat(_alike(frames, current.roles.keys)), before)
+    return Windows(current, window.subjects, pl.concat(_comparable(frames, current.roles.keys)), before)
 
 
 def _one_scan(request: Request, before: Request, subjects: tuple[Subject, ...]) -> pl.LazyFrame:
@@ -271,7 +271,7 @@ def _side(request: Request, subjects: tuple[Subject, ...], window: pl.Expr, *fur
     return table.every.select(**columns)
 
 
-def _alike(frames: list[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:
+def _comparable(frames: list[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:
     """Slice keys of both windows in the types in which they compare."""
     there, here = (frame.collect_schema() for frame in frames)
     casts = {

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from plmetrics.features.experiment.arm_sums import ArmSums, ExperimentSums
-    from plmetrics.inference.comparisons.tests.outcome import Tested
+    from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 
     Array = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ def _given(values: Mapping[str, float] | None, outcome: str, default: float | No
     return default if values is None else values.get(outcome, default)
 
 
-def _always_valid(test: Tested, control: Moments, mixture: float | None, level: float) -> Array:
+def _always_valid(test: TestOutcomes, control: Moments, mixture: float | None, level: float) -> Array:
     """The p value that may be read at any time, on a scale of a tenth of the control's spread if none is given."""
     estimate, error = np.asarray(test.estimate), np.asarray(test.std_error)
     spread = np.where(control.sd > 0, control.sd, 1.0) * _SMALL_EFFECT

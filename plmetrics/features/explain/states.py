@@ -58,7 +58,7 @@ class StateSize:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountSize:
     """About what the counts of one slice set take, of one model and on one kind of bins."""
 
     rows: int
@@ -132,18 +132,18 @@ def _units(prepared: Prepared) -> int:
     return int(blocks.units.sum()) if listed else 0
 
 
-def _scores(prepared: Prepared, blocks: int) -> Iterator[_Counted]:
+def _scores(prepared: Prepared, blocks: int) -> Iterator[_CountSize]:
     """What is counted of the scores of each model, and the grids."""
     if not needs_rows(prepared):
         return
     fine = min(FINE_BINS, prepared.rows.read)
     kinds = [bins for bins in wanted_bins(prepared) if not _by_quantile(bins)]
     for _ in prepared.request.models:
-        yield _Counted(2, fine * _NUMBER)
+        yield _CountSize(2, fine * _NUMBER)
         for slices in prepared.slices:
             size = len(slices)
             if "coarse" in kinds:
-                yield _Counted(size, size * coarse_number(size) * _CUT)
+                yield _CountSize(size, size * coarse_number(size) * _CUT)
             for bins in kinds:
                 yield _counts(
                     prepared, size, _places(bins, fine, size), 1 if bins == "fine" else blocks, bins
@@ -160,7 +160,7 @@ def _places(bins: Bins, fine: int, slices: int) -> int:
     return 2 * (fine if bins == "fine" else coarse_number(slices))
 
 
-def _counts(prepared: Prepared, slices: int, places: int, blocks: int, bins: Bins) -> _Counted:
+def _counts(prepared: Prepared, slices: int, places: int, blocks: int, bins: Bins) -> _CountSize:
     """The counts of a set: each row of a slice falls into any of the places."""
     width = places * blocks
     rows = prepared.rows.read / max(slices, 1)
@@ -168,4 +168,4 @@ def _counts(prepared: Prepared, slices: int, places: int, blocks: int, bins: Bin
     full = occupied * _FULL >= width
     fractions = isinstance(bins, Binning) or prepared.request.roles.weight is not None
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
-    return _Counted(slices, slices * (width * each if full else occupied * (_GAP + each)))
+    return _CountSize(slices, slices * (width * each if full else occupied * (_GAP + each)))

@@ -143,7 +143,7 @@ def leakage_found(request: Request) -> list[Finding]:
     checks = LeakagePlans.of(request, section_of(request.suite))
     _refuse_to_hold_keys(request, checks)
     frames = collected_frames(checks.plans())
-    attributes = attributes_found(evaluated(request, checks.candidates), request, checks.candidates)
+    attributes = attributes_found(evaluated_columns(request, checks.candidates), request, checks.candidates)
     return [*checks.findings(frames), *(Finding("attributes", **facts) for facts in attributes)]
 
 
@@ -160,7 +160,7 @@ def leakage_steps(request: Request) -> Iterator[Step]:
     does = ", ".join(name for name, requested in requests.items() if requested)
     yield Step("leakage", tuple(checks.plans().values()), does, at_least=True)
     if columns:
-        yield Step("leakage", (evaluated(request, columns),))
+        yield Step("leakage", (evaluated_columns(request, columns),))
 
 
 def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> None:
@@ -177,7 +177,7 @@ def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> None:
         answer(refuse_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name))
 
 
-def evaluated(request: Request, columns: Sequence[str]) -> pl.LazyFrame:
+def evaluated_columns(request: Request, columns: Sequence[str]) -> pl.LazyFrame:
     """Raw columns of the rows that count, beside the canonical ones."""
     roles, raw = request.roles, request.raw
     held_out = request.sets[0].within
@@ -231,7 +231,7 @@ class LeakagePlans:
         listed = spec.duplicates if isinstance(spec.duplicates, tuple) else ()
         raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
         raw += [name for scope in within.values() for name in scope.meta.root_names()]
-        rows = evaluated(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **keys)
+        rows = evaluated_columns(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **keys)
         training = None if train is None else train.frame.select(**there)
         last = (
             None if training is None or spec.time is None else _last(training, spec.train_time or spec.time)

@@ -17,7 +17,7 @@ from plmetrics.engine.inquiry import answer
 from plmetrics.engine.streaming import collected_batches
 from plmetrics.features.slice_search.row_sums import by_block, centred_values, code_column
 from plmetrics.states.moments import CENTRE, Centres, distant, means
-from plmetrics.states.sums import SumsState, added
+from plmetrics.states.sums import SumsState, sum_by_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ def _far(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Iterat
         for depths in combinations(range(len(members)), depth):
             size = [sizes[place] for place in depths]
             code = np.ravel_multi_index([digits[place] for place in depths], size)
-            sums = {name: added(code, column, math.prod(size)) for name, column in columns.items()}
+            sums = {name: sum_by_place(code, column, math.prod(size)) for name, column in columns.items()}
             with np.errstate(over="ignore", invalid="ignore"):
                 others = {name: total.sum() - total for name, total in sums.items()}
             for totals in (sums, others):
@@ -67,7 +67,7 @@ def _far(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> Iterat
 
 def _by_cell(state: SumsState, cells: int, names: set[str]) -> dict[str, NDArray[np.float64]]:
     """Some sums of each cell."""
-    return {name: added(state.cell, state.columns[name], cells) for name in sorted(names)}
+    return {name: sum_by_place(state.cell, state.columns[name], cells) for name in sorted(names)}
 
 
 def _about_means(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> SumsState | None:
@@ -83,13 +83,13 @@ def _about_means(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -
     ):
         return None
     centres = pl.DataFrame({_CELL: cells, **{f"{CENTRE}{name}": column for name, column in near.items()}})
-    sums = _added(plan, members, centres)
+    sums = _moment_sums(plan, members, centres)
     at = {name: column[np.searchsorted(cells, state.cell)] for name, column in near.items()}
     about_means = {**state.columns, **{name: sums[name].to_numpy() for name in moments}}
     return SumsState(state.cell, state.block, about_means, state.blocks, Centres(at, moments))
 
 
-def _added(plan: SearchPlan, members: Sequence[int], centres: pl.DataFrame) -> pl.DataFrame:
+def _moment_sums(plan: SearchPlan, members: Sequence[int], centres: pl.DataFrame) -> pl.DataFrame:
     """The moments of a grouping about the centres of its cells, in the order of its entries."""
     prepared = plan.prepared
     cell = pl.lit(0, dtype=pl.Int64)

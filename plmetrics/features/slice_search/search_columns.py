@@ -84,7 +84,7 @@ def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColu
     out = []
     for key in keys:
         if key.kind == "top":
-            settled = _kept(key, frames[key.column].to_series(), spec.top)
+            settled = _value_code(key, frames[key.column].to_series(), spec.top)
         else:
             settled = _binned(key, frames["binned"], request.schema[key.label], spec.bins)
         out.append(_coded(settled, **nulls[key.column]))
@@ -149,7 +149,7 @@ def _binned(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) 
     values = defined[key.column]
     different = values.unique(maintain_order=True)
     if len(different) <= number:
-        return _kept(key, different, number)
+        return _value_code(key, different, number)
     defined = defined.drop_nans(key.column) if values.dtype.is_float() else defined
     numbers = defined[key.column].to_physical().cast(pl.Float64).to_numpy()
     shares = np.arange(1, number) / number
@@ -178,7 +178,7 @@ def _edges(edges: Any, dtype: pl.DataType) -> tuple[Any, ...]:
     return tuple(int(edge) if integral and edge == int(edge) else float(edge) for edge in edges)
 
 
-def _kept(key: SliceKey, ranked: pl.Series, number: int) -> SliceKey:
+def _value_code(key: SliceKey, ranked: pl.Series, number: int) -> SliceKey:
     """The first values have a code of their own, in order of value; any other is the next.
 
     Raises:

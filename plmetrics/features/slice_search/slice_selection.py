@@ -103,8 +103,8 @@ class Search:
                 self.states.apart(inner_slice.of_column, {} if outer_slice is None else outer_slice.of_column)
                 for outer_slice, inner_slice in zip(outer, inner, strict=True)
             ]
-            return joined(rests)
-        outer_slice = joined(
+            return concatenate_sums(rests)
+        outer_slice = concatenate_sums(
             [self.overall if inner_slice is None else sums_of([inner_slice]) for inner_slice in outer]
         )
         return without(outer_slice, sums_of(inner), f"{self.states.populations[model]}n")
@@ -118,7 +118,7 @@ def without(total: Sums, part: Sums, rows: str) -> Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SearchOutcome:
     """How a search went: how many slices were tested in the searched part, how many stood out, and which go on."""
 
     tested: int
@@ -126,7 +126,7 @@ class Looked:
     candidates: tuple[Candidate, ...]
 
 
-def candidates(search: Search) -> Looked:
+def candidates(search: Search) -> SearchOutcome:
     """The slices that are worse than the rest in the searched part, the most important of each model first.
 
     A slice is tested that has at least its share of `min_rows` there. It stands out if its one-sided p value, corrected
@@ -136,7 +136,7 @@ def candidates(search: Search) -> Looked:
     and `largest` slices of each model go on.
     """
     spec = search.spec
-    tested = [part for crossing in search.states.crossings() for part in _tested(search, crossing)]
+    tested = [part for crossing in search.states.crossings() for part in _tested_slices(search, crossing)]
     p = np.concatenate([part.p for part in tested])
     corrected = np.split(adjust(p, spec.correction), np.cumsum([len(part.p) for part in tested])[:-1])
     standing_out = [
@@ -153,11 +153,11 @@ def candidates(search: Search) -> Looked:
     for model in search.models:
         of_model = [candidate for candidate in selected if candidate.model == model]
         chosen += sorted(of_model, key=lambda one: (-one.rank, one.depth, sorted(one.name)))[: spec.largest]
-    return Looked(len(p), len(selected), tuple(chosen))
+    return SearchOutcome(len(p), len(selected), tuple(chosen))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tested:
+class _TestedSlices:
     """Slices of a crossing that have a p value for a model, with what they say in the searched part."""
 
     model: str
@@ -174,7 +174,7 @@ class _Tested:
             yield Candidate(self.model, self.crossing, int(self.place[index]), *values)
 
 
-def _tested(search: Search, crossing: Crossing) -> Iterator[_Tested]:
+def _tested_slices(search: Search, crossing: Crossing) -> Iterator[_TestedSlices]:
     """The slices of a crossing with enough rows, for each model."""
     least = search.spec.min_rows * search.spec.share
     for first in range(0, crossing.sums.slices, _SLICES_AT_ONCE):
@@ -185,7 +185,9 @@ def _tested(search: Search, crossing: Crossing) -> Iterator[_Tested]:
             index = np.flatnonzero((contrast.rows >= least) & np.isfinite(contrast.p))
             rank = contrast.worse * np.sqrt(contrast.share)
             difference = contrast.value - contrast.rest
-            yield _Tested(model, crossing, first + index, contrast.p[index], rank[index], difference[index])
+            yield _TestedSlices(
+                model, crossing, first + index, contrast.p[index], rank[index], difference[index]
+            )
 
 
 def _unexplained(
@@ -225,12 +227,12 @@ def _holding(name: Name) -> Iterator[Name]:
 
 def sums_of(slices: Sequence[Candidate]) -> Sums:
     """The sums of some slices, in both parts, `[slice, block]`."""
-    return joined(
+    return concatenate_sums(
         [candidate.crossing.sums.by_block(candidate.place, candidate.place + 1) for candidate in slices]
     )
 
 
-def joined(parts: Sequence[Sums]) -> Sums:
+def concatenate_sums(parts: Sequence[Sums]) -> Sums:
     """Sums of slices below those of others."""
     return {name: np.concatenate([sums[name] for sums in parts]) for name in parts[0]}
 
@@ -256,7 +258,7 @@ def searched_slices(suite: Suite, source: Source) -> tuple[pl.DataFrame, dict[st
     }
 
 
-def found_slices(search: Search, outcome: Looked, level: float) -> pl.DataFrame:
+def found_slices(search: Search, outcome: SearchOutcome, level: float) -> pl.DataFrame:
     """The table `found_slices`: what the other part of the units says of the candidates.
 
     Args:

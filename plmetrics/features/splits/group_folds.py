@@ -71,7 +71,7 @@ def with_group_folds(
             fold[chosen] = by_class(counts[chosen], folds, mixed=mixed)
         else:
             fold[chosen] = by_size(counts[chosen, 0], folds)
-    return _joined(rows, members.drop(_WITHIN), group, fold, name)
+    return _join(rows, members.drop(_WITHIN), group, fold, name)
 
 
 def with_group_numbers(rows: pl.LazyFrame, group: Sequence[str], name: str) -> pl.LazyFrame:
@@ -85,7 +85,7 @@ def with_group_numbers(rows: pl.LazyFrame, group: Sequence[str], name: str) -> p
     _refuse_null_groups(members, group)
     if members.height < 2:
         raise DataError(_too_few(members.height, group, 2, inner=False))
-    return _joined(rows, members.drop(_ROWS), group, np.arange(members.height), name)
+    return _join(rows, members.drop(_ROWS), group, np.arange(members.height), name)
 
 
 def _refuse_null_groups(counted: pl.DataFrame, group: Sequence[str]) -> None:
@@ -121,7 +121,7 @@ def _matrix(counted: pl.DataFrame, group: Sequence[str], label: Sequence[str]) -
     return flat.astype(np.int64).reshape(shape)
 
 
-def _joined(
+def _join(
     rows: pl.LazyFrame, members: pl.DataFrame, group: Sequence[str], fold: Counts, name: str
 ) -> pl.LazyFrame:
     table = members.with_columns(pl.Series(name, fold, dtype=pl.Int32))

@@ -105,7 +105,7 @@ def _part(hashed: pl.Expr, cuts: Sequence[pl.Expr]) -> pl.Expr:
 def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     """A row a stratum: its key, and the first hash of every part but the first."""
     strata = [column for column in narrow.collect_schema() if column not in {HASH, _RANGE}]
-    ranges = _counted(narrow, [*strata, _RANGE])
+    ranges = _row_counts(narrow, [*strata, _RANGE])
     first = ranges.select(pl.struct(strata).rle_id()).to_series().to_numpy()
     sizes = np.bincount(first, weights=ranges[_ROWS].to_numpy()).astype(np.int64)
     if len(sizes) > MOST_STRATA:
@@ -116,7 +116,7 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     rank = (targets + (np.cumsum(sizes) - sizes)[:, None])[inside]
     holding, rest = _located(ranges, rank)
     needed = ranges[np.unique(holding)].drop(_ROWS)
-    hashes = _counted(
+    hashes = _row_counts(
         narrow.join(needed.lazy(), on=[*strata, _RANGE], how="semi", nulls_equal=True),
         [*strata, _RANGE, HASH],
     )
@@ -132,7 +132,7 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     )
 
 
-def _counted(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _row_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Rows by key, ascending."""
     counted = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_ROWS))
     return collected_frame(counted.sort(keys, nulls_last=True))

@@ -39,7 +39,7 @@ class Stored:
 
 
 @dataclass(slots=True)
-class Alike:
+class AlignedStates:
     """States whose parts, cells and slices have the same numbers; `first` holds what these mean, of one of them.
 
     `numbers` holds, by number of a part in the merged state, the new number of each old cell or slice.

@@ -20,7 +20,7 @@ from plmetrics.engine.request import unit_column
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.grids import grids_digest, write_grids
-from plmetrics.features.stored.pinning import pinned, said_of_key
+from plmetrics.features.stored.pinning import pin_request, said_of_key
 from plmetrics.features.stored.sparse_counts import KEYS, counted, pieces_of, total_of
 from plmetrics.features.stored.support import resamples_totals
 from plmetrics.states.moments import CENTRE
@@ -129,7 +129,7 @@ def rows_of(bound: Request, prepared: Prepared) -> Request:
     if prepared.request.pairs_read is None:
         return prepared.request
     keys = {column: said_of_key(key) for column, key in _settled_keys(bound, prepared).items()}
-    return pinned(bound, Constants(keys=keys))
+    return pin_request(bound, Constants(keys=keys))
 
 
 def _typed(bound: Request) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from plmetrics.core.exact_sums import FIXED
 from plmetrics.engine.order.in_memory import block_numbers
-from plmetrics.states.moments import CENTRE, Centres, Moment, about_one
+from plmetrics.states.moments import CENTRE, Centres, Moment, about_common_centre
 from plmetrics.states.stored import BLOCK, CELL
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.features.stored.alignment import Alike
+    from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.features.stored.units import MergedBlocks
 
 _SPARE = 4
@@ -56,19 +56,19 @@ class CubeSums:
         """About how much memory they take."""
         return len(self.seen) * len(self.names) * np.dtype(np.float64).itemsize
 
-    def read_in(self, group: Alike) -> list[str]:
+    def read_in(self, group: AlignedStates) -> list[str]:
         """The columns that are read of some states."""
         columns = () if self.moments else group.head.parts[group.sums_of(self.sets[0])].columns
         return list(dict.fromkeys([*self.names, *(name for name in columns if name.startswith(CENTRE))]))
 
-    def place(self, group: Alike, rows: pl.DataFrame) -> NDArray[np.int64]:
+    def place(self, group: AlignedStates, rows: pl.DataFrame) -> NDArray[np.int64]:
         """The pair of cell and block of each row, as one number."""
         place: NDArray[np.int64] = group.numbers[self.number][rows[CELL].to_numpy()] * len(self.keys)
         if BLOCK in self.names:
             place += block_numbers(self._folded(rows[BLOCK].to_numpy()), self.keys)
         return place
 
-    def add(self, group: Alike, rows: pl.DataFrame) -> None:
+    def add(self, group: AlignedStates, rows: pl.DataFrame) -> None:
         """Add the sums of a state.
 
         Args:
@@ -118,7 +118,7 @@ class CubeSums:
     def _folded(self, blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
         return blocks if self.modulus is None else blocks % np.uint64(self.modulus)
 
-    def _near(self, group: Alike, rows: pl.DataFrame) -> pl.DataFrame:
+    def _near(self, group: AlignedStates, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows that are to be added; others are put aside."""
         names = self.read_in(group)
         if len(names) == len(self.names):
@@ -145,7 +145,7 @@ class CubeSums:
             name: np.concatenate([self.columns[name][there], columns[name]]) for name in (*names, *centres)
         }
         at = Centres({name.removeprefix(CENTRE): both[name] for name in centres}, self.moments)
-        moved_columns, common_centres = about_one(
+        moved_columns, common_centres = about_common_centre(
             both, at, np.concatenate([np.arange(len(there)), to]), len(there)
         )
         for name in centres:
@@ -158,7 +158,7 @@ class CubeSums:
 def cube_sums(
     sets: tuple[int, ...],
     number: int,
-    alike: Sequence[Alike],
+    alike: Sequence[AlignedStates],
     blocks: MergedBlocks,
     room: int,
 ) -> CubeSums:
@@ -189,7 +189,7 @@ def cube_sums(
     return sums
 
 
-def _occurring(sums: CubeSums, alike: Sequence[Alike]) -> NDArray[np.int64]:
+def _occurring(sums: CubeSums, alike: Sequence[AlignedStates]) -> NDArray[np.int64]:
     """The pairs of cell and block that some state has."""
     names = [name for name in sums.names if name in (CELL, BLOCK)]
     places = np.zeros(0, dtype=np.int64)

@@ -10,7 +10,7 @@ import polars as pl
 
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_in
-from plmetrics.features.stored.alignment import Alike, Stored, tables
+from plmetrics.features.stored.alignment import AlignedStates, Stored, tables
 from plmetrics.features.stored.summation import add_all
 from plmetrics.features.stored.units import blocks_of
 from plmetrics.states.stored import CELL, PART, Builder, Part, Saved
@@ -60,12 +60,12 @@ def merged(states: Sequence[Stored], *, totals: bool, room: int) -> Saved:
     return Saved(head, builder.table(), "the merged states")
 
 
-def by_layout(states: Sequence[Stored]) -> list[Alike]:
+def by_layout(states: Sequence[Stored]) -> list[AlignedStates]:
     """The states, those that are numbered alike together."""
-    layouts: dict[str, Alike] = {}
+    layouts: dict[str, AlignedStates] = {}
     for state in states:
         if state.head.layout not in layouts:
-            layouts[state.head.layout] = Alike(read(state, *_SMALL))
+            layouts[state.head.layout] = AlignedStates(read(state, *_SMALL))
         layouts[state.head.layout].states.append(state)
     return list(layouts.values())
 
@@ -81,7 +81,7 @@ def _groups(heads: Sequence[Head]) -> Iterator[tuple[int, ...]]:
     yield from map(tuple, groups.values())
 
 
-def _cells(builder: Builder, sets: tuple[int, ...], alike: Sequence[Alike]) -> None:
+def _cells(builder: Builder, sets: tuple[int, ...], alike: Sequence[AlignedStates]) -> None:
     """The cells of all states, and the new number of each old one."""
     columns = list(dict.fromkeys(name for index in sets for name in alike[0].head.sets[index]))
     frames = [group.first.of(group.cells_of(sets[0])) for group in alike]
@@ -90,7 +90,7 @@ def _cells(builder: Builder, sets: tuple[int, ...], alike: Sequence[Alike]) -> N
     )
 
 
-def _slices(builder: Builder, number: int, alike: Sequence[Alike]) -> None:
+def _slices(builder: Builder, number: int, alike: Sequence[AlignedStates]) -> None:
     """The slices of a set in all states, and the new number of each old one."""
     part = Part("slices", (number,))
     frames = []
@@ -108,7 +108,7 @@ def _renumbered(
     part: Part,
     columns: list[str],
     frames: Sequence[pl.DataFrame | None],
-    alike: Sequence[Alike],
+    alike: Sequence[AlignedStates],
 ) -> None:
     """Add what the cells or slices of some states are, each once and in order, and note their new numbers."""
     place = len(builder.parts)

@@ -39,7 +39,7 @@ def said_of_key(key: SliceKey) -> dict[str, Any]:
     return {"label": key.label, "kind": key.kind, "edges": values, "excluded": excluded}
 
 
-def pinned(request: Request, constants: Constants) -> Request:
+def pin_request(request: Request, constants: Constants) -> Request:
     """The request with classes, edges of quantile bins and values of tops as another run has found them."""
     if constants.classes and not request.roles.classes:
         suite = request.suite.settled(Facts(constants.classes))

@@ -20,7 +20,7 @@ from plmetrics.engine.prepared import Accounting, Blocks, Prepared
 from plmetrics.engine.ranking.queries import rebound
 from plmetrics.features.stored.capture import bins_text, blocks_in
 from plmetrics.features.stored.grids import read_grids
-from plmetrics.features.stored.pinning import pinned, read_constants
+from plmetrics.features.stored.pinning import pin_request, read_constants
 from plmetrics.features.stored.sparse_counts import PIECES, PieceRows
 from plmetrics.states.scores.grid import SlicedGrid, shape
 from plmetrics.states.stored import BLOCK, BLOCKS, CELL, frame_of
@@ -49,7 +49,7 @@ _ANY = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Revived:
+class RestoredRun:
     """A run brought back: its constants, its sums, and its scores model by model."""
 
     prepared: Prepared
@@ -57,7 +57,7 @@ class Revived:
     scores: Scores
 
 
-def revived(suite: Suite, saved: Saved) -> Revived:
+def restore(suite: Suite, saved: Saved) -> RestoredRun:
     """Bring a state back.
 
     Raises:
@@ -66,7 +66,7 @@ def revived(suite: Suite, saved: Saved) -> Revived:
     head = saved.head
     constants = read_constants(head.constants, read_grids(saved))
     request = empty_request(suite, head, constants)
-    slices = _found(request, saved)
+    slices = _slices_of_state(request, saved)
     check_references(request.suite, slices.slices)
     prepared = Prepared(
         request,
@@ -83,7 +83,7 @@ def revived(suite: Suite, saved: Saved) -> Revived:
         addition=Addition(constants.exponents),
     )
     sums = aggregated(prepared, _frames(saved), None)
-    return Revived(prepared, sums, _scores(prepared, sums, saved))
+    return RestoredRun(prepared, sums, _scores(prepared, sums, saved))
 
 
 def empty_request(suite: Suite, head: Head, constants: Constants) -> Request:
@@ -91,14 +91,14 @@ def empty_request(suite: Suite, head: Head, constants: Constants) -> Request:
     data = suite.data.model_copy(update={"long": None})
     frame = frame_of(head.schema)
     source = Source(frame.lazy(), frame.schema, (), "frame", rows=None)
-    request = pinned(bind(suite.model_copy(update={"data": data}), source), constants)
+    request = pin_request(bind(suite.model_copy(update={"data": data}), source), constants)
     if suite.task != "ranking":
         return request
     queries = replace(rebound(request, frame_of(head.queries_schema)), pairs_read=head.rows["pairs_read"])
     return replace(queries, suite=suite)
 
 
-def _found(request: Request, saved: Saved) -> FoundSlices:
+def _slices_of_state(request: Request, saved: Saved) -> FoundSlices:
     """The slices of a state from the values that its cells have."""
     values: dict[str, pl.DataFrame] = {}
     cells = {number: saved.values(number) for number in saved.head.numbers("cells")}
@@ -176,7 +176,7 @@ def _of_model(prepared: Prepared, sums: Aggregated, saved: Saved, model: str) ->
     def cut(index: int) -> SlicedGrid:
         slices = prepared.slices[index]
         number, size = prepared.number_of(slices), len(slices)
-        scores = _Held(prepared, sums, saved, model, number, firsts[index], size)
+        scores = _SliceCounts(prepared, sums, saved, model, number, firsts[index], size)
         coarse = partial(grid.coarse, number, slices)
         return SlicedGrid(grid.edges, size, scores.fine(), scores.parts, weighted, coarse)
 
@@ -184,7 +184,7 @@ def _of_model(prepared: Prepared, sums: Aggregated, saved: Saved, model: str) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _SliceCounts:
     """The counts of some slices of a set, for one model."""
 
     prepared: Prepared

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.features.stored.alignment import Alike
+    from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.features.stored.sparse_counts import PieceRows
     from plmetrics.states.stored import Part
 
@@ -131,7 +131,7 @@ class ScoreCounts:
     modulus: int | None
     sums: Dense | Sparse
 
-    def add(self, group: Alike, rows: PieceRows, blocks: NDArray[np.uint64]) -> None:
+    def add(self, group: AlignedStates, rows: PieceRows, blocks: NDArray[np.uint64]) -> None:
         """Add the counts of a state.
 
         Args:

@@ -248,8 +248,8 @@ class _Run:
             rows.first + base,
             rows.last + base,
             np.cumsum(rows.held),
-            _joined(rows.gaps, gap) if gap else None,
-            _joined(rows.counts, count),
+            _concatenate(rows.gaps, gap) if gap else None,
+            _concatenate(rows.counts, count),
         )
 
     def decoded(self) -> Iterator[tuple[Slots, NDArray[np.generic]]]:
@@ -275,7 +275,7 @@ class _Run:
             low = high
 
 
-def _joined(values: list[bytes], size: int) -> NDArray[np.generic]:
+def _concatenate(values: list[bytes], size: int) -> NDArray[np.generic]:
     """The numbers of some pieces, end to end."""
     content: NDArray[np.generic] = np.frombuffer(
         b"".join(values), dtype=f"<f{size}" if size == _FLOAT else f"<u{size}"

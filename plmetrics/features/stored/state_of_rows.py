@@ -15,7 +15,7 @@ from plmetrics.features.stored.capture import capture
 from plmetrics.features.stored.compatibility import NotAdding, check_whole
 from plmetrics.features.stored.grids import read_grids
 from plmetrics.features.stored.merging import read
-from plmetrics.features.stored.pinning import pinned, read_constants
+from plmetrics.features.stored.pinning import pin_request, read_constants
 from plmetrics.features.stored.state_files import as_written, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
 from plmetrics.features.stored.support import check_units, countable
@@ -54,10 +54,10 @@ def state_of_rows(
         DataError: the data is not what the suite says.
     """
     with memory_settings(budget_of(suite)):
-        return _made(suite, source, earlier, stage)
+        return _state(suite, source, earlier, stage)
 
 
-def _made(suite: Suite, source: Source, earlier: Stored | None, stage: Stage) -> tuple[Head, pl.DataFrame]:
+def _state(suite: Suite, source: Source, earlier: Stored | None, stage: Stage) -> tuple[Head, pl.DataFrame]:
     counted = countable(suite)
     check_units(counted, source)
     constants = None if earlier is None else _constants(counted, earlier)
@@ -65,7 +65,7 @@ def _made(suite: Suite, source: Source, earlier: Stored | None, stage: Stage) ->
         bound = bind(counted, source)
         countable(bound.suite.model_copy(update={"exact": None}))
         uneven = check_rows(counted.data.missing, source)
-        prepared = prepare(bound if constants is None else pinned(bound, constants), constants)
+        prepared = prepare(bound if constants is None else pin_request(bound, constants), constants)
     with stage("aggregate"), reading(source):
         frames, _ = summed(prepared)
         sums = aggregated(prepared, frames, None)

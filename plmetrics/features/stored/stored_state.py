@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plmetrics.core.redaction import masked
+from plmetrics.core.redaction import mask_address
 from plmetrics.features.stored.alignment import Stored
 from plmetrics.features.stored.state_files import read_head
 from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.stored import State
 from plmetrics.suite.model import canonical
 from plmetrics.suite.reader import suite_from_mapping
-from plmetrics.suite.yaml.dump import written
+from plmetrics.suite.yaml.dump import suite_content
 from plmetrics.table.faults import stamps_of
 from plmetrics.table.files import shown_path
 from plmetrics.table.stamps import digest_of, unchanged
@@ -31,7 +31,7 @@ def head_of(suite: Suite, source: Source, captured: Captured, warnings: tuple[st
     with unchanged(stamps_of(source)):
         files = tuple(
             {
-                "path": masked(str(Path(file.path).resolve())),
+                "path": mask_address(str(Path(file.path).resolve())),
                 "name": file.name,
                 "bytes": file.size,
                 "rows": file.rows,
@@ -41,7 +41,7 @@ def head_of(suite: Suite, source: Source, captured: Captured, warnings: tuple[st
         )
     return captured.head(
         name=suite.name,
-        suite=written(suite),
+        suite=suite_content(suite),
         fingerprint=fingerprint(suite),
         versions=versions(),
         files=files,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from plmetrics.features.stored.alignment import Alike
+    from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.features.stored.cube_sums import CubeSums
     from plmetrics.features.stored.units import MergedBlocks
     from plmetrics.states.stored import Builder
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def add_all(
     builder: Builder,
     groups: Sequence[tuple[int, ...]],
-    alike: Sequence[Alike],
+    alike: Sequence[AlignedStates],
     blocks: MergedBlocks,
     room: int,
 ) -> None:
@@ -61,7 +61,7 @@ def add_all(
 
 
 def _sums(
-    groups: Sequence[tuple[int, ...]], alike: Sequence[Alike], blocks: MergedBlocks, room: int
+    groups: Sequence[tuple[int, ...]], alike: Sequence[AlignedStates], blocks: MergedBlocks, room: int
 ) -> list[CubeSums]:
     """What sums are added in: the cells of each group of sets are a part, in their order."""
     sums = []
@@ -72,7 +72,7 @@ def _sums(
 
 
 def _scores(
-    builder: Builder, alike: Sequence[Alike], blocks: MergedBlocks, room: int
+    builder: Builder, alike: Sequence[AlignedStates], blocks: MergedBlocks, room: int
 ) -> Iterator[ScoreCounts]:
     """What counts are added in: of each model, slice set and kind of bins of any state."""
     slices = {part.sets[0]: number for number, part in enumerate(builder.parts) if part.kind == "slices"}
@@ -91,7 +91,7 @@ def _scores(
 
 
 def _jobs(
-    group: Alike,
+    group: AlignedStates,
     state: Stored,
     table: pl.DataFrame,
     sums: Sequence[CubeSums],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.features.stored.alignment import Alike
+    from plmetrics.features.stored.alignment import AlignedStates
     from plmetrics.states.stored import Builder
 
 
@@ -41,7 +41,7 @@ class MergedBlocks:
             builder.add(Part("units"), self.hashes.alias(BLOCKS).implode().to_frame())
 
 
-def blocks_of(alike: Sequence[Alike], *, totals: bool) -> MergedBlocks:
+def blocks_of(alike: Sequence[AlignedStates], *, totals: bool) -> MergedBlocks:
     """The blocks of states that are merged.
 
     A unit that is in several states is one unit where hashes are known. Where only the number of units in each block
@@ -68,7 +68,7 @@ def blocks_of(alike: Sequence[Alike], *, totals: bool) -> MergedBlocks:
     return MergedBlocks(modulus, folds, units=tuple(counts.tolist()))
 
 
-def _rows(alike: Sequence[Alike]) -> NDArray[np.uint64]:
+def _rows(alike: Sequence[AlignedStates]) -> NDArray[np.uint64]:
     """The blocks of rows that are units, each once, ascending."""
     blocks = [
         state.rows(state.read([BLOCK]), group.sums_of(0))[BLOCK] for group in alike for state in group.states
@@ -76,7 +76,7 @@ def _rows(alike: Sequence[Alike]) -> NDArray[np.uint64]:
     return np.unique(np.concatenate(blocks))
 
 
-def _hashes(alike: Sequence[Alike]) -> pl.Series:
+def _hashes(alike: Sequence[AlignedStates]) -> pl.Series:
     """The hashes of the units that states list, each once, ascending."""
     frames = [pl.LazyFrame(schema={BLOCKS: pl.UInt64})]
     for group in alike:

@@ -161,7 +161,7 @@ class _Models:
         if not self._defined:
             return
         parts, blocks, listed = self._parts(chunk)
-        self._totals = _added(self._totals, parts)
+        self._totals = _with_chunk(self._totals, parts)
         self._made.append(self._judged(parts, blocks, listed, self._equal(chunk)))
         self._listed += (chunk.first + np.flatnonzero(listed)).tolist()
 
@@ -279,7 +279,7 @@ class _Models:
         return part_rows(constant, names, values, parts, difference)
 
 
-def _added(
+def _with_chunk(
     totals: dict[str, tuple[Array, Array | None]] | None, parts: Mapping[str, tuple[Array, Array | None]]
 ) -> dict[str, tuple[Array, Array | None]]:
     """The sums over slices, and those of a further chunk."""

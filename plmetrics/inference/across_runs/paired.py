@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.inference.across_runs.retained import Kept
+    from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.inference.estimate import ReplicateKind
     from plmetrics.suite.sections.basics import ContrastScale
 
@@ -52,7 +52,9 @@ class PairedRuns:
         runs: the suffix of the run and what it kept, and those of the run that it is held against.
     """
 
-    def __init__(self, both: pl.DataFrame, runs: tuple[tuple[str, Kept], tuple[str, Kept]]) -> None:
+    def __init__(
+        self, both: pl.DataFrame, runs: tuple[tuple[str, RunReplicates], tuple[str, RunReplicates]]
+    ) -> None:
         self._both = both
         self._runs = runs
         self._kinds = list(_kinds(both, *(replicates.rows for _, replicates in runs)))

@@ -41,7 +41,7 @@ MANY = 1 << 23
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class RunReplicates:
     """What a run keeps.
 
     `rows` has a row per estimate with replicates, of one key in the order of the table `metrics`: of what kind they
@@ -54,7 +54,7 @@ class Kept:
     units: pl.DataFrame
     facts: dict[str, Any]
 
-    def renamed(self, now: pl.DataFrame) -> Kept:
+    def renamed(self, now: pl.DataFrame) -> RunReplicates:
         """The same with slices called as in the table of a later run."""
         return replace(self, rows=renamed(self.rows, now))
 
@@ -129,13 +129,13 @@ class Keeper:
                 self._batches.clear()
         return not self.too_many
 
-    def kept(self, units: pl.DataFrame | None) -> Kept | None:
+    def kept(self, units: pl.DataFrame | None) -> RunReplicates | None:
         """All of it, with the units; None where there is nothing, or units are not known."""
         suite = self._analysis.suite
         if units is None or not self._batches or suite.uncertainty is None:
             return None
         by_row = suite.columns.unit is None and suite.task != "ranking"
-        return Kept(self._rows(), units, {"seed": suite.uncertainty.seed, "by_row": by_row})
+        return RunReplicates(self._rows(), units, {"seed": suite.uncertainty.seed, "by_row": by_row})
 
     def _rows(self) -> pl.DataFrame:
         slices = [states.slices for states in self._analysis.sets]
@@ -190,7 +190,7 @@ def as_replicates(lists: pl.Series) -> NDArray[np.float64]:
     return lists.explode().fill_null(np.nan).to_numpy().reshape(len(lists), -1).T
 
 
-def sharing(now: Kept | None, before: Kept | None) -> Sharing:
+def sharing(now: RunReplicates | None, before: RunReplicates | None) -> Sharing:
     """Whether replicates of two runs are of the same units, drawn alike."""
     if now is None or before is None or now.facts["by_row"] != before.facts["by_row"]:
         return Sharing(paired=False)

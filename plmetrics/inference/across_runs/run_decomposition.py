@@ -41,7 +41,7 @@ _NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Whole:
+class RunMeans:
     """A run's mean in all rows and in slices: what each contributes, with errors and degrees of freedom.
 
     `units` is the number of independent units that the shares of slices rest on, infinity where it is not known.
@@ -148,7 +148,7 @@ class _Runs:
         for suffix, side in zip(("|b", ""), self._sides, strict=True):
             yield sample(self._overall, suffix, resampled=side.resampled)
 
-    def _of(self, suffix: str, side: Side, overall: Sample) -> Whole:
+    def _of(self, suffix: str, side: Side, overall: Sample) -> RunMeans:
         """One run, with what its slices leave over as one more."""
         slices_sample = sample(self._slices, suffix, resampled=side.resampled)
         weight = self._slices[f"weight{suffix}"].fill_null(0.0).to_numpy()
@@ -163,7 +163,7 @@ class _Runs:
         freedom = np.append(np.where(share != 0, slices_sample.blocks - 1.0, 1.0), 1.0)
         rows = self._overall[f"n{suffix}"].fill_null(0).sum()
         units = independent_units(side, int(overall.blocks[0]), alike=rows == side.units and total == rows)
-        return Whole(shares, error, np.maximum(freedom, 1.0), units)
+        return RunMeans(shares, error, np.maximum(freedom, 1.0), units)
 
     def _spread(
         self, errors_and_freedom: Any, together: Mapping[str, tuple[Array, Array]], last: tuple[Array, Array]
@@ -217,7 +217,7 @@ class _Runs:
         return part_rows(self._about, ["all"], [[]], ["total"], nothing, note)
 
 
-def _errors(before: Whole, after: Whole) -> dict[str, Array]:
+def _errors(before: RunMeans, after: RunMeans) -> dict[str, Array]:
     """By how much each part moves with the values of either run: `[run, slice]`."""
     w0, w1 = before.shares.share, after.shares.share
     both = (w0 != 0) & (w1 != 0)
@@ -231,14 +231,16 @@ def _errors(before: Whole, after: Whole) -> dict[str, Array]:
     return {name: np.where(factor != 0, factor * sides, 0.0) for name, factor in factors.items()}
 
 
-def _freedom(before: Whole, after: Whole) -> Array:
+def _freedom(before: RunMeans, after: RunMeans) -> Array:
     """Degrees of freedom of the errors of values in either run, and of those of shares: `[error, slice]`."""
     of_shares = np.array([[before.units], [after.units]]) - 1.0
     of_values = np.stack([before.freedom, after.freedom])
     return np.concatenate([of_values, np.broadcast_to(np.maximum(of_shares, 1.0), of_values.shape)])
 
 
-def _errors_of_shares(before: Whole, after: Whole) -> tuple[dict[str, Array], dict[str, tuple[Array, Array]]]:
+def _errors_of_shares(
+    before: RunMeans, after: RunMeans
+) -> tuple[dict[str, Array], dict[str, tuple[Array, Array]]]:
     """By how much each part moves with the shares of either run, `[run, slice]`; and all together, with the freedom.
 
     With c the change of a part per share, its variance is c^2 w (1 - w) / n in a slice, and in all together

@@ -15,7 +15,7 @@ from plmetrics.inference.comparisons.independent import Sample
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from plmetrics.inference.across_runs.retained import Kept, Sharing
+    from plmetrics.inference.across_runs.retained import RunReplicates, Sharing
     from plmetrics.suite.sections.uncertainty import Uncertainty
 
 NOT_IN_RUN = "not_in_run"
@@ -34,7 +34,7 @@ class Side:
     uncertainty: Uncertainty | None
     units: int = 0
     groups: int = 0
-    kept: Kept | None = None
+    kept: RunReplicates | None = None
 
     @property
     def level(self) -> float:

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from plmetrics.inference.comparisons.tests.outcome import Tested
+    from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 
 
-def tested_columns(text: str, form: str | None, tested: Tested) -> pl.DataFrame:
+def tested_columns(text: str, form: str | None, tested: TestOutcomes) -> pl.DataFrame:
     """The columns of `comparisons` that a test fills, a row per place."""
     ok = tested.status == "ok"
     nothing = np.full(len(ok), np.nan)

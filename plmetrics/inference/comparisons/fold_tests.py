@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.inference.comparisons.columns import tested_columns
-from plmetrics.inference.comparisons.tests.outcome import Tested
+from plmetrics.inference.comparisons.tests.outcome import TestOutcomes
 from plmetrics.inference.comparisons.tests.paired_t import five_by_two, t_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
 from plmetrics.suite.sections.comparison_tests import by_fold
@@ -99,7 +99,7 @@ class _Folds:
         both = both.with_columns((pl.col("value") - pl.col("@other")).alias("difference"))
         return cls(groups, both.filter(pl.col("difference").is_finite()).sort("@group", *_FOLD))
 
-    def tested(self, test: ComparisonTest, level: float) -> Tested:
+    def tested(self, test: ComparisonTest, level: float) -> TestOutcomes:
         """A test in every group."""
         n = np.bincount(self._code, minlength=self._size)
         mean = np.bincount(self._code, weights=self._difference, minlength=self._size) / np.maximum(n, 1)
@@ -107,7 +107,7 @@ class _Folds:
             return self._five_by_two(n, mean)
         if test.test == "wilcoxon":
             ranked = wilcoxon_tests(self._difference, self._code, self._size)
-            return Tested(ranked.statistic, ranked.p_value, n, ranked.status, mean)
+            return TestOutcomes(ranked.statistic, ranked.p_value, n, ranked.status, mean)
         away = (self._difference - mean[self._code]) ** 2
         squares = np.bincount(self._code, weights=away, minlength=self._size)
         spread = np.sqrt(squares / np.maximum(n - 1, 1))
@@ -126,7 +126,7 @@ class _Folds:
         mean: Array = test_shares / np.maximum(np.bincount(self._code, minlength=self._size), 1)
         return mean
 
-    def _five_by_two(self, n: Codes, mean: Array) -> Tested:
+    def _five_by_two(self, n: Codes, mean: Array) -> TestOutcomes:
         """The F test where there are five repeats of two folds."""
         shape = self._frame.group_by("@group", "repeat").agg(pl.len().alias("folds"))
         shape = shape.group_by("@group").agg(
@@ -139,4 +139,4 @@ class _Folds:
         tested = five_by_two(differences)
         status = np.where(right, tested.status, "not_five_by_two")
         p, statistic = (np.where(right, part, np.nan) for part in (tested.p_value, tested.statistic))
-        return Tested(statistic, p, n, status.astype(object), mean)
+        return TestOutcomes(statistic, p, n, status.astype(object), mean)

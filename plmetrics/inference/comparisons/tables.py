@@ -32,7 +32,7 @@ from plmetrics.inference.comparisons.tests.delong import delong_tests, placement
 from plmetrics.inference.comparisons.tests.diebold_mariano import diebold_mariano_tests
 from plmetrics.inference.comparisons.tests.mcnemar import mcnemar_tests
 from plmetrics.inference.comparisons.tests.orders import run_starts
-from plmetrics.inference.comparisons.tests.outcome import Array, Tested, statuses
+from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, statuses
 from plmetrics.inference.comparisons.tests.paired_t import t_tests
 from plmetrics.inference.comparisons.tests.sequential import always_valid_tests
 from plmetrics.inference.comparisons.tests.wilcoxon import wilcoxon_tests
@@ -90,8 +90,8 @@ def with_tests(
         tables += _without_folds(analysis)
     together = rank_tests(suite, metrics, folds, tests, level=analysis.level)
     order = {test.text: place for place, test in enumerate(tests)}
-    placed = _answered_once(_placed(comparisons, tables, order))
-    return pl.concat([placed, *(_completed(frame) for frame in together)], how="diagonal_relaxed")
+    placed = _answered_once(_in_place(comparisons, tables, order))
+    return pl.concat([placed, *(_complete(frame) for frame in together)], how="diagonal_relaxed")
 
 
 def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
@@ -138,7 +138,7 @@ def _answered_once(comparisons: pl.DataFrame) -> pl.DataFrame:
     return comparisons.filter(first | pl.col("test").ne_missing(DELONG))
 
 
-def _placed(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:
+def _in_place(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict[str, int]) -> pl.DataFrame:
     """The rows of tests behind those of the same place; where there is no such place, the slice is not listed."""
     if not tables:
         return comparisons
@@ -159,11 +159,11 @@ def _placed(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict[s
         ),
         pl.col("test").replace_strict(order, return_dtype=pl.Int64).alias("@test"),
     )
-    both = pl.concat([numbered, _completed(tested.drop("@status"))], how="diagonal_relaxed")
+    both = pl.concat([numbered, _complete(tested.drop("@status"))], how="diagonal_relaxed")
     return both.sort("@row", pl.col("@test").fill_null(-1), maintain_order=True).drop("@row", "@test")
 
 
-def _completed(frame: pl.DataFrame) -> pl.DataFrame:
+def _complete(frame: pl.DataFrame) -> pl.DataFrame:
     """All columns of the table, of its types."""
     missing = [name for name in COMPARISONS_SCHEMA if name not in frame.columns]
     complete = frame.with_columns(pl.lit(None).alias(name) for name in missing)
@@ -217,9 +217,9 @@ def _named(
     )
 
 
-def _refused(slices: int, reason: str) -> Tested:
+def _refused(slices: int, reason: str) -> TestOutcomes:
     nothing, n = np.full(slices, np.nan), np.zeros(slices, dtype=np.int64)
-    return Tested(nothing, nothing, n, statuses(n, (reason, n == 0)))
+    return TestOutcomes(nothing, nothing, n, statuses(n, (reason, n == 0)))
 
 
 class _InSet:
@@ -241,7 +241,7 @@ class _InSet:
 
     def of_pairs(
         self, metric: Metric, test: ComparisonTest, pairs: Sequence[tuple[str, str]]
-    ) -> list[Tested]:
+    ) -> list[TestOutcomes]:
         """A test of pairs of models in all slices of the set, several pairs at a time."""
         independent = dependence(self._analysis.suite) is None
         if test.test == "delong" and self._rows is not None and independent and not self._apart:
@@ -249,7 +249,7 @@ class _InSet:
             self._placed |= dict(zip(missing, each(self._placements, missing), strict=True))
         return each(partial(self._tested, metric, test), pairs)
 
-    def _tested(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
+    def _tested(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
         """A test of a pair of models."""
         reason = self._reason(metric, test, pair)
         if reason is not None:
@@ -273,11 +273,11 @@ class _InSet:
     def _total(self, metric: Metric, pair: tuple[str, str], part: str) -> Array:
         return self._sums.total(pair_column(*pair, metric, part))
 
-    def _mcnemar(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
+    def _mcnemar(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
         counts = (np.rint(self._total(metric, pair, part)).astype(np.int64) for part in (GAINED, LOST, BOTH))
         return mcnemar_tests(*counts, method=test.method, alternative=test.alternative)
 
-    def _of_moments(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
+    def _of_moments(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
         n = np.rint(self._total(metric, pair, BOTH)).astype(np.int64)
         mean = self._total(metric, pair, TOTAL) / np.maximum(n, 1)
         spread = _spread(n, mean, self._total(metric, pair, SQUARES))
@@ -292,7 +292,7 @@ class _InSet:
         """Whether a model has rows of its own, so that its placements differ from pair to pair."""
         return self._analysis.suite.data.missing == "drop_per_model"
 
-    def _delong(self, pair: tuple[str, str]) -> Tested:
+    def _delong(self, pair: tuple[str, str]) -> TestOutcomes:
         assert self._rows is not None
         keep = self._kept(*pair)
         positive, code = self._rows.positive()[keep], self._code[keep]
@@ -320,7 +320,7 @@ class _InSet:
         keep = self._kept(model, model) if keep is None else keep
         return placements(self._rows.scores(model)[keep], self._rows.positive()[keep], self._code[keep])
 
-    def _of_differences(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> Tested:
+    def _of_differences(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
         assert self._rows is not None
         difference = self._rows.differences(metric, *pair)
         keep = np.isfinite(difference) & (self._code >= 0)
@@ -345,11 +345,11 @@ def _spread(n: Codes, mean: Array, squares: Array) -> Array:
     return np.where(faint(squares, n), np.nan, np.sqrt(centred_squares / np.maximum(n - 1, 1)))
 
 
-def averaged(tested: Tested, difference: Array, code: Codes, slices: int) -> Tested:
+def averaged(tested: TestOutcomes, difference: Array, code: Codes, slices: int) -> TestOutcomes:
     """The outcomes of a test of ranks, with the mean difference and the number of all differences."""
     n = np.bincount(code, minlength=slices)
     mean = np.bincount(code, weights=difference, minlength=slices) / np.maximum(n, 1)
-    return Tested(tested.statistic, tested.p_value, n, tested.status, mean)
+    return TestOutcomes(tested.statistic, tested.p_value, n, tested.status, mean)
 
 
 def _over_times(difference: Array, code: Codes, time: Codes) -> tuple[Array, Codes]:

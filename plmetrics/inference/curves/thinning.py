@@ -28,8 +28,8 @@ def thin(x: Array, y: Array, most: int = MOST_POINTS) -> NDArray[np.int64]:
     across, up = _in_shares(x), _in_shares(y)
     if len(x) > 2 * _PIECES:
         outline = _outline(across, up)
-        return outline[_chosen(across[outline], up[outline], most)]
-    return _chosen(across, up, most)
+        return outline[_choose(across[outline], up[outline], most)]
+    return _choose(across, up, most)
 
 
 def _in_shares(values: Array) -> Array:
@@ -37,7 +37,7 @@ def _in_shares(values: Array) -> Array:
     return (values - low) / width if width > 0 else np.zeros(len(values))
 
 
-def _chosen(across: Array, up: Array, most: int) -> NDArray[np.int64]:
+def _choose(across: Array, up: Array, most: int) -> NDArray[np.int64]:
     retained = np.array([0, len(across) - 1])
     while len(retained) < most:
         farthest, distance = _farthest(across, up, retained)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from plmetrics.catalogue.value_kind import ValueKind
     from plmetrics.inference.estimate import Estimate, ReplicateKind
-    from plmetrics.inference.intervals.methods import Chosen
+    from plmetrics.inference.intervals.methods import IntervalMethod
 
 Array = NDArray[np.float64]
 Ends = tuple[Array, Array]
@@ -39,9 +39,9 @@ _ONE_NUMBER = 1e-10
 """Rows whose numbers differ by less than this share of their mean are one number in double precision."""
 
 
-def made(
+def interval_of(
     estimates: Mapping[ReplicateKind | None, Estimate],
-    chosen: Chosen,
+    chosen: IntervalMethod,
     *,
     kind: ValueKind,
     level: float,
@@ -61,9 +61,10 @@ def made(
 
     >>> from plmetrics.catalogue.value_kind import ValueKind
     >>> from plmetrics.inference.estimate import Estimate
-    >>> from plmetrics.inference.intervals.methods import Chosen
+    >>> from plmetrics.inference.intervals.methods import IntervalMethod
     >>> share = Estimate(np.array([0.75]), np.array(["ok"]), np.array([200]), None, (np.array([200.0]),))
-    >>> found = made({None: share}, Chosen("wilson"), kind=ValueKind("proportion", (0.0, 1.0)), level=0.95)
+    >>> kind = ValueKind("proportion", (0.0, 1.0))
+    >>> found = interval_of({None: share}, IntervalMethod("wilson"), kind=kind, level=0.95)
     >>> found.lower.round(3), found.upper.round(3), found.std_error.round(4)
     (array([0.686]), array([0.805]), array([0.0306]))
     """
@@ -95,7 +96,7 @@ def _acceleration(estimates: Mapping[ReplicateKind | None, Estimate]) -> Array |
 class _Analytic:
     """One form for all slices of an estimate."""
 
-    def __init__(self, estimate: Estimate, chosen: Chosen, kind: ValueKind, level: float) -> None:
+    def __init__(self, estimate: Estimate, chosen: IntervalMethod, kind: ValueKind, level: float) -> None:
         self._estimate = estimate
         self._form = chosen.form
         self._kind = kind

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class IntervalMethod:
     """How one row of a metric gets its interval.
 
     `form` is a form, or `auto` for the ladder of the bootstrap. `replicates` are those that it reads, None for a
@@ -58,7 +58,7 @@ class Rows:
         return "clustered" if self.clustered else "weighted" if self.weighted else ""
 
 
-def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[Chosen, ...]:
+def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[IntervalMethod, ...]:
     """The intervals of a metric, in the order of the suite's methods; the first is the one that is judged.
 
     A form that does not apply to the metric gives none. If no method applies, one entry says so.
@@ -71,49 +71,49 @@ def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[Ch
     """
     choices = [_named(name, metric, uncertainty.interval, rows) for name in uncertainty.names]
     distinct = tuple(dict.fromkeys(chosen for chosen in choices if chosen is not None))
-    return distinct or (Chosen("auto", None, "not_applicable"),)
+    return distinct or (IntervalMethod("auto", None, "not_applicable"),)
 
 
-def _named(name: str, metric: Metric, form: str, rows: Rows) -> Chosen | None:
+def _named(name: str, metric: Metric, form: str, rows: Rows) -> IntervalMethod | None:
     match name:
         case "bootstrap":
             return _resampled(form, metric)
         case "auto":
-            return _own(metric, rows) or _resampled(form, metric)
+            return _suitable_form(metric, rows) or _resampled(form, metric)
         case "analytic":
-            return _own(metric, rows) or _moved("delta", metric, "no_analytic_form")
+            return _suitable_form(metric, rows) or _resampling_form("delta", metric, "no_analytic_form")
         case "jackknife":
-            return _moved("jackknife", metric, "not_smooth")
+            return _resampling_form("jackknife", metric, "not_smooth")
         case "delta":
-            return _moved("delta", metric, "") if metric.differentiable else None
+            return _resampling_form("delta", metric, "") if metric.differentiable else None
     return _form(name, metric, rows)
 
 
-def _resampled(form: str, metric: Metric) -> Chosen:
+def _resampled(form: str, metric: Metric) -> IntervalMethod:
     """A form of the bootstrap. Where blocks left out say nothing, bca has no acceleration: its quantiles stay put."""
     smooth = metric.differentiable
-    return Chosen("percentile" if form == "bca" and not smooth else form, "bootstrap", smooth=smooth)
+    return IntervalMethod("percentile" if form == "bca" and not smooth else form, "bootstrap", smooth=smooth)
 
 
-def _own(metric: Metric, rows: Rows) -> Chosen | None:
+def _suitable_form(metric: Metric, rows: Rows) -> IntervalMethod | None:
     """The form that suits a metric, None where only the bootstrap does. Forms that count rows give way to delta."""
     form = metric.usual_form
     if form in metric.closed_forms:
-        return Chosen("delta", "influence") if rows.doubt else Chosen(form)
-    return None if form is None else Chosen(form, "influence")
+        return IntervalMethod("delta", "influence") if rows.doubt else IntervalMethod(form)
+    return None if form is None else IntervalMethod(form, "influence")
 
 
-def _moved(form: str, metric: Metric, refusal: str) -> Chosen:
+def _resampling_form(form: str, metric: Metric, refusal: str) -> IntervalMethod:
     """The delta method, or the jackknife."""
     if not metric.differentiable:
-        return Chosen(form, None, refusal)
-    return Chosen(form, "jackknife" if form == "jackknife" else "influence")
+        return IntervalMethod(form, None, refusal)
+    return IntervalMethod(form, "jackknife" if form == "jackknife" else "influence")
 
 
-def _form(name: str, metric: Metric, rows: Rows) -> Chosen | None:
+def _form(name: str, metric: Metric, rows: Rows) -> IntervalMethod | None:
     """A form by its name. What is both a closed form and one of the bootstrap is the former where that applies."""
     if name == "t" and metric.usual_form == "t":
-        return Chosen("t", "influence")
+        return IntervalMethod("t", "influence")
     if name in metric.closed_forms:
-        return Chosen(name, None, rows.doubt)
+        return IntervalMethod(name, None, rows.doubt)
     return _resampled(name, metric) if name in BOOTSTRAP_FORMS else None

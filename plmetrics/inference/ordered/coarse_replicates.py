@@ -53,13 +53,15 @@ def coarse_replicates(
     drawing = _Drawing.of(weights, sliced)
     for first, last, counts in sliced.block_counts(weights.shape[1]):
 
-        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> _Few:
+        def of_few(step: tuple[int, int], first: int = first, counts: Array = counts) -> _SliceBatch:
             low, high = step
             facts = {name: of_bins[low:high, None] for name, of_bins in described.items()}
             few_values = {text: value[low:high] for text, value in values.items()}
-            return _Few.of(metrics, few_values, counts[low - first : high - first], drawing.channels, facts)
+            return _SliceBatch.of(
+                metrics, few_values, counts[low - first : high - first], drawing.channels, facts
+            )
 
-        for batch in _drawn(metrics, each(of_few, steps(first, last, SLICES_AT_ONCE)), drawing):
+        for batch in _replicate_batches(metrics, each(of_few, steps(first, last, SLICES_AT_ONCE)), drawing):
             for metric, (shifted, deviation) in zip(metrics, batch, strict=True):
                 replicates[metric.text].append(shifted)
                 if deviation is not None:
@@ -67,8 +69,8 @@ def coarse_replicates(
     return stacked(replicates, axis=1), stacked(deviations, axis=1)
 
 
-def _drawn(
-    metrics: Sequence[Metric], batches: Sequence[_Few], drawing: _Drawing
+def _replicate_batches(
+    metrics: Sequence[Metric], batches: Sequence[_SliceBatch], drawing: _Drawing
 ) -> Iterator[list[Replicated]]:
     """All replicates of each of a few slices, shares of them side by side: of few slices, too, all processors work."""
     shares = [drawing.shares(batch.counts) for batch in batches]
@@ -80,7 +82,7 @@ def _drawn(
 
 
 @dataclass(frozen=True, slots=True)
-class _Few:
+class _SliceBatch:
     """Coarse counts of a few slices, as metrics read their sum, and what coarse bins cost each metric's value."""
 
     counts: Array
@@ -96,7 +98,7 @@ class _Few:
         counts: Array,
         channels: tuple[str, ...],
         facts: Mapping[str, Array],
-    ) -> _Few:
+    ) -> _SliceBatch:
         """From counts `[slice, block, bin, channel]` and the values on points."""
         coarse = channel_view(counts.sum(axis=1, dtype=np.float64)[:, None], channels, facts)
         shifts = [values[metric.text][:, None] - finalised(metric, coarse) for metric in metrics]

@@ -48,14 +48,14 @@ def end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:
         elif any(array is None for array in arrays):
             together[name] = None
         else:
-            together[name] = _joined(arrays)
+            together[name] = _concatenate(arrays)
     return OrderedValues(**together)
 
 
-def _joined(arrays: Sequence[Any]) -> Any:
+def _concatenate(arrays: Sequence[Any]) -> Any:
     """Arrays along their last axis, tuples of arrays entry by entry, and what is neither as it is."""
     if isinstance(arrays[0], np.ndarray):
         return np.concatenate(arrays, axis=-1)
     if isinstance(arrays[0], tuple):
-        return tuple(_joined(entries) for entries in zip(*arrays, strict=True))
+        return tuple(_concatenate(entries) for entries in zip(*arrays, strict=True))
     return arrays[0]

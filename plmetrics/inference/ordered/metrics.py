@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Bins, Points, Quantiles
-from plmetrics.core.placements import placed
+from plmetrics.core.placements import placement_area
 from plmetrics.core.threads import each, processors, steps
 from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised, finalising
 from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates, stacked
@@ -148,7 +148,7 @@ def _exactly(rows: int, weights: Array | Nudges, slices: int) -> bool:
 
 def _placements(point: View) -> tuple[Array, Array]:
     """The variances of the mean placement of the positives, and of the negatives."""
-    variances = placed(point.positive, point.negative)
+    variances = placement_area(point.positive, point.negative)
     return np.asarray(variances.positive_variance), np.asarray(variances.negative_variance)
 
 

@@ -99,7 +99,7 @@ def _lines(summary: Summary, rows: list[Row], width: int, *, tested: bool) -> li
     for row, difference in zip(rows, aligned([_difference(row) for row in rows]), strict=True):
         cells.append([Text(metric_label(row)), difference])
         if tested:
-            cells[-1] += _judged(summary, row)
+            cells[-1] += _reading_cells(summary, row)
     title = rows[0]["scale"].replace("_", " ") if rows else "difference"
     columns = [Column("metric"), Column(title), Column("p", align="right"), Column("reading")]
     return table_or_stack(columns if tested else columns[:2], cells, width)
@@ -118,7 +118,7 @@ def _reading(summary: Summary, row: Row) -> str:
     return reading(row, summary.directions.get(row["metric"], "none"), _alpha(summary))
 
 
-def _judged(summary: Summary, row: Row) -> list[Text]:
+def _reading_cells(summary: Summary, row: Row) -> list[Text]:
     """The p value, and a reading with its arrow and colour."""
     p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
     outcome = _reading(summary, row)
@@ -172,4 +172,4 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
 
 def _cells(summary: Summary, row: dict[str, Any], number: Text, *, tested: bool) -> list[Text]:
     cells = [Text(printable(row["slice"])), Text(printable(row["baseline"])), Text(metric_label(row)), number]
-    return cells + _judged(summary, row) if tested else cells
+    return cells + _reading_cells(summary, row) if tested else cells

@@ -44,7 +44,7 @@ def shape(bins: Bins, edges: Array, slices: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedRows:
     """Some rows of one model, in any order.
 
     `place` is twice the fine bin of a row, plus one for a positive. `score` and its `key` are there where fixed bins
@@ -57,12 +57,12 @@ class Placed:
     score: Array | None = None
     key: Codes | None = None
 
-    def take(self, index: NDArray[Any] | slice | None) -> Placed:
+    def take(self, index: NDArray[Any] | slice | None) -> PlacedRows:
         """Some of the rows, all of them without an index."""
         if index is None:
             return self
         weight, block = _some(self.weight, index), _some(self.block, index)
-        return Placed(self.place[index], weight, block, _some(self.score, index), _some(self.key, index))
+        return PlacedRows(self.place[index], weight, block, _some(self.score, index), _some(self.key, index))
 
 
 def _some(values: NDArray[Any] | None, index: NDArray[Any] | slice) -> NDArray[Any] | None:
@@ -124,7 +124,7 @@ class Tally:
         self._size = math.prod(counts.shape[1:])
         self._width = math.prod(counts.shape[2:])
 
-    def add(self, rows: Placed, members: Members) -> None:
+    def add(self, rows: PlacedRows, members: Members) -> None:
         """Count some rows: run by run where runs are long, for one slice at a time is fewer steps a row."""
         if rows.weight is not None or members.rows < _LONG_RUN * len(members.code):
             self._add_mixed(rows, members)
@@ -140,7 +140,7 @@ class Tally:
         if self._parts is not None:
             self._parts.join()
 
-    def _add_run(self, rows: Placed, member: int) -> None:
+    def _add_run(self, rows: PlacedRows, member: int) -> None:
         """Count rows of one slice, now or later."""
         waiting = self._waiting.setdefault(member, [])
         waiting.append(self._keys(rows, self._place(rows, member), self._size))
@@ -150,7 +150,7 @@ class Tally:
     def _count_waiting(self, member: int) -> None:
         add_at(self.counts[member].reshape(-1), np.concatenate(self._waiting.pop(member)), None)
 
-    def _add_mixed(self, rows: Placed, members: Members) -> None:
+    def _add_mixed(self, rows: PlacedRows, members: Members) -> None:
         """Count rows of several slices: among the counts from the first of these to the last."""
         code = members.code.astype(np.int64) - self.first
         inside = (code >= 0) & (code < len(self.counts))
@@ -166,7 +166,7 @@ class Tally:
         key += ((number - lowest) * self._size).astype(key.dtype, copy=False)
         self._sum(slice(first, first + room), key, rows)
 
-    def _keys(self, rows: Placed, place: NDArray[Any], room: int) -> NDArray[Any]:
+    def _keys(self, rows: PlacedRows, place: NDArray[Any], room: int) -> NDArray[Any]:
         """Where each row counts in its slice, given where it does in its block, as numbers with so much room."""
         kind = np.int32 if room < _ROOM_IN_32_BITS else np.int64
         if rows.block is None or self.counts.shape[1] == 1:
@@ -175,11 +175,11 @@ class Tally:
         key += place.astype(kind, copy=False)
         return key
 
-    def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
+    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         """Where each row counts among the bins of its block; `number` is its slice among those here, or that of all."""
         return rows.place
 
-    def _sum(self, some: slice, key: NDArray[Any], rows: Placed) -> None:
+    def _sum(self, some: slice, key: NDArray[Any], rows: PlacedRows) -> None:
         """Add what the rows weigh at their keys, among some of the counts."""
         self._add_at(some, key, rows.weight)
 
@@ -220,7 +220,7 @@ class CoarseTally(Tally):
         super().__init__(first, counts, exponent)
         self._places = np.stack([2 * coarse, 2 * coarse + 1], axis=-1).reshape(len(coarse), -1)
 
-    def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:
+    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
         if isinstance(number, int):
             table, place = self._places[number], rows.place
         else:
@@ -244,7 +244,7 @@ class FixedTally(Tally):
         self._binning = binning
         self._bins = bins
 
-    def add(self, rows: Placed, members: Members) -> None:
+    def add(self, rows: PlacedRows, members: Members) -> None:
         """Count some rows: there are so few bins that those of several slices lie close enough."""
         self._add_mixed(rows, members)
 
@@ -253,14 +253,14 @@ class FixedTally(Tally):
         super().finish()
         self.counts[..., 0] += self.counts[..., 1]
 
-    def _place(self, rows: Placed, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
+    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:  # noqa: ARG002
         assert rows.score is not None
         assert rows.key is not None
         places = self._bins.bins(rows.score, rows.key).astype(np.int32)
         places *= self.counts.shape[-1]
         return places
 
-    def _sum(self, some: slice, key: NDArray[Any], rows: Placed) -> None:
+    def _sum(self, some: slice, key: NDArray[Any], rows: PlacedRows) -> None:
         score = rows.score
         assert score is not None
         positive = rows.place & 1

@@ -59,7 +59,7 @@ class NonZero:
         return out[place]
 
 
-class Kept(Protocol):
+class RangePoints(Protocol):
     """What is kept of the rows of a slice set, as ranges of scores bring them."""
 
     def jobs(self, classes: tuple[ByCell, ByCell], code: Codes) -> Sequence[tuple[int, Callable[[], Any]]]:
@@ -140,7 +140,7 @@ class SetPoints:
     def _long(self, classes: tuple[ByCell, ByCell], first: int, cells: list[Codes]) -> list[Piece]:
         """One slice, piece by piece."""
         negative, positive = (Ascending.of(*part.of_cells(cells[0])) for part in classes)
-        points = distinct if self._scores else joined
+        points = distinct if self._scores else class_masses
         return [
             _piece(first, *points(negative.part(low, high), positive.part(low_positive, high_positive)))
             for (low, low_positive), (high, high_positive) in _windows(negative.score, positive.score)
@@ -196,7 +196,7 @@ class SetPoints:
 class SlicedPoints(ExactPoints):
     """The scores of a slice set: exact points for values, and counts on a grid for replicates.
 
-    What nothing reads is None: `joined` points, those of each score, and counts.
+    What nothing reads is None: `class_masses` points, those of each score, and counts.
     """
 
     slices: int
@@ -240,7 +240,7 @@ class SlicedPoints(ExactPoints):
         return self.counted.bin_counts(binning, blocks)
 
 
-def add_range(sets: Sequence[tuple[Kept, tuple[ByCell, ByCell], Codes]]) -> None:
+def add_range(sets: Sequence[tuple[RangePoints, tuple[ByCell, ByCell], Codes]]) -> None:
     """Sort the rows of a range of scores in several slice sets, and keep their points, or their order.
 
     For each set come the rows by cell and the slice of each cell.
@@ -256,11 +256,11 @@ def add_range(sets: Sequence[tuple[Kept, tuple[ByCell, ByCell], Codes]]) -> None
         sets[number][0].add(results[index])
 
 
-def joined(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any], NDArray[Any], None]:
+def class_masses(negative: Ascending, positive: Ascending) -> tuple[NDArray[Any], NDArray[Any], None]:
     """What weighs of each class at the positives' scores and between them.
 
     >>> parts = Ascending(np.array([0.1, 0.2, 0.4])), Ascending(np.array([0.4, 0.4, 0.9]))
-    >>> joined(*parts)[:2]
+    >>> class_masses(*parts)[:2]
     (array([0, 2, 1]), array([2, 1, 0]))
     """
     starts = np.flatnonzero(np.append(True, positive.score[1:] != positive.score[:-1]))[: len(positive.score)]

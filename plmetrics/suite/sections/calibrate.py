@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plmetrics.suite.problems import absent, shown
+from plmetrics.suite.problems import absent, message_text
 from plmetrics.suite.sections.basics import BASELINE, BY_FOLD, Calibrate
 from plmetrics.suite.sections.slices import check_predicate
 
@@ -26,7 +26,7 @@ def read_calibrations(value: Any, findings: Findings) -> tuple[Calibrate, ...]:
     listed = not isinstance(value, Mapping)
     if listed and not isinstance(value, (list, tuple)):
         findings.add(
-            f"calibrate must be a mapping or a list of them, not {shown(value)}", ("calibrate",), _FORM
+            f"calibrate must be a mapping or a list of them, not {message_text(value)}", ("calibrate",), _FORM
         )
         return ()
     out: list[Calibrate] = []
@@ -45,7 +45,7 @@ def read_baseline(value: Any, findings: Findings) -> bool:
     if value is None or isinstance(value, bool):
         return bool(value)
     hint = f"compare: {{baseline: {value}}} compares with a model" if isinstance(value, str) else None
-    findings.add(f"baseline must be true or false, not {shown(value)}", ("baseline",), hint)
+    findings.add(f"baseline must be true or false, not {message_text(value)}", ("baseline",), hint)
     return False
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.core.names import did_you_mean
-from plmetrics.suite.problems import absent, shown
+from plmetrics.suite.problems import absent, message_text
 from plmetrics.suite.sections.basics import ALL, PAIRS, REST, RESULT, Compare
 from plmetrics.suite.sections.comparison_tests import check_tests, read_tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from plmetrics.suite.mentions import Written
+    from plmetrics.suite.mentions import SuiteMentions
     from plmetrics.suite.problems import Findings
 
 _PATH = ("compare",)
@@ -26,7 +26,9 @@ def read_compare(value: Any, findings: Findings) -> Compare | None:
     if value is None:
         return None
     if not isinstance(value, (str, Mapping)):
-        findings.add(f"compare must be the name of a model or a mapping, not {shown(value)}", _PATH, _FORM)
+        findings.add(
+            f"compare must be the name of a model or a mapping, not {message_text(value)}", _PATH, _FORM
+        )
         return None
     fields = {"baseline": value} if isinstance(value, str) else dict(value)
     if fields.get("tests") is not None:
@@ -44,7 +46,7 @@ def with_result(fields: Any) -> Any:
     return {**fields, "run": RESULT} if hasattr(run, "metrics") else fields
 
 
-def check_compare(fields: Mapping[str, Any], names: Written, add: Callable[..., None]) -> None:
+def check_compare(fields: Mapping[str, Any], names: SuiteMentions, add: Callable[..., None]) -> None:
     """Note what is compared that is not there, and p values that are too coarse."""
     compare: Compare | None = fields.get("compare")
     if compare is None:
@@ -81,7 +83,7 @@ def _models(compare: Compare, models: tuple[str, ...], add: Callable[..., None])
 
 
 def _decomposed(
-    compare: Compare, fields: Mapping[str, Any], names: Written, add: Callable[..., None]
+    compare: Compare, fields: Mapping[str, Any], names: SuiteMentions, add: Callable[..., None]
 ) -> None:
     """A decomposition needs two sides, sets that do not overlap, and metrics that the suite has."""
     if not compare.decompose:

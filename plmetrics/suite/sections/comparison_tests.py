@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.catalogue.row_values import row_value
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import TextError, parse_call
-from plmetrics.suite.problems import absent, shown
+from plmetrics.suite.problems import absent, message_text
 from plmetrics.suite.sections.basics import TEST_PARAMETERS, ComparisonTest
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def read_tests(value: Any, findings: Findings) -> list[ComparisonTest]:
     """The tests; none where one is wrong, which is noted."""
     items = [value] if isinstance(value, (str, Mapping)) else value
     if not isinstance(items, Sequence):
-        findings.add(f"tests must be a list, not {shown(value)}", _PATH, "write tests: [delong, mcnemar]")
+        findings.add(
+            f"tests must be a list, not {message_text(value)}", _PATH, "write tests: [delong, mcnemar]"
+        )
         return []
     tests = [_test(item, (*_PATH, place), findings) for place, item in enumerate(items)]
     valid = [test for test in tests if test is not None]
@@ -83,7 +85,7 @@ def _named(item: Any, path: tuple[str | int, ...], findings: Findings) -> tuple[
         if arguments is None or isinstance(arguments, Mapping):
             return str(name), dict(arguments or {})
     hint = "write delong, or {diebold_mariano: {time: day, horizon: 2}}"
-    findings.add(f"a test is a name, or a name with its parameters, not {shown(item)}", path, hint)
+    findings.add(f"a test is a name, or a name with its parameters, not {message_text(item)}", path, hint)
     return None
 
 

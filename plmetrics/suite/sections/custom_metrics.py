@@ -10,7 +10,7 @@ from plmetrics.catalogue import registry
 from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, read
 from plmetrics.catalogue.derived import OVER, Formula, OverSlices, is_across_slices
 from plmetrics.core.rowsql import RowExpressionError, compile_row
-from plmetrics.suite.problems import shown
+from plmetrics.suite.problems import message_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +100,7 @@ class Definitions:
         direction = spec.get("direction", "none")
         if direction not in _DIRECTIONS:
             self._found.add(
-                f"direction must be one of {', '.join(_DIRECTIONS)}, not {shown(direction)}",
+                f"direction must be one of {', '.join(_DIRECTIONS)}, not {message_text(direction)}",
                 (*path, "direction"),
             )
             direction = "none"
@@ -155,7 +155,7 @@ class Definitions:
         if isinstance(text, (int, float)) and not isinstance(text, bool) and not condition:
             return
         if not isinstance(text, str):
-            self._found.add(f"{path[-1]} must be an SQL expression, not {shown(text)}", path)
+            self._found.add(f"{path[-1]} must be an SQL expression, not {message_text(text)}", path)
             return
         try:
             kind = read(text).kind
@@ -171,7 +171,7 @@ class Definitions:
         path = (*facts["path"], "formula")
         if not isinstance(text, str):
             self._found.add(
-                f"a formula is arithmetic over metrics, not {shown(text)}",
+                f"a formula is arithmetic over metrics, not {message_text(text)}",
                 path,
                 'write formula: "50*fp + 2000*fn"',
             )
@@ -211,10 +211,10 @@ class Definitions:
             return None
         agg = value.get("agg", "mean")
         if agg not in OVER:
-            self._found.add(f"agg must be one of {', '.join(OVER)}, not {shown(agg)}", (*path, "agg"))
+            self._found.add(f"agg must be one of {', '.join(OVER)}, not {message_text(agg)}", (*path, "agg"))
         if not isinstance(value["slice_set"], str):
             self._found.add(
-                f"slice_set must be the name of a slice set, not {shown(value['slice_set'])}",
+                f"slice_set must be the name of a slice set, not {message_text(value['slice_set'])}",
                 (*path, "slice_set"),
             )
         metric = self._single(value["metric"], (*path, "metric"))
@@ -245,7 +245,7 @@ def _name_of(spec: Mapping[str, Any]) -> Any:
 
 def _taken(task: str) -> set[str]:
     """Names and aliases of the task's metrics."""
-    return set(registry.taken(task))
+    return set(registry.reserved_names(task))
 
 
 def _text(value: Any) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.metric import TOTAL
-from plmetrics.suite.problems import shown
+from plmetrics.suite.problems import message_text
 from plmetrics.suite.sections.basics import MOST_ROWS, ContrastScale, Correction, Finite, NamedMetric
 from plmetrics.suite.sections.section import Column, Strict
 
@@ -160,7 +160,9 @@ def read_opponent(fields: dict[str, Any], path: SuitePath, findings: Findings) -
     path = (*path, "against")
     form = "write against: champion, {slice: rest} or {run: true}"
     if not isinstance(value, Mapping):
-        findings.add(f"against is a model, {{slice: ...}} or {{run: true}}, not {shown(value)}", path, form)
+        findings.add(
+            f"against is a model, {{slice: ...}} or {{run: true}}, not {message_text(value)}", path, form
+        )
         return False
     fields["against"] = findings.model(Opponent, value, path)
     return fields["against"] is not None
@@ -176,7 +178,9 @@ def read_margins(fields: dict[str, Any], path: SuitePath, findings: Findings) ->
         percent = _PERCENT.fullmatch(value)
         if percent is None:
             hint = "write 0.005, in the metric's unit, or 2%, of the other model's value"
-            findings.add(f"{key} must be a number or a percentage, not {shown(value)}", (*path, key), hint)
+            findings.add(
+                f"{key} must be a number or a percentage, not {message_text(value)}", (*path, key), hint
+            )
             sound = False
         elif fields.get("scale", "relative_change") != "relative_change":
             msg = f"{key} in percent is a relative change, not on scale: {fields['scale']}"

@@ -14,7 +14,7 @@ from plmetrics.catalogue.parameters import ParameterError, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, read_rule
 from plmetrics.core.names import did_you_mean
 from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, say_unnamed
-from plmetrics.suite.problems import shown
+from plmetrics.suite.problems import message_text
 from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class MetricReader:
         if isinstance(value, (str, Metric)):
             value = [value]
         if not isinstance(value, (list, tuple)) or not value:
-            hint = f"metrics must be a list with at least one metric, not {shown(value)}"
+            hint = f"metrics must be a list with at least one metric, not {message_text(value)}"
             self._found.add(hint, ("metrics",))
             return Metrics(None)
         self._definitions.gather(value)
@@ -104,7 +104,7 @@ class MetricReader:
         value = entry.get("slices", "all") if isinstance(entry, Mapping) else "all"
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-            msg = f"slices must be a slice set or a list of them, not {shown(value)}"
+            msg = f"slices must be a slice set or a list of them, not {message_text(value)}"
             self._found.add(msg, (*path, "slices"))
             return None
         return None if "all" in names else tuple(name for name in names if name != "overall")
@@ -117,7 +117,7 @@ class MetricReader:
             self._found.add("select_on needs a threshold that is chosen from rows", path, hint)
             return None
         if not isinstance(condition, str):
-            self._found.add(f"select_on must be an SQL condition, not {shown(condition)}", path)
+            self._found.add(f"select_on must be an SQL condition, not {message_text(condition)}", path)
             return None
         from plmetrics.suite.sections.slices import check_predicate
 
@@ -144,7 +144,9 @@ class MetricReader:
                 return self._known(call.name, self._named(call, value), path)
             if isinstance(value, Mapping):
                 return self._from_mapping(value, path)
-            self._found.add(f"a metric is a text such as precision(threshold=0.3), not {shown(value)}", path)
+            self._found.add(
+                f"a metric is a text such as precision(threshold=0.3), not {message_text(value)}", path
+            )
         except (TextError, RuleError, registry.UnknownMetricError) as error:
             self._found.add(str(error), path, error.hint)
         except ParameterError as error:
@@ -157,7 +159,7 @@ class MetricReader:
             return None
         ((name, parameters),) = value.items()
         if parameters is not None and not isinstance(parameters, Mapping):
-            msg = f"the parameters of '{name}' must be a mapping, not {shown(parameters)}"
+            msg = f"the parameters of '{name}' must be a mapping, not {message_text(parameters)}"
             self._found.add(msg, (*path, name))
             return None
         remaining = dict(parameters or {})

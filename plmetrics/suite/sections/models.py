@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import number_text
-from plmetrics.suite.problems import is_label, shown
+from plmetrics.suite.problems import is_label, message_text
 from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import PREDICTION_KINDS, PREDICTS
 
@@ -26,7 +26,7 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
         hint = "write models: {name: score column}"
         if "models" in raw:
             findings.add(
-                f"models must be a mapping of names to columns, not {shown(value)}", ("models",), hint
+                f"models must be a mapping of names to columns, not {message_text(value)}", ("models",), hint
             )
         else:
             findings.add("'models' is missing", (), hint)
@@ -38,7 +38,9 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
             continue
         fields = {_only_column(task): spec} if isinstance(spec, str) else spec
         if not isinstance(fields, Mapping):
-            findings.add(f"a model is a column or a mapping such as {{score: p}}, not {shown(spec)}", path)
+            findings.add(
+                f"a model is a column or a mapping such as {{score: p}}, not {message_text(spec)}", path
+            )
             continue
         model = findings.model(ModelColumns, _with_plain_keys(fields), path)
         if model is not None and _one_kind(model, task, path, findings):

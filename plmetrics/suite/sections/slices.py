@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.names import RESERVED_SLICE_SETS, did_you_mean
 from plmetrics.core.rowsql import RowExpressionError, compile_row
-from plmetrics.suite.problems import is_label, shown
+from plmetrics.suite.problems import is_label, message_text
 from plmetrics.suite.sections.basics import MOST_EDGES, SliceSet
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def read_slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
     if isinstance(value, (list, tuple)):
         value = _named(value, findings)
     if not isinstance(value, Mapping):
-        findings.add(f"slices must be a mapping of names to columns, not {shown(value)}", ("slices",))
+        findings.add(f"slices must be a mapping of names to columns, not {message_text(value)}", ("slices",))
         return None
     out: dict[str, SliceSet] = {}
     for name, spec in value.items():
@@ -51,7 +51,7 @@ def _named(listed: list[Any] | tuple[Any, ...], findings: Findings) -> dict[str,
         columns = [item] if isinstance(item, str) else item
         if not isinstance(columns, (list, tuple)) or not all(isinstance(column, str) for column in columns):
             hint = "write slices: {name: {...}} for anything else"
-            findings.add(f"a list of slices holds columns, not {shown(item)}", ("slices", index), hint)
+            findings.add(f"a list of slices holds columns, not {message_text(item)}", ("slices", index), hint)
         elif "_".join(columns) in out:
             findings.add(f"the slice set '{'_'.join(columns)}' stands here a second time", ("slices", index))
         else:
@@ -65,14 +65,16 @@ def _slice_set(spec: Any, path: SuitePath, findings: Findings) -> SliceSet | Non
     elif isinstance(spec, (list, tuple)):
         spec = {"columns": list(spec)}
     if not isinstance(spec, Mapping):
-        findings.add(f"a slice set is a column, a list of columns or a mapping, not {shown(spec)}", path)
+        findings.add(
+            f"a slice set is a column, a list of columns or a mapping, not {message_text(spec)}", path
+        )
         return None
     fields = dict(spec)
     if "column" in fields:
         if "columns" in fields:
             findings.add("column and columns exclude each other", path)
         if not isinstance(fields["column"], str):
-            findings.add(f"column must be a text, not {shown(fields['column'])}", (*path, "column"))
+            findings.add(f"column must be a text, not {message_text(fields['column'])}", (*path, "column"))
             return None
         fields["columns"] = [fields.pop("column")]
     if findings.unknown_keys(fields, ["column", *SliceSet.model_fields], path):
@@ -126,9 +128,9 @@ def _check_excluded(item: Any, slice_set: SliceSet, path: SuitePath, findings: F
                     did_you_mean(column, slice_set.columns),
                 )
     elif isinstance(item, (list, tuple)):
-        findings.add(f"exclude holds values or mappings of column to value, not {shown(item)}", path)
+        findings.add(f"exclude holds values or mappings of column to value, not {message_text(item)}", path)
     elif len(slice_set.columns) > 1 and not (isinstance(item, str) and "=" in item):
-        hint = f"write {{{slice_set.columns[0]}: {shown(item)}}}"
+        hint = f"write {{{slice_set.columns[0]}: {message_text(item)}}}"
         findings.add("a slice of crossed columns is excluded by a mapping or its whole text", path, hint)
 
 
@@ -137,7 +139,9 @@ def _bins(value: Any, path: SuitePath, findings: Findings) -> Any:
     if not isinstance(value, (list, tuple)) or not 0 < len(value) <= MOST_EDGES:
         many = isinstance(value, (list, tuple)) and value
         what = (
-            f"at most {MOST_EDGES:,} edges, not of {len(value):,}" if many else f"edges, not {shown(value)}"
+            f"at most {MOST_EDGES:,} edges, not of {len(value):,}"
+            if many
+            else f"edges, not {message_text(value)}"
         )
         findings.add(f"bins must be a list of {what}", path, "write bins: [25, 40, 65]")
         return None
@@ -151,7 +155,7 @@ def _bins(value: Any, path: SuitePath, findings: Findings) -> Any:
         findings.add("bins must be dates, or times that all have a time zone, or none", path)
         return None
     if any(not low < high for low, high in pairwise(edges)):
-        findings.add(f"bins must ascend, not {shown(value)}", path)
+        findings.add(f"bins must ascend, not {message_text(value)}", path)
         return None
     if numeric and not all(abs(edge) <= sys.float_info.max for edge in edges):
         findings.add("bins must be finite; the first and the last bin are open anyway", path)

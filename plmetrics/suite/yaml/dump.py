@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 
-def written(suite: Suite) -> dict[str, Any]:
+def suite_content(suite: Suite) -> dict[str, Any]:
     """The suite as its YAML file would say it: JSON-able, and what stands at its default left out.
 
     >>> from plmetrics.suite.reader import suite_from_mapping
     >>> raw = {"columns": {"label": "y"}, "models": {"m": {"score": "p"}}, "metrics": ["roc_auc"]}
-    >>> written(suite_from_mapping(raw, name="risk"))
+    >>> suite_content(suite_from_mapping(raw, name="risk"))
     {'name': 'risk', 'columns': {'label': 'y'}, 'models': {'m': {'score': 'p'}}, 'metrics': ['roc_auc']}
     """
     content = suite.model_dump(mode="json", exclude_defaults=True)

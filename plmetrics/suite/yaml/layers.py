@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import did_you_mean, is_path
-from plmetrics.suite.problems import shown
+from plmetrics.suite.problems import message_text
 from plmetrics.suite.reader import suite_keys
 from plmetrics.suite.yaml.document import Document, parse, read, scalar
 
@@ -156,11 +156,11 @@ def _names(value: Any) -> list[str]:
         return []
     names = value if isinstance(value, list) else [value]
     if not all(isinstance(name, str) and name.strip() for name in names):
-        message = f"defaults must be a file or a list of files, not {shown(value)}"
+        message = f"defaults must be a file or a list of files, not {message_text(value)}"
         raise ConfigError(Problem(message, (DEFAULTS,), "write defaults: common.yaml"))
     for name in names:
         if not is_path(name):
-            message = f"{shown(name)} cannot be the name of a file"
+            message = f"{message_text(name)} cannot be the name of a file"
             raise ConfigError(Problem(message, (DEFAULTS,), "write defaults: common.yaml"))
     return names
 
@@ -170,7 +170,7 @@ def _check_inside(folder: Path, name: str, path: SuitePath) -> None:
     if not (folder / name).resolve().is_relative_to(folder.resolve()):
         hint = "put it in the suite's folder, or name it by --set defaults=FILE, which may lie anywhere"
         raise ConfigError(
-            Problem(f"the file of defaults {shown(name)} is outside of the suite's folder", path, hint)
+            Problem(f"the file of defaults {message_text(name)} is outside of the suite's folder", path, hint)
         )
 
 

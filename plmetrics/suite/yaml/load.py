@@ -140,7 +140,7 @@ def located(
     problems = [
         problem
         if not problem.path and not isinstance(error, ConfigError)
-        else _placed(problem, places, replaced or {})
+        else _locate(problem, places, replaced or {})
         for problem in error.problems
     ]
     fresh = type(error)(problems)
@@ -154,7 +154,7 @@ def _order(suite: str, problem: Problem) -> tuple[bool, str, int, int]:
     return (where.file != suite, where.file, where.line, where.column) if where else (False, "", 0, 0)
 
 
-def _placed(problem: Problem, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any]) -> Problem:
+def _locate(problem: Problem, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any]) -> Problem:
     path = problem.path
     dotted = ".".join(str(step) for step in path)
     for key in replaced:

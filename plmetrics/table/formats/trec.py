@@ -65,7 +65,7 @@ def read_trec(
         name: _read(absolute(str(path), base), _RUN, name, files, complaints) for name, path in runs.items()
     }
     complaints.settle()
-    table = _joined(judged.with_columns(pl.col(RELEVANCE).clip(0)), scored, complete=complete)
+    table = _judged_rows(judged.with_columns(pl.col(RELEVANCE).clip(0)), scored, complete=complete)
     judgements = table.join(judged, on=QUERY, how="semi")
     if judgements.is_empty():
         subject = "the run" if len(runs) == 1 else "a run"
@@ -74,7 +74,7 @@ def read_trec(
     return judgements, table[QUERY].n_unique() - judgements[QUERY].n_unique(), tuple(files)
 
 
-def _joined(judged: pl.DataFrame, runs: Mapping[str, pl.DataFrame], *, complete: bool) -> pl.DataFrame:
+def _judged_rows(judged: pl.DataFrame, runs: Mapping[str, pl.DataFrame], *, complete: bool) -> pl.DataFrame:
     keys = [QUERY, DOCUMENT]
     table = judged
     if not complete:

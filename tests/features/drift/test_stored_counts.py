@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 from suites.drawn import suites
 
 import plmetrics as plm
-from plmetrics.api.context import Beside
+from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.features.drift import window_counts as drift_summary
 from plmetrics.features.drift.constant_grid import lower_edge, upper_edge
@@ -143,20 +143,24 @@ def test_random_suites_are_compared_as_by_rows(made: tuple[dict[str, Any], pl.Da
     cut = [name for name, spec in kept["slices"].items() if not {"quantiles", "top"} & set(spec)]
     section = {"columns": ["w", "unit"], "measures": ALL, "slices": cut}
 
-    def run(rows: pl.DataFrame, reference: dict[str, Any], beside: Beside) -> plm.Result:
+    def run(rows: pl.DataFrame, reference: dict[str, Any], beside: RunContext) -> plm.Result:
         suite = {**kept, "metrics": texts[:1], "drift": {**section, **reference}}
         return evaluate_suite(suite_from_mapping(suite), open_source(rows), context=beside)
 
     try:
-        expected = run(sides[1], {"reference": "rows"}, Beside({"drift": open_source(sides[0])}))
+        expected = run(sides[1], {"reference": "rows"}, RunContext({"drift": open_source(sides[0])}))
     except plm.DataError as error:
         assume("has no rows" not in str(error))
         raise
     path = ("drift", "run")
-    before = run(sides[0], {"run": "none"}, Beside(counts={"drift": ReferenceCounts((), path)})).drift_state
+    before = run(
+        sides[0], {"run": "none"}, RunContext(counts={"drift": ReferenceCounts((), path)})
+    ).drift_state
     assert before is not None
     found = run(
-        sides[1], {"run": "state"}, Beside(counts={"drift": ReferenceCounts((stored_state(before),), path)})
+        sides[1],
+        {"run": "state"},
+        RunContext(counts={"drift": ReferenceCounts((stored_state(before),), path)}),
     )
     assert_frame_equal(found.drift, expected.drift, rel_tol=1e-9, abs_tol=1e-12)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from plmetrics.core.placements import placed
+from plmetrics.core.placements import placement_area
 from plmetrics.inference.intervals.delong import delong, delong_error, delong_logit
 
 
@@ -30,7 +30,7 @@ def test_against_loops(positives: int, negatives: int, level: float) -> None:
     area, first, second = covariances(inside, outside)
     distinct = np.unique(np.concatenate([inside, outside]))
     counts = [np.array([[(part == x).sum() for x in distinct]], float) for part in (inside, outside)]
-    found = placed(*counts)
+    found = placement_area(*counts)
     variances = found.positive_variance, found.negative_variance
     assert found.area[0] == pytest.approx(area)
     assert delong_error(variances)[0] == pytest.approx((first + second) ** 0.5)
@@ -53,6 +53,6 @@ def test_the_error_is_that_of_the_mann_whitney_statistic_under_equal_distributio
     for _ in range(400):
         positive = np.zeros(90)
         positive[random.choice(90, 40, replace=False)] = 1
-        made = placed(positive, 1 - positive)
+        made = placement_area(positive, 1 - positive)
         parts.append(made.positive_variance + made.negative_variance)
     assert np.mean(parts) == pytest.approx(91 / (12 * 40 * 50), rel=0.02)

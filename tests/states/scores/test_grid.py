@@ -16,7 +16,7 @@ from plmetrics.states.scores.grid import (
     CoarseTally,
     FixedTally,
     Members,
-    Placed,
+    PlacedRows,
     SlicedGrid,
     Tally,
     add_at,
@@ -52,7 +52,7 @@ def located(score, positive, bins):
 
 def placed(locator, score, positive, weight, block=None):
     key = locator.keys(score)
-    return Placed(2 * locator.of_keys(key) + positive, weight, block, score, key)
+    return PlacedRows(2 * locator.of_keys(key) + positive, weight, block, score, key)
 
 
 def on_grid(locator, score, positive, weight, code, pieces=1):

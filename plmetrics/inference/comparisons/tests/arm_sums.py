@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from plmetrics.core.special import nctdtr, ndtr, ndtri, stdtr, stdtrit
-from plmetrics.inference.comparisons.tests.outcome import NO_VARIANCE, TOO_FEW, Array, Tested, statuses, where
+from plmetrics.inference.comparisons.tests.outcome import (
+    NO_VARIANCE,
+    TOO_FEW,
+    Array,
+    TestOutcomes,
+    statuses,
+    where,
+)
 
 _ROUNDING = 1e-12
 _DOUBLINGS = 48
@@ -39,7 +46,7 @@ class Moments:
         return self.sd**2 / np.maximum(self.n, 1.0)
 
 
-def welch_tests(a: Moments, b: Moments, level: float) -> Tested:
+def welch_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     """Welch's t of each place; see `welch_t`."""
     too_few = np.minimum(a.n, b.n) < 2
     variance = a.of_mean + b.of_mean
@@ -47,13 +54,13 @@ def welch_tests(a: Moments, b: Moments, level: float) -> Tested:
     safe = np.where(flat, 1.0, variance)
     parts = a.of_mean**2 / np.maximum(a.n - 1, 1) + b.of_mean**2 / np.maximum(b.n - 1, 1)
     freedom = np.where(flat, 1.0, safe**2 / np.where(flat, 1.0, np.where(parts > 0, parts, 1.0)))
-    outcome = _tested(a, b, a.mean - b.mean, np.sqrt(safe), too_few, flat)
+    outcome = _outcomes(a, b, a.mean - b.mean, np.sqrt(safe), too_few, flat)
     p = 2 * stdtr(freedom, -abs(outcome.statistic))
     half = (stdtrit(freedom, (1 + level) / 2) * np.sqrt(safe)).astype(np.float64)
     return _with(outcome, too_few, flat, p, half, df=where(~too_few & ~flat, freedom))
 
 
-def lift_tests(a: Moments, b: Moments, level: float) -> Tested:
+def lift_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     """The relative change of each place, by the delta method; see `lift`."""
     too_few = np.minimum(a.n, b.n) < 2
     none = b.mean == 0
@@ -62,12 +69,12 @@ def lift_tests(a: Moments, b: Moments, level: float) -> Tested:
     error = np.sqrt(a.of_mean + ratio**2 * b.of_mean) / abs(base)
     flat = error <= _ROUNDING * abs(ratio)
     safe = np.where(flat, 1.0, error)
-    outcome = _tested(a, b, ratio - 1, safe, too_few, flat, none)
+    outcome = _outcomes(a, b, ratio - 1, safe, too_few, flat, none)
     p = 2 * ndtr(-abs(outcome.statistic))
     return _with(outcome, too_few | none, flat, p, ndtri((1 + level) / 2) * safe)
 
 
-def cohen_effects(a: Moments, b: Moments, level: float) -> Tested:
+def cohen_effects(a: Moments, b: Moments, level: float) -> TestOutcomes:
     """The difference in pooled standard deviations of each place; see `cohen_d`."""
     too_few = np.minimum(a.n, b.n) < 2
     both = np.maximum(a.n + b.n, 1)
@@ -82,10 +89,10 @@ def cohen_effects(a: Moments, b: Moments, level: float) -> Tested:
     none = np.full(d.shape, np.nan)
     status = statuses(both, (TOO_FEW, too_few), (NO_VARIANCE, flat))
     ends = where(sound, d - half), where(sound, d + half)
-    return Tested(none, none, _total(a, b), status, where(sound, d), *ends, where(sound, error))
+    return TestOutcomes(none, none, _total(a, b), status, where(sound, d), *ends, where(sound, error))
 
 
-def proportion_tests(a: Moments, b: Moments, level: float) -> Tested:
+def proportion_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     """The z of two shares of each place, from sizes and shares; see `two_proportion_z`."""
     none = np.minimum(a.n, b.n) == 0
     size_a, size_b = np.maximum(a.n, 1), np.maximum(b.n, 1)
@@ -97,7 +104,7 @@ def proportion_tests(a: Moments, b: Moments, level: float) -> Tested:
     error = np.sqrt(_spread(a.mean) / size_a + _spread(b.mean) / size_b)
     p = np.where(same, 1.0, 2 * ndtr(-abs(z)))
     half = where(~none & (error > 0), ndtri((1 + level) / 2) * error)
-    return Tested(
+    return TestOutcomes(
         where(~none, z),
         where(~none, p),
         _total(a, b),
@@ -109,7 +116,7 @@ def proportion_tests(a: Moments, b: Moments, level: float) -> Tested:
     )
 
 
-def rank_tests(n_a: Array, n_b: Array, u: Array, ties: Array) -> Tested:
+def rank_tests(n_a: Array, n_b: Array, u: Array, ties: Array) -> TestOutcomes:
     """The Mann-Whitney test of each place, from U of the arm and the sum of t^3 - t over tied values."""
     none = np.minimum(n_a, n_b) == 0
     n, pairs = n_a + n_b, np.maximum(n_a * n_b, 1)
@@ -118,7 +125,7 @@ def rank_tests(n_a: Array, n_b: Array, u: Array, ties: Array) -> Tested:
     flat = ~(variance > _ROUNDING * pairs)
     p = np.where(flat, 1.0, np.minimum(1.0, 2 * ndtr(-away / np.sqrt(np.where(flat, 1.0, variance)))))
     status = statuses(n, ("no_rows", none))
-    return Tested(where(~none, u), where(~none, p), n.astype(np.int64), status, where(~none, u / pairs))
+    return TestOutcomes(where(~none, u), where(~none, p), n.astype(np.int64), status, where(~none, u / pairs))
 
 
 def power_of_proportions(share_a: Array, share_b: Array, n_a: Array, n_b: Array, level: float) -> Array:
@@ -182,24 +189,26 @@ def _total(a: Moments, b: Moments) -> Any:
     return (a.n + b.n).astype(np.int64)
 
 
-def _tested(
+def _outcomes(
     a: Moments, b: Moments, estimate: Array, error: Array, too_few: Any, flat: Any, none: Any = None
-) -> Tested:
+) -> TestOutcomes:
     """Estimates with their statuses; the rest of the test follows."""
     none = np.zeros(estimate.shape, dtype=bool) if none is None else none
     status = statuses(
         a.n, (TOO_FEW, too_few), ("zero_denominator", none), (NO_VARIANCE, flat & (estimate != 0))
     )
     statistic = np.where(flat, 0.0, estimate / error)
-    return Tested(statistic, statistic, _total(a, b), status, estimate, std_error=error)
+    return TestOutcomes(statistic, statistic, _total(a, b), status, estimate, std_error=error)
 
 
-def _with(outcome: Tested, absent: Any, flat: Any, p: Array, half: Array, df: Array | None = None) -> Tested:
+def _with(
+    outcome: TestOutcomes, absent: Any, flat: Any, p: Array, half: Array, df: Array | None = None
+) -> TestOutcomes:
     """The test with p values and intervals, where nothing is in their way: 0 for sure is 0 with an interval of 0."""
     estimate = np.asarray(outcome.estimate)
     sure, testable = flat & (estimate == 0), ~absent & (~flat | (estimate == 0))
     half = np.where(sure, 0.0, half)
-    return Tested(
+    return TestOutcomes(
         where(testable, outcome.statistic),
         where(testable, np.where(sure, 1.0, p)),
         outcome.n,

@@ -20,7 +20,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     TOO_FEW,
     Array,
     Flags,
-    Tested,
+    TestOutcomes,
     level_of,
     numbers,
     same_length,
@@ -158,7 +158,7 @@ def delong_tests(
     slices: int = 1,
     *,
     level: float = 0.95,
-) -> Tested:
+) -> TestOutcomes:
     """Tests of the difference of two areas in S slices, from the placement values of all rows."""
     place = np.zeros(len(positive), dtype=np.int64) if code is None else code
     difference = model - baseline
@@ -181,7 +181,7 @@ def delong_tests(
         (TOO_FEW, (up.n < 2) | (down.n < 2)),
         (NO_VARIANCE, flat & ~same),
     )
-    return Tested(
+    return TestOutcomes(
         np.where(same, 0.0, where(usable, statistic)),
         np.where(same, 1.0, where(usable, 2.0 * ndtr(-np.abs(statistic)))),
         n,

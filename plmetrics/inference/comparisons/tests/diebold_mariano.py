@@ -12,7 +12,7 @@ from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
     Array,
-    Tested,
+    TestOutcomes,
     level_of,
     paired,
     statuses,
@@ -67,7 +67,7 @@ def diebold_mariano(model: Any, baseline: Any, *, horizon: int = 1, level: float
 
 def diebold_mariano_tests(
     differences: Array, code: Codes, slices: int, *, horizon: int = 1, level: float = 0.95
-) -> Tested:
+) -> TestOutcomes:
     """Tests in S slices, of differences that lie slice by slice in order of time.
 
     Raises:
@@ -98,7 +98,7 @@ def diebold_mariano_tests(
     status = statuses(
         n, ("no_rows", n == 0), (TOO_FEW, ~enough), (NO_VARIANCE, flat & ~same), (NEGATIVE, ~usable & ~same)
     )
-    return Tested(
+    return TestOutcomes(
         np.where(same, 0.0, where(usable, statistic)),
         np.where(same, 1.0, where(usable, 2.0 * stdtr(size - 1.0, -np.abs(statistic)))),
         n,

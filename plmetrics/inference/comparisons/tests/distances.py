@@ -126,13 +126,16 @@ def _by_bin(reference: Any, current: Any, bins: int) -> tuple[Segments, Segments
         msg = f"bins must be from 2 to {_MOST_BINS:,}, not {bins!r}"
         raise ConfigError(msg)
     first, second = _column(reference, "reference"), _column(current, "current")
-    if first.dtype.is_numeric() != second.dtype.is_numeric() and min(_known(first), _known(second)) > 0:
+    if (
+        first.dtype.is_numeric() != second.dtype.is_numeric()
+        and min(_categories(first), _categories(second)) > 0
+    ):
         msg = f"reference and current must be of one kind, not {first.dtype} and {second.dtype}"
         raise ConfigError(msg)
-    if _known(first) == 0 or not first.dtype.is_numeric():
+    if _categories(first) == 0 or not first.dtype.is_numeric():
         return _by_category(first, second)
     defined = numbers(first.drop_nulls(), "reference")
-    edges = two_samples.bin_edges(*_counted(defined), bins)
+    edges = two_samples.bin_edges(*_value_counts(defined), bins)
     before, now = (
         two_samples.by_bin(values, _segment(np.ones(len(values))), edges, np.array([float(nulls)]))
         for values, nulls in (
@@ -159,13 +162,13 @@ def _by_category(first: pl.Series, second: pl.Series) -> tuple[Segments, Segment
     return before, now
 
 
-def _counted(values: Array) -> tuple[Array, Array]:
+def _value_counts(values: Array) -> tuple[Array, Array]:
     """The values, ascending, and how often each occurs."""
     ascending, count = np.unique(values, return_counts=True)
     return ascending, count.astype(np.float64)
 
 
-def _known(column: pl.Series) -> int:
+def _categories(column: pl.Series) -> int:
     return len(column) - column.null_count()
 
 

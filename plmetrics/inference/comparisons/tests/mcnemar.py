@@ -9,7 +9,7 @@ import numpy as np
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.special import betainc, betaln, chdtrc, ndtr
-from plmetrics.inference.comparisons.tests.outcome import Tested, one_of, same_length, statuses, where
+from plmetrics.inference.comparisons.tests.outcome import TestOutcomes, one_of, same_length, statuses, where
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,7 +94,9 @@ def mcnemar_from_counts(
     return replace(result, estimate=None, n=b + c) if n is None else result
 
 
-def mcnemar_tests(b: Any, c: Any, n: Any, *, method: str = "exact", alternative: str = "two_sided") -> Tested:
+def mcnemar_tests(
+    b: Any, c: Any, n: Any, *, method: str = "exact", alternative: str = "two_sided"
+) -> TestOutcomes:
     """McNemar's test from arrays of counts.
 
     Raises:
@@ -109,7 +111,7 @@ def mcnemar_tests(b: Any, c: Any, n: Any, *, method: str = "exact", alternative:
     statistic = _corrected(gained, lost) if method == "chi2" else gained
     none = every == 0
     estimate = where(~none, (gained - lost) / np.maximum(every, 1))
-    return Tested(statistic, where(~none, p), every, statuses(every, ("no_rows", none)), estimate)
+    return TestOutcomes(statistic, where(~none, p), every, statuses(every, ("no_rows", none)), estimate)
 
 
 def _p_values(b: Array, c: Array, method: str, *, greater: bool) -> Array:

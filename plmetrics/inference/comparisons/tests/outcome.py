@@ -47,7 +47,7 @@ class TestResult:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tested:
+class TestOutcomes:
     """The outcomes of one test in S places at once; NaN is what is not there, and `status` says why."""
 
     __test__: ClassVar[bool] = False

@@ -12,7 +12,7 @@ from plmetrics.core.special import fdtrc, stdtr, stdtrit
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
-    Tested,
+    TestOutcomes,
     level_of,
     paired,
     positive,
@@ -122,7 +122,7 @@ def five_by_two_cv_f(model: Any, baseline: Any) -> TestResult:
     return replace(five_by_two((first - second)[None]).only("five_by_two_cv_f"), df=(10, 5))
 
 
-def five_by_two(differences: Array) -> Tested:
+def five_by_two(differences: Array) -> TestOutcomes:
     """The F test in S places, from differences `[place, 10]`, the two of a repeat beside each other."""
     pairs = differences.reshape(len(differences), _DIETTERICH, 2)
     squares = (differences**2).sum(axis=1)
@@ -132,7 +132,7 @@ def five_by_two(differences: Array) -> Tested:
     statistic = where(~flat, squares / np.where(flat, 1.0, 2.0 * within))
     p = np.where(nothing, 1.0, where(~flat, fdtrc(10, 5, np.where(flat, 1.0, statistic))))
     n = np.full(len(differences), 2 * _DIETTERICH)
-    return Tested(
+    return TestOutcomes(
         np.where(nothing, 0.0, statistic),
         p,
         n,
@@ -149,7 +149,7 @@ def described(differences: Array) -> tuple[Array, Array, Array]:
     return np.array([n]), np.array([mean]), np.array([spread])
 
 
-def t_tests(n: Any, mean: Array, spread: Array, *, ratio: Any = 0.0, level: float = 0.95) -> Tested:
+def t_tests(n: Any, mean: Array, spread: Array, *, ratio: Any = 0.0, level: float = 0.95) -> TestOutcomes:
     """Student's t tests of mean differences from their number, mean and standard deviation in each place.
 
     `ratio` is what stands beside 1/n in the variance of the mean. A spread within rounding of the mean is none.
@@ -167,7 +167,7 @@ def t_tests(n: Any, mean: Array, spread: Array, *, ratio: Any = 0.0, level: floa
     p = np.where(same, 1.0, where(usable, 2.0 * stdtr(freedom, -np.abs(statistic))))
     half = np.where(same, 0.0, where(usable, half))
     status = statuses(number, ("no_rows", number == 0), (TOO_FEW, ~testable), (NO_VARIANCE, flat & ~same))
-    return Tested(
+    return TestOutcomes(
         np.where(same, 0.0, where(usable, statistic)),
         p,
         number,

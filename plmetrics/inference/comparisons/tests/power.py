@@ -39,7 +39,7 @@ def required_n_proportions(p1: float, p2: float, *, power: float = 0.8, level: f
     if p1 == p2:
         msg = f"p1 and p2 must differ: no number of units tells {p1} from {p2}"
         raise ConfigError(msg)
-    return int(required_for_proportions(_one(p1), _one(p2), power, level)[0])
+    return int(required_for_proportions(_scalar(p1), _scalar(p2), power, level)[0])
 
 
 def power_proportions(p1: float, p2: float, n: int, *, level: float = 0.95) -> float:
@@ -63,7 +63,7 @@ def power_proportions(p1: float, p2: float, n: int, *, level: float = 0.95) -> f
     for name, value in (("p1", p1), ("p2", p2), ("level", level)):
         inside(value, name)
     _at_least("n", n, 1)
-    return float(power_of_proportions(_one(p1), _one(p2), _one(n), _one(n), level)[0])
+    return float(power_of_proportions(_scalar(p1), _scalar(p2), _scalar(n), _scalar(n), level)[0])
 
 
 def required_n_means(difference: float, sd: float, *, power: float = 0.8, level: float = 0.95) -> int:
@@ -90,7 +90,7 @@ def required_n_means(difference: float, sd: float, *, power: float = 0.8, level:
         raise ConfigError(msg)
     inside(level, "level")
     positive(sd, "sd")
-    required = required_for_means(_one(difference / sd), power, level)[0]
+    required = required_for_means(_scalar(difference / sd), power, level)[0]
     if not np.isfinite(required):
         msg = f"difference {difference!r} is too small beside sd {sd!r}: no number of units finds it"
         raise ConfigError(msg)
@@ -116,7 +116,7 @@ def power_means(difference: float, sd: float, n: int, *, level: float = 0.95) ->
     inside(level, "level")
     _at_least("n", n, 2)
     positive(sd, "sd")
-    return float(power_of_means(_one(difference / sd), _one(n), _one(n), level)[0])
+    return float(power_of_means(_scalar(difference / sd), _scalar(n), _scalar(n), level)[0])
 
 
 def _at_least(name: str, n: int, least: int) -> None:
@@ -125,5 +125,5 @@ def _at_least(name: str, n: int, least: int) -> None:
         raise ConfigError(msg)
 
 
-def _one(value: float) -> Array:
+def _scalar(value: float) -> Array:
     return np.array([value], dtype=np.float64)

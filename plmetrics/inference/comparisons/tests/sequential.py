@@ -9,7 +9,7 @@ import numpy as np
 from plmetrics.core.errors import ConfigError
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
-    Tested,
+    TestOutcomes,
     TestResult,
     level_of,
     numbers,
@@ -76,7 +76,7 @@ def always_valid(estimate: Any, std_error: Any, *, mixture: float, level: float 
 
 def always_valid_tests(
     n: Any, estimate: Array, std_error: Array, *, mixture: float, level: float = 0.95
-) -> Tested:
+) -> TestOutcomes:
     """The reading at one look in S places, from estimates and their standard errors; NaN where there is none."""
     prior = positive(mixture, "mixture") ** 2
     number = np.asarray(n, dtype=np.int64)
@@ -89,7 +89,7 @@ def always_valid_tests(
     width = 2.0 * np.log(1.0 / (1.0 - level_of(level))) + spread
     half = np.where(same, 0.0, where(usable, np.sqrt(variance * (variance + prior) / prior * width)))
     status = statuses(number, ("no_rows", number == 0), (NO_VARIANCE, ~usable & ~same))
-    return Tested(
+    return TestOutcomes(
         np.where(same, 0.0, where(usable, np.exp(np.minimum(ratio, 700.0)))),
         np.where(same, 1.0, where(usable, np.exp(np.minimum(-ratio, 0.0)))),
         number,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.special import ndtr
 from plmetrics.inference.comparisons.tests.orders import order_within, rounded, run_starts
-from plmetrics.inference.comparisons.tests.outcome import Array, Tested, paired, statuses
+from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, paired, statuses
 
 if TYPE_CHECKING:
     from plmetrics.inference.comparisons.tests.outcome import TestResult
@@ -53,7 +53,7 @@ def wilcoxon(model: Any, baseline: Any) -> TestResult:
     return replace(result, estimate=float(np.median(first - second)) if len(first) else None)
 
 
-def wilcoxon_tests(differences: Array, code: Codes | None = None, slices: int = 1) -> Tested:
+def wilcoxon_tests(differences: Array, code: Codes | None = None, slices: int = 1) -> TestOutcomes:
     """Signed-rank tests in S slices, `code` being the slice of each difference."""
     place = np.zeros(len(differences), dtype=np.int64) if code is None else code
     rows = np.bincount(place, minlength=slices)
@@ -74,7 +74,7 @@ def wilcoxon_tests(differences: Array, code: Codes | None = None, slices: int = 
         p[exact] = _exact(smaller[exact], *_by_slice(rank, place, n, exact))
     p = np.where(n == 0, 1.0, np.minimum(p, 1.0))
     none = rows == 0
-    return Tested(
+    return TestOutcomes(
         np.where(none, np.nan, smaller), np.where(none, np.nan, p), n, statuses(n, ("no_rows", none))
     )
 
