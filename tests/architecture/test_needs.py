@@ -16,7 +16,7 @@ from plmetrics.catalogue.metric import Metric
 
 PACKAGE = Path(plmetrics.__file__).parent
 OUTSIDE = sorted(path for path in PACKAGE.rglob("*.py") if "catalogue" not in path.relative_to(PACKAGE).parts)
-VARIABLES = {"metric", "leaf", "own", "m", "cls"}
+VARIABLES = {"metric", "leaf", "member", "m", "cls"}
 ATTRIBUTES = {"metric", "subject"}
 """What variables, and attributes such as `gate.subject`, are called that hold a metric."""
 
@@ -37,8 +37,6 @@ EXCEPTIONS = {
         "features/drift/drift_table.py",
         "self._sides.column.subject.kind",
     ): "no metric: a column that may drift",
-    ("features/drift/against_counts.py", "own.kind"): "the same",
-    ("features/cross_validation/fold_values.py", "own.name"): "no metric: a slice set",
 }
 """By module and expression: why it may ask."""
 

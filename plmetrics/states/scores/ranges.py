@@ -196,7 +196,7 @@ class SetPoints:
 class SlicedPoints(ExactPoints):
     """The scores of a slice set: exact points for values, and counts on a grid for replicates.
 
-    What nothing reads is None: `class_masses` points, those of each score, and counts.
+    What nothing reads is None: `joined` points, those of each score, and counts.
     """
 
     slices: int
