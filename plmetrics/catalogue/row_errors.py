@@ -140,11 +140,7 @@ class RowError(Metric):
             several = isinstance(part, tuple)
             sums += [_Sum(name, i if several else None, atom) for i, atom in enumerate(as_tuple(part))]
         value = self._numbers_of(state)
-        return tuple(
-            candidate
-            for candidate in sums
-            if not _close(self._numbers_of(candidate.moved(state, 0.01)), value)
-        )
+        return tuple(item for item in sums if not _close(self._numbers_of(item.moved(state, 0.01)), value))
 
     def _is_scale_free(self) -> bool:
         """Whether the value stays where all sums double, denominators double, and neither reads the number of rows."""

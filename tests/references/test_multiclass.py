@@ -422,7 +422,7 @@ def test_classes_of_hard_predictions_are_found_in_the_data() -> None:
 
 
 BAD: list[tuple[dict[str, Any], dict[str, Any], type[Exception], list[str]]] = [
-    ({"p_a": 0.9}, {}, plm.DataError, ["do not sum to 1", "first is", "normalise: true"]),
+    ({"p_a": 0.9}, {}, plm.DataError, ["do not sum to 1", "first is", '"normalise": True']),
     ({"p_a": -0.5}, {}, plm.DataError, ["p_a", "outside [0, 1]"]),
     ({"p_b": float("nan")}, {}, plm.DataError, ["p_b", "class 'b'", "NaN"]),
     ({"y": "e"}, {}, plm.DataError, ["label", "none of the classes ('a', 'b', 'c', 'd')", "'e'"]),

@@ -195,7 +195,7 @@ def in_list(build: Builder, node: Node) -> Part:
         refuse(node, "IN needs a list of values", "write x IN ('a', 'b')")
     value = build(node.this)
     members = [build(member) for member in node.expressions]
-    values = [member for member in members if member.kind != "null"]
+    values = [item for item in members if item.kind != "null"]
     membership = _membership(value, values, node)
     if len(values) < len(members):
         membership = derived("condition", membership.expr | pl.lit(None, dtype=pl.Boolean), membership)

@@ -245,7 +245,7 @@ class LeakagePlans:
 
     def plans(self) -> dict[str, pl.LazyFrame]:
         """What is to be collected, by name."""
-        training_keys = (
+        sound = (
             self.rows.filter(pl.all_horizontal(pl.col(self.keys).is_not_null())) if self.keys else self.rows
         )
         nulls = (
@@ -263,22 +263,17 @@ class LeakagePlans:
         plans = {"counts": self.rows.select(pl.len().cast(pl.Int64).alias("rows"), *nulls)}
         if self.keys and self.train is not None:
             plans |= _looks(
-                "keys",
-                training_keys.join(self.train, on=self.keys, how="semi"),
-                self.keys,
-                pl.len().cast(pl.Int64),
+                "keys", sound.join(self.train, on=self.keys, how="semi"), self.keys, pl.len().cast(pl.Int64)
             )
             lacking = pl.any_horizontal(pl.col(self.keys).is_null())
             plans["train"] = self.train.select(rows=pl.len(), nulls=lacking.sum())
         if self.fold is not None:
             ends = (pl.col(_FOLD).min().alias("low"), pl.col(_FOLD).max().alias("high"))
-            groups = training_keys.group_by([*self.keys, *self.within]).agg(
-                pl.len().cast(pl.Int64).alias("n"), *ends
-            )
+            groups = sound.group_by([*self.keys, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"), *ends)
             plans |= _looks("folds", groups.filter(pl.col("low") != pl.col("high")), self.keys)
         if self.spec.duplicates:
             listed = isinstance(self.spec.duplicates, tuple)
-            rows, by = (self.rows, list(self.spec.duplicates)) if listed else (training_keys, self.keys)  # type: ignore[arg-type]
+            rows, by = (self.rows, list(self.spec.duplicates)) if listed else (sound, self.keys)  # type: ignore[arg-type]
             groups = rows.group_by([*by, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"))
             plans |= _looks("duplicates", groups.filter(pl.col("n") > 1), by)
         return plans
