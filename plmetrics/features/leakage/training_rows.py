@@ -254,12 +254,12 @@ class LeakagePlans:
             else []
         )
         if self.last is not None:
-            late = pl.col(_MOMENT) <= self.last[0]
+            time, late = pl.col(_TIME), pl.col(_MOMENT) <= self.last[0]
             nulls += [
-                pl.col(_TIME).is_null().sum().cast(pl.Int64).alias("time"),
+                time.is_null().sum().cast(pl.Int64).alias("time"),
                 late.sum().cast(pl.Int64).alias("early"),
+                time.min().alias("first"),
             ]
-            nulls.append(pl.col(_TIME).min().alias("first"))
         plans = {"counts": self.rows.select(pl.len().cast(pl.Int64).alias("rows"), *nulls)}
         if self.keys and self.train is not None:
             plans |= _looks(
