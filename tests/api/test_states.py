@@ -90,6 +90,7 @@ def states_of(file: Path, files: list[Path], folder: Path) -> list[plm.State]:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=max(8, settings.default.max_examples // 2))
 @given(made=suites(), parts=st.integers(1, 12), seed=st.integers(0, 1 << 20))
 def test_parts_give_what_the_whole_gives(
@@ -164,6 +165,7 @@ def test_what_is_no_state_is_refused_with_the_way_to_write_it(given: Any) -> Non
         plm.merge(given)
 
 
+@pytest.mark.slow
 def test_months_merge_as_their_days_do(folder: Path) -> None:
     table = customers(6000, 3000)
     files = written_parts(folder, table, np.arange(6000) // 1000, 6)
@@ -177,6 +179,7 @@ def test_months_merge_as_their_days_do(folder: Path) -> None:
         plm.merge(months[0], days[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "size"])
 def test_months_have_the_bounds_of_one_run(folder: Path, weight: str | None) -> None:
     """Bounds of metrics of scores are those of a run on a grid, with rests and crossed slices, however days add."""

@@ -215,6 +215,7 @@ def assert_same(found, expected, *, leave_out=()):
                 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["binary", "regression"])
 @FEW
 @given(data=st.data())
@@ -227,6 +228,7 @@ def test_weights_are_repetitions_and_order_does_not_matter(task, data):
     assert_same(values(EXPRESSIVE[task], present), weighted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["binary", "regression"])
 @FEW
 @given(data=st.data())

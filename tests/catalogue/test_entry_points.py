@@ -53,6 +53,7 @@ def suite(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "value"),
     [

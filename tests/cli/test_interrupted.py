@@ -100,6 +100,7 @@ def assert_only_a_record_is_left(place, code):
     assert (record["status"], record["exit_code"]) == ("failed", code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stop", "code"), STOPS.items())
 def test_a_run_that_is_stopped_between_its_passes(place, stop, code):
     found, said = ended(place, STOPPED.replace("STOP", stop))

@@ -327,6 +327,7 @@ def test_intervals_of_a_calibrated_model_reach_down_to_0():
     assert ((found["lower"][4:] < [1.0, 0.0]) & (found["upper"][4:] > [1.0, 0.0])).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("slices", [None, {"g": "g"}])
 def test_coarse_standard_errors_are_those_of_exact_replicates(monkeypatch, weight, slices):

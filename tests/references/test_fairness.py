@@ -362,6 +362,7 @@ def simulated(seed: int, chances: tuple[float, ...]) -> pl.DataFrame:
     return pl.DataFrame({"y": rng.integers(0, 2, 900), "p": chosen.astype(float), "group": group})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chances", [(0.4, 0.4, 0.4), (0.3, 0.5, 0.4)])
 def test_intervals_cover(chances: tuple[float, ...]) -> None:
     """Of the true difference and ratio, also where there is none: replicates alone would never reach that."""

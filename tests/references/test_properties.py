@@ -93,6 +93,7 @@ def test_row_order_changes_nothing_when_units_are_named(knobs, table, random):
     assert_same_results(regression(table[order], **kept), regression(table, **kept))
 
 
+@pytest.mark.slow
 @few
 @given(table=samples, files=st.sampled_from([1, 2, 5]), backwards=st.booleans())
 def test_file_partition_changes_nothing_when_units_are_named(tmp_path_factory, table, files, backwards):
@@ -103,6 +104,7 @@ def test_file_partition_changes_nothing_when_units_are_named(tmp_path_factory, t
     assert_same_results(with_units(str(folder)), with_units(table))
 
 
+@pytest.mark.slow
 @many_rows
 @few
 @given(table=samples)
@@ -121,6 +123,7 @@ def test_a_model_does_not_feel_the_others(knobs, table):
         assert_same(ours, theirs, ours.columns)
 
 
+@pytest.mark.slow
 @many_rows
 @few
 @given(table=samples, unit=st.sampled_from([None, "u"]), weight=st.sampled_from([None, "w"]))
@@ -134,6 +137,7 @@ def test_a_new_slice_set_or_metric_changes_no_other_number(knobs, table, unit, w
     assert_same(kept, small)
 
 
+@pytest.mark.slow
 @few
 @given(samples)
 def test_weight_2_is_the_row_twice_and_weight_0_is_its_absence(table):
@@ -228,6 +232,7 @@ def test_where_equals_a_predicate_slice(table):
     assert_same(named, evaluate(rows).metrics, VALUES)
 
 
+@pytest.mark.slow
 @few
 @given(samples)
 def test_bins_and_crossings_equal_columns_made_by_hand(table):
@@ -267,6 +272,7 @@ def damaged(table, seed):
     return table, bad
 
 
+@pytest.mark.slow
 @few
 @given(samples, st.integers(0, 1000))
 def test_missing_drop_equals_dropping_by_hand(table, seed):
@@ -290,6 +296,7 @@ def test_missing_drop_equals_dropping_by_hand(table, seed):
             with_units(table)
 
 
+@pytest.mark.slow
 @few
 @given(samples, st.integers(0, 1000))
 def test_drop_per_model_equals_each_model_alone_on_its_rows(table, seed):
@@ -332,6 +339,7 @@ def test_all_sources_give_the_same(tmp_path_factory, table):
     assert_same(text, with_units(table, slices={"cross": ["h", "g"]}).metrics)
 
 
+@pytest.mark.slow
 @few
 @given(samples)
 def test_equal_models_differ_by_exactly_nothing(table):

@@ -115,6 +115,7 @@ def test_standard_errors_are_those_of_theory(rows, unit):
     assert (np.abs(ratio - 1) < (0.1 if rows > 5000 else 0.2)).all(), ratio
 
 
+@pytest.mark.slow
 def test_coarse_replicates_spread_as_exact_ones():
     frame = table(6000)
     both = []

@@ -128,6 +128,7 @@ def of_samples(task):
     return pl.DataFrame({**columns, "sample": np.repeat(np.arange(SAMPLES), rows)}), rows, roles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_standard_errors_are_the_spread_over_samples(task):
     frame, rows, roles = of_samples(task)

@@ -165,6 +165,7 @@ def test_values_without_a_text_have_no_slices(dtype):
         evaluate(table(g=pl.Series([None] * ROWS, dtype=dtype)), slices={"s": "g"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [2, 4, 5, 9])
 def test_crossings_too_wide_for_one_number(columns):
     """Four spans of 60,000 numbers just fit into 63 bits; five do not."""
@@ -285,6 +286,7 @@ def test_five_thousand_slices():
     ]
 
 
+@pytest.mark.slow
 def test_many_sets_in_many_cubes():
     """Sets of different columns never fit into one cube with blocks; each is as if it were alone."""
     rng = np.random.default_rng(6)

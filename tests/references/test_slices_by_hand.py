@@ -107,6 +107,7 @@ def members(rows, weighted):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [None, False])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_every_slice_is_what_filtering_gives(weight, exact):

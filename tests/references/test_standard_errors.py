@@ -102,6 +102,7 @@ def ratios(clusters):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clusters", [None, 12_000])
 def test_block_standard_errors_equal_row_level_ones(clusters):
     for metric, values in ratios(clusters).items():

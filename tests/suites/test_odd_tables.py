@@ -108,6 +108,7 @@ def expected(rows: list[dict[str, Any]]) -> dict[str, float | None]:
 SETS: dict[str, list[str]] = {"overall": [], "group": ["group"], "a": ["a"], "ab": ["a", "b"], "x": ["x"]}
 
 
+@pytest.mark.slow
 @settings(phases=(Phase.explicit, Phase.generate))
 @given(table=odd_tables(), reproducible=st.booleans())
 def test_every_slice_has_the_values_of_its_rows(table: pl.DataFrame, reproducible: bool) -> None:

@@ -90,6 +90,7 @@ def test_the_panic_is_reported(end, options):
     assert code == {"": 0, "os.abort()": -signal.SIGABRT}.get(end, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_change_no_exit_code(tmp_path, closed):
     """And nothing that is written lands in a file that took the place of one."""

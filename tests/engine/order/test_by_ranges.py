@@ -53,6 +53,7 @@ def assert_alike(found, expected, *columns, rtol=1e-12):
         np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-13, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("models", "parts"), [(2, 1), (1, 1), (1, 3), (1, 17)])
 @pytest.mark.parametrize(
     "options",
@@ -120,6 +121,7 @@ def test_curves_are_those_of_rows_held_in_memory(monkeypatch, weight):
         np.testing.assert_allclose(found[name].cast(pl.Float64), expected[name].cast(pl.Float64), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("metrics", [METRICS, WITH_SCORES])
 def test_intervals_do_not_depend_on_the_passes(monkeypatch, metrics, weight):
@@ -156,6 +158,7 @@ def test_rests_are_those_of_rows_held_in_memory(monkeypatch, weight, metrics, sh
     np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("shared", [4, 0], ids=["counted by cell", "counted by slice"])
 def test_intervals_of_rests_are_close_to_those_of_resampled_rows(monkeypatch, weight, shared):
@@ -181,6 +184,7 @@ def test_standard_errors_are_close_to_those_of_resampled_rows(monkeypatch, weigh
     assert_alike(found, expected, "std_error", rtol=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [1, 3])
 def test_the_order_of_the_rows_does_not_show_where_it_must_not(monkeypatch, parts):
     frame = table().with_columns(w=pl.col("w").replace(0.0, 0.3))

@@ -129,6 +129,7 @@ def test_values_are_compared_as_those_of_the_rows_by_every_measure_in_every_kind
     assert found["bound"].null_count() == found.height
 
 
+@pytest.mark.slow
 @settings(max_examples=max(5, settings.default.max_examples // 20))
 @given(made=suites(), seed=st.integers(0, 1 << 20))
 def test_random_suites_are_compared_as_by_rows(made: tuple[dict[str, Any], pl.DataFrame], seed: int) -> None:

@@ -167,6 +167,7 @@ def test_of_two_runs(intervals: Any) -> None:
         assert (total["lower"], total["upper"]) == pytest.approx((contrast["lower"], contrast["upper"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "rows_of_a_unit"), [(None, 1), ("unit", 4)])
 def test_two_runs_of_one_population_differ_by_chance(unit: str | None, rows_of_a_unit: int) -> None:
     """Shares of slices differ by chance, too: what they are said to make of it must know that."""

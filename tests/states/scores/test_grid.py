@@ -217,6 +217,7 @@ def test_exact_false_is_within_the_bounds_it_reports(table, bins):
     assert near.filter(~binned, status="ok")["bound"].is_not_null().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["error", "drop_per_model"])
 @pytest.mark.parametrize("room", [1, 30_000, 10**9])
 def test_counts_made_in_many_passes_are_those_of_one(monkeypatch, room, missing):

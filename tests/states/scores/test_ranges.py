@@ -80,6 +80,7 @@ def one_by_one(function, items):
     return [function(item) for item in items]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lengths", [(1, 1), (16, 3), WHOLE])
 @few
 @given(

@@ -275,6 +275,7 @@ def test_coarse_standard_errors_are_those_of_exact_replicates(way):
         np.testing.assert_allclose(np.mean(found, axis=0), 1, atol=0.05, err_msg=name)
 
 
+@pytest.mark.slow
 def test_sets_of_many_small_slices_are_resampled_row_by_row(monkeypatch):
     """The rule is one of a set: all rows together keep their coarse bins, whose noise is their own."""
     draw = np.random.default_rng(3)
