@@ -233,7 +233,7 @@ class LeakagePlans:
         raw += [name for scope in within.values() for name in scope.meta.root_names()]
         rows = evaluated_columns(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **keys)
         training = None if train is None else train.frame.select(**there)
-        time = spec.train_time or spec.time
+        time = spec.time and (spec.train_time or spec.time)
         last = None if training is None or time is None else _last(training, time)
         return cls(spec, fold, rows, training, last, attribute_candidates(request), tuple(within))
 
