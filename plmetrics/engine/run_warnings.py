@@ -203,7 +203,7 @@ def _classes(model: str, sums: Mapping[str, float], rows: int) -> dict[str, Any]
 
 def _class_sizes(masses: NDArray[np.float64], rows: int) -> dict[str, float | None]:
     """Sizes of classes from the weight of each: the rows are about as many as a row of mean weight gives."""
-    return class_sizes(np.ceil(masses * (rows / masses.sum())), masses)
+    return class_sizes(np.ceil(masses / masses.sum() * rows), masses)
 
 
 def _label(

@@ -28,7 +28,7 @@ def test_ends_of_scores_are_finite(scores: list[float | None], ends: tuple[float
     assert _ends(pl.Series(scores, dtype=pl.Float64)) == ends
 
 
-@pytest.mark.parametrize("weight", [1 / 900, 1e-200, 50.0])
+@pytest.mark.parametrize("weight", [1 / 900, 1e-200, 1e-320, 50.0])
 def test_weights_do_not_make_two_classes_one(weight: float) -> None:
     """The sizes of classes are rows, whatever these weigh: weights may sum to 1."""
     rows = pl.DataFrame({"y": [0, 1] * 450, "p": np.linspace(0, 1, 900), "w": [weight] * 900})
