@@ -14,7 +14,17 @@ from plmetrics.catalogue.advice.advice_rules import rules_about
 from plmetrics.catalogue.parameters import parameter_name
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.names import number_text
-from plmetrics.report.layout import FAINT, GAP, INDENT, flow, heading, separated, to_text, wrapped
+from plmetrics.report.layout import (
+    FAINT,
+    GAP,
+    INDENT,
+    definition_list,
+    flow,
+    heading,
+    separated,
+    to_text,
+    wrapped,
+)
 from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
@@ -101,14 +111,15 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
         for rule in rules_about(metric.task, metric.name)
     ]
     words = [("use when", metric.use_when), ("beware", metric.beware), ("reference", metric.reference)]
-    parts = [lines, _listed([fact for fact in facts if fact[1]], width)]
+    parts = [lines, definition_list([fact for fact in facts if fact[1]], width)]
     if parameters:
         parts.append(
-            heading("Parameters", "conventions, with their defaults", width) + _listed(parameters, width)
+            heading("Parameters", "conventions, with their defaults", width)
+            + definition_list(parameters, width)
         )
     if rules:
-        parts.append(heading("Advice", "by plmetrics suggest", width) + _listed(rules, width))
-    return to_text(separated([*parts, _listed(words, width)]), width, color=color)
+        parts.append(heading("Advice", "by plmetrics suggest", width) + definition_list(rules, width))
+    return to_text(separated([*parts, definition_list(words, width)]), width, color=color)
 
 
 def markdown_text(metrics: Sequence[MetricClass]) -> str:
@@ -177,17 +188,6 @@ def _entry(metric: MetricClass, column: int, width: int) -> list[Text]:
         return above + wrapped(use, width, indent=3 * INDENT)
     first, *more = wrapped(use, width, indent=start)
     return [head + first[head.cell_len :], *more]
-
-
-def _listed(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
-    longest = max(cell_len(name) for name, _ in pairs)
-    start = INDENT + longest + GAP
-    lines = []
-    for name, description in pairs:
-        first, *more = wrapped(Text(description), width, indent=start)
-        label = Text(" " * INDENT).append(name, FAINT)
-        lines += [label + first[label.cell_len :], *more]
-    return lines
 
 
 def _signature(metric: MetricClass, *, optional: bool = False) -> str:

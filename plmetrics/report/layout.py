@@ -107,6 +107,17 @@ def stack(label: Text, pieces: Iterable[Text], width: int, *, indent: int = INDE
     return lines + flow(pieces, width, indent=indent + INDENT)
 
 
+def definition_list(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
+    """Names in a column, each with its description beside it, wrapped below itself."""
+    start = INDENT + max(cell_len(name) for name, _ in pairs) + GAP
+    lines = []
+    for name, description in pairs:
+        first, *more = wrapped(Text(description), width, indent=start)
+        label = Text(" " * INDENT).append(name, FAINT)
+        lines += [label + first[label.cell_len :], *more]
+    return lines
+
+
 def flow(pieces: Iterable[Text], width: int, *, indent: int = INDENT, gap: int = GAP) -> list[Text]:
     """Pieces one after the other, broken between them, and inside one only if it is longer than a line."""
     lines: list[Text] = []

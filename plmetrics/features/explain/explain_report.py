@@ -10,9 +10,8 @@ from rich.text import Text
 
 from plmetrics.report.layout import (
     FAINT,
-    GAP,
-    INDENT,
     Column,
+    definition_list,
     flow,
     heading,
     printable,
@@ -25,8 +24,6 @@ from plmetrics.report.numbers import count, plural
 from plmetrics.report.terminal import NARROWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.features.explain.explanation import Explanation, Pass
 
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
@@ -104,7 +101,7 @@ def _reads(explanation: Explanation, width: int) -> list[Text]:
     rows.append(f"{count(explanation.rows)} to evaluate" if explanation.rows is not None else "")
     pairs.append(("rows", ", ".join(filter(None, rows)) or "not known without reading them"))
     columns = f"{len(source.columns)} of {source.columns_there}: {', '.join(map(printable, source.columns))}"
-    return heading("Reads", width=width) + _listed([*pairs, ("columns", columns)], width)
+    return heading("Reads", width=width) + definition_list([*pairs, ("columns", columns)], width)
 
 
 def _sets(explanation: Explanation, width: int) -> list[Text]:
@@ -185,7 +182,7 @@ def _memory(explanation: Explanation, width: int) -> list[Text]:
     if explanation.exact is not None:
         how = "exact: the sorted rows fit" if explanation.exact else "counted on a grid, with a bound"
         pairs.append(("ordered metrics", how))
-    return heading("Memory", width=width) + _listed(pairs, width)
+    return heading("Memory", width=width) + definition_list(pairs, width)
 
 
 def _state(explanation: Explanation, width: int) -> list[Text]:
@@ -210,7 +207,7 @@ def _state(explanation: Explanation, width: int) -> list[Text]:
         named[-1] += f"; and {len(state.needs_rows) - _NAMED} more"
     pairs += [("" if index else "refuses", printable(text)) for index, text in enumerate(named)]
     remark = "what `plmetrics state` would write of these rows, to be merged with those of others"
-    return heading("State", remark, width) + _listed(pairs, width)
+    return heading("State", remark, width) + definition_list(pairs, width)
 
 
 def _advice(explanation: Explanation, width: int) -> list[Text]:
@@ -219,14 +216,4 @@ def _advice(explanation: Explanation, width: int) -> list[Text]:
     lines = heading("Worth a thought", width=width)
     for words in explanation.advice:
         lines += wrapped(Text(printable(words), "yellow"), width)
-    return lines
-
-
-def _listed(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
-    start = INDENT + max(len(name) for name, _ in pairs) + GAP
-    lines = []
-    for name, description in pairs:
-        first, *more = wrapped(Text(description), width, indent=start)
-        label = Text(" " * INDENT).append(name, FAINT)
-        lines += [label + first[label.cell_len :], *more]
     return lines
