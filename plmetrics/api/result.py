@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plmetrics.inference.across_runs.retained import RunReplicates
+    from plmetrics.report.charts.plot import Plot
     from plmetrics.states.stored import State
     from plmetrics.suite.model import Suite
 
@@ -44,6 +45,14 @@ class Result(ResultTables):
     def warnings(self) -> tuple[str, ...]:
         """What is no error but probably not meant."""
         return tuple(self.record.get("warnings", ()))
+
+    @property
+    def plot(self) -> Plot:
+        """The charts of the result, a method each, from the extra `report`."""
+        from plmetrics.report.charts.plot import Plot
+        from plmetrics.report.summary import summarise
+
+        return Plot(summarise(self))
 
     def __repr__(self) -> str:
         tables = ", ".join(

@@ -1,0 +1,55 @@
+"""The charts by name: the module that draws each, and the table whose rows it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from plmetrics.report.charts.rendering import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.summary import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A chart: the module whose function `draw` makes it, and the table and curves it is drawn from."""
+
+    module: str
+    table: str = "curves"
+    curves: tuple[str, ...] = ()
+
+    def drawable(self, summary: Summary) -> bool:
+        """Whether a result has rows that it shows."""
+        rows = summary.tables.get(self.table)
+        if rows is None or rows.is_empty():
+            return False
+        return not self.curves or bool(rows["curve"].is_in(list(self.curves)).any())
+
+
+CHARTS: Mapping[str, Entry] = {
+    "roc": Entry("ranking.roc", curves=("roc",)),
+}
+
+
+def drawable(summary: Summary) -> list[str]:
+    """The names of the charts that a result has rows for."""
+    return [name for name, entry in CHARTS.items() if entry.drawable(summary)]
+
+
+def draw(name: str, selection: Selection) -> Figure:
+    """The chart of this name.
+
+    Raises:
+        ConfigError: the result has not what it shows.
+        EnvironmentFault: the extra `report` is not installed.
+    """
+    require("altair", needed_for="a chart")
+    module = import_module(f"plmetrics.report.charts.{CHARTS[name].module}")
+    make: Callable[[Selection], Figure] = module.draw
+    return make(selection)

@@ -1,0 +1,48 @@
+"""`result.plot`: the charts of a result, a method each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.core.names import did_you_mean
+from plmetrics.report.charts.index import CHARTS, draw, drawable
+from plmetrics.report.charts.selection import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.summary import Summary
+
+
+class Plot:
+    """The charts of a result, a method each; `dir` lists those that the result has rows for.
+
+    `models` are names of models, `slice_set` is that of the slices, `slices` are their texts, and `metric` is one of
+    the metrics; without them a chart shows all models on all rows.
+    """
+
+    def __init__(self, summary: Summary) -> None:
+        self._summary = summary
+
+    def roc(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """ROC curves with the area under each, from the curve `roc`."""
+        return self._draw("roc", models=models, slice_set=slice_set, slices=slices)
+
+    def _draw(self, name: str, **chosen: object) -> Figure:
+        return draw(name, Selection(summary=self._summary, **chosen))  # type: ignore[arg-type]
+
+    def __dir__(self) -> list[str]:
+        return drawable(self._summary)
+
+    def __getattr__(self, name: str) -> object:
+        hint = did_you_mean(name, CHARTS)
+        raise AttributeError(f"there is no chart '{name}'" + (f"; {hint}" if hint else ""))
+
+    def __repr__(self) -> str:
+        return "Plot: " + ", ".join(dir(self))

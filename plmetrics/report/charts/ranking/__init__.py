@@ -1,0 +1,1 @@
+"""Charts of how a score orders rows."""

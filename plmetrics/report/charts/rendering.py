@@ -1,0 +1,105 @@
+"""Specifications of charts as SVG and PNG, in a process of their own."""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import json
+import os
+import subprocess
+import sys
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+from plmetrics.core.errors import EnvironmentFault, Problem
+
+EXTRA = "report"
+_WORKER = Path(__file__).with_name("worker.py")
+
+
+class RenderingFault(EnvironmentFault):
+    """The renderer refused a chart, or its process ended."""
+
+    title = "the chart cannot be drawn"
+
+
+def require(*modules: str, needed_for: str = "a chart") -> None:
+    """Check that modules of the extra `report` can be imported.
+
+    Raises:
+        EnvironmentFault: one cannot; the extra is named.
+    """
+    if any(find_spec(name) is None for name in modules):
+        raise EnvironmentFault.missing_extra(EXTRA, needed_for)
+
+
+class Renderer:
+    """A process that renders charts, started with the first one and again where it ended."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._lock = threading.Lock()
+
+    def render(self, specification: dict[str, Any], form: str, scale: float = 1.0) -> bytes:
+        """The image of a complete specification; `form` is svg or png.
+
+        Raises:
+            EnvironmentFault: the extra is not installed.
+            RenderingFault: the renderer refused it.
+        """
+        require("vl_convert")
+        job = {"specification": json.dumps(specification, allow_nan=False), "form": form, "scale": scale}
+        with self._lock:
+            answer = self._ask(json.dumps(job).encode() + b"\n")
+        if "error" in answer:
+            raise RenderingFault(Problem(f"the renderer refused it: {answer['error']}"))
+        return base64.b64decode(answer["image"])
+
+    def _ask(self, line: bytes) -> dict[str, str]:
+        process = self._running()
+        try:
+            _stream(process.stdin).write(line)
+            _stream(process.stdin).flush()
+            answer = _stream(process.stdout).readline()
+        except BrokenPipeError:
+            answer = b""
+        if not answer:
+            self.close()
+            return {"error": "its process ended"}
+        parsed: dict[str, str] = json.loads(answer)
+        return parsed
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        """The process; a fork of this one starts its own, since two cannot share the pipes."""
+        if self._process is None or self._owner != os.getpid():
+            command = [sys.executable, "-P", str(_WORKER)]
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+            )
+            self._owner = os.getpid()
+        return self._process
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None and self._owner == os.getpid():
+            for stream in (process.stdin, process.stdout):
+                _stream(stream).close()
+            process.wait()
+
+
+def _stream(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None
+    return stream
+
+
+RENDERER = Renderer()
+atexit.register(RENDERER.close)

@@ -1,0 +1,90 @@
+"""What a chart is to show of a result: models, slices and a metric, with errors that name what there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.report.summary import Summary
+
+
+class NothingToDraw(ConfigError):  # noqa: N818
+    """A result lacks the rows of a chart."""
+
+    title = "there is nothing to draw"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What a chart is asked to show: all models on all rows, if nothing is said."""
+
+    summary: Summary
+    models: Sequence[str] | None = None
+    slice_set: str | None = None
+    slices: Sequence[str] | None = None
+    metric: str | None = None
+
+    def rows(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a table that are of the models and slices asked for.
+
+        Raises:
+            ConfigError: no row is of a model, slice set or slice; the nearest name is given.
+        """
+        if self.models is not None:
+            _check("model", self.models, table["model"])
+            table = table.filter(pl.col("model").is_in([*self.models, ""]))
+        slice_set = self.slice_set or "overall"
+        _check("slice_set", [slice_set], table["slice_set"])
+        table = table.filter(slice_set=slice_set)
+        if self.slices is not None:
+            _check("slice", self.slices, table["slice"])
+            table = table.filter(pl.col("slice").is_in(list(self.slices)))
+        return table
+
+    def metric_rows(self, table: pl.DataFrame, *metrics: str) -> pl.DataFrame:
+        """The rows of a table that are of the metric asked for, or else of the first of these that is there."""
+        there = table["metric"].unique(maintain_order=True).to_list()
+        if self.metric is not None:
+            metric = next((text for text in there if text.split("(")[0] == self.metric), self.metric)
+            _check("metric", [metric], table["metric"])
+            return table.filter(metric=metric)
+        first = next((metric for metric in metrics if metric in there), there[0] if there else None)
+        return table.filter(metric=first)
+
+    def curve(self, name: str) -> pl.DataFrame:
+        """The points of a curve, of the models and slices asked for.
+
+        Raises:
+            NothingToDraw: the run did not draw the curve, or it is defined nowhere.
+        """
+        points = self.summary.curves.filter(curve=name)
+        if points.is_empty():
+            raise NothingToDraw(
+                Problem(
+                    f"the result has no curve '{name}'",
+                    hint=f"ask for it when you evaluate: curves: [{name}] in a suite, curves=['{name}'] in Python",
+                )
+            )
+        chosen = self.rows(points)
+        if chosen["y"].is_not_null().any():
+            return chosen
+        raise NothingToDraw(Problem(f"the curve '{name}' is undefined for what is asked for"))
+
+
+def _check(kind: str, asked: Sequence[str], column: pl.Series) -> None:
+    known = column.unique(maintain_order=True).to_list()
+    problems = [
+        Problem(f"the result has no {kind} '{name}'", hint=did_you_mean(name, known))
+        for name in asked
+        if name not in known
+    ]
+    if problems:
+        raise ConfigError(problems)

@@ -1,0 +1,49 @@
+"""SVG images made ready for a page: a name for readers aloud, and colours that follow the page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from plmetrics.report.charts.theme import LIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TAG = re.compile(r"<[a-zA-Z][^>]*>")
+_PAINT = re.compile(r'\b(fill|stroke)="(#[0-9a-fA-F]{6})"')
+_SPOKEN = re.compile(r'\s(?:role|class|aria-[a-z]+)="[^"]*"')
+_NAMES = {color: name for name, color in LIGHT.items()}
+
+
+def named(svg: str, title: str, description: str) -> str:
+    """The image with a title and a description, and without the roles of its marks, which have no names."""
+    head, body = _root(_in_tags(svg, lambda tag: _SPOKEN.sub("", tag)))
+    label = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
+    return head[:-1] + ' role="img">' + label + body
+
+
+def with_variables(svg: str, prefix: str = "pm") -> str:
+    """The image with colours of the theme as CSS variables, each with the light one where a page has none."""
+
+    def variable(match: re.Match[str]) -> str:
+        name = _NAMES.get(match[2].lower())
+        return match[0] if name is None else f'{match[1]}="var(--{prefix}-{name},{match[2]})"'
+
+    return _in_tags(svg, lambda tag: _PAINT.sub(variable, tag))
+
+
+def variables(colors: Iterable[tuple[str, str]], prefix: str = "pm") -> str:
+    """Declarations of the CSS variables of a theme."""
+    return "".join(f"--{prefix}-{name}:{color};" for name, color in colors)
+
+
+def _in_tags(svg: str, change: object) -> str:
+    """Change tags and nothing between them, where texts of users stand."""
+    return _TAG.sub(lambda match: change(match[0]), svg)  # type: ignore[operator]
+
+
+def _root(svg: str) -> tuple[str, str]:
+    end = svg.index(">", svg.index("<svg")) + 1
+    return svg[:end], svg[end:]

@@ -1,0 +1,52 @@
+"""Titles, subtitles and descriptions of charts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.report.numbers import count, number
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.series import Series
+
+
+def title_of(name: str, series: Series) -> str:
+    """The chart's name with what all series have in common."""
+    return f"{name}: {series.common}" if series.common else name
+
+
+def band_words(selection: Selection, series: Series, of: str) -> str:
+    """How bands were made; empty without bands."""
+    if not series.frame["lo"].is_not_null().any():
+        return ""
+    return f"{level_words(selection)} band of {of}, pointwise"
+
+
+def level_words(selection: Selection) -> str:
+    """The level of intervals, such as 95%."""
+    level = selection.summary.level
+    return "95%" if level is None else f"{number(100 * level)}%"
+
+
+def size_words(selection: Selection, series: Series) -> str:
+    """Rows of the slice that is drawn, where it is one; and what is not drawn."""
+    slices = series.drawn["slice"].unique()
+    words = []
+    if len(slices) == 1:
+        slice_set = selection.slice_set or "overall"
+        rows = selection.summary.metrics.filter(slice_set=slice_set, slice=slices[0])["n"].drop_nulls()
+        if len(rows):
+            words.append(f"n = {count(rows.max())}")  # type: ignore[arg-type]
+    return "; ".join([*words, *series.notes])
+
+
+def finding(title: str, metric: str, series: Series, selection: Selection) -> str:
+    """What a curve shows, in words: the metric's value of each series."""
+    values = [label for label in series.labels if label]
+    told = selection.summary.metrics.filter(pl.col("metric") == metric).height > 0
+    if not values:
+        return f"{title}. {series.frame.height} points."
+    return f"{title}. {metric if told else 'Series'}: {'; '.join(values)}."
