@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from plmetrics.api.catalogue import metric, metrics
     from plmetrics.api.evaluation import evaluate, run
     from plmetrics.api.inspection import diff, validate
+    from plmetrics.api.loading import load
     from plmetrics.api.merging import merge
     from plmetrics.api.result import Result
     from plmetrics.api.states import state
@@ -50,6 +51,7 @@ __all__ = [
     "State",
     "diff",
     "evaluate",
+    "load",
     "merge",
     "metric",
     "metrics",
@@ -74,6 +76,7 @@ _HOMES = {
         "evaluate",
         "run",
     ),
+    "plmetrics.api.loading": ("load",),
     "plmetrics.api.merging": ("merge",),
     "plmetrics.api.catalogue": (
         "metric",

@@ -117,11 +117,11 @@ def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:
 
 
 def stored(path: str | Path) -> StoredResult:
-    """The results of a run folder.
+    """The results of a run folder, or of the last complete run of a suite.
 
     Raises:
         DataError: it is not a run that has ended with results.
     """
-    from plmetrics.runs.reading import read_run
+    from plmetrics.runs.history.previous_runs import last_results
 
-    return read_run(Path(path)).results()
+    return last_results(Path(path))

@@ -27,11 +27,22 @@ class Result(ResultTables):
     drift counted of the rows, as a reference for later ones; None unless drift had a state or a run for its own.
     `kept` are the replicates that pair the run with another one, see `uncertainty.keep`.
 
+    A result shows itself as the report of the command line, as wide as the terminal.
+
     >>> import polars as pl, plmetrics as plm
     >>> frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4]})
     >>> gate = {"metric": "recall", "at_least": 0.9}
     >>> plm.evaluate(frame, label="y", models="p", metrics=["recall"], gates=[gate])
-    Result(verdict='fail', rows: metrics=1, comparisons=0, gates=1, folder=None)
+    FAIL  evaluation: 1 fail
+    4 rows read, 4 used, 1 model, 1 metric, 0 slices
+    <BLANKLINE>
+    Gates
+      verdict  rule           model  slice    observed
+      fail     recall >= 0.9  p      overall  0.5
+    <BLANKLINE>
+    Overall
+      metric  p
+      recall  0.5
     """
 
     verdict: str
@@ -55,7 +66,10 @@ class Result(ResultTables):
         return Plot(summarise(self))
 
     def __repr__(self) -> str:
-        tables = ", ".join(
-            f"{name}={getattr(self, name).height}" for name in ("metrics", "comparisons", "gates")
-        )
-        return f"Result(verdict={self.verdict!r}, rows: {tables}, folder={self.folder})"
+        from plmetrics.report.layout import terminal_width
+        from plmetrics.report.summary import summarise
+        from plmetrics.report.terminal import render
+        from plmetrics.table.files import shown_path
+
+        place = None if self.folder is None else shown_path(self.folder)
+        return render(summarise(self, place), terminal_width()).rstrip("\n")

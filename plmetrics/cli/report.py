@@ -23,8 +23,8 @@ def report(
 ) -> None:
     """Print the report of a run folder again.
 
-    A run is its folder, its run.json, or the folder of a suite's runs: then the latest. The verdict of the gates is
-    shown, not enforced: the exit code is 0 also where a gate failed.
+    A run is its folder, its run.json, or the folder of a suite's runs: then the last complete one. The verdict of the
+    gates is shown, not enforced: the exit code is 0 also where a gate failed.
     """
     with guarded(debug=debug):
         from plmetrics.api import inspection

@@ -225,6 +225,10 @@ class Feature(ABC):
         """The files of a run folder that hold its counts of the rows, by name."""
         return {}
 
+    def stored_state(self, folder: Path) -> State | None:  # noqa: ARG002
+        """Its counts of the rows of a run, from the folder of that run; None where there are none."""
+        return None
+
     def report(self, summary: Summary, width: int) -> list[Text]:  # noqa: ARG002
         """Its part of the report; none where there is nothing to say."""
         return []

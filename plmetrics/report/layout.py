@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import unicodedata
 from dataclasses import dataclass
 from io import StringIO
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 INDENT = 2
 GAP = 2
+WIDEST = 160
 HEADING = "bold"
 FAINT = "dim"
 
@@ -40,6 +42,11 @@ def printable(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(c if c in keep or c == " " else _escaped(c) for c in text)
+
+
+def terminal_width() -> int:
+    """Columns for a report: the terminal's or COLUMNS, 100 where there is no terminal."""
+    return min(shutil.get_terminal_size((100, 24)).columns, WIDEST)
 
 
 def aligned(estimates: Sequence[Estimate]) -> list[Text]:

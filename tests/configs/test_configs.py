@@ -9,8 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
+from polars.testing import assert_frame_equal
 
 import plmetrics as plm
+from plmetrics.suite.model import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +56,22 @@ def test_suite_runs_and_passes(name: str, run: Callable[[str], plm.Result]) -> N
     assert not result.record["warnings"]
     judged = result.metrics.filter(pl.col("model") != "baseline", slice_set="overall")
     assert judged["status"].unique().to_list() == ["ok"]
+
+
+@pytest.mark.parametrize("name", [suite.stem for suite in SUITES])
+def test_a_run_comes_back_as_it_was(name: str, run: Callable[[str], plm.Result]) -> None:
+    result = run(name)
+    assert result.folder is not None
+    loaded = plm.load(result.folder)
+    assert type(loaded) is plm.Result
+    assert list(loaded.tables) == list(result.tables)
+    for table, frame in result.tables.items():
+        assert_frame_equal(loaded.tables[table], frame)
+    assert canonical(loaded.suite) == canonical(result.suite)
+    assert (loaded.verdict, loaded.record, loaded.folder) == (result.verdict, result.record, result.folder)
+    assert (loaded.kept is None) == (result.kept is None)
+    assert (loaded.drift_state is None) == (result.drift_state is None)
+    assert repr(loaded) == repr(result)
 
 
 def test_every_use_has_a_suite() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TextIO
 
-_WIDEST = 160
 _PLAIN = str.maketrans({"▲": "^", "▼": "v"})
 
 
@@ -51,7 +49,9 @@ def say(text: str) -> None:
 
 def width() -> int:
     """Columns for the report: the terminal's or COLUMNS, 100 where there is no terminal."""
-    return min(shutil.get_terminal_size((100, 24)).columns, _WIDEST)
+    from plmetrics.report.layout import terminal_width
+
+    return terminal_width()
 
 
 def wants_color(stream: TextIO) -> bool:

@@ -110,6 +110,13 @@ class DriftFeature(Feature):
 
         return {DRIFT_STATE: state_bytes(state.head, state.table)[0]}
 
+    def stored_state(self, folder: Path) -> State | None:
+        """The state that the run left for later ones."""
+        from plmetrics.features.stored.state_files import DRIFT_STATE, read_state
+
+        file = folder / DRIFT_STATE
+        return read_state(file) if file.is_file() else None
+
     def report(self, summary: Summary, width: int) -> list[Text]:
         """A line a column, and the slices that moved most."""
         from plmetrics.features.drift.drift_report import drift

@@ -15,7 +15,7 @@ from plmetrics.runs.documents import HEAD, misfit
 from plmetrics.runs.failure import os_message
 from plmetrics.runs.files import environment_faults, remove_temporary, write_atomic
 from plmetrics.runs.folder import check_name
-from plmetrics.states.stored import READ, Head
+from plmetrics.states.stored import READ, Head, State
 from plmetrics.table.files import shown_path
 from plmetrics.table.formats.footer import FooterError, footer_rows, read_footer
 
@@ -132,6 +132,18 @@ def read_head(path: Path) -> tuple[Head, str]:
     head = _head(path, text)
     _check_rows(path, head)
     return head, content
+
+
+def read_state(path: Path) -> State:
+    """A state with its rows.
+
+    Raises:
+        StateFault: as `read_head`.
+        EnvironmentFault: likewise.
+    """
+    head, content = read_head(path)
+    with as_written([shown_path(path)]):
+        return State(head, pl.read_parquet(path), content, path)
 
 
 def _metadata(path: Path) -> dict[str, Any]:

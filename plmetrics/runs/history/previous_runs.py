@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
@@ -114,6 +114,26 @@ def distinct_results(home: Path, data: Data, most: int) -> tuple[list[StoredResu
 def results_of(run: StoredRun) -> StoredResult:
     """The results of a run whose record alone was read."""
     return read_run(run.folder / RECORD).results()
+
+
+def last_results(path: Path) -> StoredResult:
+    """The results of a run; of a suite's folder those of its last complete run, with a note where a later one failed.
+
+    Raises:
+        RunFault: it is not a run that has ended with results, or a table of it is damaged.
+    """
+    run = read_run(path)
+    if run.record["status"] != "failed" or run.folder in (path, path.parent):
+        return run.results()
+    last = next(complete_runs(run.folder.parent, []), None)
+    if last is None:
+        return run.results()
+    code = run.record.get("exit_code")
+    note = (
+        f"the latest run, {run.run_id}, failed with exit code {code}: these are the results of {last.run_id}"
+    )
+    results = results_of(last)
+    return replace(results, notes=(*results.notes, note))
 
 
 def complete_runs(home: Path, warnings: list[str]) -> Iterator[StoredRun]:

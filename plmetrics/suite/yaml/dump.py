@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from plmetrics.suite.model import Suite
 
 
@@ -16,23 +18,39 @@ def suite_content(suite: Suite) -> dict[str, Any]:
     >>> suite_content(suite_from_mapping(raw, name="risk"))
     {'name': 'risk', 'columns': {'label': 'y'}, 'models': {'m': {'score': 'p'}}, 'metrics': ['roc_auc']}
     """
-    content = suite.model_dump(mode="json", exclude_defaults=True)
+    return readable(suite.model_dump(mode="json", exclude_defaults=True))
+
+
+def readable(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a suite, as its record has them, in the words of a YAML file."""
+    content = dict(content)
     narrowed = content.pop("metric_slices", {})
     content["metrics"] = [
-        _with_slices(entry, list(narrowed[metric.text])) if metric.text in narrowed else entry
-        for entry, metric in zip(content["metrics"], suite.metrics, strict=True)
+        _with_slices(entry, list(narrowed[_name_of(entry)])) if _name_of(entry) in narrowed else entry
+        for entry in content["metrics"]
     ]
-    for entry, gate in zip(content.get("gates", ()), suite.gates, strict=True):
-        entry["metric"] = gate.metric.text
-        if gate.four_fifths is not None:
-            for key in ("metric", "at_least"):
-                entry.pop(key, None)
-    tests = content.get("compare", {}).get("tests")
+    if "gates" in content:
+        content["gates"] = [_gate(entry) for entry in content["gates"]]
+    tests = (content.get("compare") or {}).get("tests")
     if tests:
-        content["compare"]["tests"] = [
-            {test["test"]: {key: item for key, item in test.items() if key != "test"}} for test in tests
-        ]
+        content["compare"] = {**content["compare"], "tests": [_test(entry) for entry in tests]}
     return content
+
+
+def _gate(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A gate by the name of its metric; the four-fifths rule says metric and limit itself."""
+    left_out = ("metric", "at_least") if entry.get("four_fifths") is not None else ()
+    named = {**entry, "metric": _name_of(entry["metric"])}
+    return {key: value for key, value in named.items() if key not in left_out}
+
+
+def _test(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {entry["test"]: {key: value for key, value in entry.items() if key != "test"}}
+
+
+def _name_of(entry: Any) -> str:
+    """The text of a metric, which is the name of one that the suite defines."""
+    return str(entry.get("name", entry.get("metric")) if isinstance(entry, dict) else entry)
 
 
 def _with_slices(entry: Any, slices: list[str]) -> dict[str, Any]:
