@@ -21,7 +21,7 @@ import yaml
 from docs import keywords
 from plmetrics.catalogue import registry
 from plmetrics.cli.app import app
-from plmetrics.core.results import TABLES
+from plmetrics.core.results import FURTHER_TABLES, TABLES
 from plmetrics.report.catalogue import describe, markdown_text, undefined_statuses
 from plmetrics.suite.schema import json_schema
 
@@ -92,8 +92,8 @@ def suite_keys(model: str, prefix: str = "") -> str:
 
 def result_columns(table: str) -> str:
     """The columns of a result table, with their types and meanings."""
-    meanings = column_meanings(table)
-    rows = [(f"`{name}`", _type(dtype), meanings[name]) for name, dtype in TABLES[table].items()]
+    meanings, schema = column_meanings(table), {**TABLES, **FURTHER_TABLES}[table]
+    rows = [(f"`{name}`", _type(dtype), meanings[name]) for name, dtype in schema.items()]
     return _table(("column", "type", "meaning"), rows)
 
 

@@ -16,6 +16,7 @@ SLICE_VALUES = pl.List(pl.Struct({"column": pl.String, "value": pl.String}))
 _NUMBERS = (
     "value lower upper std_error weight threshold bound difference p_value p_adjusted observed x y share "
     "limit pooled mean sd minimum maximum per_sd reference current statistic rest searched mean_control "
+    "share_reference share_current "
     "always_valid_p mann_whitney_p superiority lift lift_lower lift_upper cohen_d effect power"
 )
 """Columns of floats, in whatever table."""
@@ -76,6 +77,11 @@ DRIFT_SCHEMA = table_schema(
     "p_value p_adjusted family family_size p_status n_reference n_current bound status note"
 )
 
+DRIFT_HISTOGRAMS_SCHEMA = table_schema(
+    "subject model column slice_set slice bin kind unit lower upper share_reference share_current "
+    "n_reference n_current"
+)
+
 DECOMPOSITION_SCHEMA = table_schema(
     "contrast model baseline metric class slice_set slice slice_values part value lower upper std_error "
     "method interval_status status note"
@@ -98,6 +104,9 @@ TABLES = {
     "decomposition": DECOMPOSITION_SCHEMA,
     "found_slices": FOUND_SLICES_SCHEMA,
 }
+
+FURTHER_TABLES = {"drift_histograms": DRIFT_HISTOGRAMS_SCHEMA}
+"""The tables of features that are there only where a suite asks for these: among the `others` of a result."""
 
 
 def first_rows(metrics: pl.DataFrame) -> pl.DataFrame:

@@ -41,7 +41,7 @@ import polars as pl
 import pytest
 import yaml
 
-from plmetrics.core.results import TABLES
+from plmetrics.core.results import FURTHER_TABLES, TABLES
 
 HERE = Path(__file__).parent
 FINISHED = {0, 3}
@@ -209,6 +209,7 @@ def check_folders(folder: Path, before: set[Path], code: int) -> dict[str, pl.Da
         assert record["problems"]
         return {}
     kept = {"replicates.parquet", "units.parquet"}
+    names -= {f"{name}.parquet" for name in FURTHER_TABLES}
     assert names - kept == {"run.json", *(f"{name}.parquet" for name in TABLES)}
     assert names & kept in (set(), kept)
     tables = {name: pl.read_parquet(home / f"{name}.parquet") for name in TABLES}

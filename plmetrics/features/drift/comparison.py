@@ -8,6 +8,7 @@ from plmetrics.features.drift.against_counts import drift_against, on_slices_of
 from plmetrics.features.drift.counts import drift_counts
 from plmetrics.features.drift.drift_gates import drift_gates
 from plmetrics.features.drift.drift_table import drift_table
+from plmetrics.features.drift.histograms.histogram_table import drift_histograms
 from plmetrics.features.drift.references import ReferenceCounts
 from plmetrics.features.drift.stored_counts import check_reference, descriptions_of, reference_of, run_state
 from plmetrics.features.drift.window_counts import window_summary
@@ -25,7 +26,9 @@ FIRST = "there is no earlier run of this suite yet that drift can be measured fr
 
 
 def drift_outputs(run: Run) -> Outputs:
-    """The table `drift`, the gates on it, and what was counted of the rows where the reference are counts, too.
+    """The tables `drift` and `drift_histograms`, the gates on the first, and counts of the rows for later runs.
+
+    These are there where the reference are counts, too.
 
     Raises:
         DataError: a window has no rows, or the reference has bad values or lacks what is compared.
@@ -39,7 +42,8 @@ def drift_outputs(run: Run) -> Outputs:
         state = run_state(run.bound, current)
         warnings = () if counts is not None else (f"{FIRST}{reference.passed_over}",)
     table = drift_table(suite, counts)
-    return Outputs({"drift": table}, drift_gates(suite, table), warnings, state=state)
+    tables = {"drift": table, "drift_histograms": drift_histograms(counts)}
+    return Outputs(tables, drift_gates(suite, table), warnings, state=state)
 
 
 def _against(run: Run, reference: ReferenceCounts) -> tuple[DriftCounts | None, Summary]:
