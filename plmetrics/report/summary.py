@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.results import TABLES, ResultTables, first_rows
 
 if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.runs.outcome import Outcome
 
 
@@ -16,14 +17,15 @@ if TYPE_CHECKING:
 class Summary(ResultTables):
     """A result, and what its tables do not say themselves.
 
-    `directions` are those of the metrics, in suite order, by canonical text; `totals` are those that grow with the
-    number of rows, so that slices of different sizes are not compared by them; `record` is that of the run; `tests` are
-    the names of those that were asked for; `place` is the run folder as it should be shown.
+    `definitions` are the metrics in suite order, and `directions` theirs by canonical text; `totals` are those that
+    grow with the number of rows, so that slices of different sizes are not compared by them; `record` is that
+    of the run; `tests` are the names of those that were asked for; `place` is the run folder as it should be shown.
     """
 
     name: str
     verdict: str
     directions: Mapping[str, str] = field(default_factory=dict)
+    definitions: tuple[Metric, ...] = ()
     totals: frozenset[str] = frozenset()
     record: Mapping[str, Any] = field(default_factory=dict)
     level: float | None = None
@@ -42,6 +44,7 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         name=suite.name,
         verdict=result.verdict,
         directions={metric.text: metric.direction for metric in suite.metrics},
+        definitions=tuple(suite.metrics),
         totals=frozenset(metric.text for metric in suite.metrics if metric.additive),
         record=result.record,
         level=suite.uncertainty.level if suite.uncertainty else None,

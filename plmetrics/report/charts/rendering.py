@@ -35,6 +35,11 @@ def require(*modules: str, needed_for: str = "a chart") -> None:
         raise EnvironmentFault.missing_extra(EXTRA, needed_for)
 
 
+def installed() -> bool:
+    """Whether charts can be drawn and rendered."""
+    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
+
+
 class Renderer:
     """A process that renders charts, started with the first one and again where it ended."""
 

@@ -40,13 +40,13 @@ def differences(summary: Summary, width: int) -> list[Text]:
 
     The baseline is another model, or an earlier run.
     """
-    frame = _usual(summary.comparisons.filter(pl.col("contrast").is_in(["model", "run"])))
+    frame = usual_tests(summary.comparisons.filter(pl.col("contrast").is_in(["model", "run"])))
     keys = ("contrast", "model", "baseline", "scale")
     parts = frame.partition_by(keys, maintain_order=True)
     return separated([_pair(summary, part, width) for part in parts])
 
 
-def _usual(comparisons: pl.DataFrame) -> pl.DataFrame:
+def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
     """The comparisons that are not of further tests; DeLong's where it stands alone for the method of the intervals."""
     default = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), INDEPENDENT_TEST])
     answered = (default & (pl.col("scale") == "difference")).any().over(_PLACE)
@@ -109,19 +109,20 @@ def _in_slices(summary: Summary, frame: pl.DataFrame, width: int) -> list[Text]:
     rows = frame.filter(pl.col("p_value").is_not_null()).rows(named=True)
     if not rows:
         return []
-    counts = Counter(_reading(summary, row) for row in rows)
+    counts = Counter(reading_of(summary, row) for row in rows)
     parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _ORDER if counts[outcome])
     return wrapped(Text(f"in slices: {parts}", FAINT), width)
 
 
-def _reading(summary: Summary, row: Row) -> str:
+def reading_of(summary: Summary, row: Row) -> str:
+    """What a difference says in a word, at the level of the run."""
     return reading(row, summary.directions.get(row["metric"], "none"), _alpha(summary))
 
 
 def _reading_cells(summary: Summary, row: Row) -> list[Text]:
     """The p value, and a reading with its arrow and colour."""
     p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
-    outcome = _reading(summary, row)
+    outcome = reading_of(summary, row)
     arrow = _ARROWS.get(outcome)
     text = Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
     return [Text(p_value(p)), text]

@@ -46,14 +46,14 @@ Row = dict[str, Any]
 
 def outcomes(frame: pl.DataFrame) -> Counter[str]:
     """How many checks ended in which way."""
-    return Counter(_outcome(row) for row in frame.select("level", "verdict").iter_rows(named=True))
+    return Counter(outcome(row) for row in frame.select("level", "verdict").iter_rows(named=True))
 
 
 def gates(summary: Summary, width: int) -> list[Text]:
     """A line a check, fail and inconclusive ones first; many checks of a gate that passed are one line."""
     if summary.gates.is_empty():
         return []
-    checks = [row | {"outcome": _outcome(row)} for row in summary.gates.iter_rows(named=True)]
+    checks = [row | {"outcome": outcome(row)} for row in summary.gates.iter_rows(named=True)]
     checks.sort(key=lambda row: OUTCOMES.index(row["outcome"]))
     rows = list(_condensed(checks))
     lines = heading("Gates", width=width) + _lines(rows[:_MOST], width)
@@ -154,6 +154,7 @@ def _observed(row: Row) -> Estimate:
     return Estimate(number(min(together)), f"to {number(max(together))}")
 
 
-def _outcome(row: Row) -> str:
+def outcome(row: Row) -> str:
+    """How a check ended: a failed one of level warn is a warning."""
     failed_softly = row["verdict"] == "fail" and row["level"] == "warn"
     return "warn" if failed_softly else str(row["verdict"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 _COMPARED = {"compare.run": "compared with", "drift.run": "drift from"}
-_HEADLINES = {
+HEADLINES = {
     "pass": ("PASS", "bold green"),
     "fail": ("FAIL", "bold red"),
     "inconclusive": ("INCONCLUSIVE", "bold yellow"),
@@ -25,13 +25,13 @@ _HEADLINES = {
 
 def verdict(summary: Summary, width: int) -> list[Text]:
     """The verdict with the number of checks behind it, and the size of the evaluation."""
-    word, style = _HEADLINES.get(summary.verdict, ("DONE", "bold"))
+    word, style = HEADLINES.get(summary.verdict, ("DONE", "bold"))
     counts = outcomes(summary.gates)
     line = Text.assemble((word, style), "  ", (f"{printable(summary.name)}:", "bold"))
     verdicts = _listed([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)])
     checks = verdicts or ["no gates"]
     lines = flow([line, *map(Text, checks)], width, indent=0, gap=1)
-    lines += flow([Text(size, FAINT) for size in _listed(_sizes(summary))], width, indent=0, gap=1)
+    lines += flow([Text(size, FAINT) for size in _listed(sizes(summary))], width, indent=0, gap=1)
     for key, reference in summary.record.get("references", {}).items():
         from plmetrics.runs.history.earlier_runs import passed_over_text
 
@@ -41,16 +41,17 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     return lines
 
 
-def _sizes(summary: Summary) -> list[str]:
+def sizes(summary: Summary) -> list[str]:
+    """The size of the evaluation: rows, models, metrics, slices and the level of intervals."""
     frame = summary.metrics
     slices = frame.select("slice_set", "slice").unique().height - 1
-    sizes = [*_rows(summary.record.get("rows", {}))]
-    sizes.append(plural(frame["model"].n_unique(), "model"))
-    sizes.append(plural(frame["metric"].n_unique(), "metric"))
-    sizes.append(plural(max(slices, 0), "slice"))
+    texts = [*_rows(summary.record.get("rows", {}))]
+    texts.append(plural(frame["model"].n_unique(), "model"))
+    texts.append(plural(frame["metric"].n_unique(), "metric"))
+    texts.append(plural(max(slices, 0), "slice"))
     if summary.level is not None:
-        sizes.append(f"{number(round(summary.level * 100, 6))}% intervals")
-    return sizes
+        texts.append(f"{number(round(summary.level * 100, 6))}% intervals")
+    return texts
 
 
 def _listed(things: list[str]) -> list[str]:

@@ -23,10 +23,7 @@ _CLEAR = 2.0
 
 def worst(summary: Summary, width: int) -> list[Text]:
     """Up to ten slices, by slice set, each with the model that falls short the most there."""
-    overall = set(summary.metrics.filter(slice_set="overall")["metric"])
-    ways = summary.directions.items()
-    judged = overall - summary.totals
-    metric = next((text for text, way in ways if way in {"higher", "lower"} and text in judged), None)
+    metric = first_judged(summary)
     if metric is None:
         return []
     rows = worst_slices(summary.metrics, metric, summary.directions[metric])
@@ -36,6 +33,13 @@ def worst(summary: Summary, width: int) -> list[Text]:
     if any(row["errors"] is not None for row in rows):
         remark += " by one standard error, SE, or more"
     return heading(f"Worst slices by {printable(metric)}", remark, width) + _lines(rows, width)
+
+
+def first_judged(summary: Summary) -> str | None:
+    """The first metric with a better side that has an overall value; totals are passed over."""
+    judged = set(summary.metrics.filter(slice_set="overall")["metric"]) - summary.totals
+    ways = summary.directions.items()
+    return next((text for text, way in ways if way in {"higher", "lower"} and text in judged), None)
 
 
 def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int = MOST) -> list[Row]:

@@ -346,6 +346,7 @@ class Output(Strict):
     directory: Column = Field(
         default="runs", description="Folder for run folders, under this file's. ${VAR} is replaced."
     )
+    report: bool = Field(default=False, description="Whether a run folder gets report.html, with charts.")
 
 
 RESULT = "@result"

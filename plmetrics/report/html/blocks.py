@@ -1,0 +1,127 @@
+"""What a page is made of: sections of words, tables and pictures."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.report.charts.texts import clean
+from plmetrics.report.numbers import Estimate, count, row_estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table: its text, an interval in quieter ink, and the number in full for programs.
+
+    `kind` is the class that says how it looks; `number` is whether it is aligned as one.
+    """
+
+    text: str
+    interval: str = ""
+    value: float | None = None
+    kind: str = ""
+    number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with a caption. The first column names the row; rows beyond `first` can be folded away."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+    first: int = 20
+
+    @property
+    def block(self) -> str:
+        """The template of its kind."""
+        return "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart as SVG, with its title and what there is to see in words."""
+
+    svg: str
+    title: str
+    description: str
+
+    @property
+    def block(self) -> str:
+        """The template of its kind."""
+        return "picture"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Paragraphs; `kind` is warning, note or nothing."""
+
+    lines: Sequence[str]
+    kind: str = ""
+
+    @property
+    def block(self) -> str:
+        """The template of its kind."""
+        return "words"
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Names, each with what it means."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    @property
+    def block(self) -> str:
+        """The template of its kind."""
+        return "definitions"
+
+
+Block = Table | Picture | Words | Definitions
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page; one without blocks is named among what is not there."""
+
+    title: str
+    blocks: Sequence[Block] = field(default=())
+
+    @property
+    def key(self) -> str:
+        """A stable id, in which no name of a user stands."""
+        return "s" + hashlib.sha256(self.title.encode()).hexdigest()[:8]
+
+
+def words(value: object, kind: str = "") -> Cell:
+    """A cell of text."""
+    return Cell(clean("" if value is None else str(value)), kind=kind)
+
+
+def rows_cell(value: int | None) -> Cell:
+    """A cell of a number of rows."""
+    return Cell("" if value is None else count(value), value=value, number=True)
+
+
+def estimate_cell(estimate: Estimate, value: float | None, kind: str = "") -> Cell:
+    """A cell of a value with its interval, or why there is none; minus signs as they are printed."""
+    text, interval = (part.replace("-", MINUS) for part in (estimate.value, estimate.interval))
+    if value is None:
+        return Cell(UNDEFINED, estimate.interval, kind=f"{kind} undefined".strip(), number=True)
+    return Cell(text, interval, value=value, kind=kind, number=True)
+
+
+def value_cell(
+    row: Mapping[str, Any] | None, column: str = "value", kind: str = "", *, signed: bool = False
+) -> Cell:
+    """The cell of a row of a result table; empty without the row."""
+    if row is None:
+        return Cell("", number=True)
+    return estimate_cell(row_estimate(row, column, signed=signed), row[column], kind)

@@ -1,0 +1,1 @@
+"""Sections of the HTML report, each from the tables of a result."""

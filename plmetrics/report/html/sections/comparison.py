@@ -1,0 +1,92 @@
+"""Differences: of models, from an earlier run, and of slices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
+from plmetrics.report.numbers import p_value, plural
+from plmetrics.report.sections.differences import reading_of, usual_tests
+from plmetrics.report.sections.overall import metric_label
+
+if TYPE_CHECKING:
+    from plmetrics.report.html.sections.pictures import Gallery
+    from plmetrics.report.summary import Summary
+
+_ARROWS = {"better": "▲ better", "worse": "▼ worse", "higher": "▲ higher", "lower": "▼ lower"}
+_MOST_SLICES = 20
+_COLUMNS = ("p", "reading")
+
+
+def changes(summary: Summary) -> Section:
+    """What changed against an earlier run."""
+    return Section("Against the reference run", _tables(summary, "run"))
+
+
+def differences(summary: Summary, gallery: Gallery) -> Section:
+    """How models differ from the baseline."""
+    tables = _tables(summary, "model")
+    return Section("Differences of models", [*gallery.pictures("differences"), *tables] if tables else [])
+
+
+def _tables(summary: Summary, contrast: str) -> list[Table]:
+    frame = usual_tests(summary.comparisons.filter(contrast=contrast))
+    parts = frame.partition_by("model", "baseline", "scale", maintain_order=True)
+    return [table for part in parts if (table := _pair(summary, part, contrast)) is not None]
+
+
+def _pair(summary: Summary, part: pl.DataFrame, contrast: str) -> Table | None:
+    first = part.row(0, named=True)
+    rows = part.filter(slice_set="overall").rows(named=True)
+    if not rows:
+        return None
+    other = f"run {first['baseline']}" if contrast == "run" else first["baseline"]
+    caption = f"{first['model']} against {other}"
+    cells = [[words(metric_label(row)), *_difference(summary, row)] for row in rows]
+    columns = ["metric", first["scale"].replace("_", " "), *_COLUMNS]
+    return Table(words(caption).text, columns, cells, [_p_words(summary)], first=40)
+
+
+def slice_differences(summary: Summary) -> Section:
+    """The slices that differ the most clearly from the rest, by model."""
+    frame = summary.comparisons.filter(pl.col("contrast").is_in(["slice", "rest"]))
+    tables = []
+    for part in frame.partition_by("model", "scale", maintain_order=True):
+        first = part.row(0, named=True)
+        p = pl.coalesce("p_adjusted", "p_value")
+        rows = part.filter(pl.col("difference").is_not_null()).sort(p, nulls_last=True, maintain_order=True)
+        cells = [
+            [
+                words(row["slice"]),
+                words(row["baseline"]),
+                words(metric_label(row)),
+                *_difference(summary, row),
+            ]
+            for row in rows.head(_MOST_SLICES).iter_rows(named=True)
+        ]
+        left = rows.height - _MOST_SLICES
+        notes = [_p_words(summary)]
+        if left > 0:
+            notes.append(f"the smallest p values; {plural(left, 'comparison')} more in the table comparisons")
+        columns = ["slice", "against", "metric", first["scale"].replace("_", " "), *_COLUMNS]
+        if cells:
+            tables.append(Table(words(f"Slices of {first['model']}").text, columns, cells, notes))
+    return Section("Slices against others", tables)
+
+
+def _difference(summary: Summary, row: dict[str, Any]) -> list[Cell]:
+    """The difference with its interval, its p value and what they say."""
+    reading = reading_of(summary, row)
+    p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
+    return [
+        value_cell(row, "difference", signed=row["scale"] != "ratio"),
+        Cell("" if p is None else p_value(p), value=p, number=True),
+        words(_ARROWS.get(reading, reading), reading),
+    ]
+
+
+def _p_words(summary: Summary) -> str:
+    how = summary.correction in (None, "none")
+    return "p values are not adjusted" if how else f"p values are adjusted by {summary.correction}"

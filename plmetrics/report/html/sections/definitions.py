@@ -1,0 +1,64 @@
+"""How each number is defined, and what was asked for, by which versions, of which files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.report.charts.texts import clean
+from plmetrics.report.html.blocks import Definitions, Section, Words
+
+if TYPE_CHECKING:
+    from plmetrics.catalogue.metric import Metric
+    from plmetrics.report.summary import Summary
+
+_MOST = 40
+
+
+def definitions(summary: Summary) -> Section:
+    """The metrics of the report with what they measure, their formulas and their better side."""
+    pairs = [(clean(metric.text), _definition(metric)) for metric in summary.definitions[:_MOST]]
+    return Section("How the numbers are defined", [Definitions(pairs)] if pairs else [])
+
+
+def _definition(metric: Metric) -> str:
+    first = (type(metric).__doc__ or "").strip().split("\n")[0]
+    formula = f" {metric.formula}." if metric.formula else ""
+    better = {"higher": " Higher is better.", "lower": " Lower is better.", "zero": " Best at 0."}
+    return clean(f"{first}{formula}{better.get(metric.direction, '')}")
+
+
+def settings(summary: Summary) -> Section:
+    """The suite as YAML, versions, files and fingerprints."""
+    import yaml
+
+    record = summary.record
+    facts: list[tuple[str, str]] = [
+        (word, clean(str(record[key])))
+        for key, word in (
+            ("run_id", "run"),
+            ("started", "started"),
+            ("seconds", "seconds"),
+            ("fingerprint", "fingerprint of the suite"),
+        )
+        if key in record
+    ]
+    versions = record.get("versions", {})
+    if versions:
+        facts.append(("versions", clean(", ".join(f"{name} {number}" for name, number in versions.items()))))
+    facts += [
+        (f"file {number}", clean(f"{file['path']}, {file['rows']} rows, digest {file['digest']}"))
+        for number, file in enumerate(record.get("files", ())[:_MOST], 1)
+    ]
+    suite = record.get("suite")
+    text = yaml.safe_dump(_plain(suite), sort_keys=False, allow_unicode=True) if suite else ""
+    blocks = [Definitions(facts)] if facts else []
+    return Section("How it was computed", [*blocks, *([Words(text.splitlines(), "code")] if text else [])])
+
+
+def _plain(value: object) -> object:
+    """The value in lists and dicts, as YAML has it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return clean(value) if isinstance(value, str) else value

@@ -1,0 +1,42 @@
+"""The gates as a table: what failed first, worst first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.report.html.blocks import Cell, Section, Table, estimate_cell, words
+from plmetrics.report.numbers import estimate, plural
+from plmetrics.report.sections.gates import OUTCOMES, outcome
+
+if TYPE_CHECKING:
+    from plmetrics.report.summary import Summary
+
+MOST = 200
+
+
+def gates(summary: Summary) -> Section:
+    """A row a check, those that need an action first."""
+    rows = [row | {"outcome": outcome(row)} for row in summary.gates.iter_rows(named=True)]
+    if not rows:
+        return Section("Gates")
+    rows.sort(key=lambda row: OUTCOMES.index(row["outcome"]))
+    notes = [f"{plural(len(rows) - MOST, 'more check')} in the table gates"] if len(rows) > MOST else []
+    columns = ("verdict", "gate", "rule", "model", "slice", "observed", "note")
+    table = Table("Gates", columns, [_cells(row) for row in rows[:MOST]], notes)
+    return Section("Gates", [table])
+
+
+def _cells(row: dict[str, Any]) -> list[Cell]:
+    signed = row["rule"].startswith(("difference", "relative change"))
+    observed = estimate(row["observed"], row["lower"], row["upper"], status=row["status"], signed=signed)
+    rule = f"{row['metric']} {row['rule']}"
+    place = row["slice_set"] if row["slice"] == "all" else row["slice"]
+    return [
+        words(row["outcome"], row["outcome"]),
+        words("" if row["gate"] == rule else row["gate"]),
+        words(rule),
+        words(row["model"]),
+        words(place),
+        estimate_cell(observed, row["observed"]),
+        words("" if row["outcome"] == "pass" else row["note"], "mute"),
+    ]

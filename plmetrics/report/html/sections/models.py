@@ -1,0 +1,82 @@
+"""Models side by side: the value of every metric on all rows, with its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.report.html.blocks import Section, Table, value_cell, words
+from plmetrics.report.numbers import plural
+from plmetrics.report.sections.overall import metric_label
+
+if TYPE_CHECKING:
+    from plmetrics.report.html.blocks import Cell
+    from plmetrics.report.summary import Summary
+
+MOST_MODELS = 8
+_ARROWS = {"higher": "↑", "lower": "↓", "zero": "→0"}
+
+
+def models(summary: Summary) -> Section:
+    """A row a metric and a column a model; where there are many models, a row a model and a column a metric."""
+    frame = summary.metrics.filter(pl.col("class").is_null(), slice="all")
+    if frame.is_empty():
+        return Section("Models")
+    values = {(metric_label(row), row["model"]): row for row in frame.iter_rows(named=True)}
+    metrics, names = _distinct(key[0] for key in values), _distinct(key[1] for key in values)
+    caption = "All rows" + (", with intervals" if summary.level is not None else "")
+    if len(names) <= MOST_MODELS:
+        rows = [
+            [_metric(summary, metric, values), *(value_cell(values.get((metric, name))) for name in names)]
+            for metric in metrics
+        ]
+        return Section("Models", [Table(caption, ["metric", *map(_name, names)], rows, first=40)])
+    ranked, notes = _ranked(summary, names, metrics, values)
+    rows = [[words(name), *(value_cell(values.get((metric, name))) for metric in metrics)] for name in ranked]
+    return Section("Models", [Table(caption, ["model", *metrics], rows, notes)])
+
+
+def class_values(summary: Summary) -> Section:
+    """What metrics say of each class, a table a model."""
+    frame = summary.metrics.filter(pl.col("class").is_not_null(), slice_set="overall")
+    tables = []
+    for (model,), part in frame.group_by("model", maintain_order=True):
+        values = {(row["class"], row["metric"]): row for row in part.iter_rows(named=True)}
+        labels, metrics = _distinct(key[0] for key in values), _distinct(key[1] for key in values)
+        rows = [
+            [words(label), *(value_cell(values.get((label, metric))) for metric in metrics)]
+            for label in labels
+        ]
+        tables.append(Table(f"Classes of {model}", ["class", *metrics], rows))
+    return Section("Classes", tables)
+
+
+def _distinct(names: object) -> list[str]:
+    return list(dict.fromkeys(names))  # type: ignore[call-overload]
+
+
+def _name(model: str) -> str:
+    return words(model).text
+
+
+def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str, object]]) -> Cell:
+    """The metric with an arrow to where it is better."""
+    metric = next(row["metric"] for (text, _), row in values.items() if text == label)
+    return words(f"{label} {_ARROWS.get(summary.directions.get(str(metric), ''), '')}".strip())
+
+
+def _ranked(
+    summary: Summary, names: list[str], metrics: list[str], values: dict[tuple[str, str], dict[str, object]]
+) -> tuple[list[str], list[str]]:
+    """The models by the first metric that has a better side, and the words that say so."""
+    metric = next((text for text in metrics if summary.directions.get(text) in {"higher", "lower"}), None)
+    if metric is None:
+        return names, []
+    sign = -1.0 if summary.directions[metric] == "higher" else 1.0
+
+    def place(name: str) -> float:
+        value = values.get((metric, name), {}).get("value")
+        return float("inf") if value is None else sign * float(value)  # type: ignore[arg-type]
+
+    return sorted(names, key=place), [f"{plural(len(names), 'model')}, the best by {metric} first"]

@@ -1,0 +1,59 @@
+"""The charts of a page, each drawn if the result has rows for it; what cannot be drawn is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.core.errors import ConfigError, EnvironmentFault
+from plmetrics.report.charts.index import draw, drawable
+from plmetrics.report.charts.rendering import RENDERER, installed
+from plmetrics.report.charts.selection import Selection
+from plmetrics.report.charts.svg import named, with_variables
+from plmetrics.report.html.blocks import Picture, Section, Words
+
+if TYPE_CHECKING:
+    from plmetrics.report.html.blocks import Block
+    from plmetrics.report.summary import Summary
+
+PLACES: dict[str, tuple[str, ...]] = {
+    "Calibration": ("reliability", "coverage", "pit"),
+    "Curves": ("roc", "pr", "gain", "lift", "ks", "score_histogram", "uplift", "qini", "effect_calibration"),
+    "Thresholds": ("thresholds", "cost", "net_benefit", "confusion"),
+    "Errors": ("residuals", "residual_histogram", "residual_qq", "conditional", "query_differences"),
+    "Fairness": ("fairness",),
+}
+"""The charts of sections that hold nothing else."""
+
+
+class Gallery:
+    """Draws charts of one result."""
+
+    def __init__(self, summary: Summary) -> None:
+        self._summary = summary
+        self._drawable = set(drawable(summary))
+        self._complete = installed()
+
+    def section(self, title: str) -> Section:
+        """A section of charts alone."""
+        return Section(title, self.pictures(*PLACES[title]))
+
+    def pictures(self, *names: str) -> list[Block]:
+        """Those of these charts that the result has rows for; words in place of one that cannot be drawn."""
+        there = [name for name in names if name in self._drawable]
+        if there and not self._complete:
+            missing = ", ".join(there)
+            return [Words([f"Not drawn: {missing}. Charts need: pip install 'plmetrics[report]'"], "note")]
+        return [block for name in there if (block := self._picture(name)) is not None]
+
+    def _picture(self, name: str) -> Block | None:
+        """One chart, in colours that follow the page."""
+        try:
+            figure = draw(name, Selection(summary=self._summary))
+            svg = RENDERER.render(figure.specification(background="transparent"), "svg").decode()
+        except ConfigError:
+            return None
+        except EnvironmentFault as fault:
+            return Words([f"The chart {name} is missing: {fault.problems[0].message}"], "note")
+        return Picture(
+            with_variables(named(svg, figure.title, figure.description)), figure.title, figure.description
+        )

@@ -1,0 +1,129 @@
+"""Slices: the worst first, and slices by metrics as a shaded table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.report.html.blocks import MINUS, UNDEFINED, Cell, Section, Table, rows_cell, value_cell, words
+from plmetrics.report.numbers import number, plural, row_estimate
+from plmetrics.report.sections.worst import first_judged, worst_slices
+
+if TYPE_CHECKING:
+    from plmetrics.report.html.blocks import Block
+    from plmetrics.report.html.sections.pictures import Gallery
+    from plmetrics.report.summary import Summary
+
+MOST, MOST_METRICS, MOST_MODELS = 50, 10, 5
+_STEPS = (1.0, 2.0, 3.0)
+"""Differences in standard errors where a shade becomes darker."""
+
+
+def slices(summary: Summary, gallery: Gallery) -> Section:
+    """The worst slices, a chart of all by the first metric, and a shaded table a model."""
+    frame = summary.metrics.filter(
+        pl.col("slice_set") != "overall", pl.col("slice") != "all", pl.col("class").is_null()
+    )
+    if frame.is_empty():
+        return Section("Slices")
+    blocks: list[Block] = [*_worst(summary), *gallery.pictures("forest")]
+    names = frame["model"].unique(maintain_order=True).to_list()
+    blocks += [_shaded(summary, frame.filter(model=name), name) for name in names[:MOST_MODELS]]
+    if len(names) > MOST_MODELS:
+        left = plural(len(names) - MOST_MODELS, "more model")
+        blocks.append(Table("Further models", ["models"], [[words(f"{left} in the table metrics")]]))
+    return Section("Slices", blocks)
+
+
+def _worst(summary: Summary) -> list[Block]:
+    metric = first_judged(summary)
+    if metric is None:
+        return []
+    rows = worst_slices(summary.metrics, metric, summary.directions[metric])
+    cells = [
+        [
+            words(row["slice"]),
+            words(row["model"]),
+            value_cell(row),
+            Cell(_shortfall(row), value=row["shortfall"], number=True),
+            rows_cell(row["n"]),
+        ]
+        for row in rows
+    ]
+    if not cells:
+        return []
+    columns = ["slice", "model", metric, "short of all rows by", "rows"]
+    return [Table(f"Worst slices by {metric}", columns, cells)]
+
+
+def _shortfall(row: dict[str, Any]) -> str:
+    errors = f" ({row['errors']:.1f} SE)" if row["errors"] is not None else ""
+    return f"{number(row['shortfall'])}{errors}"
+
+
+def _shaded(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
+    """Slices by metrics; a shade says by how many standard errors a value is off the model's overall value."""
+    metrics = frame["metric"].unique(maintain_order=True).to_list()[:MOST_METRICS]
+    overall = {
+        row["metric"]: row["value"]
+        for row in summary.metrics.filter(slice_set="overall", model=model).iter_rows(named=True)
+        if row["class"] is None
+    }
+    values = {(row["slice"], row["metric"]): row for row in frame.iter_rows(named=True)}
+    sizes = frame.group_by("slice", maintain_order=True).agg(pl.col("n").max()).rows()
+    shown = _chosen(sizes)
+    rows = []
+    for text, rows_used in shown:
+        cells = [_cell(summary, values.get((text, metric)), overall.get(metric)) for metric in metrics]
+        rows.append([words(text), rows_cell(rows_used), *cells])
+    notes = [
+        "shades: by how many standard errors of the slice (1, 2, 3) a value is worse or better than overall"
+    ]
+    if len(sizes) > len(shown):
+        notes.append(
+            f"the {len(shown)} largest of {plural(len(sizes), 'slice')}; the others are in the table metrics"
+        )
+    reasons = frame.filter(pl.col("value").is_null())["status"].unique(maintain_order=True).to_list()
+    if reasons:
+        notes.append(f"{UNDEFINED} is undefined: {', '.join(reasons)}")
+    columns = ["slice", "rows", *metrics]
+    return Table(words(f"Slices by metrics: {model}").text, columns, rows, notes)
+
+
+def _chosen(sizes: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]:
+    """The slices of the table: the largest, in the order of the result."""
+    if len(sizes) <= MOST:
+        return sizes
+    largest = sorted(sizes, key=lambda size: -(size[1] or 0))[:MOST]
+    keep = {text for text, _ in largest}
+    return [size for size in sizes if size[0] in keep]
+
+
+def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None) -> Cell:
+    """The value alone, since many stand beside each other; its interval is in the table metrics."""
+    if row is None:
+        return Cell("", number=True)
+    if row["value"] is None:
+        return Cell(UNDEFINED, kind="undefined", number=True)
+    return Cell(
+        row_estimate(row).value.replace("-", MINUS),
+        value=row["value"],
+        kind=_shade(summary, row, overall),
+        number=True,
+    )
+
+
+def _shade(summary: Summary, row: dict[str, Any], overall: float | None) -> str:
+    """The class of a shade: better or worse by 1, 2 or 3 standard errors; totals have none."""
+    direction, error = summary.directions.get(row["metric"], "none"), row["std_error"]
+    if (
+        overall is None
+        or not error
+        or row["metric"] in summary.totals
+        or direction not in {"higher", "lower"}
+    ):
+        return ""
+    away = (row["value"] - overall) / error * (1 if direction == "higher" else -1)
+    steps = sum(abs(away) >= step for step in _STEPS)
+    return f"{'better' if away > 0 else 'worse'}-{steps}" if steps else ""
