@@ -10,7 +10,7 @@ from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.suite_files import located, without_values, without_variables
 from plmetrics.api.warnings import warned
-from plmetrics.core.errors import PlmetricsError
+from plmetrics.core.errors import EnvironmentFault, PlmetricsError
 from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         TrecTable,
         Uncertainty,
     )
+
+REPORT = "report.html"
 
 
 @warned
@@ -225,7 +227,19 @@ def run(
             result = replace(result, record={**result.record, "defaults": list(loaded.defaults)})
         result = without_variables(loaded, result)
         record = folder.publish(result, _further_files(result))
-    return replace(result, folder=folder.path, record=record)
+    result = replace(result, folder=folder.path, record=record)
+    return _with_report(result) if loaded.suite.output.report else result
+
+
+def _with_report(result: Result) -> Result:
+    """Write the report beside the tables; where that fails, a warning, since the run has ended well."""
+    assert result.folder is not None
+    try:
+        result.report(result.folder / REPORT)
+    except EnvironmentFault as fault:
+        warnings = [*result.warnings, f"{REPORT} is not written: {fault.problems[0].message}"]
+        return replace(result, record={**result.record, "warnings": warnings})
+    return result
 
 
 def _further_files(result: Result) -> dict[str, bytes]:

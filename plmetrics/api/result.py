@@ -65,6 +65,20 @@ class Result(ResultTables):
 
         return Plot(summarise(self))
 
+    def report(self, path: str | Path) -> None:
+        """Write the report as one HTML file, with charts where the extra `report` is installed.
+
+        Raises:
+            EnvironmentFault: the file cannot be written.
+        """
+        from pathlib import Path
+
+        from plmetrics.report.html.page import html_text
+        from plmetrics.report.html.rendering import write_page
+        from plmetrics.report.summary import summarise
+
+        write_page(html_text(summarise(self)), Path(path))
+
     def __repr__(self) -> str:
         from plmetrics.report.layout import terminal_width
         from plmetrics.report.summary import summarise

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, Format
+from plmetrics.cli.options import Debug, Format, HtmlFile
 from plmetrics.cli.terminal.completion import run_folders
-from plmetrics.cli.terminal.console import wants_color, width, write_result
+from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guarded
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def diff(
         typer.Option("--format", help="text for people, json for programs, csv for the table of values."),
     ] = Format.text,
     debug: Debug = False,
+    html: HtmlFile = None,
 ) -> None:
     """Say what changed from one run to another.
 
@@ -66,9 +67,20 @@ def diff(
         from plmetrics.runs.failure import GATE_FAILED
 
         changes = inspection.diff(before, after)
-        write_result(_text(changes, form))
+        if html is None:
+            write_result(_text(changes, form))
+        else:
+            _write(changes, html)
         if fail_on is FailOn.change and changes.changed:
             raise typer.Exit(GATE_FAILED)
+
+
+def _write(changes: Diff, path: Path) -> None:
+    from plmetrics.report.html.difference import diff_html
+    from plmetrics.report.html.rendering import write_page
+
+    write_page(diff_html(changes), path)
+    say(f"written: {shown_path(path)}")
 
 
 def _text(changes: Diff, form: Format) -> str:

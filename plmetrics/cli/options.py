@@ -53,6 +53,10 @@ ResultFormat: TypeAlias = Annotated[
     Format,
     typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
 ]
+HtmlFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", readable=False, help="Write an HTML file and print nothing."),
+]
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
 ]

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, Format, ResultFormat, RunPath
+from plmetrics.cli.options import Debug, Format, HtmlFile, ResultFormat, RunPath
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guarded
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from plmetrics.runs.reading import StoredResult
 
 
@@ -20,8 +22,10 @@ def report(
     form: ResultFormat = Format.text,
     debug: Debug = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates.")] = False,
+    html: HtmlFile = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the file of --html in a browser.")] = False,
 ) -> None:
-    """Print the report of a run folder again.
+    """Print the report of a run folder again, or write it as an HTML file with charts.
 
     A run is its folder, its run.json, or the folder of a suite's runs: then the last complete one. The verdict of the
     gates is shown, not enforced: the exit code is 0 also where a gate failed.
@@ -31,9 +35,23 @@ def report(
         from plmetrics.report.layout import printable
 
         result = inspection.stored(run)
-        write_result(_text(result, form, quiet=quiet))
+        if html is None:
+            write_result(_text(result, form, quiet=quiet))
+        else:
+            _write(result, html)
+            if show:
+                typer.launch(html.resolve().as_uri())
         for note in (*result.notes, *result.record.get("warnings", ())):
             say(printable(f"warning: {note}"))
+
+
+def _write(result: StoredResult, path: Path) -> None:
+    from plmetrics.report.html.page import html_text
+    from plmetrics.report.html.rendering import write_page
+    from plmetrics.report.summary import summarise
+
+    write_page(html_text(summarise(result)), path)
+    say(f"written: {shown_path(path)}")
 
 
 def _text(result: StoredResult, form: Format, *, quiet: bool) -> str:

@@ -56,7 +56,7 @@ def describe(metric: MetricClass) -> dict[str, Any]:
         "interpretable": metric.interpretable,
         "probability": metric.probability,
         "convention": _convention(metric),
-        "description": _description(metric),
+        "description": description(metric),
         "formula": metric.formula,
         "use_when": metric.use_when,
         "beware": metric.beware,
@@ -90,7 +90,7 @@ def list_text(metrics: Sequence[MetricClass], width: int = 100, *, color: bool =
 def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> str:
     """Everything that is known of one metric."""
     lines = heading(_signature(metric), metric.task, width)
-    lines += wrapped(Text(_description(metric)), width)
+    lines += wrapped(Text(description(metric)), width)
     facts = [
         ("formula", metric.formula),
         ("task", metric.task),
@@ -239,7 +239,8 @@ def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
     }
 
 
-def _description(metric: MetricClass) -> str:
+def description(metric: MetricClass) -> str:
+    """What a metric measures, from its documentation, in one paragraph."""
     text = (metric.__doc__ or "").partition(">>>")[0]
     return " ".join(text.split())
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 _SHOWN = 30
-_WORDS = {
+CHANGES = {
     "status": "defined in one run only, or for another reason",
     "beyond_interval": "beyond the interval of the difference",
     "value": "different, without intervals to judge by",
@@ -104,7 +104,7 @@ def _gates(diff: Diff, width: int) -> list[Text]:
 
 def _values(diff: Diff, width: int) -> list[Text]:
     parts = []
-    for change, words in _WORDS.items():
+    for change, words in CHANGES.items():
         rows = diff.metrics.filter(pl.col("change") == change).rows(named=True)
         rows = rows[:_FURTHEST] if change == "within_interval" else rows
         if rows:

@@ -100,6 +100,18 @@ class Section:
         return "s" + hashlib.sha256(self.title.encode()).hexdigest()[:8]
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a page: a word with a shape, the title, lines below it, and warnings."""
+
+    word: str
+    shape: str
+    kind: str
+    title: str
+    lines: Sequence[str]
+    warnings: Sequence[str] = ()
+
+
 def words(value: object, kind: str = "") -> Cell:
     """A cell of text."""
     return Cell(clean("" if value is None else str(value)), kind=kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plmetrics.report.catalogue import description
 from plmetrics.report.charts.texts import clean
 from plmetrics.report.html.blocks import Definitions, Section, Words
 
@@ -21,10 +22,9 @@ def definitions(summary: Summary) -> Section:
 
 
 def _definition(metric: Metric) -> str:
-    first = (type(metric).__doc__ or "").strip().split("\n")[0]
-    formula = f" {metric.formula}." if metric.formula else ""
+    """The first line of the metric's description, and its better side."""
     better = {"higher": " Higher is better.", "lower": " Lower is better.", "zero": " Best at 0."}
-    return clean(f"{first}{formula}{better.get(metric.direction, '')}")
+    return clean(f"{description(type(metric))}{better.get(metric.direction, '')}")
 
 
 def settings(summary: Summary) -> Section:

@@ -22,8 +22,10 @@ def gates(summary: Summary) -> Section:
     rows.sort(key=lambda row: OUTCOMES.index(row["outcome"]))
     notes = [f"{plural(len(rows) - MOST, 'more check')} in the table gates"] if len(rows) > MOST else []
     columns = ("verdict", "gate", "rule", "model", "slice", "observed", "note")
-    table = Table("Gates", columns, [_cells(row) for row in rows[:MOST]], notes)
-    return Section("Gates", [table])
+    grid = [_cells(row) for row in rows[:MOST]]
+    filled = [index for index in range(len(columns)) if any(cells[index].text for cells in grid)]
+    shown = [[cells[index] for index in filled] for cells in grid]
+    return Section("Gates", [Table("Checks", [columns[index] for index in filled], shown, notes)])
 
 
 def _cells(row: dict[str, Any]) -> list[Cell]:

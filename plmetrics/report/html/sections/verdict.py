@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plmetrics.report.charts.texts import clean
+from plmetrics.report.html.blocks import Head
 from plmetrics.report.sections.gates import OUTCOMES, outcomes
 from plmetrics.report.sections.verdict import HEADLINES, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plmetrics.report.summary import Summary
 
 _SHAPES = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A word with a shape, counts of checks, sizes, and warnings."""
-
-    word: str
-    shape: str
-    kind: str
-    checks: Sequence[str]
-    sizes: Sequence[str]
-    warnings: Sequence[str]
 
 
 def verdict(summary: Summary) -> Head:
@@ -35,10 +21,10 @@ def verdict(summary: Summary) -> Head:
     counts = outcomes(summary.gates)
     checks = [f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)]
     return Head(
+        title=clean(summary.name),
         word=word,
         shape=_SHAPES.get(summary.verdict, "•"),
         kind=summary.verdict,
-        checks=checks or ["no gates"],
-        sizes=[clean(size) for size in sizes(summary)],
+        lines=[", ".join(checks or ["no gates"]), clean(", ".join(sizes(summary)))],
         warnings=[clean(str(warning)) for warning in summary.record.get("warnings", ())],
     )

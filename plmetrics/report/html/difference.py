@@ -1,0 +1,90 @@
+"""The page of what changed between two runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.report.charts.texts import clean
+from plmetrics.report.diff import CHANGES
+from plmetrics.report.html.blocks import Cell, Head, Section, Table, estimate_cell, value_cell, words
+from plmetrics.report.html.rendering import page_text
+from plmetrics.report.numbers import estimate, plural
+from plmetrics.report.sections.overall import metric_label
+
+if TYPE_CHECKING:
+    from plmetrics.runs.history.diff import Diff
+
+MOST = 500
+_SIDES = ("before", "after")
+
+
+def diff_html(diff: Diff) -> str:
+    """The changes as one HTML file: gate checks, then values by kind of change."""
+    tables = [table for change, text in CHANGES.items() if (table := _values(diff, change, text)) is not None]
+    return page_text(_head(diff), [_gates(diff), Section("Values", tables)])
+
+
+def _head(diff: Diff) -> Head:
+    values, checks = (int(frame["changed"].sum()) for frame in (diff.metrics, diff.gates))
+    counts = [f"{values} of {plural(diff.metrics.height, 'value')}"]
+    counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
+    before, after = diff.verdicts
+    return Head(
+        word="CHANGED" if diff.changed else "UNCHANGED",
+        shape="≠" if diff.changed else "=",
+        kind="changed" if diff.changed else "pass",
+        title=clean(f"{diff.before} → {diff.after}"),
+        lines=[", ".join(counts), f"verdict: {before} → {after}"],
+        warnings=[clean(note) for note in diff.notes],
+    )
+
+
+def _gates(diff: Diff) -> Section:
+    rows = diff.gates.filter("changed").head(MOST).rows(named=True)
+    columns = ("gate", "model", "slice", "before", "after", "observed before", "observed after")
+    cells = [
+        [
+            words(row["gate"]),
+            *_place(row),
+            *(words(row[side], str(row[side])) for side in _SIDES),
+            *(estimate_cell(estimate(row[f"{side}_observed"]), row[f"{side}_observed"]) for side in _SIDES),
+        ]
+        for row in rows
+    ]
+    return Section("Gates", [Table("Gate checks that changed", columns, cells)] if cells else [])
+
+
+def _values(diff: Diff, change: str, text: str) -> Table | None:
+    frame = diff.metrics.filter(pl.col("change") == change)
+    if frame.is_empty():
+        return None
+    rows = [
+        [
+            words(metric_label(row)),
+            *_place(row),
+            *(_side(row, side) for side in _SIDES),
+            _difference(row),
+        ]
+        for row in frame.head(MOST).iter_rows(named=True)
+    ]
+    notes = (
+        [f"{plural(frame.height - MOST, 'more value')}: --format csv lists all"]
+        if frame.height > MOST
+        else []
+    )
+    columns = ("metric", "model", "slice", *_SIDES, "difference")
+    return Table(f"{plural(frame.height, 'value')} {text}", columns, rows, notes)
+
+
+def _difference(row: dict[str, Any]) -> Cell:
+    return value_cell({**row, "status": "ok", "interval_status": None}, "difference", signed=True)
+
+
+def _side(row: dict[str, Any], side: str) -> Cell:
+    return estimate_cell(estimate(row[side], status=row[f"{side}_status"]), row[side])
+
+
+def _place(row: dict[str, Any]) -> list[Cell]:
+    return [words(row["model"]), words("overall" if row["slice_set"] == "overall" else row["slice"])]

@@ -1,0 +1,67 @@
+"""Pages as text and as files: everything that stands in a page is escaped here, and nowhere else."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.core.version import VERSION
+from plmetrics.report.charts.svg import variables
+from plmetrics.report.charts.theme import DARK, LIGHT
+from plmetrics.runs.files import environment_faults, write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from jinja2 import Environment
+
+    from plmetrics.report.html.blocks import Head, Section
+
+
+def page_text(head: Head, sections: Sequence[Section]) -> str:
+    """One HTML file: its head, the sections that have blocks, and the names of those that have none."""
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            head=head,
+            sections=[section for section in sections if section.blocks],
+            absent=[section.title for section in sections if not section.blocks],
+            light=variables(LIGHT.items()),
+            dark=variables(DARK.items()),
+            version=VERSION,
+        )
+    )
+
+
+def write_page(text: str, path: Path) -> None:
+    """Write a page, whole or not at all.
+
+    Raises:
+        EnvironmentFault: the system refuses.
+    """
+    with environment_faults(f"{path.name} cannot be written"):
+        write_atomic(path, text.encode())
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("plmetrics.report.html", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["safe_svg"] = _markup
+    return environment
+
+
+def _markup(svg: str) -> Any:
+    """An image of the renderer, whose texts are escaped."""
+    from markupsafe import Markup
+
+    return Markup(svg)
