@@ -27,6 +27,8 @@ REGRESSION_CURVES = (
     "conditional_label",
     "conditional_prediction",
     "conditional_recall",
+    "residual_prediction",
+    "residual_quantiles",
 )
 MULTICLASS_CURVES = ("confusion",)
 UPLIFT_CURVES = ("qini", "uplift", "guelman", "effect_calibration")
@@ -46,6 +48,8 @@ CurveName = Literal[
     "conditional_label",
     "conditional_prediction",
     "conditional_recall",
+    "residual_prediction",
+    "residual_quantiles",
     "qini",
     "uplift",
     "guelman",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plmetrics.core.names import number_text
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.core.special import ndtri, stdtrit
 from plmetrics.inference.curves.thinning import thin
@@ -21,6 +22,7 @@ Points = dict[str, Array]
 
 HISTOGRAM_BINS = 50
 CONDITIONAL_BINS = 20
+RESIDUAL_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def histogram_edges(lows: Array, highs: Array) -> Array:
@@ -37,12 +39,16 @@ def histogram_edges(lows: Array, highs: Array) -> Array:
     return np.linspace(low, high, HISTOGRAM_BINS + 1)
 
 
-def points_of_rows(curve: str, pairs: SlicedPairs, edges: Mapping[str, Array], level: float) -> list[Points]:
+def points_of_rows(
+    curve: str, pairs: SlicedPairs, edges: Mapping[str, Array], level: float
+) -> list[dict[str, Any]]:
     """The points of a curve in each slice; none in a slice without rows."""
     if curve in _HISTOGRAMS:
         return [_histogram(part, _HISTOGRAMS[curve](part), edges[curve]) for part in pairs]
     if curve == "residual_qq":
         return [_qq(part) for part in pairs]
+    if curve == "residual_quantiles":
+        return [_quantiles(part) for part in pairs]
     return [_conditional(part, *_CONDITIONAL[curve](part), level) for part in pairs]
 
 
@@ -110,6 +116,36 @@ def _conditional(part: Pairs, by: Array, values: Array | None, level: float) -> 
     return {"x": x, "y": y, "lower": lower, "upper": upper, "threshold": top, "n": rows}
 
 
+def _quantiles(part: Pairs) -> dict[str, Any]:
+    """Quantiles of the residual in 20 bins of the prediction of equal weight; `class` is the level.
+
+    x is the mean prediction of a bin, `threshold` its upper edge.
+    """
+    weight = _weights(part)
+    if len(weight) == 0 or weight.sum() == 0:
+        return {}
+    edges = _quantile_edges(part.score, weight)
+    place = np.searchsorted(edges, part.score)
+    order = np.lexsort((part.error, place))
+    first = np.flatnonzero(np.diff(place[order], prepend=-1))
+    occupied, size = place[order[first]], np.diff(np.append(first, len(order)))
+    mass, sums = (np.add.reduceat(each[order], first) for each in (weight, weight * part.score))
+    levels = np.array(RESIDUAL_LEVELS)
+    error = np.split(part.error[order], first[1:])
+    spread = [
+        averaged_inverse(*each, levels)
+        for each in zip(error, np.split(weight[order], first[1:]), strict=True)
+    ]
+    names = np.array([number_text(level) for level in RESIDUAL_LEVELS], dtype=object)
+    columns = {
+        "x": sums / mass,
+        "threshold": np.append(edges, part.score.max())[occupied],
+        "n": size.astype(np.float64),
+    }
+    repeated = {name: np.tile(values, len(levels)) for name, values in columns.items()}
+    return {**repeated, "y": np.stack(spread, axis=1).ravel(), "class": np.repeat(names, len(first))}
+
+
 def _quantile_edges(by: Array, weight: Array) -> Array:
     """Averaged inverse of the weighted distribution at i / 20, each once; a bin ends with its upper edge."""
     order = np.argsort(by, kind="stable")
@@ -125,4 +161,5 @@ _CONDITIONAL: dict[str, Callable[[Pairs], tuple[Array, Any]]] = {
     "conditional_label": lambda part: (part.score, part.label),
     "conditional_prediction": lambda part: (part.label, part.score),
     "conditional_recall": lambda part: (part.label, None),
+    "residual_prediction": lambda part: (part.score, part.error),
 }

@@ -14,6 +14,8 @@ NAMES = [
     "conditional_label",
     "conditional_prediction",
     "conditional_recall",
+    "residual_prediction",
+    "residual_quantiles",
 ]
 CURVES = [{"curve": name, "slices": ["g"]} for name in NAMES]
 
@@ -82,7 +84,11 @@ def test_conditional_means(weight):
     for text, y, part, w in parts(rows, weight):
         for model in ("p", "q"):
             p = part[model].to_numpy()
-            for name, by, values in (("conditional_label", p, y), ("conditional_prediction", y, p)):
+            for name, by, values in (
+                ("conditional_label", p, y),
+                ("conditional_prediction", y, p),
+                ("residual_prediction", p, p - y),
+            ):
                 own = found.filter(curve=name, slice=text, model=model)
                 assert own.height == 20
                 low = -np.inf
@@ -111,6 +117,27 @@ def test_conditional_recall_is_the_share_that_stays_in_its_bin():
         assert row["y"] == pytest.approx(((p > low) & (p <= high))[inside].mean())
     perfect = curves(rows.with_columns(p="y")).filter(curve="conditional_recall", slice="all", model="p")
     assert (perfect["y"] == 1).all()
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_residual_quantiles_of_bins_of_the_prediction(weight):
+    rows = table()
+    found = curves(rows, weight=weight).filter(curve="residual_quantiles")
+    for text, y, part, w in parts(rows, weight):
+        p = part["p"].to_numpy()
+        for level in (0.05, 0.25, 0.5, 0.75, 0.95):
+            own = found.filter(slice=text, model="p", **{"class": str(level)})
+            assert own.height == 20
+            low = -np.inf
+            for row in own.iter_rows(named=True):
+                inside = (p > low) & (p <= row["threshold"])
+                low = row["threshold"]
+                assert row["n"] == inside.sum()
+                assert row["x"] == pytest.approx(np.average(p[inside], weights=w[inside]))
+                repeated = np.repeat((p - y)[inside], w[inside].astype(int))
+                assert row["y"] == pytest.approx(np.quantile(repeated, level, method="averaged_inverted_cdf"))
+            assert own["n"].sum() == len(y)
+    assert found.filter(slice="all", model="p").height == 100
 
 
 def test_constant_values_and_single_rows():
