@@ -1,0 +1,179 @@
+import re
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+from report.html.hostile import CLOSED, MARKUP, table
+
+import plmetrics as plm
+from plmetrics.report.charts import rendering
+from plmetrics.report.html.page import html_text
+from plmetrics.report.summary import summarise
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Cells of tables by caption, texts, and whether all tags are closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tables: dict[str, list[list[tuple[str, dict[str, str | None]]]]] = {}
+        self.texts: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self._caption = ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "caption":
+            self._caption = ""
+        if tag == "tr" and self._caption:
+            self.tables[self._caption].append([])
+        if tag in ("td", "th") and self._caption:
+            self.tables[self._caption][-1].append(("", dict(attrs)))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+        if tag == "caption":
+            self.tables[self._caption] = []
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+        if "caption" in self.open:
+            self._caption += data
+        elif self._caption and self.open[-1] in ("td", "th", "span") and self.tables.get(self._caption):
+            text, attributes = self.tables[self._caption][-1][-1]
+            self.tables[self._caption][-1][-1] = (text + data, attributes)
+
+
+@pytest.fixture(scope="module")
+def text(result: plm.Result) -> str:
+    return html_text(summarise(result))
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Page:
+    return Page(text)
+
+
+def test_every_number_of_the_models_is_that_of_the_table(result: plm.Result, page: Page) -> None:
+    head, *rows = next(cells for caption, cells in page.tables.items() if caption.startswith("All rows"))
+    models = [name for name, _ in head][1:]
+    assert models == ["good", MARKUP]
+    seen = 0
+    for (name, _), *cells in rows:
+        for model, (shown, attributes) in zip(models, cells, strict=True):
+            metric = name.split(" ")[0]
+            row = result.metrics.filter(slice_set="overall", metric=metric, model=model).row(0, named=True)
+            assert float(attributes["data-value"] or "") == row["value"]
+            numbers = [float(part.replace("−", "-")) for part in re.findall(r"[−+]?\d+\.?\d*", shown)]
+            digits = len(shown.split(" ")[0].partition(".")[2])
+            expected = [row["value"], row["lower"], row["upper"]]
+            assert numbers == pytest.approx(expected, abs=0.5000001 * 10**-digits)
+            seen += 1
+    assert seen == 8
+
+
+def test_shaded_slices_hold_the_values_of_the_table(result: plm.Result, page: Page) -> None:
+    cells = page.tables["Slices by metrics: good"]
+    assert [name for name, _ in cells[0]] == ["slice", "rows", "roc_auc", "log_loss", "recall", "tp"]
+    frame = result.metrics.filter(slice_set="region", model="good")
+    for index, (metric, _) in enumerate(cells[0][2:], 2):
+        shown = [float(row[index][1]["data-value"] or "") for row in cells[1:]]
+        assert shown == frame.filter(metric=metric)["value"].to_list()
+
+
+def test_a_shade_says_how_many_errors_a_value_is_worse(result: plm.Result, page: Page) -> None:
+    cells = page.tables["Slices by metrics: good"]
+    frame = result.metrics.filter(slice_set="region", model="good", metric="roc_auc")
+    overall = result.metrics.filter(slice_set="overall", model="good", metric="roc_auc")["value"].item()
+    for row, (value, error) in zip(cells[1:], frame.select("value", "std_error").rows(), strict=True):
+        steps = min(int(abs(value - overall) / error), 3)
+        side = "better" if value > overall else "worse"
+        assert (row[2][1].get("class") or "").split()[1:] == ([f"{side}-{steps}"] if steps else [])
+
+
+def test_gates_that_failed_come_first(page: Page) -> None:
+    verdicts = [row[0][0] for row in page.tables["Checks"][1:]]
+    assert verdicts == ["fail", "fail", "pass", "pass"]
+
+
+def test_names_are_text_and_never_markup(text: str, page: Page) -> None:
+    assert not {tag for tag, _ in page.tags} & {"script", "b", "iframe", "object", "link"}
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    assert any(MARKUP in part for part in page.texts)
+    assert any(CLOSED in part for part in page.texts)
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202a-\u202e]", text)
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_nothing_is_requested(text: str, page: Page) -> None:
+    links = [
+        value for _, attributes in page.tags for name, value in attributes.items() if name in ("href", "src")
+    ]
+    assert links
+    assert all((link or "").startswith("#") for link in links)
+    assert "url(" not in text
+    assert "default-src 'none'" in text
+
+
+def test_charts_are_in_the_page(page: Page) -> None:
+    titles = [attributes["aria-label"] for tag, attributes in page.tags if tag == "figure"]
+    assert any(str(title).startswith("ROC curve") for title in titles)
+    assert sum(tag == "svg" for tag, _ in page.tags) == len(titles)
+
+
+def test_without_the_extra_all_tables_are_there(result: plm.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "find_spec", lambda _: None)
+    page = Page(html_text(summarise(result)))
+    assert "Slices by metrics: good" in page.tables
+    assert not [tag for tag, _ in page.tags if tag == "svg"]
+    assert any("Not drawn: roc" in part and "plmetrics[report]" in part for part in page.texts)
+
+
+def test_a_chart_that_the_renderer_refuses_costs_the_chart_alone(
+    result: plm.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rendering.Renderer, "_ask", lambda *_: {"error": "its process ended"})
+    page = Page(html_text(summarise(result)))
+    assert "Slices by metrics: good" in page.tables
+    assert any("is missing: the renderer refused it: its process ended" in part for part in page.texts)
+
+
+def test_thousands_of_slices_are_cut_and_counted() -> None:
+    frame = table(20_000).with_columns(region=pl.int_range(pl.len()) % 4000)
+    large = plm.evaluate(frame, label="y", models="good", metrics=["recall", "log_loss"], slices=["region"])
+    text = html_text(summarise(large))
+    assert len(text) < 200_000
+    assert "the 50 largest of 4,000 slices; the others are in the table metrics" in text
+
+
+def test_many_models_are_rows_the_best_first() -> None:
+    frame = table(500)
+    models = {f"m{index:02d}": f"s{index}" for index in range(50)}
+    scores = [
+        (pl.col("good") * (50 - index) + pl.col("poor") * index).alias(f"s{index}") / 50
+        for index in range(50)
+    ]
+    many = plm.evaluate(frame.with_columns(scores), label="y", models=models, metrics=["roc_auc"])
+    page = Page(html_text(summarise(many)))
+    cells = page.tables["All rows"][1:]
+    values = [float(row[1][1]["data-value"] or "") for row in cells]
+    assert values == sorted(values, reverse=True)
+
+
+def test_result_writes_the_page(result: plm.Result, text: str, tmp_path) -> None:
+    result.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
+    with pytest.raises(plm.EnvironmentFault, match="cannot be written"):
+        result.report(tmp_path / "absent" / "page.html")
