@@ -1,7 +1,8 @@
-"""The page in a real browser: no message, no request, nothing wider than the screen, nothing that readers aloud miss."""
+"""The page in a real browser: no message, no request, nothing too wide, nothing that readers aloud miss."""
 
 import os
 import shutil
+from itertools import product
 
 import pytest
 
@@ -9,12 +10,7 @@ import plmetrics as plm
 
 pytestmark = pytest.mark.slow
 BROWSER = os.environ.get("PLMETRICS_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
-SCREENS = [
-    (width, scheme, media)
-    for width in (390, 1280)
-    for scheme in ("light", "dark")
-    for media in ("screen", "print")
-]
+SCREENS = list(product((390, 1280), ("light", "dark"), ("screen", "print")))
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from report.html.hostile import CLOSED, MARKUP, table
 
 import plmetrics as plm
 from plmetrics.report.charts import rendering
+from plmetrics.report.html.blocks import MINUS
 from plmetrics.report.html.page import html_text
 from plmetrics.report.summary import summarise
 
@@ -75,7 +76,9 @@ def test_every_number_of_the_models_is_that_of_the_table(result: plm.Result, pag
             metric = name.split(" ")[0]
             row = result.metrics.filter(slice_set="overall", metric=metric, model=model).row(0, named=True)
             assert float(attributes["data-value"] or "") == row["value"]
-            numbers = [float(part.replace("−", "-")) for part in re.findall(r"[−+]?\d+\.?\d*", shown)]
+            numbers = [
+                float(part.replace(MINUS, "-")) for part in re.findall(rf"[{MINUS}+]?\d+\.?\d*", shown)
+            ]
             digits = len(shown.split(" ")[0].partition(".")[2])
             expected = [row["value"], row["lower"], row["upper"]]
             assert numbers == pytest.approx(expected, abs=0.5000001 * 10**-digits)
