@@ -55,6 +55,9 @@ CurveName = Literal[
     "guelman",
     "effect_calibration",
 ]
+BANDED_CURVES = ("roc", "pr", "gain", "lift")
+"""Curves whose bands come from counts of scores by block, where intervals are asked for."""
+
 ROW_CURVES = (*MULTICLASS_CURVES, *REGRESSION_CURVES, *UPLIFT_CURVES)
 """Curves that are drawn from the rows themselves."""
 

@@ -36,6 +36,7 @@ from plmetrics.states.scores.grid import (
     shape,
 )
 from plmetrics.states.scores.sorted import Binning
+from plmetrics.suite.tasks import BANDED_CURVES
 from plmetrics.table.predicted import score_column
 
 if TYPE_CHECKING:
@@ -385,7 +386,8 @@ def wanted_bins(prepared: Prepared) -> list[Bins]:
     bins: list[Bins] = []
     if pointed or any(curve != "reliability" for curve in curves):
         bins.append("fine")
-    if pointed and prepared.blocks is not None:
+    banded = any(curve in BANDED_CURVES for curve in curves)
+    if (pointed or banded) and prepared.blocks is not None:
         bins.append("coarse")
     binnings = (*prepared.request.binnings, *([RELIABILITY] if "reliability" in curves else []))
     return [*bins, *dict.fromkeys(binnings)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +11,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import CURVES_SCHEMA
+from plmetrics.inference.curves.bands import BANDED, band, replicates_of
 from plmetrics.inference.curves.effects import EFFECT_CURVES, points_of_effects
-from plmetrics.inference.curves.ranking import Operating, hull_points, joint_hull, points_of
+from plmetrics.inference.curves.ranking import (
+    POINT_CURVES,
+    Operating,
+    hull_points,
+    joint_hull,
+    points_of,
+)
 from plmetrics.inference.curves.residuals import points_of_rows
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
@@ -20,8 +29,9 @@ from plmetrics.inference.weights import resample
 from plmetrics.states.scores.sorted import Binning
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from plmetrics.inference.curves.bands import Replicates
     from plmetrics.inference.curves.ranking import Points
     from plmetrics.states.pairs import Pairs, SlicedPairs
     from plmetrics.states.scores.sorted import SlicedScores
@@ -43,18 +53,37 @@ class Drawing:
         self._frames: list[pl.DataFrame] = []
         self._hulls: dict[tuple[str, str], dict[str, Points]] = {}
 
-    def scores(self, curve: Curve, model: str, slices: Slices, sliced: SlicedScores) -> None:
-        """Draw a curve of one model from its scores."""
-        if curve.curve == "reliability":
-            parts = reliability(sliced, self._weights, self._level)
-        elif curve.curve in EFFECT_CURVES:
-            parts = points_of_effects(curve.curve, sliced, self._weights, self._level)
-        else:
-            state = sliced.point_state()
-            parts = [points_of(curve, state, index, binned=sliced.binned) for index in range(len(slices))]
-            if curve.curve == "roc_hull":
-                self._keep_hulls(model, slices, state)
-        self._add(curve.curve, model, slices, parts)
+    def scores(self, curves: Sequence[Curve], model: str, slices: Slices, sliced: SlicedScores) -> None:
+        """Draw the curves of one model and slice set from its scores."""
+        weights = self._weights if slices.slice_set.resampled else None
+        by_points = [curve for curve in curves if curve.curve in POINT_CURVES]
+        parts = self._by_points(by_points, model, slices, sliced, weights) if by_points else {}
+        for curve in curves:
+            if curve.curve == "reliability":
+                parts[curve.curve] = reliability(sliced, weights, self._level)
+            elif curve.curve in EFFECT_CURVES:
+                parts[curve.curve] = points_of_effects(curve.curve, sliced, weights, self._level)
+            self._add(curve.curve, model, slices, parts[curve.curve])
+
+    def _by_points(
+        self,
+        curves: Sequence[Curve],
+        model: str,
+        slices: Slices,
+        sliced: SlicedScores,
+        weights: Array | None,
+    ) -> dict[str, list[Points]]:
+        """The points of some curves in each slice, from its operating points, with bands where blocks are resampled."""
+        state = sliced.point_state()
+        operating = [Operating(state, index, binned=sliced.binned) for index in range(len(slices))]
+        if any(curve.curve == "roc_hull" for curve in curves):
+            self._keep_hulls(model, slices, operating)
+        drawn: Iterable[Replicates | None] = repeat(None, len(operating))
+        if weights is not None and any(curve.curve in BANDED for curve in curves):
+            drawn = replicates_of(sliced, weights)
+        draw = partial(_with_bands, curves, level=self._level)
+        parts = [draw(points, replicates) for points, replicates in zip(operating, drawn, strict=True)]
+        return {curve.curve: [part[curve.curve] for part in parts] for curve in curves}
 
     def rows(self, curve: Curve, model: str, slices: Slices, pairs: SlicedPairs, edges: Any) -> None:
         """Draw a curve of one model from its labels and predictions; `edges` are those of its histogram."""
@@ -70,9 +99,8 @@ class Drawing:
                 self._across(slice_set, text, by_model)
         return pl.concat(self._frames) if self._frames else CURVES_SCHEMA.to_frame()
 
-    def _keep_hulls(self, model: str, slices: Slices, state: Any) -> None:
-        for index, text in enumerate(slices.texts()):
-            points = Operating(state, index)
+    def _keep_hulls(self, model: str, slices: Slices, operating: Sequence[Operating]) -> None:
+        for points, text in zip(operating, slices.texts(), strict=True):
             if points.positives > 0 and points.negatives > 0:
                 by_model = self._hulls.setdefault((slices.slice_set.name, text), {})
                 by_model[model] = hull_points(points)
@@ -92,6 +120,22 @@ class Drawing:
             for text, part in zip(slices.texts(), parts, strict=True)
             if part
         ]
+
+
+def _with_bands(
+    curves: Sequence[Curve], points: Operating, replicates: Replicates | None, level: float
+) -> dict[str, Points]:
+    """The points of some curves in one slice, none of a curve that is undefined there."""
+    out: dict[str, Points] = {}
+    for curve in curves:
+        drawn = points_of(curve, points)
+        out[curve.curve], retained = ({}, None) if drawn is None else drawn
+        if replicates is None or retained is None or curve.curve not in BANDED:
+            continue
+        ends = band(curve.curve, points, retained, replicates, level)
+        if ends is not None:
+            out[curve.curve] |= dict(zip(("lower", "upper"), ends, strict=True))
+    return out
 
 
 def _frame(curve: str, model: str, slice_set: str, text: str, part: Mapping[str, Any]) -> pl.DataFrame:

@@ -55,20 +55,32 @@ class Operating:
         """Share of positives among what is called, 1 for nothing."""
         return np.where(self.calls > 0, self.hits / np.where(self.calls > 0, self.calls, 1.0), 1.0)
 
+    @property
+    def share(self) -> Array:
+        """Share of all that is called."""
+        share: Array = self.calls / self.calls[-1]
+        return share
 
-def points_of(curve: Curve, state: Mapping[str, Segments], index: int, *, binned: bool) -> Points:
-    """The points of a curve in one slice; none where it is undefined.
+    @property
+    def lift(self) -> Array:
+        """Precision by the share of positives among all."""
+        lift: Array = self.precision / (self.positives / self.calls[-1])
+        return lift
 
-    Where they are `binned`, it is not known what score lies above all others.
+
+def points_of(curve: Curve, points: Operating) -> tuple[Points, NDArray[np.int64]] | None:
+    """The points of a curve that are drawn, and their numbers among the operating points; None where it is undefined.
+
+    A curve without the point at which nothing is called begins with the number 1.
     """
-    points = Operating(state, index, binned=binned)
     if points.positives == 0 and (curve.curve != "cost" or points.negatives == 0):
-        return {}
+        return None
     if points.negatives == 0 and curve.curve in _BOTH_CLASSES:
-        return {}
+        return None
     columns = _CURVES[curve.curve](points, curve)
     keep = thin(columns["x"], columns["y"])
-    return {name: values[keep] for name, values in columns.items()}
+    first = len(points.hits) - len(columns["x"])
+    return {name: values[keep] for name, values in columns.items()}, keep + first
 
 
 def _roc(points: Operating, _: Curve) -> Points:
@@ -108,15 +120,11 @@ def _pr_interpolated(points: Operating, _: Curve) -> Points:
 
 
 def _lift(points: Operating, _: Curve) -> Points:
-    total = points.positives + points.negatives
-    prevalence = points.positives / total
-    x, y = points.calls[1:] / total, points.precision[1:] / prevalence
-    return {"x": x, "y": y, "threshold": points.threshold[1:]}
+    return {"x": points.share[1:], "y": points.lift[1:], "threshold": points.threshold[1:]}
 
 
 def _gain(points: Operating, _: Curve) -> Points:
-    total = points.positives + points.negatives
-    return {"x": points.calls / total, "y": points.recall, "threshold": points.threshold}
+    return {"x": points.share, "y": points.recall, "threshold": points.threshold}
 
 
 def _cost(points: Operating, curve: Curve) -> Points:
@@ -140,6 +148,8 @@ _CURVES: dict[str, Callable[[Operating, Curve], Points]] = {
     "gain": _gain,
     "cost": _cost,
 }
+POINT_CURVES = tuple(_CURVES)
+"""The curves that are drawn from operating points."""
 
 
 def joint_hull(by_model: Mapping[str, Points]) -> tuple[list[str], Points]:

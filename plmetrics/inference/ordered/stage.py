@@ -59,8 +59,8 @@ def ordered_stage(
             sliced = of_set(index)
             rows = Sliced(index, model, sliced, of_set if exact else None)
             out |= _values(analysis, rows, metrics, ordered_values)
-            for curve in drawn_here:
-                drawing.scores(curve, model, states.slices, sliced)
+            if drawn_here:
+                drawing.scores(drawn_here, model, states.slices, sliced)
     return out, drawing.frame()
 
 

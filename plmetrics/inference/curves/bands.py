@@ -1,0 +1,216 @@
+"""Pointwise bands of curves of a binary score, from the replicates that the areas under them have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plmetrics.inference.estimate import effective_blocks
+from plmetrics.inference.intervals.percentile import quantiles
+from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
+from plmetrics.inference.ordered.products import drawn_counts, exact_blocks_held
+from plmetrics.inference.weights import exact_in_single
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from plmetrics.inference.curves.ranking import Operating
+    from plmetrics.states.scores.sorted import SlicedScores
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_LEAST_BLOCKS = 2
+_APART = 2.0
+"""How far replicates lie from each other where all are interpolated at once: their shares are in [0, 1]."""
+
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Replicates:
+    """Coarse counts of a slice `[replicate, bin, class]`, ascending: those of all rows first, then of each replicate.
+
+    `blocks` is the effective number of blocks, the least over positives, negatives and all rows.
+    """
+
+    counts: Array
+    positive_blocks: int
+    negative_blocks: int
+    all_blocks: int
+
+    @property
+    def hits(self) -> Array:
+        """Positives from the highest bin down, with none before `[replicate, point]`."""
+        return _from_top(self.counts[..., 1])
+
+    @property
+    def alarms(self) -> Array:
+        """Negatives from the highest bin down, with none before `[replicate, point]`."""
+        return _from_top(self.counts[..., 0])
+
+
+def _from_top(counts: Array) -> Array:
+    out = np.zeros((len(counts), counts.shape[1] + 1))
+    np.cumsum(counts[:, ::-1], axis=1, out=out[:, 1:])
+    return out
+
+
+def replicates_of(sliced: SlicedScores, weights: Array) -> Iterator[Replicates]:
+    """The replicates of each slice, one after another; `weights` is W `[replicate, block]`."""
+    every = np.concatenate([np.ones((1, weights.shape[1])), weights])
+    single = every.astype(np.float32)
+    for first, last, counts in sliced.block_counts(weights.shape[1]):
+        for place in range(last - first):
+            part = counts[place : place + 1]
+            exact = exact_in_single(part)
+            factor: NDArray[Any] = single if exact else every
+            drawn = drawn_counts(
+                factor, part.astype(factor.dtype, copy=False), exact_blocks_held(part) if exact else None
+            )
+            by_block = part[0].sum(axis=1, dtype=np.float64).T
+            negative, positive, both = (
+                int(effective_blocks((mass,))) for mass in (*by_block, by_block.sum(axis=0))
+            )
+            yield Replicates(drawn[0].astype(np.float64, copy=False), positive, negative, both)
+
+
+def band(
+    curve: str, points: Operating, retained: Index, replicates: Replicates, level: float
+) -> tuple[Array, Array] | None:
+    """The ends at some points of a curve; None where there are too few blocks, or too many undefined replicates.
+
+    Ends are percentiles of the replicates' values at the same x, each moved by (value of the points - value of the
+    coarse bins) there. Between bins replicates are lines, for pr lines of the numbers called (Davis and Goadrich). The
+    value at an x that several points share is the highest recall of roc, and for pr the precision of the fewest rows.
+    """
+    reading = _READINGS[curve]
+    if min(reading.blocks(replicates)) < _LEAST_BLOCKS:
+        return None
+    hits, alarms = replicates.hits, replicates.alarms
+    sound = reading.defined(hits[:, -1], alarms[:, -1])
+    if np.mean(~sound[1:]) > UNDEFINED_SHARE:
+        return None
+    hits, alarms = hits[sound], alarms[sound]
+    x = reading.x(points)[retained]
+    starts = np.flatnonzero(np.append(True, np.diff(x) != 0)[: len(x)])
+    value, top = reading.value(points)[retained[starts]], reading.most(points)[retained[starts]]
+    ends = np.empty((2, len(starts)))
+    step = max(1, _AT_ONCE // len(hits))
+    for low in range(0, len(starts), step):
+        part = slice(low, low + step)
+        drawn = reading.drawn(x[starts[part]], hits, alarms)
+        moved = np.clip(drawn[1:] + (value[part] - drawn[0]), 0.0, top[part])
+        ends[:, part] = quantiles(moved, ((1 - level) / 2, (1 + level) / 2))
+    lower, upper = np.repeat(ends, np.diff(starts, append=len(x)), axis=1)
+    return lower, upper
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a curve is read as: y over x of points, and the same of replicates.
+
+    `value` is y as a function of x alone, `most` the largest that it can be.
+    """
+
+    blocks: Callable[[Replicates], tuple[int, int]]
+    defined: Callable[[Array, Array], NDArray[np.bool_]]
+    x: Callable[[Operating], Array]
+    value: Callable[[Operating], Array]
+    drawn: Callable[[Array, Array, Array], Array]
+    most: Callable[[Operating], Array] = lambda points: np.ones(len(points.hits))
+
+
+def _interpolated(x: Array, xs: Array, ys: Array) -> Array:
+    """Lines through the points of each replicate `[replicate, point]` at some x, the last of equal ones there."""
+    apart = _APART * np.arange(len(xs))[:, None]
+    flat = np.interp((x + apart).reshape(-1), (xs + apart).reshape(-1), ys.reshape(-1))
+    return flat.reshape(len(xs), len(x))
+
+
+def _recall_at_fpr(x: Array, hits: Array, alarms: Array) -> Array:
+    return _interpolated(x, alarms / alarms[:, -1:], hits / hits[:, -1:])
+
+
+def _highest_recall(points: Operating) -> Array:
+    last = np.searchsorted(points.alarms, points.alarms, side="right") - 1
+    return points.recall[last]
+
+
+def _precision_at_recall(x: Array, hits: Array, alarms: Array) -> Array:
+    """Of the first rows that reach it; NaN for a recall of 0."""
+    recall = hits / hits[:, -1:]
+    called = _interpolated(-x[::-1], -recall[:, ::-1], alarms[:, ::-1])[:, ::-1]
+    right = x * hits[:, -1:]
+    with np.errstate(invalid="ignore"):
+        precision: Array = right / (right + called)
+    precision[:, x == 0] = np.nan
+    return precision
+
+
+def _first_precision(points: Operating) -> Array:
+    return points.precision[np.searchsorted(points.hits, points.hits)]
+
+
+def _recall_at_share(x: Array, hits: Array, alarms: Array) -> Array:
+    calls = hits + alarms
+    return _interpolated(x, calls / calls[:, -1:], hits / hits[:, -1:])
+
+
+def _lift_at_share(x: Array, hits: Array, alarms: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        lift: Array = _recall_at_share(x, hits, alarms) / x
+    return lift
+
+
+def _highest_lift(points: Operating) -> Array:
+    """All that is called is positive, or all positives are called."""
+    with np.errstate(divide="ignore"):
+        most: Array = 1 / points.share
+    return most
+
+
+def _both(replicates: Replicates) -> tuple[int, int]:
+    return replicates.positive_blocks, replicates.negative_blocks
+
+
+def _positives_of_all(replicates: Replicates) -> tuple[int, int]:
+    return replicates.positive_blocks, replicates.all_blocks
+
+
+_READINGS = {
+    "roc": _Reading(
+        _both,
+        lambda positives, negatives: (positives > 0) & (negatives > 0),
+        lambda points: points.fpr,
+        _highest_recall,
+        _recall_at_fpr,
+    ),
+    "pr": _Reading(
+        _positives_of_all,
+        lambda positives, _: positives > 0,
+        lambda points: points.recall,
+        _first_precision,
+        _precision_at_recall,
+    ),
+    "gain": _Reading(
+        _positives_of_all,
+        lambda positives, _: positives > 0,
+        lambda points: points.share,
+        lambda points: points.recall,
+        _recall_at_share,
+    ),
+    "lift": _Reading(
+        _positives_of_all,
+        lambda positives, _: positives > 0,
+        lambda points: points.share,
+        lambda points: points.lift,
+        _lift_at_share,
+        _highest_lift,
+    ),
+}
+BANDED = tuple(_READINGS)
+"""The curves that have bands here."""
