@@ -34,6 +34,7 @@ class Entry:
 
 CHARTS: Mapping[str, Entry] = {
     "roc": Entry("ranking.roc", curves=("roc",)),
+    "forest": Entry("slices.forest", "metrics"),
 }
 
 

@@ -34,6 +34,16 @@ class Plot:
         """ROC curves with the area under each, from the curve `roc`."""
         return self._draw("roc", models=models, slice_set=slice_set, slices=slices)
 
+    def forest(
+        self,
+        metric: str | None = None,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Values of a metric in slices with their intervals, beside that of all rows; of all sets without a set."""
+        return self._draw("forest", metric=metric, models=models, slice_set=slice_set, slices=slices)
+
     def _draw(self, name: str, **chosen: object) -> Figure:
         return draw(name, Selection(summary=self._summary, **chosen))  # type: ignore[arg-type]
 

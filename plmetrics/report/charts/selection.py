@@ -38,9 +38,7 @@ class Selection:
         Raises:
             ConfigError: no row is of a model, slice set or slice; the nearest name is given.
         """
-        if self.models is not None:
-            _check("model", self.models, table["model"])
-            table = table.filter(pl.col("model").is_in([*self.models, ""]))
+        table = self.of_models(table)
         slice_set = self.slice_set or "overall"
         _check("slice_set", [slice_set], table["slice_set"])
         table = table.filter(slice_set=slice_set)
@@ -48,6 +46,18 @@ class Selection:
             _check("slice", self.slices, table["slice"])
             table = table.filter(pl.col("slice").is_in(list(self.slices)))
         return table
+
+    def of_models(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a table that are of the models asked for, in all slices.
+
+        Raises:
+            ConfigError: no row is of a model; the nearest name is given.
+        """
+        if self.models is None:
+            return table
+        models = [self.models] if isinstance(self.models, str) else list(self.models)
+        _check("model", models, table["model"])
+        return table.filter(pl.col("model").is_in([*models, ""]))
 
     def metric_rows(self, table: pl.DataFrame, *metrics: str) -> pl.DataFrame:
         """The rows of a table that are of the metric asked for, or else of the first of these that is there."""

@@ -31,6 +31,13 @@ def level_words(selection: Selection) -> str:
     return "95%" if level is None else f"{number(100 * level)}%"
 
 
+def direction_words(selection: Selection, metric: str) -> str:
+    """Which side of a metric is better, in brackets; empty where none is."""
+    direction = selection.summary.directions.get(metric, "none")
+    words = {"higher": "higher is better", "lower": "lower is better", "zero": "best at 0"}.get(direction)
+    return f" ({words})" if words else ""
+
+
 def size_words(selection: Selection, series: Series) -> str:
     """Rows of the slice that is drawn, where it is one; and what is not drawn."""
     slices = series.drawn["slice"].unique()

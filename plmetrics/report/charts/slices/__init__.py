@@ -1,0 +1,1 @@
+"""Charts of slices: their values, differences and gaps."""

@@ -1,0 +1,183 @@
+"""The forest of slices: the value of a metric in each slice with its interval, beside that of all rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import MOST_SERIES
+from plmetrics.report.charts.slices.estimate_texts import estimate_texts
+from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
+from plmetrics.report.charts.slices.readings import slice_tests
+from plmetrics.report.charts.slices.rows import headed
+from plmetrics.report.charts.slices.slice_choice import (
+    KEYS,
+    chosen_slices,
+    grouped,
+    labelled,
+    largest,
+    shown_words,
+)
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.words import direction_words, level_words
+from plmetrics.report.numbers import count, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.report.charts.selection import Selection
+
+FEW_UNITS = 30
+_ROWS = pl.col("look").ne_missing("header")
+
+
+def draw(selection: Selection) -> Figure:
+    """A row a slice, by set and value, a panel a model; the diamond and the band on top are all rows."""
+    table = selection.metric_rows(selection.of_models(selection.summary.metrics))
+    slices = chosen_slices(selection, table)
+    metric: str = table["metric"][0]
+    tests = slice_tests(selection.summary, metric)
+    models: list[str] = slices["model"].unique(maintain_order=True).to_list()
+    shown = models[:MOST_SERIES]
+    first = slices.filter(model=shown[0]).unique(KEYS, keep="first", maintain_order=True)
+    order = grouped(labelled(largest(first)), "value")
+    parts = [_rows(table.filter(model=model), order, tests.filter(model=model)) for model in shown]
+    if metric in selection.summary.totals:
+        parts = [_without_total(part) for part in parts]
+    title = f"{short(metric, 60)} by slice" + (f": {short(shown[0], 60)}" if len(models) == 1 else "")
+    notes = (
+        (f"{plural(len(models) - len(shown), 'more model')} in the table metrics",)
+        if len(models) > len(shown)
+        else ()
+    )
+    subtitle = (
+        "; ".join(
+            filter(
+                None,
+                [
+                    shown_words(order.filter(_ROWS).height, first.height),
+                    "sorted by value",
+                    _overall_words(parts),
+                ],
+            )
+        ),
+        _legend(parts, tests),
+        *notes,
+    )
+    drawn = pl.concat(parts).filter(_ROWS)
+    return Figure(
+        headed(_chart(selection, metric, shown, parts), title, subtitle),
+        drawn.select(selection.summary.metrics.columns),
+        title,
+        _finding(title, drawn, tests),
+        notes,
+    )
+
+
+def _rows(table: pl.DataFrame, order: pl.DataFrame, tests: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a model, that of all rows first; columns of the table beside those that are drawn."""
+    mine = table.unique(KEYS, keep="first", maintain_order=True)
+    whole = mine.filter(slice_set="overall").with_columns(t=pl.lit("All rows"), look=pl.lit("overall"))
+    rows = order.join(mine, on=KEYS, how="left", nulls_equal=True, maintain_order="left").join(
+        tests.select(*KEYS, "reading"), on=KEYS, how="left", nulls_equal=True, maintain_order="left"
+    )
+    rows = rows.with_columns(look=pl.coalesce("look", look_of_slices()))
+    rows = pl.concat([whole, rows], how="diagonal").with_columns(
+        k=pl.int_range(pl.len()), x="value", lo="lower", hi="upper"
+    )
+    return with_texts(rows)
+
+
+def _without_total(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows without a mark for all rows, where these add up to it."""
+    marks = [
+        pl.when(pl.col("look").ne_missing("overall")).then(name).alias(name) for name in ("x", "lo", "hi")
+    ]
+    return rows.with_columns(marks)
+
+
+def look_of_slices(value: str = "value") -> pl.Expr:
+    """How the row of a slice looks: undefined, worse, small or plain."""
+    units = pl.col("blocks") if value == "value" else pl.col("n")
+    return (
+        pl.when(pl.col(value).is_null())
+        .then(pl.lit("undefined"))
+        .when(pl.col("reading") == "worse")
+        .then(pl.lit("worse"))
+        .when(pl.coalesce(units, "n") < FEW_UNITS)
+        .then(pl.lit("small"))
+        .otherwise(pl.lit("plain"))
+    )
+
+
+def with_texts(rows: pl.DataFrame, value: str = "value", *, signed: bool = False) -> pl.DataFrame:
+    """The rows with the texts of their sizes, `c0`, and values, `c1`; headers have none."""
+    texts = iter(estimate_texts(rows.filter(_ROWS).rows(named=True), value, signed=signed))
+    values = [None if look == "header" else next(texts) for look in rows["look"]]
+    sizes = [None if n is None else count(n) for n in rows["n"]]
+    return rows.with_columns(c0=pl.Series(sizes, dtype=pl.String), c1=pl.Series(values, dtype=pl.String))
+
+
+def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Sequence[pl.DataFrame]) -> object:
+    intervals = any(part["lower"].is_not_null().any() for part in parts)
+    level = f"{level_words(selection)} interval"
+    name, better = short(metric, 40), direction_words(selection, metric)
+    headings = [short(model, 24) if len(shown) > 1 else "" for model in shown]
+    panels = []
+    for heading, rows in zip(headings, parts, strict=True):
+        whole = rows.row(0, named=True)
+        band = None if whole["lo"] is None or whole["hi"] is None else (whole["lo"], whole["hi"])
+        panels.append(Panel(rows, heading, whole["x"] if whole["look"] == "overall" else None, band))
+    texts = (
+        Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1),
+        Texts("c1", f"value [{level}]" if intervals else "value", 150 if intervals else 70, "left"),
+    )
+    return side_by_side(
+        panels, f"{name}{better}" + (f", {level}" if intervals else ""), texts, short_axis=name, reasons="c1"
+    )
+
+
+def _overall_words(parts: Sequence[pl.DataFrame]) -> str:
+    whole = parts[0].row(0, named=True)
+    if whole["x"] is None:
+        return ""
+    return "dashed line: all rows" if whole["lo"] is None else "dashed line and band: all rows"
+
+
+def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
+    """What shapes mean, of those that are there."""
+    looks = {look for part in parts for look in part["look"].unique()}
+    words = []
+    if "worse" in looks:
+        rest = "the rest" if tests["contrast"][0] == "rest" else "all rows"
+        words.append(f"orange square: worse than {rest} ({test_words(tests)})")
+    elif tests.is_empty():
+        words.append("no slice is tested (compare.slices)")
+    if "small" in looks:
+        units = "units" if any(part["blocks"].is_not_null().any() for part in parts) else "rows"
+        words.append(f"hollow grey: fewer than {FEW_UNITS} {units}")
+    return "; ".join(words)
+
+
+def test_words(tests: pl.DataFrame) -> str:
+    """Whether p values are adjusted."""
+    return "adjusted p" if tests["p_adjusted"].is_not_null().any() else "p"
+
+
+def _finding(title: str, drawn: pl.DataFrame, tests: pl.DataFrame) -> str:
+    """What there is to see, in words: the value of all rows, and the slices that are worse."""
+    whole = drawn.filter(look="overall")
+    words = [f"{title}."]
+    words += [f"All rows of {short(row['model'])}: {row['c1']}." for row in whole.iter_rows(named=True)]
+    worse = drawn.filter(look="worse")
+    slices = drawn.height - whole.height
+    if not tests.is_empty():
+        names = "; ".join(
+            f"{short(row['slice'], 60)}: {row['c1']}" for row in worse.head(5).iter_rows(named=True)
+        )
+        words.append(
+            f"Worse in {worse.height} of {plural(slices, 'slice')}" + (f": {names}." if names else ".")
+        )
+    return " ".join(words)

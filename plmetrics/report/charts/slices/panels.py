@@ -1,0 +1,90 @@
+"""Panels of a forest side by side: one with all its columns of text, or several of fewer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.slices.rows import GUTTER, WIDTH, Column, Scale, forest_domain, panel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.report.charts.marks import Chart
+
+_WIDTHS = {1: WIDTH, 2: 240, 3: 200, 4: 165, 5: 150}
+_SPACING = 20
+_INSET = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The rows of a panel, what stands above it, and what the rows are compared with."""
+
+    rows: pl.DataFrame
+    heading: str = ""
+    reference: float | None = None
+    band: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A column of texts and its room in pixels; `common` ones are the same in all panels."""
+
+    field: str
+    title: str
+    room: float
+    align: str = "right"
+    common: bool = False
+
+
+def side_by_side(
+    panels: Sequence[Panel],
+    axis: str,
+    texts: Sequence[Texts],
+    *,
+    include: Sequence[float | None] = (),
+    short_axis: str = "",
+    reasons: str | None = None,
+) -> Chart:
+    """Panels with one range; from three on they have no texts but the common ones, at the right of the last.
+
+    `reasons` is the field of the texts that then stand in place of points.
+    """
+    domain = forest_domain(pl.concat([part.rows for part in panels], how="diagonal"), include)
+    width = _WIDTHS[len(panels)]
+    many = len(panels) > 2
+    parts = []
+    alone = len(panels) == 1
+    for index, part in enumerate(panels):
+        last = index == len(panels) - 1
+        asked = [text for text in texts if (last if text.common else not many)]
+        columns, end = _columns(asked, width)
+        parts.append(
+            panel(
+                part.rows,
+                Scale(domain, short_axis if many and short_axis else axis, part.reference, part.band),
+                columns,
+                width=width,
+                gutter=0 if index else GUTTER,
+                heading=part.heading,
+                end=end if last else end + _SPACING,
+                reasons=reasons if many else None,
+                alone=alone,
+            )
+        )
+    return parts[0] if len(parts) == 1 else alt.hconcat(*parts, spacing=_SPACING)
+
+
+def _columns(texts: Sequence[Texts], width: float) -> tuple[list[Column], float]:
+    """The columns with their places, and where the last one ends."""
+    columns, end = [], width
+    for text in texts:
+        start, end = end + _INSET, end + _INSET + text.room
+        columns.append(
+            Column(text.field, text.title, end if text.align == "right" else start, text.align, text.common)
+        )
+    return columns, end

@@ -1,0 +1,46 @@
+"""What tests of the table `comparisons` say of slices: which are worse than the rest, or than all rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.inference.tables import DELONG, INDEPENDENT_TEST, TESTS
+from plmetrics.report.sections.differences import reading
+
+if TYPE_CHECKING:
+    from plmetrics.report.summary import Summary
+
+_KEYS = ["model", "slice_set", "slice", "class"]
+
+
+def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """The comparisons on the scale of differences that are not of further tests."""
+    usual = pl.col("test").is_null() | pl.col("test").is_in([*TESTS.values(), INDEPENDENT_TEST, DELONG])
+    place = pl.struct(
+        "contrast", "model", "baseline", "slice_set", "slice", "slice_values", "metric", "class"
+    )
+    return comparisons.filter(usual, pl.col("scale") == "difference").filter(place.is_first_distinct())
+
+
+def with_readings(summary: Summary, comparisons: pl.DataFrame) -> pl.DataFrame:
+    """The comparisons with `reading`: better, worse, higher, lower, unclear, equal, or nothing."""
+    if "reading" in comparisons.columns:
+        return comparisons
+    alpha = 1 - (0.95 if summary.level is None else summary.level)
+    words = [
+        reading(row, summary.directions.get(row["metric"], "none"), alpha)
+        for row in comparisons.iter_rows(named=True)
+    ]
+    return comparisons.with_columns(reading=pl.Series(words, dtype=pl.String))
+
+
+def slice_tests(summary: Summary, metric: str) -> pl.DataFrame:
+    """Comparisons of slices by a metric with the rest, or with all rows where the rest was not asked for."""
+    rows = usual_tests(summary.comparisons).filter(
+        pl.col("metric") == metric,
+        (pl.col("contrast") == "rest") | ((pl.col("contrast") == "slice") & (pl.col("baseline") == "all")),
+    )
+    order = rows.sort(pl.col("contrast") != "rest", maintain_order=True)
+    return with_readings(summary, order.unique(_KEYS, keep="first", maintain_order=True))

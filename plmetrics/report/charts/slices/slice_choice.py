@@ -1,0 +1,133 @@
+"""Slices of a figure: at most so many, the largest of each set, by set and value, with short names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.texts import clean, short
+from plmetrics.report.numbers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from plmetrics.report.charts.selection import Selection
+
+KEYS = ["slice_set", "slice", "class"]
+MOST_ROWS = 40
+MOST_LETTERS = 30
+
+
+def sliced(table: pl.DataFrame) -> pl.DataFrame:
+    """The rows of slices: neither of all rows, nor of what is put together over the slices of a set."""
+    return table.filter(pl.col("slice_set") != "overall", pl.col("slice_values").list.len() > 0)
+
+
+def chosen_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
+    """Rows of slices, of the set and of the slices asked for; of all sets if none is.
+
+    Raises:
+        NothingToDraw: there are none.
+        ConfigError: there is no such set or slice.
+    """
+    rows = sliced(table)
+    if rows.is_empty():
+        raise NothingToDraw(
+            Problem(
+                "the result has no slices", hint="name columns when you evaluate: slices={'region': 'region'}"
+            )
+        )
+    for column, asked in (("slice_set", selection.slice_set), ("slice", selection.slices)):
+        if asked is None:
+            continue
+        names = [asked] if isinstance(asked, str) else list(asked)
+        _known(column, names, rows[column])
+        rows = rows.filter(pl.col(column).is_in(names))
+    if rows.is_empty():
+        raise NothingToDraw(Problem("no slice is of that set"))
+    return rows
+
+
+def _known(kind: str, asked: Sequence[str], column: pl.Series) -> None:
+    known = column.unique(maintain_order=True).to_list()
+    problems = [
+        Problem(f"the result has no {kind.replace('_', ' ')} '{name}'", hint=did_you_mean(name, known))
+        for name in asked
+        if name not in known
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def largest(slices: pl.DataFrame, most: int = MOST_ROWS) -> pl.DataFrame:
+    """At most so many slices, the largest of each set, in the order they came in; each set has as many as another.
+
+    `slices` has a row for each slice, with `slice_set` and `n`.
+    """
+    if slices.height <= most:
+        return slices
+    n = pl.col("n").fill_null(0)
+    ranks = slices.with_columns(
+        place=pl.int_range(pl.len()), size=n, rank=n.rank("ordinal", descending=True).over("slice_set")
+    )
+    first = ranks.sort("rank", "size", "place", descending=[False, True, False]).head(most)
+    return first.sort("place").drop("place", "size", "rank")
+
+
+def grouped(slices: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The slices by set, the largest value of a column first, the undefined last, with a header before each set.
+
+    Only their keys, names `t` and `look` are left.
+    """
+    parts = []
+    for name in slices["slice_set"].unique(maintain_order=True):
+        part = slices.filter(slice_set=name).sort(
+            column, descending=True, nulls_last=True, maintain_order=True
+        )
+        header = pl.DataFrame({"t": [short(name, 60)], "look": ["header"]})
+        parts += [header, part.select(*KEYS, "t")]
+    return pl.concat(parts, how="diagonal")
+
+
+def labelled(slices: pl.DataFrame) -> pl.DataFrame:
+    """The slices with `t`, their values where all of a set are of the same columns, else their texts."""
+    columns = pl.col("slice_values").list.eval(pl.element().struct.field("column")).list.join(", ")
+    alike = columns.n_unique().over("slice_set") == 1
+    shorter = slices.select("slice", "slice_values", alike=alike).rows()
+    texts = [_values(values) if same else short(text, MOST_LETTERS) for text, values, same in shorter]
+    return slices.with_columns(t=pl.Series(_apart(texts), dtype=pl.String))
+
+
+def _values(values: Iterable[dict[str, Any]]) -> str:
+    return short(", ".join(_value(pair["value"]) for pair in values), MOST_LETTERS)
+
+
+def _value(text: str | None) -> str:
+    if text is None:
+        return "(missing)"
+    return clean(text) if text.strip() else "(empty)"
+
+
+def _apart(texts: Sequence[str]) -> list[str]:
+    """Texts told apart by number where cut ones are the same and could be taken for each other."""
+    seen: dict[str, int] = {}
+    out = []
+    for text in texts:
+        seen[text] = seen.get(text, 0) + 1
+        out.append(f"{text} ({seen[text]})" if seen[text] > 1 and "…" in text else text)
+    return out
+
+
+def shown_words(shown: int, there: int) -> str:
+    """How many slices are shown.
+
+    >>> shown_words(40, 5000)
+    '40 of 5,000 slices shown, the largest of each set'
+    """
+    if shown == there:
+        return f"{count(there)} slice" + ("" if there == 1 else "s")
+    return f"{count(shown)} of {count(there)} slices shown, the largest of each set"
