@@ -68,4 +68,3 @@ def _padded(row: Mapping[str, Any], text: str, column: str, decimals: int, *, si
 def _fixed(number: float, decimals: int, *, signed: bool) -> str:
     text = f"{number:+.{decimals}f}" if signed else f"{number:.{decimals}f}"
     return text if float(text) else text.lstrip("+-")
-

@@ -1,0 +1,127 @@
+"""The forest of slices: places, numbers and words are those of the tables."""
+
+import numpy as np
+import polars as pl
+import pytest
+from references.svg_marks import axis_scale, marks_of, texts_of
+
+import plmetrics as plm
+from plmetrics.core.errors import ConfigError
+
+pytest.importorskip("altair", reason="charts need the extra report")
+pytest.importorskip("vl_convert", reason="charts need the extra report")
+
+
+@pytest.fixture(scope="module")
+def forest(binary):
+    return binary.plot.forest("roc_auc", models=["champion"])
+
+
+@pytest.fixture(scope="module")
+def marks(forest):
+    return marks_of(forest)
+
+
+def points(marks):
+    return [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
+
+
+def test_points_stand_where_the_table_says(forest, marks):
+    start, slope = axis_scale(marks)
+    shown = sorted(points(marks), key=lambda mark: mark.y)
+    defined = forest.frame.filter(pl.col("value").is_not_null())
+    assert len(shown) == defined.height
+    read = np.array([start + slope * mark.x for mark in shown])
+    assert np.abs(read - defined["value"].to_numpy()).max() < 0.5 * slope
+
+
+def test_rules_reach_from_end_to_end(forest, marks):
+    start, slope = axis_scale(marks)
+    rules = [
+        mark
+        for mark in marks
+        if mark.kind == "rule" and mark.y == mark.y2 and mark.attributes["stroke"] != "#e4e7eb"
+    ]
+    rules.sort(key=lambda mark: mark.y)
+    ends = forest.frame.filter(pl.col("lower").is_not_null()).select("lower", "upper").to_numpy()
+    read = np.array([[start + slope * mark.x, start + slope * mark.x2] for mark in rules])
+    assert len(read) == len(ends)
+    low, high = read.min(), read.max()
+    assert np.abs(read - np.clip(ends, low, high)).max() < 0.5 * slope
+
+
+def test_rows_are_those_of_the_table(binary, forest):
+    assert forest.frame.columns == binary.metrics.columns
+    expected = binary.metrics.filter(metric="roc_auc", model="champion")
+    keys = ["slice_set", "slice", "value", "lower", "upper", "n"]
+    assert forest.frame.select(keys).sort(keys).equals(expected.select(keys).sort(keys))
+
+
+def test_sets_have_headers_and_values_fall_within_them(forest, marks):
+    texts = texts_of(marks)
+    assert texts.count("region") == texts.count("age") == texts.count("All rows") == 1
+    for _, part in forest.frame.filter(pl.col("slice_set") != "overall").group_by("slice_set"):
+        values = part["value"].drop_nulls().to_list()
+        assert values == sorted(values, reverse=True)
+
+
+def test_odd_names_are_shown_without_what_a_renderer_stumbles_over(forest, marks):
+    texts = texts_of(marks)
+    assert {
+        "<b>&</b> ]]>",
+        "a.b[0]",
+        "control \ufffd",
+        "\u05e9\u05dc\u05d5\u05dd",
+        "(empty)",
+        "(missing)",
+    } <= set(texts)
+    assert max(map(len, texts)) < 60
+    assert "\x07" not in forest.svg()
+
+
+def test_undefined_slices_have_a_reason_and_no_point(forest, marks):
+    assert "undefined: no negatives" in texts_of(marks)
+    assert forest.frame.filter(slice="region=one class")["value"].to_list() == [None]
+
+
+def test_a_slice_is_orange_where_the_adjusted_test_says_worse(binary, forest, marks):
+    tests = binary.comparisons.filter(contrast="rest", metric="roc_auc", model="champion")
+    worse = tests.filter(pl.col("p_adjusted") < 0.05, pl.col("difference") < 0)
+    assert worse["slice"].to_list() == ["region=North"]
+    orange = [mark for mark in points(marks) if mark.attributes["fill"] == "#d55e00"]
+    assert len(orange) == 1
+    assert "Worse in 1 of 14 slices: region=North" in forest.description
+
+
+def test_totals_are_not_beside_their_sum(binary):
+    figure = binary.plot.forest("tp", models=["champion"])
+    shown = points(marks_of(figure))
+    assert len(shown) == figure.frame.height - 1
+
+
+def test_models_stand_side_by_side(binary):
+    figure = binary.plot.forest("log_loss", slice_set="age")
+    marks = marks_of(figure)
+    assert {"champion", "challenger <i>"} <= set(texts_of(marks))
+    assert len(points(marks)) == figure.frame.height == 10
+
+
+def test_of_many_slices_forty_are_shown():
+    frame = pl.DataFrame({"y": [True, False] * 5000, "p": [0.8, 0.3, 0.4, 0.6] * 2500})
+    frame = frame.with_columns(many=pl.int_range(pl.len()) // 2, few=pl.int_range(pl.len()) % 3)
+    result = plm.evaluate(
+        frame, label="y", models="p", metrics=["accuracy"], slices=["many", "few"], max_slices=6000
+    )
+    figure = result.plot.forest("accuracy")
+    assert figure.frame.filter(pl.col("slice_set") != "overall").height == 40
+    assert figure.frame["slice_set"].value_counts().sort("count")["count"].to_list() == [1, 3, 37]
+    assert "40 of 5,003 slices shown, the largest of each set" in str(figure.specification()["title"])
+
+
+def test_a_result_without_slices_is_told():
+    frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4]})
+    result = plm.evaluate(frame, label="y", models="p", metrics=["recall"])
+    with pytest.raises(ConfigError, match="has no slices"):
+        result.plot.forest()
+    with pytest.raises(ConfigError, match="no metric"):
+        result.plot.forest("recal")
