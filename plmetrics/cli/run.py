@@ -47,10 +47,13 @@ def run(
 
 def show_and_exit(result: Result, form: Format, *, quiet: bool) -> NoReturn:
     """Print a result and its warnings, and end with the exit code of its verdict."""
+    from plmetrics.api.evaluation import REPORT
     from plmetrics.runs.failure import verdict_exit_code
 
     write_result(result_text(result, form, quiet=quiet))
     warn(result, form)
+    if result.folder is not None and (result.folder / REPORT).is_file():
+        say(f"report: {shown_path(result.folder / REPORT)}")
     raise typer.Exit(verdict_exit_code(result.verdict))
 
 

@@ -138,3 +138,28 @@ def test_a_quiet_report(invoke: Any, made: Path) -> None:
     out = invoke("report", home(made, "worse"), "-q").out
     assert out.startswith("FAIL  nightly")
     assert "Overall" not in out
+
+
+def test_a_report_is_written_as_a_page(made: Path, invoke: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    outcome = invoke("report", home(made, "old"), "--html", str(page))
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err.endswith("page.html\n")
+    assert "PASS" in page.read_text("utf-8")
+
+
+def test_a_difference_is_written_as_a_page(made: Path, invoke: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    outcome = invoke(
+        "diff", home(made, "old"), home(made, "worse"), "--html", str(page), "--fail-on", "change"
+    )
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "CHANGED" in page.read_text("utf-8")
+
+
+def test_a_page_that_cannot_be_written_is_a_fault_of_the_environment(
+    made: Path, invoke: Any, tmp_path: Path
+) -> None:
+    outcome = invoke("report", home(made, "old"), "--html", str(tmp_path / "absent" / "page.html"))
+    assert outcome.code == 6
+    assert "page.html cannot be written" in outcome.err
