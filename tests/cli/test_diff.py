@@ -144,7 +144,7 @@ def test_a_report_is_written_as_a_page(made: Path, invoke: Any, tmp_path: Path) 
     page = tmp_path / "page.html"
     outcome = invoke("report", home(made, "old"), "--html", str(page))
     assert (outcome.code, outcome.out) == (0, "")
-    assert outcome.err.endswith("page.html\n")
+    assert f"written: {page}" in outcome.err
     assert "PASS" in page.read_text("utf-8")
 
 
