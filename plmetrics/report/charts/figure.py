@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.report.charts.rendering import RENDERER
 from plmetrics.report.charts.svg import named
@@ -15,8 +17,6 @@ from plmetrics.report.charts.theme import DARK, LIGHT, configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
     from plmetrics.report.charts.marks import Chart
     from plmetrics.report.charts.theme import Theme
@@ -50,11 +50,10 @@ class Figure:
 
     def specification(self, theme: Theme = "light", background: str | None = None) -> dict[str, Any]:
         """The chart as Vega-Lite in this theme; nothing of a theme of the reader's own gets into it."""
-        datasets: dict[str, Any] = {}
-        chart = self.chart.to_dict(context={"top_level": False, "datasets": datasets})
+        frames: dict[str, pl.DataFrame] = {}
+        chart = _detached(self.chart, frames).to_dict(context={"top_level": False})
         chart |= {"config": configuration(), "background": background or LIGHT["paper"]}
-        if datasets:
-            chart["datasets"] = datasets
+        chart["datasets"] = {name: frame.to_dicts() for name, frame in frames.items()}
         # Values that are no JSON would drop marks without a word.
         json.dumps(chart, allow_nan=False)
         return chart if theme == "light" else _repainted(chart)
@@ -109,6 +108,23 @@ class Figure:
 
     def __repr__(self) -> str:
         return f"{self.title}\n{self.description}\n{self.frame}"
+
+
+_PARTS = ("layer", "hconcat", "vconcat", "concat")
+
+
+def _detached(chart: Any, frames: dict[str, pl.DataFrame]) -> Any:
+    """A copy of the chart that names its frames, so that neither copies of it nor transformers of a reader get them."""
+    chart = chart.copy(deep=False)
+    if isinstance(chart.data, pl.DataFrame):
+        there = next((name for name, frame in frames.items() if frame is chart.data), None)
+        name = there or f"data-{len(frames)}"
+        frames[name] = chart.data
+        chart.data = {"name": name}
+    for key in _PARTS:
+        if isinstance(parts := chart._kwds.get(key), list):  # noqa: SLF001
+            chart[key] = [_detached(part, frames) for part in parts]
+    return chart
 
 
 def _repainted(chart: Any) -> Any:

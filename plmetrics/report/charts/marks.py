@@ -31,7 +31,7 @@ def base(frame: pl.DataFrame) -> alt.Chart:
     finite = frame.with_columns(
         pl.when(pl.selectors.float().is_finite()).then(pl.selectors.float()).otherwise(None)
     )
-    return alt.Chart(alt.InlineData(values=finite.to_dicts()))
+    return alt.Chart(finite)
 
 
 def axis(
