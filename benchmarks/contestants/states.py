@@ -59,12 +59,12 @@ def scan(days: Days) -> dict[str, Any]:
 
 def added(days: Days) -> dict[str, Any]:
     """The states of all days as one state: read, checked and added, without results."""
-    from plmetrics.core.threads import each
+    from plmetrics.core.threads import parallel_map
     from plmetrics.engine.memory.budget import merging_room
-    from plmetrics.features.stored.merging import merged as merged_state
+    from plmetrics.features.stored.merging import merge_states as merged_state
     from plmetrics.features.stored.stored_state import stored_state, suite_of
 
-    stored = each(stored_state, days.files)
+    stored = parallel_map(stored_state, days.files)
     whole = merged_state(stored, totals=False, room=merging_room(suite_of(stored[0].head)))
     return {"rows": whole.head.rows["read"]}
 

@@ -67,7 +67,7 @@ class RunContext:
         counts_runs = any(gate.consecutive > 1 for gate in suite.gates)
         if not (compares or counts_runs or features_of(suite)):
             return cls(files=files)
-        from plmetrics.api.earlier_run import earlier_run
+        from plmetrics.api.earlier_run import reference_run
         from plmetrics.api.gates import gate_history
         from plmetrics.runs.history.earlier_runs import EarlierRuns
 
@@ -75,7 +75,7 @@ class RunContext:
         return cls(
             tables=feature_tables(suite, arguments, base),
             counts=feature_counts(suite, runs, arguments, base),
-            earlier=earlier_run(suite, runs, arguments.get("compare"), base),
+            earlier=reference_run(suite, runs, arguments.get("compare"), base),
             history=gate_history(suite, runs),
             files=files,
             runs=runs,

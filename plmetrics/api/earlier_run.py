@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 
-def earlier_run(
+def reference_run(
     suite: Suite, runs: EarlierRuns, compare: object = None, base: Path | None = None
 ) -> Result | StoredResult | None:
     """The run that `compare.run` names; None without one, and before the first run of the suite itself.
@@ -131,9 +131,9 @@ def compare_warnings(
 
         words += left_out(result.suite)
     if earlier is not None:
-        from plmetrics.runs.history.comparability import not_alike, run_name
+        from plmetrics.runs.history.comparability import differences, run_name
 
-        words += [f"compared with {run_name(earlier)}: {note}" for note in not_alike(earlier, result)]
+        words += [f"compared with {run_name(earlier)}: {note}" for note in differences(earlier, result)]
     elif compare is not None and compare.run is not None:
         passed = "" if runs is None else runs.none_yet("compare.run")
         words.append(f"there is no earlier run of this suite to compare with yet{passed}")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
-from plmetrics.api.suite_files import located, without_values, without_variables
-from plmetrics.api.warnings import warned
+from plmetrics.api.suite_files import error_places, without_values, without_variables
+from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError
 from plmetrics.features.registry import features_of
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 
 
-@warned
+@issues_warnings
 def evaluate(
     data: Table | TrecTable,
     *,
@@ -180,7 +180,7 @@ def evaluate(
         return evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
 
 
-@warned
+@issues_warnings
 def run(
     path: str | Path,
     output: str | Path | None = None,
@@ -218,7 +218,7 @@ def run(
     with without_values(loaded):
         folder = RunFolder.start(directory, loaded.suite.name)
     with folder, without_values(loaded):
-        with located(loaded):
+        with error_places(loaded):
             source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
             home = directory / loaded.suite.name
             context = RunContext.of(loaded.suite, source, base=loaded.folder, home=home)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from plmetrics.api.context import check_feature_counts, data_files, feature_counts, feature_tables
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_files import located, without_values
-from plmetrics.api.warnings import warned
+from plmetrics.api.suite_files import error_places, without_values
+from plmetrics.api.warnings import issues_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ class Validated:
     warnings: tuple[str, ...] = ()
 
 
-@warned
+@issues_warnings
 def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Validated:  # noqa: A002
     """Check a suite against its data on zero rows: names, columns and types, without a scan.
 
@@ -62,7 +62,7 @@ def validate(path: str | Path, set: Mapping[str, object] | None = None) -> Valid
 
     loaded = load_suite(Path(path), set or {})
     directory = output_directory(loaded)
-    with without_values(loaded), located(loaded):
+    with without_values(loaded), error_places(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         tables = feature_tables(loaded.suite, base=loaded.folder)
         request = bind(loaded.suite, source, tables)
@@ -85,7 +85,7 @@ def bound_suite(
     from plmetrics.table.opening import open_source
 
     loaded = load_suite(Path(path), set or {})
-    with without_values(loaded), located(loaded):
+    with without_values(loaded), error_places(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         with Stopwatch(progress).stage("prepare"), reading(source):
             yield bind(loaded.suite, source, feature_tables(loaded.suite, base=loaded.folder))
@@ -113,10 +113,12 @@ def diff(before: Result | str | Path, after: Result | str | Path) -> Diff:
     """
     from plmetrics.runs.history.diff import compare_runs
 
-    return compare_runs(*(side if isinstance(side, Result) else stored(side) for side in (before, after)))
+    return compare_runs(
+        *(side if isinstance(side, Result) else load_result(side) for side in (before, after))
+    )
 
 
-def stored(path: str | Path) -> StoredResult:
+def load_result(path: str | Path) -> StoredResult:
     """The results of a run folder, or of the last complete run of a suite.
 
     Raises:

@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING
 
 from plmetrics.api.context import RunContext
 from plmetrics.api.gates import gate_history
-from plmetrics.api.pipeline import estimated, inferred
+from plmetrics.api.pipeline import estimate, infer
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.tests import rows_of_tests, with_requested_tests
-from plmetrics.api.warnings import warned
+from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.results import COMPARISONS_SCHEMA, TABLES, RecordedFile
-from plmetrics.core.threads import each
+from plmetrics.core.threads import parallel_map
 from plmetrics.features.registry import features_of
-from plmetrics.features.stored.state_files import StateFault, as_written, state_files
+from plmetrics.features.stored.state_files import StateFault, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state, suite_of
 from plmetrics.states.stored import State
 from plmetrics.table.files import shown_path, stamp_of
-from plmetrics.table.stamps import unchanged
+from plmetrics.table.stamps import watch_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.core.results import RecordedRows, RunRecord
-    from plmetrics.features.stored.alignment import Stored
+    from plmetrics.features.stored.alignment import StateReference
     from plmetrics.features.stored.restoration import RestoredRun
-    from plmetrics.states.stored import Head, Saved
+    from plmetrics.states.stored import Head, SavedState
     from plmetrics.suite.model import Suite
 
 
-@warned
+@issues_warnings
 def merge(
     *states: State | str | Path,
     output: str | Path | None = None,
@@ -63,34 +63,34 @@ def merge(
         EnvironmentFault: something cannot be written.
     """
     from plmetrics.engine.memory.budget import merging_room
-    from plmetrics.features.stored.compatibility import check_alike, check_apart, check_whole
-    from plmetrics.features.stored.merging import merged
+    from plmetrics.features.stored.compatibility import check_apart, check_compatible, check_complete
+    from plmetrics.features.stored.merging import merge_states
     from plmetrics.features.stored.state_files import write_state
     from plmetrics.features.stored.support import resamples_totals
 
     watch = Stopwatch(progress)
-    sources = list(_each(states))
+    sources = list(_all_states(states))
     stamps = {str(source): stamp_of(source) for source in sources if isinstance(source, Path)}
-    with as_written(map(shown_path, stamps)), unchanged(stamps, "merged", StateFault):
+    with damage_errors(map(shown_path, stamps)), watch_stamps(stamps, "merged", StateFault):
         with watch.stage("read"):
-            stored = each(stored_state, sources)
+            stored = parallel_map(stored_state, sources)
             if not stored:
                 raise ConfigError(
                     Problem("there are no states to merge", hint="name state files, or a folder of them")
                 )
-            check_whole(stored)
-            check_alike(stored)
+            check_complete(stored)
+            check_compatible(stored)
             check_apart(stored, allow_overlap=allow_overlap)
             suite = suite_of(stored[0].head)
         with watch.stage("merge"):
-            total = merged(stored, totals=resamples_totals(suite), room=merging_room(suite))
+            total = merge_states(stored, totals=resamples_totals(suite), room=merging_room(suite))
     if state is not None:
         with watch.stage("write"):
             write_state(Path(state), total.head, total.table)
-    return _published(suite, total, stored, watch, None if output is None else Path(output))
+    return _publish(suite, total, stored, watch, None if output is None else Path(output))
 
 
-def _each(states: Sequence[State | str | Path]) -> Iterator[State | Path]:
+def _all_states(states: Sequence[State | str | Path]) -> Iterator[State | Path]:
     """The states, with the files in folders."""
     for item in states:
         if isinstance(item, State):
@@ -106,8 +106,8 @@ def _each(states: Sequence[State | str | Path]) -> Iterator[State | Path]:
             )
 
 
-def _published(
-    suite: Suite, total: Saved, stored: Sequence[Stored], watch: Stopwatch, output: Path | None
+def _publish(
+    suite: Suite, total: SavedState, stored: Sequence[StateReference], watch: Stopwatch, output: Path | None
 ) -> Result:
     """The result, in a run folder where one is asked for."""
     from plmetrics.runs.folder import RunFolder
@@ -124,23 +124,23 @@ def _published(
 
 
 def _result(
-    suite: Suite, total: Saved, stored: Sequence[Stored], watch: Stopwatch, context: RunContext
+    suite: Suite, total: SavedState, stored: Sequence[StateReference], watch: Stopwatch, context: RunContext
 ) -> Result:
     from plmetrics.features.stored.restoration import restore
     from plmetrics.gates.verdicts import verdict
-    from plmetrics.inference.analysis import corrected
+    from plmetrics.inference.analysis import correct_comparisons
 
-    with watch.stage("intervals"), as_written(file_places(stored)):
+    with watch.stage("intervals"), damage_errors(file_places(stored)):
         run = restore(suite, total)
     alike = run.aggregated.arithmetic
-    with watch.stage("intervals"), alike(), as_written(file_places(stored)):
-        analysis, ordered, curves = estimated(run.prepared, run.aggregated, run.scores)
-        tables, replicates, analysis = inferred(analysis, ordered, context)
+    with watch.stage("intervals"), alike(), damage_errors(file_places(stored)):
+        analysis, ordered, curves = estimate(run.prepared, run.aggregated, run.scores)
+        tables, replicates, analysis = infer(analysis, ordered, context)
     with watch.stage("tests"), alike():
         compared = with_requested_tests(
             tables["comparisons"], analysis, rows_of_tests(run.prepared), tables["metrics"], None
         )
-        tables["comparisons"] = corrected(analysis, compared).select(list(COMPARISONS_SCHEMA))
+        tables["comparisons"] = correct_comparisons(analysis, compared).select(list(COMPARISONS_SCHEMA))
     empty = {name: schema.to_frame() for name, schema in TABLES.items() if name not in tables}
     return Result(
         **{**empty, **tables, "curves": curves},
@@ -154,7 +154,7 @@ def _result(
     )
 
 
-def _record(run: RestoredRun, head: Head, stored: Sequence[Stored], watch: Stopwatch) -> RunRecord:
+def _record(run: RestoredRun, head: Head, stored: Sequence[StateReference], watch: Stopwatch) -> RunRecord:
     from plmetrics.engine.run_warnings import suite_warnings
 
     prepared, sums = run.prepared, run.aggregated

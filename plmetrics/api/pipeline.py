@@ -11,7 +11,7 @@ from plmetrics.api.context import RunContext, check_feature_counts, data_files
 from plmetrics.api.gates import gates_table
 from plmetrics.api.result import Result
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.tests import areas_compared, rows_of_tests, with_requested_tests
+from plmetrics.api.tests import delong_tests, rows_of_tests, with_requested_tests
 from plmetrics.core.results import COMPARISONS_SCHEMA, CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
 from plmetrics.features.protocol import Run
 from plmetrics.features.registry import features_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.core.results import RecordedRows, RunRecord
-    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.aggregate.paired_rows import PairedRows
     from plmetrics.engine.prepared import Prepared
     from plmetrics.features.protocol import Outputs
@@ -67,7 +67,7 @@ def _run_stages(
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
-    from plmetrics.inference.analysis import corrected
+    from plmetrics.inference.analysis import correct_comparisons
 
     context = context or RunContext()
     watch = Stopwatch(progress)
@@ -83,19 +83,21 @@ def _run_stages(
     outputs = list(_of_features("aggregate", run, watch, context))
     alike = aggregated.arithmetic
     with watch.stage("order"), reading(source), alike():
-        analysis, ordered, curves = estimated(prepared, aggregated)
+        analysis, ordered, curves = estimate(prepared, aggregated)
     run = replace(run, analysis=analysis, ordered=ordered)
     with alike():
         outputs += _of_features("order", run, watch, context)
     with watch.stage("intervals"), reading(source), alike():
         rows = rows_of_tests(prepared)
-        tables, replicates, analysis = inferred(analysis, ordered, context, _units(aggregated), rows)
+        tables, replicates, analysis = infer(analysis, ordered, context, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
     with watch.stage("tests"), alike():
         tables["comparisons"] = with_requested_tests(
             tables["comparisons"], analysis, rows, tables["metrics"], folds
         )
-        tables["comparisons"] = corrected(analysis, tables["comparisons"]).select(list(COMPARISONS_SCHEMA))
+        tables["comparisons"] = correct_comparisons(analysis, tables["comparisons"]).select(
+            list(COMPARISONS_SCHEMA)
+        )
     outputs += _of_features("tests", run, watch, context)
     record = _record(prepared, aggregated, watch)
     record["files"] = list(context.files) or data_files(source)
@@ -151,7 +153,7 @@ def _of_features(after: str, run: Run, watch: Stopwatch, context: RunContext) ->
                 yield feature.run(run)
 
 
-def _units(aggregated: Aggregated) -> pl.DataFrame | None:
+def _units(aggregated: Aggregates) -> pl.DataFrame | None:
     """The units by block, None where nothing tells which they are."""
     if aggregated.digests is None:
         return None
@@ -169,8 +171,8 @@ def _verdict(gates: pl.DataFrame) -> str:
     return verdict(gates)
 
 
-def estimated(
-    prepared: Prepared, aggregated: Aggregated, counted: ScoresOfModels | None = None
+def estimate(
+    prepared: Prepared, aggregated: Aggregates, counted: ScoresOfModels | None = None
 ) -> tuple[Analysis, OrderedByPlace, pl.DataFrame]:
     """What is to be estimated from which states, the ordered metrics, and the curves.
 
@@ -203,7 +205,7 @@ def estimated(
 
 
 def _of_rows(
-    analysis: Analysis, prepared: Prepared, aggregated: Aggregated, counted: ScoresOfModels | None
+    analysis: Analysis, prepared: Prepared, aggregated: Aggregates, counted: ScoresOfModels | None
 ) -> tuple[OrderedByPlace, pl.DataFrame]:
     """The metrics and curves of the order of rows."""
     from plmetrics.engine.order.by_ranges import models_to_order
@@ -221,7 +223,7 @@ def _of_rows(
     return ordered, curves
 
 
-def inferred(
+def infer(
     analysis: Analysis,
     ordered: OrderedByPlace,
     context: RunContext,
@@ -234,13 +236,13 @@ def inferred(
     those that tests rank.
     """
     from plmetrics.inference.analysis import tables
-    from plmetrics.inference.subject import without_derived
+    from plmetrics.inference.subject import base_analysis
 
-    analysis = without_derived(analysis)
+    analysis = base_analysis(analysis)
     suite = analysis.suite
     keeper = None if units is None else _keeper(analysis)
     metrics, comparisons = tables(analysis, ordered, keeper)
-    comparisons = areas_compared(comparisons, analysis, rows)
+    comparisons = delong_tests(comparisons, analysis, rows)
     replicates = None if keeper is None else keeper.kept(units)
     listed = pl.col("metric").is_in([metric.text for metric in suite.metrics])
     decomposition = DECOMPOSITION_SCHEMA.to_frame()
@@ -266,7 +268,7 @@ def _keeper(analysis: Analysis) -> Keeper:
     return Keeper(analysis)
 
 
-def _record(prepared: Prepared, aggregated: Aggregated, watch: Stopwatch) -> RunRecord:
+def _record(prepared: Prepared, aggregated: Aggregates, watch: Stopwatch) -> RunRecord:
     from plmetrics.engine.run_warnings import run_warnings
 
     request = prepared.request

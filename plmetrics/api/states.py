@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.api.stopwatch import Stopwatch
-from plmetrics.api.suite_files import as_recorded, located, without_values
-from plmetrics.api.warnings import warned
+from plmetrics.api.suite_files import error_places, redact_head, without_values
+from plmetrics.api.warnings import issues_warnings
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.features.stored.state_of_rows import state_of_rows, written_state
 from plmetrics.features.stored.stored_state import stored_state
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.keywords import Arguments, Table
 
 
-@warned
+@issues_warnings
 def state(
     data: Table,
     output: str | Path | None = None,
@@ -78,8 +78,8 @@ def state(
             Problem("a table needs the keyword arguments of evaluate: label, models", ("data",))
         )
     loaded = load_suite(Path(data), set or {})
-    with without_values(loaded), located(loaded):
+    with without_values(loaded), error_places(loaded):
         source = open_source(loaded.suite.data.rows, loaded.folder, loaded.suite.reads_where)
         head, table = state_of_rows(loaded.suite, source, pinned, watch.stage)
     target = loaded.folder / "states" if output is None else Path(output)
-    return written_state(as_recorded(loaded, head), table, target)
+    return written_state(redact_head(loaded, head), table, target)

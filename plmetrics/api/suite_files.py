@@ -27,7 +27,7 @@ def without_variables(loaded: LoadedSuite, result: Result) -> Result:
     return replace(
         result,
         record=loaded.record({**result.record, "suite": suite_content(result.suite)}),
-        drift_state=None if state is None else replace(state, head=as_recorded(loaded, state.head)),
+        drift_state=None if state is None else replace(state, head=redact_head(loaded, state.head)),
     )
 
 
@@ -42,7 +42,7 @@ def without_values(loaded: LoadedSuite) -> Iterator[None]:
 
 
 @contextmanager
-def located(loaded: LoadedSuite) -> Iterator[None]:
+def error_places(loaded: LoadedSuite) -> Iterator[None]:
     """Give problems their place in the suite's file; what is wrong with data files stands at `data.path`."""
     try:
         yield
@@ -53,7 +53,7 @@ def located(loaded: LoadedSuite) -> Iterator[None]:
         raise loaded.locate(error) from error
 
 
-def as_recorded(loaded: LoadedSuite, head: Head) -> Head:
+def redact_head(loaded: LoadedSuite, head: Head) -> Head:
     """The head of a state without values of variables."""
     facts = loaded.record(
         {

@@ -40,7 +40,7 @@ def with_requested_tests(
     )
 
 
-def areas_compared(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
+def delong_tests(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows | None) -> pl.DataFrame:
     """The comparisons, of areas whose intervals are DeLong's by his test."""
     if rows is None:
         return comparisons

@@ -24,7 +24,7 @@ Arguments = ParamSpec("Arguments")
 Outcome = TypeVar("Outcome", bound=Cautious)
 
 
-def warned(function: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
+def issues_warnings(function: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
     """An entry point that issues the warnings of what it gives, at the place of the call."""
 
     @wraps(function)

@@ -16,7 +16,7 @@ import polars as pl
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Quantiles, Sums
 from plmetrics.catalogue.row_quantiles import Quantile
-from plmetrics.catalogue.variation import lost, squared, variation
+from plmetrics.catalogue.variation import is_lost, square, variation
 from plmetrics.catalogue.variation import moment as moment_of
 from plmetrics.core import ops
 from plmetrics.core.rowsql import compile_row
@@ -94,7 +94,7 @@ class RowAggregate(Custom):
 
     def columns(self) -> tuple[str, ...]:
         """The columns that its row expressions read."""
-        names = [name for text in self.expressions().values() for name in read(text).columns]
+        names = [name for text in self.expressions().values() for name in parse_row_expression(text).columns]
         return tuple(dict.fromkeys(names))
 
     def undefined(self, state: Any) -> Undefined:
@@ -131,13 +131,13 @@ class RowAggregate(Custom):
     def every_row(self) -> bool:
         """Whether it asks for nulls, so that rows which are left out for one must not be absent."""
         return isinstance(self.needs, Sums) and any(
-            read(text).tests_null for text in self.expressions().values()
+            parse_row_expression(text).tests_null for text in self.expressions().values()
         )
 
     @property
     def yes_or_no(self) -> bool:
         """Whether the expression is a condition, so that its mean is a share."""
-        return read(self.sql).kind == "condition"
+        return parse_row_expression(self.sql).kind == "condition"
 
     def _counted(self) -> dict[str, Atom]:
         """The weight of the rows with a value, and how many values are not finite."""
@@ -277,7 +277,7 @@ class CustomDeviation(RowAggregate):
                 distance = rows.centred(self._value)
                 return (
                     pl.when(distance.is_finite())
-                    .then(squared(distance) if power > 1 else distance)
+                    .then(square(distance) if power > 1 else distance)
                     .otherwise(0.0)
                 )
 
@@ -295,7 +295,7 @@ class CustomDeviation(RowAggregate):
 
     def undefined(self, state: Any) -> Undefined:
         """Also values of which nobody can say how much they vary."""
-        vague = lost(state, self._value.key, state.first, state.second, state.mass)
+        vague = is_lost(state, self._value.key, state.first, state.second, state.mass)
         return [*super().undefined(state), ("rounding", vague)]
 
 
@@ -390,6 +390,6 @@ def roles(rows: Rows, task: str) -> dict[str, pl.Expr]:
 
 
 @lru_cache(maxsize=256)
-def read(sql: str) -> RowExpression:
+def parse_row_expression(sql: str) -> RowExpression:
     """A row expression for a look at its columns and the kind of its value."""
     return compile_row(sql, dict.fromkeys(ROLES, pl.lit(0.0)))

@@ -23,7 +23,7 @@ OVER = ("mean", "sum", "min", "max", "worst")
 
 
 @dataclass(frozen=True)
-class Derived(Metric):
+class DerivedMetric(Metric):
     """Base of the metrics that are made from others' values, slice by slice and replicate by replicate.
 
     `parts()` are those others; `finalise` maps a mapping of their texts to values, NaN where undefined, to values.
@@ -49,7 +49,7 @@ class Derived(Metric):
 
 
 @dataclass(frozen=True)
-class Formula(Custom, Derived):
+class Formula(Custom, DerivedMetric):
     """Arithmetic over metrics, slice by slice and replicate by replicate: `50*fp + 2000*fn`.
 
     An undefined metric is null in it: the result is undefined, unless the formula says otherwise (COALESCE).
@@ -163,7 +163,7 @@ class AcrossSlices(Metric):
         return f"undefined slices left out: {len(names):,}" if names else None
 
 
-def is_derived(metric: Metric) -> TypeGuard[Derived]:
+def is_derived(metric: Metric) -> TypeGuard[DerivedMetric]:
     """Whether a metric is made from the values of others slice by slice."""
     return isinstance(metric.needs, Parts) and not isinstance(metric.needs, Slices)
 

@@ -15,7 +15,7 @@ from plmetrics.catalogue.needs import Need, Parts, Points, Sums, need_of
 from plmetrics.catalogue.parameters import (
     PARAMETER_TYPES,
     ParameterError,
-    normalised,
+    normalise,
     parameter_text,
     parameters,
 )
@@ -138,7 +138,7 @@ class Metric:
 
     def __post_init__(self) -> None:
         for name, field in parameters(self).items():
-            value = normalised(getattr(self, field.name), field, self.name)
+            value = normalise(getattr(self, field.name), field, self.name)
             object.__setattr__(self, field.name, value)
             check = field.metadata.get("check")
             if check is not None and not check(value):

@@ -47,7 +47,7 @@ class Queries(Sums):
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered(Need):
+class OrderedRows(Need):
     """Base of the needs of rows in the order of a number: of the model's score, or of `by`."""
 
     family = "scores"
@@ -55,7 +55,7 @@ class Ordered(Need):
 
 
 @dataclass(frozen=True, slots=True)
-class Points(Ordered):
+class Points(OrderedRows):
     """The weight of each class along the score, ascending.
 
     `reads` says which points: for `area` the area under the ROC curve and the size of the classes do; on a `curve`
@@ -82,7 +82,7 @@ class Points(Ordered):
 
 
 @dataclass(frozen=True, slots=True)
-class Bins(Ordered):
+class Bins(OrderedRows):
     """Sums in fixed bins of the score. `optional` is whether a parameter `strategy` chooses bins of equal width."""
 
     binning: Binning
@@ -95,7 +95,7 @@ class Bins(Ordered):
 
 
 @dataclass(frozen=True, slots=True)
-class Quantiles(Ordered):
+class Quantiles(OrderedRows):
     """A quantile of the number `by`, at a level from 0 to 1: distinct numbers, ascending, with the weight of each."""
 
     rows_in_order = True

@@ -70,7 +70,7 @@ def unnamed_parameter(metric: type[DataclassInstance]) -> str | None:
     return next((name for name, field in fields if field.metadata.get("unnamed")), None)
 
 
-def normalised(value: Any, field: dataclasses.Field[Any], metric: str) -> Any:
+def normalise(value: Any, field: dataclasses.Field[Any], metric: str) -> Any:
     """The value of a parameter of a metric, as its field declares it.
 
     Raises:

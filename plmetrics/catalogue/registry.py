@@ -103,7 +103,7 @@ def check(metric: type[Metric]) -> None:
 
 def tasks() -> tuple[str, ...]:
     """Tasks that have metrics."""
-    _load_announced()
+    _load_entry_points()
     return tuple(
         dict.fromkeys([*(task for task, _ in _HOMES), *(metric.task for metric in _metrics.values())])
     )
@@ -116,14 +116,14 @@ def names(task: str) -> tuple[str, ...]:
 
 def reserved_names(task: str) -> tuple[str, ...]:
     """Names of a task's metrics, and their aliases and presets."""
-    _load_announced()
+    _load_entry_points()
     ours = (name for other_task, name in (*_HOMES, *_metrics, *_aliases) if other_task == task)
     return tuple(dict.fromkeys(ours))
 
 
 def classes(task: str | None = None) -> tuple[type[Metric], ...]:
     """The registered metric classes, of one task or of all: ours in catalogue order, then the users'."""
-    _load_announced()
+    _load_entry_points()
     for module in MODULES:
         import_module(f"{_PACKAGE}.{module}")
     places = {f"{_PACKAGE}.{module}": place for place, module in enumerate(MODULES)}
@@ -140,7 +140,7 @@ def find(task: str, name: str) -> type[Metric]:
     if (task, name) in _HOMES:
         import_module(_HOMES[task, name])
     else:
-        _load_announced()
+        _load_entry_points()
     metric = _metrics.get((task, _aliases.get((task, name), name)))
     if metric is not None:
         return metric
@@ -194,7 +194,7 @@ def default_metrics(task: str) -> tuple[Metric, ...]:
 
 
 @cache
-def _load_announced() -> None:
+def _load_entry_points() -> None:
     """Import the metrics that other packages announce."""
     for entry in entry_points(group=ENTRY_POINTS):
         package = entry.dist.name if entry.dist is not None else entry.value

@@ -12,7 +12,7 @@ import polars as pl
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.row_values import member_of
-from plmetrics.catalogue.variation import moment, squared
+from plmetrics.catalogue.variation import moment, square
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue, View, as_tuple
 
@@ -210,9 +210,9 @@ class RowError(Metric):
         first, second = (self._masks[place].atom for place in (i, j))
         inside = i == j or (i == 0 and self._whole)
         if self.weighted:
-            return _squared(second) if inside else _squared(_both(first, second))
+            return _squared_weight(second) if inside else _squared_weight(_conjunction(first, second))
         if not inside:
-            return _both(first, second)
+            return _conjunction(first, second)
         lacking = i != j and self._masks[j].name in _COUNTS and self._numbers
         return second if lacking else None
 
@@ -245,7 +245,7 @@ class RowError(Metric):
 
         def row(rows: Rows) -> pl.Expr:
             distance = _distances(first)(rows)
-            product = squared(distance) if first is second else distance * _distances(second)(rows)
+            product = square(distance) if first is second else distance * _distances(second)(rows)
             return product * self._squaring(rows)
 
         alone = (self._within(first, 0).key, self._within(second, 0).key)
@@ -338,12 +338,12 @@ def _value(atom: Atom, member: Atom | None) -> RowValue:
     return RowValue(f"row_value[{atom.key}]" + ("" if member is None else f"of[{member.key}]"), row)
 
 
-def _both(first: Atom, second: Atom) -> Atom:
+def _conjunction(first: Atom, second: Atom) -> Atom:
     """The rows of two counts."""
     return Atom(f"{first.key}&{second.key}", lambda rows: first.build(rows) & second.build(rows), counts=True)
 
 
-def _squared(mask: Atom) -> Atom:
+def _squared_weight(mask: Atom) -> Atom:
     """The squared weight of the rows of a count."""
 
     def row(rows: Rows) -> pl.Expr:

@@ -37,7 +37,7 @@ class Quantile(Metric):
     def finalise(self, state: Any) -> Any:
         """The mean of the first value that reaches the level and the first that passes it."""
         running = ops.cumulative(state.mass)
-        target = ops.spread(ops.largest(running), running) * self.needs.level
+        target = ops.broadcast(ops.largest(running), running) * self.needs.level
         occupied = state.mass > 0
         low = self._least(state, occupied & (running >= target * (1 - _TIE)))
         high = self._least(state, occupied & (running > target * (1 + _TIE)))

@@ -61,7 +61,7 @@ class Best(ThresholdRule):
 
     def _call(self) -> Call:
         assert self.metric is not None
-        return Call("min" if self.smallest else "max", {}, (_nested(self.metric),))
+        return Call("min" if self.smallest else "max", {}, (_metric_argument(self.metric),))
 
     def choose(self, points: Any) -> float:
         """The best candidate at which the metric is defined."""
@@ -192,7 +192,7 @@ def _at_threshold(metric: Metric, named: Call) -> Metric:
     return metric
 
 
-def _nested(metric: Metric) -> Value:
+def _metric_argument(metric: Metric) -> Value:
     """A metric as a value in a rule's text: a bare word where it has no parameters."""
     call = parse_call(metric.text)
     return call if call.parameters else call.name

@@ -29,7 +29,7 @@ _FAINT = 1e-301
 """A mean square below that has lost digits to the smallest numbers there are, or is nothing but signs."""
 
 
-def squared(value: pl.Expr) -> pl.Expr:
+def square(value: pl.Expr) -> pl.Expr:
     """The square of a number of each row; that of a tiny one is not 0, so that `faint` knows of it.
 
     >>> pl.select(squared(pl.Series([0.0, 3.0, 1e-200]))).to_series().to_list()
@@ -65,7 +65,7 @@ def variation(first: Any, second: Any, mass: Any, n: Any) -> Any:
     return ops.where(_vague(centred, second, n), 0.0, centred)
 
 
-def lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
+def is_lost(state: Any, key: str, first: Any, second: Any, mass: Any) -> Any:
     """Whether numbers differ, but lie so far from their centre that nothing is known of how much.
 
     `key` names the value that the moments are of. Where nobody knows the centre, nothing is lost.

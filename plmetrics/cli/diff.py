@@ -12,7 +12,7 @@ import typer
 from plmetrics.cli.options import Debug, Format, HtmlFile
 from plmetrics.cli.terminal.completion import run_folders
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
-from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.guard import guard
 
 if TYPE_CHECKING:
     from plmetrics.runs.history.diff import Diff
@@ -62,7 +62,7 @@ def diff(
     the half width is the root of the summed squares of the two runs' half widths. Without intervals, a value has
     changed if it differs by more than 1e-9 of its size.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.api import inspection
         from plmetrics.runs.failure import GATE_FAILED
 

@@ -10,7 +10,7 @@ import typer
 
 from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import wants_color, width, write_result
-from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
 
 
@@ -34,7 +34,7 @@ def explain(
 
     The first stage of a run is done, as it finds the slices and units; nothing is evaluated or written.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.api.inspection import bound_suite
         from plmetrics.features.explain import explanation
         from plmetrics.features.explain.explain_report import explain_json, explain_text

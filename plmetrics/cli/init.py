@@ -10,7 +10,7 @@ import typer
 
 from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import say, shown_path, write_result
-from plmetrics.cli.terminal.guard import UsageError, guarded
+from plmetrics.cli.terminal.guard import UsageError, guard
 from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
@@ -36,7 +36,7 @@ def init(
     Task, label, scores, weight, unit, slices and metrics are guessed from names, types and values, with the reason
     of each guess beside it. Without --output, the suite is printed, with paths as seen from here.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.features.advice import suggestion
 
         if output is not None and output.exists() and not force:

@@ -10,7 +10,7 @@ import typer
 
 from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat
 from plmetrics.cli.run import show_and_exit
-from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
 
 
@@ -48,7 +48,7 @@ def merge(
 
     States must be of one suite and have the same constants; states that share a file or a query are refused.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.api import merging
 
         with Progress(sys.stderr, quiet=quiet) as progress:

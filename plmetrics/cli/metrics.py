@@ -11,7 +11,7 @@ import typer
 from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.completion import metric_names
 from plmetrics.cli.terminal.console import wants_color, width, write_result
-from plmetrics.cli.terminal.guard import UsageError, guarded
+from plmetrics.cli.terminal.guard import UsageError, guard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ def metrics(
     debug: Debug = False,
 ) -> None:
     """List the metrics, or show all that is known of one."""
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.catalogue import registry
 
         if task is not None and task not in registry.tasks():
@@ -48,11 +48,11 @@ def metrics(
         if name is None:
             chosen = registry.classes(task)
         else:
-            chosen = _named(name.partition("(")[0].strip(), registry.classes(task))
+            chosen = _classes_by_name(name.partition("(")[0].strip(), registry.classes(task))
         write_result(_output(chosen, form, card=name is not None))
 
 
-def _named(name: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
+def _classes_by_name(name: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
     chosen = tuple(metric for metric in classes if name in (metric.name, *metric.aliases))
     if not chosen:
         names = [candidate for metric in classes for candidate in (metric.name, *metric.aliases)]

@@ -10,7 +10,7 @@ import typer
 
 from plmetrics.cli.options import Debug, Format
 from plmetrics.cli.terminal.console import say, wants_color, width, write_result
-from plmetrics.cli.terminal.guard import UsageError, caught_warnings, guarded, usage
+from plmetrics.cli.terminal.guard import UsageError, caught_warnings, guard, usage
 from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
@@ -107,7 +107,7 @@ def readout(
     For every outcome, overall and by slice: sizes, means, the difference with its interval and p value, the lift, and
     how many units each arm needs for the effect. A sample ratio that differs from the plan is said first.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.features.experiment import readout as experiment
         from plmetrics.report.layout import printable
 

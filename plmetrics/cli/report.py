@@ -9,7 +9,7 @@ import typer
 
 from plmetrics.cli.options import Debug, Format, HtmlFile, ResultFormat, RunPath
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
-from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.guard import guard
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,11 +30,11 @@ def report(
     A run is its folder, its run.json, or the folder of a suite's runs: then the last complete one. The verdict of the
     gates is shown, not enforced: the exit code is 0 also where a gate failed.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.api import inspection
         from plmetrics.report.layout import printable
 
-        result = inspection.stored(run)
+        result = inspection.load_result(run)
         if html is None:
             write_result(_text(result, form, quiet=quiet))
         else:

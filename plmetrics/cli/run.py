@@ -11,7 +11,7 @@ import typer
 
 from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
-from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def run(
 
     The run folder holds run.json and the tables metrics, comparisons, gates and curves as parquet files.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.api import evaluation
 
         with Progress(sys.stderr, quiet=quiet) as progress:

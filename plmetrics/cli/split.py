@@ -11,7 +11,7 @@ import typer
 
 from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import say, shown_path
-from plmetrics.cli.terminal.guard import UsageError, guarded, usage
+from plmetrics.cli.terminal.guard import UsageError, guard, usage
 from plmetrics.cli.terminal.progress import Progress
 from plmetrics.core.errors import Problem
 
@@ -172,7 +172,7 @@ def split(
     first = (folds, label, group, key, seed, share, repeats, inner, time, window)
     others = (train, test, gap, purge, until, name, long, exact, mixed)
     values = zip(OPTIONS, (*first, *others), strict=True)
-    with guarded(debug=debug):
+    with guard(debug=debug):
         choices = {option: value for option, value in values if value is not None and value != []}
         _write(data, output, method, choices, force=force)
         say(f"written: {shown_path(output)}")
@@ -193,7 +193,7 @@ def _write(data: str, output: Path, method: Method, choices: Mapping[str, Any], 
 def _arguments(method: Method, choices: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the function, once the options fit the method."""
     problems = [
-        Problem(f"--{option} is not for method {method}", hint=f"it takes {_listed(_TAKES[method])}")
+        Problem(f"--{option} is not for method {method}", hint=f"it takes {_option_list(_TAKES[method])}")
         for option in choices
         if option not in _TAKES[method]
     ]
@@ -218,7 +218,7 @@ def _arguments(method: Method, choices: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _listed(options: tuple[str, ...]) -> str:
+def _option_list(options: tuple[str, ...]) -> str:
     return ", ".join(f"--{option}" for option in options)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say, shown_path, write_result
-from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
 
 
@@ -42,7 +42,7 @@ def state(
     rows. States add where their constants are equal, so give later ones the constants of an earlier one that many rows
     stand behind. Metrics of scores are counted on a grid and have a bound; what needs the rows is refused by name.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.api import states
         from plmetrics.report.layout import printable
 

@@ -10,7 +10,7 @@ import typer
 
 from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotations)
 from plmetrics.cli.terminal.console import write_result
-from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def suggest(
     Prints a suite that runs as it is: each metric with the reason why, and which ones mislead on this table. Label,
     scores and slices are guessed as by init; paths are as seen from here.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.features.advice import suggestion
 
         with Progress(sys.stderr) as progress:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say, write_result
-from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.guard import guard
 
 if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
@@ -17,7 +17,7 @@ def validate(suite: SuiteFile, settings: Settings = None, debug: Debug = False) 
 
     A sample of the rows tells which of its metrics may mislead.
     """
-    with guarded(debug=debug):
+    with guard(debug=debug):
         from plmetrics.api import inspection
         from plmetrics.report.layout import printable
 

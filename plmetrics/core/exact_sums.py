@@ -255,12 +255,12 @@ def product(weights: Values, states: Values, out: Values | None = None) -> Value
     draws = float(np.abs(weights).sum(axis=1).max(initial=1.0))
     room = math.ceil(math.log2(draws)) + 2
     exponent = np.frexp(most)[1] + room
-    high = _rounded(states, exponent)
+    high = _round_to_grid(states, exponent)
     remainder = states - high
     total: Array = np.matmul(weights, high, out=out)
     if not remainder.any():
         return total
-    low = _rounded(remainder, exponent + (room - 53))
+    low = _round_to_grid(remainder, exponent + (room - 53))
     total += np.matmul(weights, low)
     rest = remainder - low
     if rest.any():
@@ -269,7 +269,7 @@ def product(weights: Values, states: Values, out: Values | None = None) -> Value
     return total
 
 
-def _rounded(values: Array, exponent: Values) -> Array:
+def _round_to_grid(values: Array, exponent: Values) -> Array:
     """Values as multiples of 2^(exponent - 53), ties to even."""
     near = np.ldexp(1.5, exponent - 1)
     rounded: Array = (values + near) - near

@@ -165,22 +165,22 @@ def isotonic(part: Operand, whole: Operand) -> Operand:
     """
     if isinstance(whole, Pieces):
         parts, masses = part.whole(), whole.whole()
-        return whole.cut_alike(_pooled(parts, masses, np.zeros(masses.shape, dtype=np.int64)))
+        return whole.cut_alike(_pool_adjacent(parts, masses, np.zeros(masses.shape, dtype=np.int64)))
     if isinstance(whole, Segments):
         row = np.repeat(np.arange(len(whole.sizes)), whole.sizes)
         rows = np.broadcast_to(
-            _numbered(whole.values.shape[:-1]) * len(whole.sizes) + row, whole.values.shape
+            _leading_positions(whole.values.shape[:-1]) * len(whole.sizes) + row, whole.values.shape
         )
-        return Segments(_pooled(part.values, whole.values, rows), whole.offsets)
-    return _pooled(part, whole, np.broadcast_to(_numbered(whole.shape[:-1]), whole.shape))
+        return Segments(_pool_adjacent(part.values, whole.values, rows), whole.offsets)
+    return _pool_adjacent(part, whole, np.broadcast_to(_leading_positions(whole.shape[:-1]), whole.shape))
 
 
-def _numbered(shape: tuple[int, ...]) -> Operand:
+def _leading_positions(shape: tuple[int, ...]) -> Operand:
     """A number for each of the leading positions, with an axis for the points."""
     return np.arange(math.prod(shape), dtype=np.int64).reshape(*shape, 1)
 
 
-def _pooled(part: Array, total: Array, row: NDArray[np.int64]) -> Array:
+def _pool_adjacent(part: Array, total: Array, row: NDArray[np.int64]) -> Array:
     """One regression for all rows: each lies by more than any share above the one before."""
     from scipy.optimize import isotonic_regression
 
@@ -209,7 +209,7 @@ def largest(x: Operand) -> Operand:
     return x.largest() if isinstance(x, Along) else np.max(x, axis=-1, initial=-np.inf)
 
 
-def spread(totals: Operand, points: Operand) -> Operand:
+def broadcast(totals: Operand, points: Operand) -> Operand:
     """Bring one value per slice to each of its points, so that the two can be combined."""
     if isinstance(points, pl.Expr):
         return totals

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from plmetrics.core.segments import Along, Operand, Values
-from plmetrics.core.threads import each
+from plmetrics.core.threads import parallel_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -185,4 +185,4 @@ class Pieces(Along):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if self.count <= _ALONE:
                 return [found(number) for number in range(self.count)]
-            return each(found, range(self.count))
+            return parallel_map(found, range(self.count))

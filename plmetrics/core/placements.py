@@ -41,8 +41,8 @@ def placement_area(positive: Operand, negative: Operand) -> PlacementArea:
     """
     positives, negatives = ops.total(positive), ops.total(negative)
     below, above = ops.cumulative(negative), ops.cumulative(positive, descending=True)
-    of_positives = ops.ratio(below - negative / 2.0, ops.spread(negatives, below))
-    of_negatives = ops.ratio(above - positive / 2.0, ops.spread(positives, above))
+    of_positives = ops.ratio(below - negative / 2.0, ops.broadcast(negatives, below))
+    of_negatives = ops.ratio(above - positive / 2.0, ops.broadcast(positives, above))
     area, positive_variance = _mean(of_positives, positive, positives)
     _, negative_variance = _mean(of_negatives, negative, negatives)
     return PlacementArea(area, positive_variance, negative_variance)
@@ -52,6 +52,6 @@ def _mean(placement: Operand, rows: Operand, size: Operand) -> tuple[Operand, Op
     """The mean of placements, and its variance."""
     counted = ops.where(rows > 0, placement, 0.0)
     mean = ops.ratio(ops.total(rows * counted), size)
-    away = counted - ops.spread(mean, counted)
+    away = counted - ops.broadcast(mean, counted)
     rest = np.maximum(size - 1.0, 0.0)
     return mean, ops.ratio(ops.total(rows * away * away), rest * size)

@@ -39,7 +39,13 @@ class Redaction:
         forms = {
             form: name
             for name, value in variables.items()
-            for form in (value, value.rstrip("/"), repr(value)[1:-1], value.lstrip("./"), _from_here(value))
+            for form in (
+                value,
+                value.rstrip("/"),
+                repr(value)[1:-1],
+                value.lstrip("./"),
+                _relative_path(value),
+            )
             if form.strip("./")
         }
         return cls(tuple(sorted(forms.items(), key=lambda item: -len(item[0]))))
@@ -104,7 +110,7 @@ def _beside_marks(value: str, literal: str) -> str:
     return rf"|(?<={_ENDS}){literal}(?={_ENDS})" if len(value) >= _SHORT else ""
 
 
-def _from_here(value: str) -> str:
+def _relative_path(value: str) -> str:
     """A path as messages show it where it lies below the working directory."""
     below = f"{Path.cwd()}/"
     return value.removeprefix(below).rstrip("/")

@@ -16,7 +16,7 @@ _NAME = re.compile(r'(?:"(?:[^"]|"")*"|[^="][^=]*)=(?P<value>"(?:[^"]|"")*"|(?!.
 _QUOTED = re.compile(r'(^|, |=)"((?:[^"]|"")*)"(?=$|, |=)')
 
 
-def quoted(text: str, *reserved: str) -> str:
+def quote(text: str, *reserved: str) -> str:
     """A name or value in the text of a slice: in quotes where it holds a separator, or reads like something else.
 
     >>> quoted("north"), quoted("a, b"), quoted("a=1"), quoted("null", "null")
@@ -27,7 +27,7 @@ def quoted(text: str, *reserved: str) -> str:
     return text
 
 
-def unquoted(text: str) -> str:
+def unquote(text: str) -> str:
     """The text of a slice without quotes, as it was written before there were any; several may be written alike.
 
     >>> unquoted('a=x, b="p, b=q"'), unquoted('a="null"')
@@ -44,7 +44,7 @@ def slice_place(slice_text: str, texts: Sequence[str]) -> int | None:
     """
     if slice_text in texts:
         return texts.index(slice_text)
-    alike = [place for place, text in enumerate(texts) if '"' in text and unquoted(text) == slice_text]
+    alike = [place for place, text in enumerate(texts) if '"' in text and unquote(text) == slice_text]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -58,7 +58,7 @@ def only_value(text: str) -> str:
     return text if match is None else match["value"]
 
 
-def renamed(earlier: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
+def rename_slices(earlier: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
     """Rows of an earlier run with their slices called as in a later one.
 
     Older versions wrote no quotes. Their texts stand for the slice that is written so without its quotes, if it is the
@@ -83,4 +83,4 @@ def renamed(earlier: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
 
 def _older(text: str) -> str | None:
     """The text as older versions wrote it, None where theirs may mean another slice now."""
-    return None if any(match[2] in {NULL, OTHER} for match in _QUOTED.finditer(text)) else unquoted(text)
+    return None if any(match[2] in {NULL, OTHER} for match in _QUOTED.finditer(text)) else unquote(text)

@@ -109,11 +109,11 @@ def parse_call(text: str, *, unnamed: bool = False) -> Call:
     if not parser.at_end:
         parser.fail("the end")
     if arguments and not unnamed:
-        say_unnamed(name, arguments[0], text)
+        refuse_nameless(name, arguments[0], text)
     return Call(name, parameters, tuple(arguments))
 
 
-def say_unnamed(name: str, value: Value, text: str) -> NoReturn:
+def refuse_nameless(name: str, value: Value, text: str) -> NoReturn:
     """Refuse a value that has no name.
 
     Raises:

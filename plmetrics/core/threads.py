@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def each(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """The results of a function for some items, in their order, several at a time.
 
     The items' work must not write to the same places. What NumPy is told to ignore here is ignored there.

@@ -10,7 +10,7 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.names import nearest
 from plmetrics.engine.request import INDEX
 from plmetrics.table.checks import data_error, findings
-from plmetrics.table.files import listed
+from plmetrics.table.files import name_list
 from plmetrics.table.roles import WEIGHT, unchecked_table
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def refuse_absent_positive(request: Request, sums: pl.DataFrame) -> None:
     if positive is None or not counts or any(sums[name].sum() for name in counts):
         return
     labels = label_values(request)
-    near = None if not isinstance(positive, str) else _spelt_alike(positive, [str(label) for label in labels])
+    near = (
+        None if not isinstance(positive, str) else _similar_label(positive, [str(label) for label in labels])
+    )
     if positive in labels or (near is None and len(labels) < 2):
         return
     values = labels_text(labels)
@@ -81,10 +83,10 @@ def label_values(request: Request) -> list[object]:
 
 def labels_text(labels: Sequence[object]) -> str:
     """Some labels for a message."""
-    return listed([repr(label) for label in labels], _SHOWN)
+    return name_list([repr(label) for label in labels], _SHOWN)
 
 
-def _spelt_alike(positive: str, labels: Sequence[str]) -> str | None:
+def _similar_label(positive: str, labels: Sequence[str]) -> str | None:
     """The label that differs in blanks and capitals only, or else in little."""
     folded = {label.strip().casefold(): label for label in labels}
     meant = positive.strip().casefold()

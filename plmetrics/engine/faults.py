@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.core.errors import DataError, PlmetricsError, Problem
 from plmetrics.table.faults import explain_polars_error, stamps_of
 from plmetrics.table.files import shown_path
-from plmetrics.table.stamps import unchanged
+from plmetrics.table.stamps import watch_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def reading(source: Source, second: Source | None = None) -> Iterator[None]:
         DataError: the data are to blame, or a file is not what it was when it was listed.
     """
     sources = [source] if second is None else [source, second]
-    with unchanged(stamps_of(*sources)):
+    with watch_stamps(stamps_of(*sources)):
         try:
             yield
         except MemoryError:

@@ -55,7 +55,7 @@ def frames_by_name(plans: Mapping[str, pl.LazyFrame]) -> Question[dict[str, pl.D
     return dict(zip(plans, frames, strict=True))
 
 
-def answered(answer: Answer) -> Question[Answer]:
+def constant_question(answer: Answer) -> Question[Answer]:
     """A question whose answer is known without a look at the rows."""
     yield from ()
     return answer

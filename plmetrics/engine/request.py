@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.catalogue.needs import Bins, Need, Ordered, Points, Queries, Ranks, Sums
+from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
 from plmetrics.table.slices import SliceSet
 from plmetrics.table.source import ROW_NUMBER
@@ -96,7 +96,7 @@ class Request:
     @property
     def scores(self) -> tuple[Metric, ...]:
         """The metrics that need rows in the order of scores, or of other numbers."""
-        return self._needing(Ordered)
+        return self._needing(OrderedRows)
 
     @property
     def orders_scores(self) -> bool:
@@ -116,9 +116,9 @@ class Request:
         return tuple(metric for metric in self.leaves if isinstance(metric.needs, need))
 
     @property
-    def orders(self) -> tuple[Ordered, ...]:
+    def orders(self) -> tuple[OrderedRows, ...]:
         """What the metrics of scores need."""
-        return tuple(metric.needs for metric in self.leaves if isinstance(metric.needs, Ordered))
+        return tuple(metric.needs for metric in self.leaves if isinstance(metric.needs, OrderedRows))
 
     @property
     def binnings(self) -> tuple[Binning, ...]:

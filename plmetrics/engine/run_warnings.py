@@ -11,7 +11,7 @@ import polars as pl
 
 from plmetrics.catalogue.advice.advice_rule import names_text
 from plmetrics.catalogue.advice.advice_rules import rules_for
-from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, spread
+from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, coefficient_of_variation
 from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.thresholds import threshold_text
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.suite.model import Suite
 
 
-def run_warnings(prepared: Prepared, aggregated: Aggregated) -> list[str]:
+def run_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     """Warnings of a run: a class that no row has, gates that exclude each other, metrics that mislead."""
     return [
         *models_of_the_label(prepared.request),
         *_no_positives(prepared, aggregated),
-        *_never_called(prepared, aggregated),
+        *_unreached_thresholds(prepared, aggregated),
         *suite_warnings(prepared, aggregated),
     ]
 
 
-def suite_warnings(prepared: Prepared, aggregated: Aggregated) -> list[str]:
+def suite_warnings(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     """Warnings of a suite by the sums of its run, which stored states hold too."""
     suite = prepared.request.suite
     return [*contradictions(suite), *misleading_metrics(suite, run_facts(prepared, aggregated))]
@@ -96,7 +96,7 @@ def contradictions(suite: Suite) -> list[str]:
     ]
 
 
-def run_facts(prepared: Prepared, aggregated: Aggregated) -> TableFacts:
+def run_facts(prepared: Prepared, aggregated: Aggregates) -> TableFacts:
     """The figures that the sums of a run hold: those of the model with the most rows, as all have nearly the same."""
     suite = prepared.request.suite
     model = max(prepared.populations(), key=lambda name: aggregated.used[name])
@@ -121,7 +121,7 @@ def run_facts(prepared: Prepared, aggregated: Aggregated) -> TableFacts:
     return TableFacts(task=suite.task, **figures)
 
 
-def _no_positives(prepared: Prepared, aggregated: Aggregated) -> list[str]:
+def _no_positives(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     suite = prepared.request.suite
     state = aggregated.sums[0].columns
     counted = [
@@ -140,7 +140,7 @@ def _no_positives(prepared: Prepared, aggregated: Aggregated) -> list[str]:
     return [f"no row is positive: column '{column}' holds {values}, but positive is {suite.positive!r}"]
 
 
-def _never_called(prepared: Prepared, aggregated: Aggregated) -> list[str]:
+def _unreached_thresholds(prepared: Prepared, aggregated: Aggregates) -> list[str]:
     """Thresholds that no score of a model reaches, or none of a positive row: where rows are counted there anyway."""
     request, state = prepared.request, aggregated.sums[0].columns
     numbers = (metric.fixed_threshold for metric in request.sums)
@@ -218,7 +218,7 @@ def _label(
         centred, squares = (sums[f"{model}|label_{part}"] / weight for part in ("centred", "centred_squared"))
         mean = centred + float(centres[f"{model}|label"][0])
         if isfinite(squares):
-            figures["spread"] = spread(mean, sqrt(max(squares - centred * centred, 0.0)))
+            figures["spread"] = coefficient_of_variation(mean, sqrt(max(squares - centred * centred, 0.0)))
     return figures
 
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.core.names import SuitePath
     from plmetrics.core.results import Json
-    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
-    from plmetrics.features.stored.alignment import AlignedStates, Stored
+    from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.report.summary import Summary
@@ -52,7 +52,7 @@ class Run:
     source: Source
     bound: Request
     prepared: Prepared
-    aggregated: Aggregated
+    aggregated: Aggregates
     counts: Mapping[str, object]
     analysis: Analysis | None = None
     ordered: OrderedByPlace = field(default_factory=dict)
@@ -206,7 +206,7 @@ class Feature(ABC):
         """
         return None
 
-    def check_states(self, first: Stored, other: Stored) -> None:  # noqa: B027
+    def check_states(self, first: StateReference, other: StateReference) -> None:  # noqa: B027
         """Check that its counts in two stored states add.
 
         Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.core.results import GATES_SCHEMA
-from plmetrics.core.slice_texts import renamed
+from plmetrics.core.slice_texts import rename_slices
 from plmetrics.gates.sufficiency import INSUFFICIENT
 
 if TYPE_CHECKING:
@@ -43,7 +43,12 @@ def with_streak(rows: pl.DataFrame, rule: Rule, history: pl.DataFrame | None) ->
     if history is None:
         return rows.with_columns(streak=pl.lit(0, dtype=pl.Int64))
     small = pl.col("status").is_in(INSUFFICIENT) & pl.col("observed").is_not_null()
-    failed = renamed(history, rows).filter((rule.verdict() == "fail") & ~small).unique([*_KEY, AGE]).sort(AGE)
+    failed = (
+        rename_slices(history, rows)
+        .filter((rule.verdict() == "fail") & ~small)
+        .unique([*_KEY, AGE])
+        .sort(AGE)
+    )
     unbroken = failed.filter(pl.col(AGE) == pl.col(AGE).cum_count().over(_KEY))
     streaks = unbroken.group_by(_KEY).agg(streak=pl.len().cast(pl.Int64))
     joined = rows.join(streaks, on=_KEY, how="left", nulls_equal=True, maintain_order="left")

@@ -78,8 +78,8 @@ def _judge(gate: Gate, suite: Suite, evidence: Evidence) -> pl.DataFrame:
     numbers = pl.col("observed", "lower", "upper").fill_nan(None)
     observations = with_sizes(observations.with_columns(numbers, matched=True), gate, evidence.positives)
     rows = _places(gate, suite).join(observations, on=_PLACE, how="left", maintain_order="left_right")
-    rows = _corrected(rows, rule, gate, suite)
-    rows = rows.with_columns(_named(gate, rule).alias("gate"), pl.col("slice").fill_null("all"))
+    rows = _correct(rows, rule, gate, suite)
+    rows = rows.with_columns(_gate_name(gate, rule).alias("gate"), pl.col("slice").fill_null("all"))
     rows, verdicts, streaks = _over_runs(rows, rule, evidence.history)
     too_small, level = verdict_of_insufficient(gate)
     small = pl.col("insufficient").is_not_null()
@@ -105,7 +105,7 @@ def _over_runs(
     return with_streak(rows, rule, history), *in_a_row(rule, rule.verdict(), has_history=history is not None)
 
 
-def _corrected(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.DataFrame:
+def _correct(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.DataFrame:
     """The rows with intervals that are wide enough for all of them that are judged."""
     none = rows.with_columns(family_size=pl.lit(None, pl.Int64))
     limit = rule.high if rule.low is None else rule.low
@@ -127,7 +127,7 @@ def _corrected(rows: pl.DataFrame, rule: Rule, gate: Gate, suite: Suite) -> pl.D
     return pl.concat([wide.select(others.columns), others]).sort("@row").drop("@row")
 
 
-def _named(gate: Gate, rule: Rule) -> pl.Expr:
+def _gate_name(gate: Gate, rule: Rule) -> pl.Expr:
     """The gate's name, with the class that is judged where the metric has a value for each."""
     name = pl.lit(gate.name or f"{gate.subject.text} {rule.text}")
     return pl.when(pl.col("class").is_null()).then(name).otherwise(pl.format("{} [{}]", name, "class"))

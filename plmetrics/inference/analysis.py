@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.derived import AcrossSlices, is_across_slices
-from plmetrics.core.threads import each
+from plmetrics.core.threads import parallel_map
 from plmetrics.inference.chunks import Chunk, EstimateColumns, chunks, concatenate_estimates
 from plmetrics.inference.derived import WholeSet, across_slices
 from plmetrics.inference.model_estimates import Estimates
@@ -180,7 +180,7 @@ class _Tables:
         across = CrossSliceEstimates(self._analysis, over, self._overall)
         for index, states in members.items():
             for chunk in chunks(states.sums, self._analysis.weights):
-                listed = _listed(self._analysis, states, chunk)
+                listed = _slice_mask(self._analysis, states, chunk)
                 estimates = self._estimates(index, chunk)
                 across.add(estimates, self._add_chunk(index, chunk, name, listed, estimates))
                 if sliced is not None:
@@ -221,7 +221,7 @@ class _Tables:
         if _is_large(self._analysis, chunk):
             if self._analysis.replication.draws_sums:
                 chunk.sums.draw()
-            each(add, items)
+            parallel_map(add, items)
         else:
             for item in items:
                 add(item)
@@ -249,7 +249,7 @@ def _contrasts(analysis: Analysis) -> Contrasts | None:
     return Contrasts(analysis)
 
 
-def corrected(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
+def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
     """The comparisons that the suite asks for, with adjusted p values."""
     compare = analysis.suite.compare
     if compare is None:
@@ -300,7 +300,7 @@ def _equal(chunk: Chunk, model: str, baseline: str) -> NDArray[np.bool_]:
     return equal
 
 
-def _listed(analysis: Analysis, states: SetStates, chunk: Chunk) -> NDArray[np.bool_]:
+def _slice_mask(analysis: Analysis, states: SetStates, chunk: Chunk) -> NDArray[np.bool_]:
     """All slices that were found, also where each row is left out, and folds that have rows."""
     if not states.slices.slice_set.is_derived:
         return np.ones(chunk.last - chunk.first, dtype=np.bool_)

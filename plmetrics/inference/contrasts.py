@@ -14,16 +14,16 @@ from plmetrics.inference.comparisons.inflation import (
     UNEQUAL_NOISE,
     bearable,
     leaves_noise,
+    noise_bounds,
     unequal_noise,
-    with_noise_left,
 )
 from plmetrics.inference.comparisons.paired import (
     Difference,
     distance,
-    logged,
+    log_estimate,
     paired_difference,
     paired_ratio,
-    stacked,
+    stack,
 )
 from plmetrics.inference.tables import TESTS, comparison_columns, comparison_rows
 
@@ -110,8 +110,8 @@ class Contrasts:
             [part.equal[pair] & self._same_threshold(place.metric, pair) for pair in pairs]
         )
         sides = Sides(
-            stacked([estimates[model].estimate for model, _ in pairs]),
-            stacked([estimates[baseline].estimate for _, baseline in pairs]),
+            stack([estimates[model].estimate for model, _ in pairs]),
+            stack([estimates[baseline].estimate for _, baseline in pairs]),
             equal,
             None,
             np.concatenate([same_size(estimates[model], estimates[baseline]) for model, baseline in pairs]),
@@ -120,8 +120,8 @@ class Contrasts:
         if scale != "difference":
             for name in (name for pair in pairs for name in pair):
                 if name not in logs:
-                    logs[name] = logged(estimates[name].estimate)
-            tolerance = tuple(stacked([logs[pair[side]] for pair in pairs]) for side in (0, 1))
+                    logs[name] = log_estimate(estimates[name].estimate)
+            tolerance = tuple(stack([logs[pair[side]] for pair in pairs]) for side in (0, 1))
         difference = self._made(sides, scale, place.metric, tolerance)
         nearer = self._nearer(sides, place.metric)
         for step, (model, baseline) in enumerate(pairs):
@@ -174,7 +174,7 @@ class Contrasts:
                 difference = difference.untested(uneven, UNEQUAL_NOISE)
                 if leaves_noise(place.metric, scale) and part_sides.model.replicates is not None:
                     level, uneven_sizes = self._analysis.level, ~part_sides.same_size
-                    difference = with_noise_left(
+                    difference = noise_bounds(
                         difference, part_sides.model, part_sides.baseline, uneven_sizes, level
                     )
                 words = baselines if isinstance(baselines, str) else baselines[part]
@@ -201,7 +201,7 @@ class Contrasts:
         if scale == "difference":
             difference = paired_difference(sides.model, sides.baseline, **options)
         else:
-            logs = logs or (logged(sides.model), logged(sides.baseline))
+            logs = logs or (log_estimate(sides.model), log_estimate(sides.baseline))
             relative = scale == "relative_change"
             difference = paired_ratio(sides.model, sides.baseline, logs, **options, relative=relative)
         return difference.refuse(~sides.same_size, UNEQUAL_ROWS) if metric.additive else difference

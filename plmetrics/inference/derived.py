@@ -18,13 +18,13 @@ from plmetrics.inference.estimate import Estimate, most_groups
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from plmetrics.catalogue.derived import AcrossSlices, Derived
+    from plmetrics.catalogue.derived import AcrossSlices, DerivedMetric
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
 
-def by_parts(metric: Derived, parts: Mapping[str, EstimateColumns]) -> EstimateColumns:
+def by_parts(metric: DerivedMetric, parts: Mapping[str, EstimateColumns]) -> EstimateColumns:
     """The value of a derived metric in each slice. `parts` are the estimates of its metrics by their text."""
     estimates = {text: part_estimates.estimate for text, part_estimates in parts.items()}
     first = next(iter(parts.values()))
@@ -79,7 +79,7 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     """The value of a metric made from others' in all slices of a set: an entry for the set, or one for each slice."""
     parts = {part.text: here.slices[part.text] for part in metric.parts()}
     first = next(iter(parts.values()))
-    reasons = _admitted(metric, here, list(parts.values()))
+    reasons = _admission(metric, here, list(parts.values()))
     defined = np.flatnonzero(here.listed & (reasons == "ok"))
     reference_name = metric.reference_among(here.names)
     position = np.flatnonzero(defined == reference_name) if reference_name is not None else defined[:0]
@@ -96,18 +96,18 @@ def across_slices(metric: AcrossSlices, here: WholeSet) -> EstimateColumns:
     derived = _value(metric, point, replicates, status, first)
     blocks_of_parts = np.array([part.estimate.blocks[defined] for part in parts.values()])
     if metric.for_each:
-        return _for_each(derived, defined, reasons, parts, reference)
+        return _scatter_estimates(derived, defined, reasons, parts, reference)
     blocks = metric.blocks_of(blocks_of_parts.min(axis=0), here.blocks) if len(defined) else 0
     out = np.flatnonzero(here.listed & (reasons != "ok")).tolist()
     note = metric.left_out([here.names[index] for index in out], [str(reasons[index]) for index in out])
     estimate = replace(derived, blocks=np.array([blocks], dtype=np.int64), groups=None)
     n, weight = (np.atleast_1d(getattr(first, name)[defined].sum()) for name in ("n", "weight"))
     return EstimateColumns(
-        estimate, n, weight, None, np.array([note], dtype=object), _cut(first, slice(0, 1))
+        estimate, n, weight, None, np.array([note], dtype=object), _threshold(first, slice(0, 1))
     )
 
 
-def _admitted(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:
+def _admission(metric: AcrossSlices, here: WholeSet, parts: Sequence[EstimateColumns]) -> Texts:
     """What keeps each slice from taking part, "ok" for nothing."""
     status: Texts = np.full(len(here.listed), "ok", dtype=object)
     for part in reversed(parts):
@@ -156,7 +156,7 @@ def _value(
     return Estimate(clean, statuses, blocks, replicates, (), deviations, first.estimate.kind)
 
 
-def _for_each(
+def _scatter_estimates(
     derived: Estimate,
     index: NDArray[np.int64],
     reasons: Texts,
@@ -178,9 +178,9 @@ def _for_each(
         note[index[reference]] = "the reference"
     groups = most_groups([part.estimate for part in parts.values()])
     estimate = Estimate(value, status, fewest_blocks, replicates, (), kind=derived.kind, groups=groups)
-    return EstimateColumns(estimate, first.n, first.weight, None, note, _cut(first, slice(None)))
+    return EstimateColumns(estimate, first.n, first.weight, None, note, _threshold(first, slice(None)))
 
 
-def _cut(estimates: EstimateColumns, part: slice) -> Array | None:
+def _threshold(estimates: EstimateColumns, part: slice) -> Array | None:
     """The threshold at which values were read, where it was found."""
     return None if estimates.threshold is None else estimates.threshold[part]

@@ -18,7 +18,7 @@ from plmetrics.inference.chunks import (
     concatenate_estimates,
 )
 from plmetrics.inference.estimate import Estimate, whole_blocks
-from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised, finalising
+from plmetrics.inference.finalised import OrderedValues, conditions, finalise, finalising, value_or_nan
 from plmetrics.inference.weights import Nudges
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ def estimate(
         if ordered.deviations is not None:
             deviations = ordered.deviations[:, part]
     else:
-        value = finalised(metric, totals)
+        value = finalise(metric, totals)
         reasons = conditions(metric, totals)
         if weights is not None and metric.value_kind.is_resampled:
             nudges = weights if isinstance(weights, Nudges) else None
-            replicates = defined(metric, chunk.sums.replicates(metric, model, prefix, nudges))
+            replicates = value_or_nan(metric, chunk.sums.replicates(metric, model, prefix, nudges))
             if metric.additive:
                 replicates = replicates * weights.scale[:, None]
     status = _status(reasons, totals.n, min_rows, value)
@@ -108,7 +108,7 @@ def with_row_error(
     totals = chunk.sums.totals(error, model, population.prefix(error, model))
     with finalising(error):
         rows = reduce(np.minimum, (whole_blocks(size) for size in error.denominators(totals)))
-    with_error = replace(estimates.estimate, row_error=defined(error, totals), rows=rows)
+    with_error = replace(estimates.estimate, row_error=value_or_nan(error, totals), rows=rows)
     return replace(estimates, estimate=with_error)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.metric import square_sums
-from plmetrics.catalogue.needs import Ordered
+from plmetrics.catalogue.needs import OrderedRows
 from plmetrics.catalogue.variation import faint
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.inference.sums import COUNTS
@@ -60,22 +60,22 @@ def finalising(metric: Metric) -> Iterator[None]:
         raise ConfigError(Problem(msg, hint=declared if error.name == "score" else None)) from error
 
 
-def finalised(metric: Metric, view: View) -> Array:
+def finalise(metric: Metric, view: View) -> Array:
     """The metric's value, kept inside its range against rounding, without warnings."""
     with finalising(metric):
-        value = np.asarray(metric.finalise(_declared(metric, view)), dtype=np.float64)
+        value = np.asarray(metric.finalise(_declared_view(metric, view)), dtype=np.float64)
     return np.clip(value, *metric.range)
 
 
-def _declared(metric: Metric, view: View) -> View:
+def _declared_view(metric: Metric, view: View) -> View:
     """The state without scores for a metric that does not declare them: not every state of its rows has some."""
     need = metric.needs
-    return view.without("score") if isinstance(need, Ordered) and not need.scores else view
+    return view.without("score") if isinstance(need, OrderedRows) and not need.scores else view
 
 
-def defined(metric: Metric, view: View) -> Array:
+def value_or_nan(metric: Metric, view: View) -> Array:
     """The metric's value, NaN where it is undefined."""
-    value = finalised(metric, view)
+    value = finalise(metric, view)
     for _, condition in conditions(metric, view):
         if condition.any() or condition.shape != value.shape:
             value = np.where(condition, np.nan, value)
@@ -86,13 +86,14 @@ def conditions(metric: Metric, view: View) -> list[tuple[str, NDArray[np.bool_]]
     """Why the metric's value may be undefined, and where it is, without warnings; sums beyond numbers come first."""
     with finalising(metric):
         particular = [
-            (status, np.asarray(condition)) for status, condition in metric.undefined(_declared(metric, view))
+            (status, np.asarray(condition))
+            for status, condition in metric.undefined(_declared_view(metric, view))
         ]
         faded = [("underflow", faint(getattr(view, name), view.weight)) for name in square_sums(metric)]
-    return [("overflow", _overflowed(metric, view)), *faded, *particular]
+    return [("overflow", _overflow_mask(metric, view)), *faded, *particular]
 
 
-def _overflowed(metric: Metric, view: View) -> NDArray[np.bool_]:
+def _overflow_mask(metric: Metric, view: View) -> NDArray[np.bool_]:
     """Where a sum that the metric reads is not finite."""
     out = np.zeros(np.shape(view.weight), dtype=np.bool_)
     for name in dict.fromkeys((*COUNTS, *metric.atoms())):

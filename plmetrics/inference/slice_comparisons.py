@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plmetrics.catalogue.metric import leaves
-from plmetrics.catalogue.needs import Ordered, Ranks
+from plmetrics.catalogue.needs import OrderedRows, Ranks
 from plmetrics.core.slice_texts import slice_place
 from plmetrics.inference.chunks import EstimateColumns, chunk_of, concatenate_estimates
 from plmetrics.inference.contrasts import joined_texts, pair_places, sides_of
@@ -127,7 +127,7 @@ class SliceContrasts:
         self, metric: Metric, rests: Estimates, model: str, estimates: EstimateColumns
     ) -> EstimateColumns:
         """The estimates of the rests; without a value where a metric of theirs was not ordered."""
-        ordered = [leaf for leaf in leaves(metric) if isinstance(leaf.needs, (Ordered, Ranks))]
+        ordered = [leaf for leaf in leaves(metric) if isinstance(leaf.needs, (OrderedRows, Ranks))]
         if all(rests.has(leaf, model) for leaf in ordered):
             return rests.of_model(metric, model)
         return _without_value(estimates, NEEDS_ROWS)

@@ -65,7 +65,7 @@ class Analysis:
         return tuple(self.suite.models)
 
 
-def without_derived(analysis: Analysis) -> Analysis:
+def base_analysis(analysis: Analysis) -> Analysis:
     """The analysis of the slice sets that the suite names, without those made from them."""
     return replace(analysis, sets=[part for part in analysis.sets if not part.slices.slice_set.is_derived])
 

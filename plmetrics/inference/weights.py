@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import product
 from plmetrics.core.hashing import DRAW_SALT, mix, mix_int
-from plmetrics.core.threads import each
+from plmetrics.core.threads import parallel_map
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,7 @@ class Nudges:
         return out
 
 
-def replicated(weights: NDArray[np.float64] | Nudges, counts: NDArray[Any]) -> NDArray[np.float64]:
+def replicate_counts(weights: NDArray[np.float64] | Nudges, counts: NDArray[Any]) -> NDArray[np.float64]:
     """Replicates of dense counts: `[slice, block, ...] -> [slice, replicate, ...]`."""
     if isinstance(weights, Nudges):
         total = counts.sum(axis=1, dtype=np.float64, keepdims=True)
@@ -165,7 +165,7 @@ def draw_weights(units_per_block: NDArray[np.int64], replicates: int, seed: int)
         counts[stretch] = part
         units_drawn[stretch] = part @ units
 
-    each(draw, range(0, replicates if blocks else 0, at_once))
+    parallel_map(draw, range(0, replicates if blocks else 0, at_once))
     scale = np.ones(replicates)
     np.divide(units_per_block.sum(), units_drawn, out=scale, where=units_drawn > 0)
     return ResamplingWeights(counts, scale)

@@ -10,7 +10,7 @@ import polars as pl
 from rich.cells import cell_len
 from rich.text import Text
 
-from plmetrics.catalogue.advice.advice_rules import rules_about
+from plmetrics.catalogue.advice.advice_rules import matching_rules
 from plmetrics.catalogue.parameters import parameter_name
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.names import number_text
@@ -21,9 +21,9 @@ from plmetrics.report.layout import (
     definition_list,
     flow,
     heading,
-    separated,
+    join_blocks,
     to_text,
-    wrapped,
+    wrap,
 )
 from plmetrics.report.numbers import plural
 
@@ -63,7 +63,7 @@ def describe(metric: MetricClass) -> dict[str, Any]:
         "reference": metric.reference,
         "advice": [
             {"rule": rule.id, "verdict": rule.verdict, "when": rule.when, "source": rule.source}
-            for rule in rules_about(metric.task, metric.name)
+            for rule in matching_rules(metric.task, metric.name)
         ],
     }
 
@@ -84,13 +84,13 @@ def list_text(metrics: Sequence[MetricClass], width: int = 100, *, color: bool =
         for metric in of_task:
             lines += _entry(metric, min(longest, _NAME), width)
         blocks.append(lines)
-    return to_text(separated(blocks), width, color=color)
+    return to_text(join_blocks(blocks), width, color=color)
 
 
 def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> str:
     """Everything that is known of one metric."""
     lines = heading(_signature(metric), metric.task, width)
-    lines += wrapped(Text(description(metric)), width)
+    lines += wrap(Text(description(metric)), width)
     facts = [
         ("formula", metric.formula),
         ("task", metric.task),
@@ -108,7 +108,7 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
     parameters = [(_default(field), _meaning(field)) for field in dataclasses.fields(metric)]
     rules = [
         (_VERDICTS[rule.verdict], f"{rule.when} ({rule.source})")
-        for rule in rules_about(metric.task, metric.name)
+        for rule in matching_rules(metric.task, metric.name)
     ]
     words = [("use when", metric.use_when), ("beware", metric.beware), ("reference", metric.reference)]
     parts = [lines, definition_list([fact for fact in facts if fact[1]], width)]
@@ -119,7 +119,7 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
         )
     if rules:
         parts.append(heading("Advice", "by plmetrics suggest", width) + definition_list(rules, width))
-    return to_text(separated([*parts, definition_list(words, width)]), width, color=color)
+    return to_text(join_blocks([*parts, definition_list(words, width)]), width, color=color)
 
 
 def markdown_text(metrics: Sequence[MetricClass]) -> str:
@@ -185,8 +185,8 @@ def _entry(metric: MetricClass, column: int, width: int) -> list[Text]:
     use = Text(metric.use_when)
     if cell_len(signature) > column or width - start < _BESIDE:
         above = [head] if head.cell_len <= width else flow([Text(signature), facts], width)
-        return above + wrapped(use, width, indent=3 * INDENT)
-    first, *more = wrapped(use, width, indent=start)
+        return above + wrap(use, width, indent=3 * INDENT)
+    first, *more = wrap(use, width, indent=start)
     return [head + first[head.cell_len :], *more]
 
 

@@ -12,14 +12,14 @@ from rich.text import Text
 from plmetrics.report.layout import (
     FAINT,
     Column,
-    aligned,
+    align,
     flow,
     heading,
+    join_blocks,
     printable,
-    separated,
     table_or_stack,
     to_text,
-    wrapped,
+    wrap,
 )
 from plmetrics.report.numbers import MISSING, estimate, number, plural
 from plmetrics.report.sections.overall import metric_label
@@ -45,7 +45,7 @@ def diff_text(diff: Diff, width: int = 100, *, color: bool = False) -> str:
     """The changes in lines of at most `width` cells (40 at the least)."""
     width = max(width, NARROWEST)
     sections = [_head(diff, width), _notes(diff, width), _gates(diff, width), _values(diff, width)]
-    return to_text(separated([*sections, _rest(diff, width)]), width, color=color)
+    return to_text(join_blocks([*sections, _remaining_changes(diff, width)]), width, color=color)
 
 
 def diff_json(diff: Diff) -> str:
@@ -77,7 +77,7 @@ def _head(diff: Diff, width: int) -> list[Text]:
     counts.append(f"{checks} of {plural(diff.gates.height, 'gate check')}")
     lines = flow([Text.assemble(word, "  ", runs), *map(Text, counts)], width, indent=0, gap=1)
     if diff.verdicts[0] != diff.verdicts[1]:
-        lines += wrapped(Text(f"verdict: {diff.verdicts[0]} -> {diff.verdicts[1]}"), width, indent=0)
+        lines += wrap(Text(f"verdict: {diff.verdicts[0]} -> {diff.verdicts[1]}"), width, indent=0)
     return lines
 
 
@@ -85,7 +85,7 @@ def _notes(diff: Diff, width: int) -> list[Text]:
     return [
         line
         for note in diff.notes
-        for line in wrapped(Text(f"note: {printable(note)}", "yellow"), width, indent=0)
+        for line in wrap(Text(f"note: {printable(note)}", "yellow"), width, indent=0)
     ]
 
 
@@ -99,7 +99,11 @@ def _gates(diff: Diff, width: int) -> list[Text]:
         observed = f"{_number(row['before_observed'])} -> {_number(row['after_observed'])}"
         cells.append([Text(printable(row["gate"])), *_place(row), verdicts, Text(observed, FAINT)])
     columns = [Column("gate"), Column("model"), Column("slice"), Column("verdict"), Column("observed")]
-    return heading("Gates", width=width) + table_or_stack(columns, cells, width) + _more(len(rows), width)
+    return (
+        heading("Gates", width=width)
+        + table_or_stack(columns, cells, width)
+        + _omission_lines(len(rows), width)
+    )
 
 
 def _values(diff: Diff, width: int) -> list[Text]:
@@ -109,8 +113,8 @@ def _values(diff: Diff, width: int) -> list[Text]:
         rows = rows[:_FURTHEST] if change == "within_interval" else rows
         if rows:
             title = heading(plural(len(rows), "value"), words, width)
-            parts.append(title + _lines(rows[:_SHOWN], change, width) + _more(len(rows), width))
-    return separated(parts)
+            parts.append(title + _lines(rows[:_SHOWN], change, width) + _omission_lines(len(rows), width))
+    return join_blocks(parts)
 
 
 def _lines(rows: list[Row], change: str, width: int) -> list[Text]:
@@ -128,25 +132,25 @@ def _lines(rows: list[Row], change: str, width: int) -> list[Text]:
             estimate(row["difference"], row["lower"], row["upper"], interval_status=None, signed=True)
             for row in rows
         ]
-        cells = [[*row, difference] for row, difference in zip(cells, aligned(differences), strict=True)]
+        cells = [[*row, difference] for row, difference in zip(cells, align(differences), strict=True)]
         columns.append(Column("difference"))
     return table_or_stack(columns, cells, width)
 
 
-def _rest(diff: Diff, width: int) -> list[Text]:
+def _remaining_changes(diff: Diff, width: int) -> list[Text]:
     counts = Counter(diff.metrics["change"].to_list())
     changes = [
         f"{plural(counts[change], 'value')} {words}"
         for change, words in (("within_interval", "moved within the interval"), ("same", "the same"))
         if counts[change]
     ]
-    return wrapped(Text(", ".join(changes), FAINT), width, indent=0) if changes else []
+    return wrap(Text(", ".join(changes), FAINT), width, indent=0) if changes else []
 
 
-def _more(rows: int, width: int) -> list[Text]:
+def _omission_lines(rows: int, width: int) -> list[Text]:
     if rows <= _SHOWN:
         return []
-    return wrapped(Text(f"and {rows - _SHOWN:,} more: --format csv lists all", FAINT), width)
+    return wrap(Text(f"and {rows - _SHOWN:,} more: --format csv lists all", FAINT), width)
 
 
 def _place(row: Row) -> list[Text]:

@@ -41,7 +41,7 @@ def printable(text: str, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c in keep or c == " " else _escaped(c) for c in text)
+    return "".join(c if c in keep or c == " " else _escape(c) for c in text)
 
 
 def terminal_width() -> int:
@@ -49,7 +49,7 @@ def terminal_width() -> int:
     return min(shutil.get_terminal_size((100, 24)).columns, WIDEST)
 
 
-def aligned(estimates: Sequence[Estimate]) -> list[Text]:
+def align(estimates: Sequence[Estimate]) -> list[Text]:
     """Values under each other by their decimal point, intervals behind them."""
     parts = [estimate.value.partition(".") for estimate in estimates]
     digits = max((len(before) for before, _, _ in parts), default=0)
@@ -110,7 +110,7 @@ def table_or_stack(columns: Sequence[Column], rows: Sequence[Sequence[Text]], wi
 
 def stack(label: Text, pieces: Iterable[Text], width: int, *, indent: int = INDENT) -> list[Text]:
     """A label on its own line, if it is not empty, and pieces below it, as many on a line as fit."""
-    lines = wrapped(label, width, indent=indent) if label.plain else []
+    lines = wrap(label, width, indent=indent) if label.plain else []
     return lines + flow(pieces, width, indent=indent + INDENT)
 
 
@@ -119,7 +119,7 @@ def definition_list(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
     start = INDENT + max(cell_len(name) for name, _ in pairs) + GAP
     lines = []
     for name, description in pairs:
-        first, *more = wrapped(Text(description), width, indent=start)
+        first, *more = wrap(Text(description), width, indent=start)
         label = Text(" " * INDENT).append(name, FAINT)
         lines += [label + first[label.cell_len :], *more]
     return lines
@@ -128,17 +128,17 @@ def definition_list(pairs: Sequence[tuple[str, str]], width: int) -> list[Text]:
 def flow(pieces: Iterable[Text], width: int, *, indent: int = INDENT, gap: int = GAP) -> list[Text]:
     """Pieces one after the other, broken between them, and inside one only if it is longer than a line."""
     lines: list[Text] = []
-    for piece in map(_stripped, pieces):
+    for piece in map(_strip, pieces):
         if not piece.plain:
             continue
         if lines and lines[-1].cell_len + gap + piece.cell_len <= width:
             lines[-1].append(" " * gap).append_text(piece)
         else:
-            lines += wrapped(piece, width, indent=indent)
+            lines += wrap(piece, width, indent=indent)
     return lines
 
 
-def wrapped(text: Text, width: int, *, indent: int = INDENT) -> list[Text]:
+def wrap(text: Text, width: int, *, indent: int = INDENT) -> list[Text]:
     """Lines of at most `width` cells, broken between words where that is possible."""
     lines = text.wrap(_console(width, color=False), max(width - indent, 1), overflow="fold")
     return [Text(" " * indent).append_text(line) for line in lines]
@@ -147,10 +147,10 @@ def wrapped(text: Text, width: int, *, indent: int = INDENT) -> list[Text]:
 def heading(title: str, remark: str = "", width: int = 80) -> list[Text]:
     """A section's title, and a remark in brackets."""
     line = Text(title, HEADING)
-    return wrapped(line.append(f" ({remark})", f"not bold {FAINT}") if remark else line, width, indent=0)
+    return wrap(line.append(f" ({remark})", f"not bold {FAINT}") if remark else line, width, indent=0)
 
 
-def separated(blocks: Iterable[list[Text]]) -> list[Text]:
+def join_blocks(blocks: Iterable[list[Text]]) -> list[Text]:
     """The lines of all blocks that have any, with an empty line between two blocks."""
     lines: list[Text] = []
     for block in filter(None, blocks):
@@ -184,7 +184,7 @@ def _table_line(
     label, *rest = cells
     above: list[Text] = []
     if label.cell_len > widths[0]:
-        above = wrapped(label, width)
+        above = wrap(label, width)
         label = Text()
     line = Text(" " * INDENT).append_text(label).append(" " * (widths[0] - label.cell_len))
     for column, cell, cells_wide in zip(columns[1:], rest, widths[1:], strict=True):
@@ -193,7 +193,7 @@ def _table_line(
     return [*above, line]
 
 
-def _stripped(text: Text) -> Text:
+def _strip(text: Text) -> Text:
     start = len(text.plain) - len(text.plain.lstrip())
     short = text[start:]
     short.rstrip()
@@ -215,7 +215,7 @@ def _console(width: int, *, color: bool) -> Console:
     )
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if unicodedata.category(character)[0] not in "CZ":
         return character
     code = ord(character)

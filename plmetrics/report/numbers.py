@@ -75,9 +75,9 @@ def number(value: float, *, signed: bool = False) -> str:
     if math.isinf(value):
         return "-inf" if value < 0 else "+inf" if signed else "inf"
     if value == int(value) and abs(value) < 1e15:
-        return _signed(str(int(value)), value, signed=signed)
+        return _with_sign(str(int(value)), value, signed=signed)
     rounded = _write(value, _style(abs(value), abs(value) / 10 ** (_DEFAULT_DIGITS - 2)), signed=signed)
-    exact = _signed(number_text(value), value, signed=signed)
+    exact = _with_sign(number_text(value), value, signed=signed)
     return min(exact, rounded, key=len)
 
 
@@ -125,8 +125,8 @@ def _write(value: float, style: str, *, signed: bool) -> str:
     text = format(value, style)
     if float(text) == 0:
         return text.removeprefix("-")
-    return _signed(text, value, signed=signed)
+    return _with_sign(text, value, signed=signed)
 
 
-def _signed(text: str, value: float, *, signed: bool) -> str:
+def _with_sign(text: str, value: float, *, signed: bool) -> str:
     return f"+{text}" if signed and value > 0 else text

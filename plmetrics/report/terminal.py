@@ -8,7 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.features.registry import FEATURES, feature
-from plmetrics.report.layout import printable, separated, to_text, wrapped
+from plmetrics.report.layout import join_blocks, printable, to_text, wrap
 from plmetrics.report.sections.decomposition import decomposition
 from plmetrics.report.sections.differences import differences, slice_comparisons
 from plmetrics.report.sections.gaps import gaps
@@ -64,8 +64,8 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
     ]
     if summary.place is not None:
         place = Text.assemble(("Run folder  ", "bold"), printable(summary.place))
-        sections.append(wrapped(place, width, indent=0))
-    return to_text(separated(sections), width, color=color)
+        sections.append(wrap(place, width, indent=0))
+    return to_text(join_blocks(sections), width, color=color)
 
 
 def _ran(summary: Summary, key: str) -> bool:

@@ -90,11 +90,11 @@ def os_message(error: OSError) -> str:
 
 def _mask(problem: Problem) -> Problem:
     """A problem without credentials in addresses, its words cut where they are endless."""
-    hint = None if problem.hint is None else _cut(mask_address(problem.hint))
-    return replace(problem, message=_cut(mask_address(problem.message)), hint=hint)
+    hint = None if problem.hint is None else _abbreviate(mask_address(problem.hint))
+    return replace(problem, message=_abbreviate(mask_address(problem.message)), hint=hint)
 
 
-def _cut(text: str) -> str:
+def _abbreviate(text: str) -> str:
     """Both ends of a long text: a message may begin with an expression and end with what is wrong."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.core.results import RunRecord
-    from plmetrics.runs.outcome import Loaded, Outcome
+    from plmetrics.runs.outcome import Outcome, SuiteFile
 
 RECORD = "run.json"
 LATEST = "latest.json"
@@ -234,7 +234,7 @@ def check_name(name: str) -> None:
         raise ConfigError(Problem(message, path=("name",), hint=hint))
 
 
-def output_directory(loaded: Loaded, override: str | Path | None = None) -> Path:
+def output_directory(loaded: SuiteFile, override: str | Path | None = None) -> Path:
     """The directory for the runs of a suite: its own choice, or `override`, which may point anywhere.
 
     Raises:

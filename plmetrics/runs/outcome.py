@@ -83,7 +83,7 @@ class Outcome(Protocol):
         """What run.json says, or is to say."""
 
 
-class Loaded(Protocol):
+class SuiteFile(Protocol):
     """A suite with its place on disk."""
 
     @property

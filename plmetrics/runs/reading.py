@@ -79,7 +79,7 @@ class StoredRun:
             RunFault: the run failed, or a table lacks what results cannot do without.
         """
         if self.record["status"] == "failed":
-            raise _failed(self)
+            raise _failure(self)
         notes = []
         if self.record.get("schema_version", 0) > SCHEMA_VERSION:
             version = self.record.get("versions", {}).get("plmetrics", "?")
@@ -98,7 +98,7 @@ class StoredRun:
                 raise RunFault(Problem(message, hint="run the suite again with this version"))
             if missing:
                 notes.append(f"{self.run_id}: the table {name} has no {', '.join(missing)} (another version)")
-            tables[name] = _conformed(stored, schema)
+            tables[name] = _conform(stored, schema)
         listed = self.record.get("tables", {})
         others = {name: self.table(name) for name in listed if name not in TABLES and name not in _RETAINED}
         verdict = str(self.record.get("verdict", "none"))
@@ -158,7 +158,7 @@ class StoredResult(ResultTables):
         return Suite.model_construct(name=name, task=task, metrics=metrics, **sections)
 
 
-def read_run(path: Path) -> StoredRun:
+def open_run(path: Path) -> StoredRun:
     """Read a run by its folder or its run.json, or the latest run of a suite's folder.
 
     A folder whose tables are not all there, of the size its record says, is refused.
@@ -170,7 +170,7 @@ def read_run(path: Path) -> StoredRun:
     if not folder.is_dir():
         raise RunFault(Problem(f"{folder}: no such folder", hint=_WHERE))
     if path.name != RECORD and (folder / LATEST).is_file():
-        folder = _pointed(folder / LATEST)
+        folder = _pointer_target(folder / LATEST)
     if not (folder / RECORD).is_file():
         if any(folder.glob(".*.partial")):
             raise RunFault(Problem(f"{folder}: no run in it has ended", hint=_UNFINISHED))
@@ -211,7 +211,7 @@ def ended_at(record: Mapping[str, Any]) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _pointed(pointer: Path) -> Path:
+def _pointer_target(pointer: Path) -> Path:
     """The run folder that latest.json names, beside it."""
     content = _json(pointer)
     _check(pointer, content, POINTER)
@@ -229,7 +229,7 @@ def _check(path: Path, content: Mapping[str, Any], shape: Shape) -> None:
         raise RunFault(Problem(f"{shown_path(path)} is not as plmetrics writes it: {words[:_SHOWN]}"))
 
 
-def _failed(run: StoredRun) -> RunFault:
+def _failure(run: StoredRun) -> RunFault:
     code, message = run.record.get("exit_code"), run.record.get("message", "")
     problems = [Problem(f"{run.folder} has no results: the run failed with exit code {code}", hint=message)]
     for problem in run.record.get("problems", ()):
@@ -238,7 +238,7 @@ def _failed(run: StoredRun) -> RunFault:
     return RunFault(problems)
 
 
-def _conformed(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+def _conform(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     """The columns of a schema, null where the frame has none."""
     return frame.select(
         pl.col(name).cast(dtype, strict=False) if name in frame.columns else pl.lit(None, dtype).alias(name)

@@ -75,7 +75,7 @@ def fingerprint(suite: Suite) -> str:
 
 def suite_content(suite: Suite) -> dict[str, Any]:
     """The suite as JSON-able data: what stands at its default left out, credentials in addresses masked."""
-    content: dict[str, Any] = _masked(suite.model_dump(mode="json", exclude_defaults=True))
+    content: dict[str, Any] = _mask(suite.model_dump(mode="json", exclude_defaults=True))
     return content
 
 
@@ -85,9 +85,9 @@ def suite_of_run(result: Outcome) -> Mapping[str, Any]:
     return suite_content(result.suite) if stored is None else stored
 
 
-def _masked(value: Any) -> Any:
+def _mask(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _masked(item) for key, item in value.items()}
+        return {key: _mask(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_masked(item) for item in value]
+        return [_mask(item) for item in value]
     return mask_address(value) if isinstance(value, str) else value

@@ -9,7 +9,7 @@ from plmetrics.core.errors import PlmetricsError
 from plmetrics.runs.failure import failure_of
 from plmetrics.runs.folder import RunFolder, resolve_output
 from plmetrics.suite.sections.basics import Output
-from plmetrics.suite.yaml.document import read
+from plmetrics.suite.yaml.document import parse_document
 from plmetrics.suite.yaml.load import read_layers
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _suite_content(file: Path, overrides: Mapping[str, Any] | None) -> dict[str,
     try:
         return read_layers(file, overrides).value
     except PlmetricsError:
-        value = read(file).value
+        value = parse_document(file).value
         section = value.get("output")
         if not (isinstance(section, dict) and "directory" in section and "name" in value):
             raise

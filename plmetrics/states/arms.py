@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from plmetrics.states.scores.sorted import SlicedRows, grouped
+from plmetrics.states.scores.sorted import SlicedRows, group_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ class EffectRows:
         """The rows slice by slice, each ascending by score; rows of code -1 are left out, None is one slice of all."""
         arms, outcome, offsets = self.arms, self.outcome, np.array([0, len(self.outcome)])
         if codes is not None:
-            order, offsets = grouped(codes, slices)
+            order, offsets = group_order(codes, slices)
             arms, outcome = arms.take(order), outcome[order]
         weighed = outcome if arms.weight is None else outcome * arms.weight
         rows = (arms, replace(arms, weight=weighed))
@@ -74,7 +74,7 @@ class SlicedEffects:
 
     def point_state(self) -> dict[str, Segments]:
         """Distinct scores per slice with weight and outcome of each arm."""
-        return _named(self.arms.point_state(), self.outcomes.point_state())
+        return _arm_segments(self.arms.point_state(), self.outcomes.point_state())
 
     def replicate_points(self, weights: Array, *, scores: bool = False) -> Iterator[dict[str, Segments]]:  # noqa: ARG002
         """The point state under resampled blocks, exactly, for a few replicates at a time.
@@ -83,7 +83,7 @@ class SlicedEffects:
         """
         parts = (part.replicate_points(weights, scores=True) for part in (self.arms, self.outcomes))
         for arms, outcomes in zip(*parts, strict=True):
-            yield _named(arms, outcomes)
+            yield _arm_segments(arms, outcomes)
 
     def block_counts(self, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels on coarse bins by block: `[slice, block, bin, channel]` for a few slices at a time."""
@@ -110,7 +110,7 @@ class SlicedEffects:
             yield first, last, np.stack(channels, axis=-1)
 
 
-def _named(arms: dict[str, Segments], outcomes: dict[str, Segments]) -> dict[str, Segments]:
+def _arm_segments(arms: dict[str, Segments], outcomes: dict[str, Segments]) -> dict[str, Segments]:
     return {
         "score": arms["score"],
         "control": arms["negative"],

@@ -82,11 +82,11 @@ def _rests(sums: SlicedSums, first: int, last: int) -> dict[str, Array]:
             sum_by_place(sums.block[outside], column[outside], sums.blocks)
             for outside in (slice(0, low), slice(high, None))
         )
-        out[name] = _others(part, before + after)
+        out[name] = _complement_sums(part, before + after)
     return out
 
 
-def _others(part: Array, outside: Array) -> Array:
+def _complement_sums(part: Array, outside: Array) -> Array:
     """For each row of `[slice, block]` the sum of all other rows, and of `[block]` outside."""
     below, above = np.zeros_like(part), np.zeros_like(part)
     np.cumsum(part[:-1], axis=0, out=below[1:])

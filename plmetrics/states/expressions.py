@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plmetrics.states.sums import Atom, RowValue
 
 
-class Summed(Protocol):
+class SumRequest(Protocol):
     """What is asked of a metric of the family sums."""
 
     @property
@@ -30,7 +30,7 @@ class Summed(Protocol):
         """What it takes moments of."""
 
 
-def sum_expressions(metric: Summed, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> View:
+def sum_expressions(metric: SumRequest, label: pl.Expr, score: pl.Expr, weight: pl.Expr | None) -> View:
     """The atoms of a metric as aggregations, ready for `finalise`."""
     rows, weight = _canonical(label, score, weight)
     centres = {value.key: _mean(value.build(rows), weight) for value in metric.centres()}

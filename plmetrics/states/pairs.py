@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.states.scores.sorted import grouped
+from plmetrics.states.scores.sorted import group_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ class Pairs:
         """The rows of each slice of a set; rows of code -1 are in none, `codes` is None for one slice of all."""
         if codes is None:
             return SlicedPairs((self,))
-        order, offsets = grouped(codes, slices)
+        order, offsets = group_order(codes, slices)
         parts = (order[first:last] for first, last in pairwise(offsets.tolist()))
         return SlicedPairs(tuple(self._take(part) for part in parts))
 

@@ -38,7 +38,7 @@ class QueryValue:
     """
 
     key: str
-    build: Callable[[Ranked], Array]
+    build: Callable[[RankedRows], Array]
     ties: str | None = None
 
 
@@ -89,7 +89,7 @@ class QueryLabels:
         return self._total(rows, gains(self.best[rows], gain) * self.discounts[rank[rows]])
 
     def _total(self, rows: Codes, values: Array | None) -> Array:
-        return _added(self.query[rows], values, self.queries)
+        return _sum_at(self.query[rows], values, self.queries)
 
 
 def query_column(model: str, key: str) -> str:
@@ -123,7 +123,7 @@ class Groups:
         return Groups(self.query[chosen], self.first[chosen], self.before[chosen], self.size[chosen])
 
 
-class Ranked:
+class RankedRows:
     """The rows of one model: query by query, from the highest score to the lowest.
 
     `label` is the relevance of each row, `tied` says of each row that its score is that of the row before it in the
@@ -149,7 +149,7 @@ class Ranked:
 
     def total(self, groups: Groups, values: Array) -> Array:
         """Sum over the groups of each query."""
-        return _added(groups.query, values, self.queries)
+        return _sum_at(groups.query, values, self.queries)
 
     def hits(self, at: float) -> tuple[Codes, Codes]:
         """The relevant rows of each group, and those of its query that stand before it."""
@@ -207,7 +207,7 @@ class Ranked:
         complete = room >= groups.size
         out = np.zeros(self.queries)
         part = np.flatnonzero(~complete)
-        none = _none_drawn(groups.size[part], hits[part], room[part])
+        none = _no_relevant_probability(groups.size[part], hits[part], room[part])
         out[groups.query[part]] = 1.0 - none
         out[groups.query[complete]] = 1.0
         return out
@@ -223,7 +223,7 @@ class Ranked:
         chosen = chosen[np.diff(query, prepend=-1) != 0]
         groups, hits = self._all.take(chosen), self.hits(at)[0][chosen]
         length = np.minimum(groups.size - hits + 1, cut - groups.before)
-        group, step = _ragged(length)
+        group, step = _ragged_index(length)
         size, relevant = groups.size[group], hits[group]
         first = np.exp(_log_choose(size - 1 - step, relevant - 1) - _log_choose(size, relevant))
         first = np.where(relevant == 1, 1.0 / size, first)
@@ -248,11 +248,11 @@ class Ranked:
         group_hits, before = group_hits[chosen], before[chosen]
         if self.alone:
             return self.total(groups, (before + 1.0) / (groups.before + 1.0))
-        group, step = _ragged(np.minimum(groups.size, cut - groups.before))
+        group, step = _ragged_index(np.minimum(groups.size, cut - groups.before))
         size, relevant = groups.size[group], group_hits[group]
         hits = before[group] + 1.0 + step * ((relevant - 1) / np.maximum(size - 1, 1))
         value = relevant / size * hits / (groups.before[group] + 1.0 + step)
-        return _added(groups.query[group], value, self.queries)
+        return _sum_at(groups.query[group], value, self.queries)
 
     def mean_precision_found(self, at: float, cut: int) -> Array:
         """Expected mean of the precisions at the ranks of the relevant rows in the first `cut`; 0 where there are none.
@@ -276,18 +276,18 @@ class Ranked:
     def _split_means(self, split: NDArray[np.intp], at: float, cut: int, total: Array, count: Array) -> Array:
         groups, (hits_of, before) = self._all.take(split), self.hits(at)
         relevant, before, room = hits_of[split], before[split], cut - groups.before
-        group, step = _ragged(room)
+        group, step = _ragged_index(room)
         inverse = 1.0 / (groups.before[group] + 1.0 + step)
         plain = np.bincount(group, weights=inverse, minlength=len(split))
         stepped = np.bincount(group, weights=step * inverse, minlength=len(split))
-        group, hits_drawn = _ragged(np.minimum(room, relevant) + 1)
+        group, hits_drawn = _ragged_index(np.minimum(room, relevant) + 1)
         size, own_room, own_relevant = groups.size[group], room[group], relevant[group]
         chance = _hypergeometric(size, own_relevant, own_room, hits_drawn)
         slope = (hits_drawn - 1) / np.maximum(own_room - 1, 1)
         inside = hits_drawn / own_room * ((before[group] + 1.0) * plain[group] + slope * stepped[group])
         hits = count[group] + hits_drawn
         mean = np.divide(total[group] + inside, hits, out=np.zeros(len(group)), where=hits > 0)
-        return _added(group, chance * mean, len(split))
+        return _sum_at(group, chance * mean, len(split))
 
     def rank_sum(self, at: float) -> Array:
         """Sum of the midranks of the relevant rows; rows that were not retrieved share the last ranks."""
@@ -297,11 +297,11 @@ class Ranked:
         return self.total(groups, hits[chosen] * (groups.before + (groups.size + 1) / 2.0))
 
 
-def _added(places: Codes, values: Array | None, size: int) -> Array:
+def _sum_at(places: Codes, values: Array | None, size: int) -> Array:
     return np.bincount(places, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
-def _ragged(lengths: Codes) -> tuple[Codes, Codes]:
+def _ragged_index(lengths: Codes) -> tuple[Codes, Codes]:
     """For groups of these lengths, the group and the place within it of every member."""
     ends = np.cumsum(lengths)
     group = np.repeat(np.arange(len(lengths)), lengths)
@@ -312,7 +312,7 @@ def _log_choose(total: Any, part: Any) -> Any:
     return gammaln(total + 1.0) - gammaln(part + 1.0) - gammaln(total - part + 1.0)
 
 
-def _none_drawn(size: Codes, relevant: Codes, draws: Codes) -> Array:
+def _no_relevant_probability(size: Codes, relevant: Codes, draws: Codes) -> Array:
     """Probability that `drawn` rows of a group have no relevant one among them."""
     possible = size - relevant >= draws
     irrelevant = np.where(possible, size - relevant, draws)

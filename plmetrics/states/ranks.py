@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plmetrics.core.threads import each
+from plmetrics.core.threads import parallel_map
 from plmetrics.states.sums import View
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def rank_view(pairs: SlicedPairs, *, pairwise: bool = True) -> View:
         np.concatenate([getattr(part, name) for part in pairs]) if slices else np.zeros(0)
         for name in ("score", "label")
     ]
-    predicted, actual = each(partial(_side, code, weight, slices), sides)
+    predicted, actual = parallel_map(partial(_side, code, weight, slices), sides)
     middle = (total / 2.0)[code]
     x, y = predicted.middle - middle, actual.middle - middle
 
@@ -103,7 +103,7 @@ def _moments(part: Pairs) -> tuple[float, float, float]:
 def _concordance(code: Codes, weight: Array, total: Array, predicted: _Side, actual: _Side) -> Array:
     """By slice the weight of concordant less that of discordant pairs."""
     slices = len(total)
-    number = _numbered(code, predicted.group, actual.group)
+    number = _combination_codes(code, predicted.group, actual.group)
     both = _totals(number, weight, 0)
     members = np.zeros(len(both), dtype=np.int64)
     members[number] = code
@@ -158,7 +158,7 @@ def _bin(side: _Side, weight: Array) -> Codes:
 
 def _side(code: Codes, weight: Array, slices: int, values: Array) -> _Side:
     """Rows in order of one side, within slices."""
-    order = _sorted(code, values, slices)
+    order = _sort_order(code, values, slices)
     sorted_code, sorted_values = code[order], values[order]
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (sorted_values[1:] != sorted_values[:-1]) | (sorted_code[1:] != sorted_code[:-1])
@@ -175,7 +175,7 @@ def _side(code: Codes, weight: Array, slices: int, values: Array) -> _Side:
     return _Side(group, middle, _totals(of_slice, mass**2, slices))
 
 
-def _sorted(code: Codes, values: Array, slices: int) -> Codes:
+def _sort_order(code: Codes, values: Array, slices: int) -> Codes:
     """The order of rows by slice and value: two sorts of one key are several times as fast as one of two keys."""
     order = np.argsort(values)
     if slices <= 1:
@@ -196,7 +196,7 @@ def _totals(code: Codes, values: Array, groups: int) -> Array:
     return np.bincount(code, weights=values, minlength=groups).astype(np.float64, copy=False)
 
 
-def _numbered(code: Codes, first: Codes, other: Codes) -> Codes:
+def _combination_codes(code: Codes, first: Codes, other: Codes) -> Codes:
     """A number for each combination that occurs."""
     if len(code) == 0:
         return np.zeros(0, dtype=np.int64)

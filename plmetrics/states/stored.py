@@ -134,7 +134,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedState:
     """A state: its head, its table, what people call it, and the hash of its content."""
 
     head: Head

@@ -81,7 +81,7 @@ class Rows:
         return value.build(self) - self.centres.get(value.key, 0.0)
 
 
-def unchecked(rows: Rows) -> Rows:
+def null_non_finite(rows: Rows) -> Rows:
     """The roles of rows that may lack a label or a score: one that is NaN is null."""
     return replace(rows, label=rows.label.fill_nan(None), score=rows.score.fill_nan(None))
 

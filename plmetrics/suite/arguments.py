@@ -56,9 +56,9 @@ def suite_from_arguments(data: object = None, **arguments: Unpack[Arguments]) ->
         )
     entries: dict[str, object] = {key: value for key, value in arguments.items() if value is not None}
     raw: dict[str, object] = {
-        "columns": _chosen(entries, _ROLES),
-        "data": _chosen(entries, _DATA),
-        **_chosen(entries, _SUITE),
+        "columns": _select(entries, _ROLES),
+        "data": _select(entries, _DATA),
+        **_select(entries, _SUITE),
     }
     if isinstance(data, Mapping) and "trec" in data:
         from plmetrics.suite.trec import trec_defaults
@@ -87,5 +87,5 @@ def python_words() -> Iterator[None]:
         raise
 
 
-def _chosen(arguments: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
+def _select(arguments: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
     return {name: arguments[name] for name in names if name in arguments}

@@ -35,9 +35,9 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     _hard_predictions(fields, add)
     _parts(fields, add)
     if fields.get("calibrate") or fields.get("baseline"):
-        from plmetrics.suite.sections.calibrate import check_added
+        from plmetrics.suite.sections.calibrate import check_additions
 
-        check_added(fields, add)
+        check_additions(fields, add)
     for section in fields["sections"].values():
         section.check(fields, problems)
     _roles(fields, add)

@@ -20,7 +20,7 @@ class SuiteMentions:
         """Find the names in plain values."""
         intervals = raw.get("uncertainty") not in (None, False)
         models = _names(raw.get("models"))
-        return cls((*models, *_added(raw, models)), _names(raw.get("slices")), intervals)
+        return cls((*models, *_model_additions(raw, models)), _names(raw.get("slices")), intervals)
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def _names(value: Any) -> tuple[str, ...]:
     )
 
 
-def _added(raw: Mapping[str, Any], models: tuple[str, ...]) -> tuple[str, ...]:
+def _model_additions(raw: Mapping[str, Any], models: tuple[str, ...]) -> tuple[str, ...]:
     """The models that a run adds."""
     if not (raw.get("calibrate") or raw.get("baseline")):
         return ()

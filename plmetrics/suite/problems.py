@@ -72,7 +72,7 @@ class Findings:
             elif error["type"] == "missing":
                 self.add(f"'{key}' is missing", (*path, *place))
             else:
-                expected.setdefault(place, []).append(_expected(error))
+                expected.setdefault(place, []).append(_expectation(error))
                 inputs[place] = error["input"]
                 hints[place] = error.get("ctx", {}).get("hint")
         for place, words in expected.items():
@@ -107,7 +107,7 @@ _LIMITS = {
 }
 
 
-def _expected(error: Any) -> str:
+def _expectation(error: Any) -> str:
     kind = error["type"]
     if kind in _LIMITS:
         word, limit = _LIMITS[kind]

@@ -73,7 +73,7 @@ def _parts(text: str, path: SuitePath) -> Iterator[str]:
         )
         if value is not None and end:
             yield _scalars(text[place : match.start() if key else match.end()], path)
-            yield _given(key, value, path) if key else _shown(value)
+            yield _argument_text(key, value, path) if key else _literal(value)
             place = end
     yield _scalars(text[place:], path)
 
@@ -110,26 +110,26 @@ def _scalars(text: str, path: SuitePath) -> str:
         quoted = word[0] in "\"'"
         value = word[1:-1] if quoted else scalar(word)
         may_be = quoted or not isinstance(value, str) or word[0].isdigit() or _PLACEHOLDER.fullmatch(word)
-        return _given(key, value, path) if may_be or word in _keys()[key] else match[0]
+        return _argument_text(key, value, path) if may_be or word in _keys()[key] else match[0]
 
     return re.sub(_SCALAR.format("|".join(_keys())), one, text)
 
 
-def _given(key: str, value: object, path: SuitePath) -> str:
+def _argument_text(key: str, value: object, path: SuitePath) -> str:
     """How a key is given a value: as an argument, or in the mapping of a section."""
     if key in _FLAT and isinstance(value, dict):
-        return ", ".join(f"{name}={_shown(item)}" for name, item in value.items())
+        return ", ".join(f"{name}={_literal(item)}" for name, item in value.items())
     section = str(path[0]) if path else ""
     if key in _arguments() and key not in _within(section):
-        return f"{key}={_shown(value)}"
-    return f'"{key}": {_shown(value)}'
+        return f"{key}={_literal(value)}"
+    return f'"{key}": {_literal(value)}'
 
 
-def _shown(value: object) -> str:
+def _literal(value: object) -> str:
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_shown(key)}: {_shown(item)}' for key, item in value.items())}}}"
+        return f"{{{', '.join(f'{_literal(key)}: {_literal(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, str):
         return value if value == "..." else json.dumps(value, ensure_ascii=False)
     return repr(value)

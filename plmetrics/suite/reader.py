@@ -113,7 +113,7 @@ def suite_from_mapping(
 
         check_predicate(data["where"], ("data", "where"), findings)
     crosschecks.check(fields, SuiteMentions.of(raw), findings)
-    suite = None if findings.problems else findings.model(Suite, _given(fields), ())
+    suite = None if findings.problems else findings.model(Suite, _without_none(fields), ())
     if suite is not None:
         return suite
     _scalars(fields, findings)
@@ -195,7 +195,7 @@ def _section(raw: Mapping[str, Any], key: str) -> Any:
     return {} if raw.get(key) is None else raw[key]
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 

@@ -15,7 +15,7 @@ from plmetrics.table.files import (
     kind_of,
     list_files,
     shown_path,
-    sized,
+    stat_files,
 )
 from plmetrics.table.formats.hive import Partitions, find_partitions
 from plmetrics.table.formats.lakehouse import (
@@ -75,12 +75,12 @@ def open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
     listing = _listing(paths, base, complaints)
     if listing is not None:
         complaints.settle()
-        return _opened(ListedFiles(listing), listing.files, listing.partitions, complaints)
+        return _open_format(ListedFiles(listing), listing.files, listing.partitions, complaints)
     by_ending = endings()
     named = list_files(paths, base, by_ending, complaints)
     refuse_loose_files(named)
-    chosen, partitions = _narrowed(named, find_partitions(named, complaints), where)
-    files = sized(chosen, by_ending, complaints)
+    chosen, partitions = _prune_files(named, find_partitions(named, complaints), where)
+    files = stat_files(chosen, by_ending, complaints)
     kind = kind_of(files, by_ending, complaints)
     if kind is None:
         complaints.settle()
@@ -88,10 +88,10 @@ def open_files(paths: Sequence[str], base: Path, where: str | None) -> Source:
         raise DataError(msg)
     format_ = formats()[kind]
     partitions = partitions.read_by_scan() if format_.NATIVE_PARTITIONS else partitions
-    return _opened(format_, files, partitions, complaints)
+    return _open_format(format_, files, partitions, complaints)
 
 
-def _narrowed(
+def _prune_files(
     files: Sequence[SourceFile], partitions: Partitions, where: str | None
 ) -> tuple[Sequence[SourceFile], Partitions]:
     """The files that may hold rows of a condition; all where none does, so that the table has columns."""
@@ -133,7 +133,7 @@ def _list_table(kind: str, place: Path, complaints: Complaints) -> Listing:
     return iceberg.list_table(place, complaints)
 
 
-def _opened(
+def _open_format(
     format_: Format, files: Sequence[SourceFile], partitions: Partitions, complaints: Complaints
 ) -> Source:
     inspected, stored = format_.inspect(files, complaints)

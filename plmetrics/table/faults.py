@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.table.files import listed, shown_path
+from plmetrics.table.files import name_list, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,13 +100,13 @@ def explain_polars_error(error: BaseException, source: Source) -> DataError | No
     for pattern, message, hint in _FAULTS:
         match = pattern.search(text)
         if match:
-            return _fault(message.format(**_named(match)), hint, text, source)
+            return _fault(message.format(**_fields(match)), hint, text, source)
     if isinstance(error, OSError):
         return _fault(f"a file cannot be read any more: {error.strerror or text}", _UPSTREAM, text, source)
     return None
 
 
-def _named(match: re.Match[str]) -> dict[str, str]:
+def _fields(match: re.Match[str]) -> dict[str, str]:
     groups = match.groupdict()
     groups |= {"column": _STAGED.sub("", groups["column"])} if "column" in groups else {}
     if "value" not in groups:
@@ -126,4 +126,4 @@ def _fault(message: str, hint: str, text: str, source: Source) -> DataError:
 
 def _place(files: Sequence[SourceFile]) -> str:
     names = [shown_path(file.path) for file in files]
-    return names[0] if len(names) == 1 else f"one of {len(names)} files ({listed(names)})"
+    return names[0] if len(names) == 1 else f"one of {len(names)} files ({name_list(names)})"

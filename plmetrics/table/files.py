@@ -73,9 +73,9 @@ class Complaints:
             DataError: a file is absent, empty, damaged or of another schema
         """
         if self._denied:
-            raise EnvironmentFault(_shortened(self._denied))
+            raise EnvironmentFault(_first_problems(self._denied))
         if self._bad:
-            raise DataError(_shortened(self._bad))
+            raise DataError(_first_problems(self._bad))
 
 
 def shown_path(path: str | Path) -> str:
@@ -97,7 +97,7 @@ def stamp(status: os.stat_result) -> Stamp:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def listed(names: Sequence[str], limit: int = _SHOWN) -> str:
+def name_list(names: Sequence[str], limit: int = _SHOWN) -> str:
     """Names in one line, shortened where there are many.
 
     >>> listed(["a", "b", "c"], limit=2)
@@ -139,7 +139,7 @@ def list_files(
     return sorted(files, key=lambda file: file.name)
 
 
-def sized(
+def stat_files(
     files: Iterable[SourceFile], endings: Mapping[str, str], complaints: Complaints
 ) -> tuple[SourceFile, ...]:
     """The files with their sizes and stamps; complaints take what is absent, empty, of no known ending or a link."""
@@ -300,7 +300,7 @@ def _above_partitions(root: Path) -> Path:
 def _refuse_twice(files: Sequence[Path]) -> None:
     twice = [shown_path(path) for path, count in Counter(files).items() if count > 1]
     if twice:
-        message = f"named twice, so that its rows would count twice: {listed(twice)}"
+        message = f"named twice, so that its rows would count twice: {name_list(twice)}"
         raise ConfigError(Problem(message, path=_SUITE_PATH, hint="name each file once"))
 
 
@@ -325,6 +325,6 @@ def _nearest_file(path: Path) -> str | None:
     return f"did you mean '{match}'?" if match else None
 
 
-def _shortened(problems: Sequence[Problem]) -> list[Problem]:
+def _first_problems(problems: Sequence[Problem]) -> list[Problem]:
     more = len(problems) - _SHOWN
     return [*problems[:_SHOWN], *([Problem(f"and {more} more")] if more > 0 else [])]

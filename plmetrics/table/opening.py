@@ -11,7 +11,7 @@ from polars.exceptions import PolarsError
 
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, Problem
 from plmetrics.table.files import (
-    listed,
+    name_list,
 )
 from plmetrics.table.source import Source, schema_of
 
@@ -34,19 +34,19 @@ def as_frame(data: object) -> pl.DataFrame | pl.LazyFrame | None:
     if _PANDAS in kinds:
         return _from_pandas(data)
     if not kinds.isdisjoint(_ARROW):
-        return _converted(pl.from_arrow, data, "pyarrow table")
+        return _convert(pl.from_arrow, data, "pyarrow table")
     return None
 
 
 def _from_pandas(data: Any) -> pl.DataFrame:
     try:
-        return _converted(pl.from_pandas, data, "pandas DataFrame")
+        return _convert(pl.from_pandas, data, "pandas DataFrame")
     except ImportError as error:
         fault = EnvironmentFault.missing_extra(extra="pandas", needed_for="reading a pandas DataFrame")
         raise fault from error
 
 
-def _converted(convert: Any, data: Any, kind: str) -> pl.DataFrame:
+def _convert(convert: Any, data: Any, kind: str) -> pl.DataFrame:
     try:
         frame: pl.DataFrame = convert(data)
     except (PolarsError, ValueError, TypeError) as error:
@@ -98,7 +98,7 @@ def _paths(data: object) -> list[str]:
         raise ConfigError(Problem("the list of paths is empty", path=("data",), hint=_ACCEPTED))
     others = {_kind_name(path) for path in data if not isinstance(path, (str, Path))}
     if others:
-        message = f"a list must hold paths only, but this one holds {listed(sorted(others))}"
+        message = f"a list must hold paths only, but this one holds {name_list(sorted(others))}"
         raise ConfigError(Problem(message, path=("data",), hint=_ACCEPTED))
     return [str(path) for path in data]
 

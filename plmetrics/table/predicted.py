@@ -20,7 +20,7 @@ SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class PredictionColumns:
     """The columns of one model: for each part of its prediction a raw column, or an expression that makes it.
 
     Parts are `score`, `prediction`, `proba|CLASS`, `quantile|LEVEL`, `mean`, `sd` and `member|NUMBER`. `made` holds
@@ -114,13 +114,13 @@ def _largest(parts: Sequence[pl.Expr]) -> pl.Expr:
     return chosen
 
 
-def normalised(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+def normalise_probabilities(parts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
     """Probabilities divided by their total."""
     total = pl.sum_horizontal(*parts.values(), ignore_nulls=False)
     return {part: value / total for part, value in parts.items()}
 
 
-def part_checks(model: str, predicted: Predicted, *, probability: bool) -> Iterator[Check]:
+def part_checks(model: str, predicted: PredictionColumns, *, probability: bool) -> Iterator[Check]:
     """The ways in which values of a model of several parts can be bad."""
     total = pl.lit(0.0)
     for part, name in predicted.columns.items():
@@ -141,7 +141,7 @@ def part_checks(model: str, predicted: Predicted, *, probability: bool) -> Itera
         yield Check(role, name, text, off, ("models", model), model, shown=total)
 
 
-def sound_parts(model: str, predicted: Predicted, *, probability: bool) -> pl.Expr:
+def sound_parts(model: str, predicted: PredictionColumns, *, probability: bool) -> pl.Expr:
     """Whether all parts of a row are sound: the complement of the checks."""
     sound: list[pl.Expr] = []
     proba: list[pl.Expr] = []

@@ -11,11 +11,11 @@ from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.names import did_you_mean, is_pattern
 from plmetrics.table.checks import Check, Requirement, not_numbers
 from plmetrics.table.classes import class_number, require_classes
-from plmetrics.table.files import listed
+from plmetrics.table.files import name_list
 from plmetrics.table.predicted import (
-    Predicted,
+    PredictionColumns,
     leading,
-    normalised,
+    normalise_probabilities,
     part_checks,
     part_column,
     part_path,
@@ -63,7 +63,7 @@ class RoleColumns:
     """
 
     label: str
-    models: Mapping[str, Predicted]
+    models: Mapping[str, PredictionColumns]
     task: str
     positive: str | float | bool | None = None
     weight: str | None = None
@@ -122,18 +122,18 @@ def prediction_table(raw: pl.LazyFrame, schema: pl.Schema, roles: RoleColumns) -
     if roles.weight is not None:
         frame = frame.filter((pl.col(WEIGHT) != 0) | pl.col(WEIGHT).is_null())
     weight = pl.col(WEIGHT) if roles.weight is not None else None
-    everyone = _sound_shared(roles)
+    everyone = _shared_conditions(roles)
     scores = {model: _sound_score(roles, model) for model in roles.models}
-    sound = _all([*everyone, *scores.values()]).alias(VALID)
+    sound = _all_of([*everyone, *scores.values()]).alias(VALID)
     if roles.missing == "error":
         checked = frame.with_columns(sound)
         return PredictionTable(checked, roles, checks, weight, checked)
-    counted = frame.filter(_all(_sound_keys(roles)))
+    counted = frame.filter(_all_of(_sound_keys(roles)))
     if roles.missing == "drop":
         return PredictionTable(frame.filter(sound), roles, checks, weight, counted.with_columns(sound))
-    validity = {valid_column(model): _all([*everyone, score]) for model, score in scores.items()}
-    apart = {valid_column(model): _all([score]) for model, score in scores.items()}
-    complete = frame.filter(_all(everyone)).with_columns(**apart)
+    validity = {valid_column(model): _all_of([*everyone, score]) for model, score in scores.items()}
+    apart = {valid_column(model): _all_of([score]) for model, score in scores.items()}
+    complete = frame.filter(_all_of(everyone)).with_columns(**apart)
     return PredictionTable(complete, roles, checks, weight, counted.with_columns(**validity))
 
 
@@ -147,16 +147,16 @@ def unchecked_table(
     )
 
 
-def _all(conditions: Sequence[pl.Expr]) -> pl.Expr:
+def _all_of(conditions: Sequence[pl.Expr]) -> pl.Expr:
     return pl.all_horizontal(conditions).fill_null(value=False)
 
 
 def sound_rows(roles: RoleColumns) -> pl.Expr:
     """Whether a row passes the checks that all models share, and where they share their rows those of each."""
-    return _all(_sound_shared(roles)) if roles.missing == "drop_per_model" else pl.col(VALID)
+    return _all_of(_shared_conditions(roles)) if roles.missing == "drop_per_model" else pl.col(VALID)
 
 
-def _sound_shared(roles: RoleColumns) -> list[pl.Expr]:
+def _shared_conditions(roles: RoleColumns) -> list[pl.Expr]:
     """What holds for a sound row of any model: the complement of the checks, in as few comparisons as it takes."""
     label = pl.col(LABEL)
     if roles.binary:
@@ -209,7 +209,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
             columns[TREATMENT] = _number(schema, roles.treatment, "treatment", ("columns", "treatment"))
     for model, predicted in roles.models.items():
         with collected.step():
-            columns |= _predicted(schema, roles, model, predicted)
+            columns |= _prediction_columns(schema, roles, model, predicted)
     collected.settle()
     if roles.unit is not None:
         columns[UNIT] = roles.unit
@@ -222,7 +222,9 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
     return columns
 
 
-def _predicted(schema: pl.Schema, roles: RoleColumns, model: str, predicted: Predicted) -> dict[str, pl.Expr]:
+def _prediction_columns(
+    schema: pl.Schema, roles: RoleColumns, model: str, predicted: PredictionColumns
+) -> dict[str, pl.Expr]:
     """The canonical columns of a model."""
     collected = Collected()
     parts: dict[str, pl.Expr] = {}
@@ -233,7 +235,7 @@ def _predicted(schema: pl.Schema, roles: RoleColumns, model: str, predicted: Pre
     if predicted.single:
         return {score_column(model): next(iter(parts.values()))}
     if predicted.normalise:
-        parts = normalised(parts)
+        parts = normalise_probabilities(parts)
     columns = {part_column(model, part): value for part, value in parts.items()}
     return columns | {score_column(model): leading(parts)}
 
@@ -348,11 +350,11 @@ def _checks(roles: RoleColumns) -> tuple[Check, ...]:
 def _no_class(
     roles: RoleColumns, role: str, name: str, value: pl.Expr, path: SuitePath, model: str | None = None
 ) -> Check:
-    classes = listed([repr(name) for name in roles.classes], _SHOWN_CLASSES)
+    classes = name_list([repr(name) for name in roles.classes], _SHOWN_CLASSES)
     return Check(role, name, f"none of the classes ({classes})", value < 0, path, model)
 
 
-def _score_checks(roles: RoleColumns, model: str, predicted: Predicted) -> list[Check]:
+def _score_checks(roles: RoleColumns, model: str, predicted: PredictionColumns) -> list[Check]:
     ((part, name),) = predicted.columns.items()
     score, path, role = pl.col(score_column(model)), part_path(model, part), part_role(model, part)
     if roles.task == "multiclass":

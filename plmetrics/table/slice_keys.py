@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from plmetrics.core.names import number_text
-from plmetrics.core.slice_texts import NULL, OTHER, quoted
+from plmetrics.core.slice_texts import NULL, OTHER, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ class SliceKey:
             return NULL
         if self.kind == "bins" or self._is_rest(value):
             return text
-        return quoted(text, NULL, OTHER) if self.kind == "top" else quoted(text, NULL)
+        return quote(text, NULL, OTHER) if self.kind == "top" else quote(text, NULL)
 
     def plain(self, value: Any) -> str | None:
         """The value as a text by itself, None for null."""

@@ -19,7 +19,7 @@ from polars.exceptions import PanicException
 
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.core.results import SLICE_VALUES
-from plmetrics.core.slice_texts import quoted, slice_place
+from plmetrics.core.slice_texts import quote, slice_place
 from plmetrics.table.slice_keys import TAG_SEPARATOR, SliceKey, place_in, value_text
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Slices:
         if not self.slice_set.keys:
             return ["all"]
         if self.slice_set.is_predicate:
-            return [f"{quoted(self.slice_set.name)}={quoted(self._predicate)}"]
+            return [f"{quote(self.slice_set.name)}={quote(self._predicate)}"]
         named = [
             [f"{label}={key.text(value)}" for value in plain_values(column, key.label)]
             for label, key, column in self._columns()
@@ -107,7 +107,7 @@ class Slices:
     def _columns(self) -> Iterator[tuple[str, SliceKey, pl.Series]]:
         """The keys with their names in texts, and their values."""
         for key, column in zip(self.slice_set.keys, self.values, strict=True):
-            yield quoted(key.label), key, column
+            yield quote(key.label), key, column
 
     @property
     def _predicate(self) -> str:
@@ -172,7 +172,7 @@ def plain_values(column: pl.Series, label: str) -> list[Any]:
         ) from error
 
 
-def without_excluded(slices: Slices) -> tuple[Slices, list[Any]]:
+def drop_exclusions(slices: Slices) -> tuple[Slices, list[Any]]:
     """The slices that are not excluded, and what was to be excluded but does not occur."""
     labels = [key.label for key in slices.slice_set.keys]
     rows = [[part["value"] for part in row] for row in slices.pairs()]

@@ -38,7 +38,7 @@ def digest_of(file: SourceFile) -> str | None:
 
 
 @contextmanager
-def unchanged(
+def watch_stamps(
     stamps: Mapping[str, Stamp | None], verb: str = "read", kind: type[DataError] = DataError
 ) -> Iterator[None]:
     """Do something with files, and see afterwards that they are still those of their stamps.

@@ -12,7 +12,7 @@ import pytest
 
 import plmetrics as plm
 from plmetrics.catalogue import needs, registry
-from plmetrics.catalogue.derived import AcrossSlices, Derived
+from plmetrics.catalogue.derived import AcrossSlices, DerivedMetric
 from plmetrics.catalogue.metric import Facts, Metric, leaves
 from plmetrics.catalogue.ranking.base import QueryMetric
 from plmetrics.core import ops
@@ -57,7 +57,7 @@ class Distance(Foreign):
 
     def finalise(self, state):
         one, other = (
-            ops.ratio(ops.cumulative(held), ops.spread(ops.total(held), held))
+            ops.ratio(ops.cumulative(held), ops.broadcast(ops.total(held), held))
             for held in (state.positive, state.negative)
         )
         return ops.largest(ops.absolute(one - other))
@@ -104,11 +104,11 @@ class Reached(Foreign):
 
     def finalise(self, state):
         running = ops.cumulative(state.mass)
-        wanted = ops.spread(ops.largest(running), running) * self.share
+        wanted = ops.broadcast(ops.largest(running), running) * self.share
         return -ops.largest(ops.where(running > wanted * (1 + 1e-12), -state.value, -np.inf))
 
 
-class Gained(Foreign, Derived):
+class Gained(Foreign, DerivedMetric):
     """Recall less false positive rate, from other metrics."""
 
     name = "gained"
@@ -265,7 +265,7 @@ def test_the_last_word_of_a_class_counts() -> None:
 
 def test_users_have_every_need() -> None:
     kinds = {need for need in vars(needs).values() if isinstance(need, type) and issubclass(need, needs.Need)}
-    assert {type(metric.needs) for metric in USERS} == kinds - {needs.Need, needs.Ordered}
+    assert {type(metric.needs) for metric in USERS} == kinds - {needs.Need, needs.OrderedRows}
     points = [metric.needs.reads for metric in USERS if isinstance(metric.needs, needs.Points)]
     assert sorted(points) == ["area", "curve", "order", "scores"]
 

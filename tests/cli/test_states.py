@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from plmetrics.runs.reading import read_run
+from plmetrics.runs.reading import open_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ def test_days_merge_to_a_run(invoke: Invoke, suite: Path) -> None:
     outcome = invoke("merge", *days, "--output", "runs", "--states", "both.state", "--format", "json")
     assert outcome.code == 0, outcome.err
     said = json.loads(outcome.out)
-    merged = read_run(Path(said["folder"]))
+    merged = open_run(Path(said["folder"]))
     assert [state["path"] for state in merged.record["states"]] == days
     whole = invoke("run", str(suite), "--output", "whole", "--set", "exact=false", "--format", "csv")
     assert invoke("merge", "both.state", "--format", "csv").out == whole.out
@@ -117,13 +117,13 @@ def test_a_state_that_goes_while_it_is_merged_is_told(
     from plmetrics.features.stored import summation as additions
 
     days = states(invoke, suite)
-    read = additions.add_all
+    read = additions.add_parts
 
     def gone(*arguments: Any) -> None:
         change(Path(days[1]))
         read(*arguments)
 
-    monkeypatch.setattr("plmetrics.features.stored.merging.add_all", gone)
+    monkeypatch.setattr("plmetrics.features.stored.merging.add_parts", gone)
     outcome = invoke("merge", *days, "--states", "both.state")
     assert outcome.code == 4
     assert "day-2.state changed while it was merged" in outcome.err

@@ -22,9 +22,9 @@ FORMULAS = {
     "above": lambda x, y: ops.total(x * ops.above(ops.above(y, 7.0), 5.0)),
     "ratio": lambda x, y: ops.total(ops.ratio(x, y, otherwise=0.5) + ops.ratio(3.0, x, otherwise=0.0)),
     "spread": lambda x, y: ops.total(
-        x * ops.ratio(ops.spread(ops.total(y), y), ops.spread(ops.total(x), x), 1.0)
+        x * ops.ratio(ops.broadcast(ops.total(y), y), ops.broadcast(ops.total(x), x), 1.0)
     ),
-    "of what is shared": lambda x, y: ops.total(ops.spread(ops.total(x), x) + 0.0 * y),
+    "of what is shared": lambda x, y: ops.total(ops.broadcast(ops.total(x), x) + 0.0 * y),
     "isotonic": lambda x, y: ops.total(ops.isotonic(x, x + y) * x),
     "functions": lambda x, y: ops.total(ops.sqrt(x) + ops.log1p(y) + ops.floor(x / 3.0) + ops.smaller(x, y)),
 }

@@ -5,15 +5,15 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from plmetrics.core.slice_texts import only_value, quoted, renamed, slice_place, unquoted
+from plmetrics.core.slice_texts import only_value, quote, rename_slices, slice_place, unquote
 
 
 @pytest.mark.parametrize(
     "text", ["", "north", "a,b", 'say "x"', "null", "[25, 40)", "a=1", '"a"', '"', 'x, "y"']
 )
 def test_quotes_are_taken_off_again(text: str) -> None:
-    assert unquoted(quoted(text, "null")) == text
-    assert (quoted(text, "null") == text) == (text in {"", "north", "a,b", 'say "x"'})
+    assert unquote(quote(text, "null")) == text
+    assert (quote(text, "null") == text) == (text in {"", "north", "a,b", 'say "x"'})
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def table(*texts: str) -> pl.DataFrame:
 def test_texts_of_older_versions_where_they_mean_one_slice(
     earlier: list[str], now: list[str], expected: list[str]
 ) -> None:
-    made = renamed(table(*earlier), table(*now))
+    made = rename_slices(table(*earlier), table(*now))
     assert made.columns == ["slice_set", "slice", "value"]
     assert made["slice"].to_list() == expected
     assert made["value"].to_list() == list(range(len(earlier)))

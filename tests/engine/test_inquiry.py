@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from plmetrics.engine.binding.bind import bind
-from plmetrics.engine.inquiry import Inquiry, answer, answered, frames_by_name, together
+from plmetrics.engine.inquiry import Inquiry, answer, constant_question, frames_by_name, together
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.explain.query_plans import scans
 from plmetrics.suite.arguments import suite_from_arguments
@@ -43,7 +43,7 @@ def refused() -> Question[int]:
 
 def test_questions_share_their_rounds() -> None:
     inquiry = Inquiry()
-    found = inquiry.answer(together(ends(), deviation(), answered("known")), stage="look")
+    found = inquiry.answer(together(ends(), deviation(), constant_question("known")), stage="look")
     assert found == ((1, 3), pytest.approx(2 / 3), "known")
     assert [(step.stage, len(step.plans)) for step in inquiry.steps] == [("look", 3), ("look", 1)]
 
@@ -56,7 +56,7 @@ def test_questions_within_questions_share_them_too() -> None:
 
 def test_what_is_known_costs_no_step() -> None:
     inquiry = Inquiry()
-    assert inquiry.answer(together(answered(1), frames_by_name({}))) == (1, {})
+    assert inquiry.answer(together(constant_question(1), frames_by_name({}))) == (1, {})
     assert inquiry.steps == []
 
 

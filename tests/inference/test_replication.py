@@ -9,9 +9,9 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.results import METRICS_SCHEMA, first_rows
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.intervals.spread import spread, standard_error
+from plmetrics.inference.intervals.spread import replicate_spread, standard_error
 from plmetrics.inference.replication import Replication
-from plmetrics.inference.weights import TILT, Nudges, replicated
+from plmetrics.inference.weights import TILT, Nudges, replicate_counts
 from plmetrics.report.summary import summarise
 
 UNITS = np.array([3, 1, 0, 4])
@@ -37,7 +37,7 @@ class TestNudges:
         assert nudges.of(states) == pytest.approx(states @ matrix(kind).T)
         counts = random.random((2, 4, 3, 2))
         expected = np.einsum("rb,sbij->srij", matrix(kind), counts)
-        assert replicated(nudges, counts) == pytest.approx(expected)
+        assert replicate_counts(nudges, counts) == pytest.approx(expected)
         present = np.array([0, 3])
         held = random.random((2, 6))
         assert nudges.among(held, present) == pytest.approx(matrix(kind)[:, present] @ held)
@@ -53,7 +53,7 @@ def test_nothing_is_left_of_a_single_block() -> None:
 
 def test_undefined_without_one_block_is_undefined() -> None:
     left_out = np.array([[0.5, 0.5], [np.nan, 0.4], [0.7, 0.6]])
-    found = spread(left_out, np.ones(2), "jackknife", np.full(2, 0.5), np.array([3, 3]))
+    found = replicate_spread(left_out, np.ones(2), "jackknife", np.full(2, 0.5), np.array([3, 3]))
     assert found.too_many_undefined.tolist() == [True, False]
     assert found.undefined.tolist() == [1, 0]
 

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import plmetrics as plm
-from plmetrics.core.slice_texts import unquoted
+from plmetrics.core.slice_texts import unquote
 from plmetrics.report.summary import summarise
 from plmetrics.report.terminal import render
 
@@ -100,7 +100,7 @@ def older(result: plm.Result) -> plm.Result:
     """A result as older versions wrote it."""
 
     def text(value: str) -> str:
-        return unquoted(value)
+        return unquote(value)
 
     renamed = {
         name: getattr(result, name).with_columns(pl.col("slice").map_elements(text, return_dtype=pl.String))
@@ -125,7 +125,7 @@ def test_texts_of_older_runs_count_where_they_mean_one_slice(uncertainty: dict[s
     assert {name: found[name] for name in unknown} == dict.fromkeys(unknown)
     changes = plm.diff(earlier, result).metrics
     assert set(changes.filter(change="new")["slice"]) == set(unknown)
-    assert set(changes.filter(change="gone")["slice"]) == {unquoted(text) for text in unknown}
+    assert set(changes.filter(change="gone")["slice"]) == {unquote(text) for text in unknown}
 
 
 def test_references_are_the_slices_that_are_named() -> None:

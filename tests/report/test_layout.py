@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from rich.text import Text
 
-from plmetrics.report.layout import Column, aligned, printable, table, table_or_stack, wrapped
+from plmetrics.report.layout import Column, align, printable, table, table_or_stack, wrap
 from plmetrics.report.numbers import Estimate
 
 COLUMNS = [Column("metric"), Column("value"), Column("rows", align="right", optional=True)]
@@ -78,15 +78,13 @@ def test_printable(text: str, safe: str) -> None:
 
 
 def test_aligned() -> None:
-    cells = aligned(
-        [Estimate("0.927", "[0.921, 0.933]"), Estimate("12", "[1, 2]"), Estimate("-", "(no_rows)")]
-    )
+    cells = align([Estimate("0.927", "[0.921, 0.933]"), Estimate("12", "[1, 2]"), Estimate("-", "(no_rows)")])
     assert [cell.plain for cell in cells] == [" 0.927 [0.921, 0.933]", "12     [1, 2]", " - (no_rows)"]
 
 
 @pytest.mark.parametrize("width", [20, 33, 47])
 def test_wrapped_keeps_every_character(width: int) -> None:
     text = "a slice with a very long value " + "x" * 90 + " 北京" * 12
-    lines = wrapped(Text(text), width)
+    lines = wrap(Text(text), width)
     assert all(line.cell_len <= width for line in lines)
     assert "".join("".join(line.plain for line in lines).split()) == "".join(text.split())

@@ -14,7 +14,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.report.summary import summarise
 from plmetrics.report.terminal import render
-from plmetrics.runs.reading import RunFault, read_run
+from plmetrics.runs.reading import RunFault, open_run
 
 if TYPE_CHECKING:
     from tests.runs.conftest import Forge
@@ -33,7 +33,7 @@ def test_a_bit_that_flipped_in_a_table_is_found(forge: Forge) -> None:
         flipped[bit // 8] ^= 1 << bit % 8
         table.write_bytes(flipped)
         with pytest.raises(RunFault, match="damaged: it does not fit its hash"):
-            read_run(folder).results()
+            open_run(folder).results()
 
 
 def test_tables_without_a_hash_are_read(forge: Forge) -> None:
@@ -42,7 +42,7 @@ def test_tables_without_a_hash_are_read(forge: Forge) -> None:
     for facts in record["tables"].values():
         del facts["sha256"]
     (folder / "run.json").write_text(json.dumps(record))
-    assert read_run(folder).results().metrics.height == 1
+    assert open_run(folder).results().metrics.height == 1
 
 
 def mutants(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -77,7 +77,7 @@ def test_odd_records_are_refused_or_read(forge: Forge) -> None:
     for place, value in (cases[number] for number in chosen):
         (folder / "run.json").write_text(json.dumps(changed(record, place, value)))
         try:
-            stored = read_run(folder).results()
+            stored = open_run(folder).results()
             render(summarise(stored))
             assert stored.kept is None or stored.kept.facts
             plm.diff(folder, usual)
@@ -96,7 +96,7 @@ def test_an_odd_pointer_is_refused(forge: Forge, text: str) -> None:
     home = forge(1).parent
     (home / "latest.json").write_text(text)
     with pytest.raises(RunFault):
-        read_run(home)
+        open_run(home)
 
 
 def test_the_pointer_and_the_last_run_agree(tmp_path: Path) -> None:
@@ -108,4 +108,4 @@ def test_the_pointer_and_the_last_run_agree(tmp_path: Path) -> None:
     for _ in range(2):
         plm.run(tmp_path / "s.yaml")
     home = tmp_path / "runs" / "nightly"
-    assert next(complete_runs(home, [])).run_id == read_run(home).run_id
+    assert next(complete_runs(home, [])).run_id == open_run(home).run_id

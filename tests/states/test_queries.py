@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from plmetrics.states.queries import EVERY_RANK, QueryLabels, Ranked, gains
+from plmetrics.states.queries import EVERY_RANK, QueryLabels, RankedRows, gains
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ def ranks(rows: Query, cut: int) -> float:
     return float(sum(rank for rank, (_, label) in enumerate(rows, 1) if label >= 1))
 
 
-NUMBERS: dict[str, tuple[Callable[[Query, int], float], Callable[[Ranked, int], np.ndarray]]] = {
+NUMBERS: dict[str, tuple[Callable[[Query, int], float], Callable[[RankedRows, int], np.ndarray]]] = {
     "discounted": (gained, lambda ranked, cut: ranked.discounted("linear", cut)),
     "found": (lambda rows, cut: float(len(hits(rows, cut))), lambda ranked, cut: ranked.found(1.0, cut)),
     "found_any": (
@@ -84,7 +84,7 @@ def random_queries(seed: int, *, retrieves_all: bool) -> list[Query]:
     return [[row() for _ in range(random.integers(1, 7))] for _ in range(4)]
 
 
-def ranked(queries: list[Query]) -> Ranked:
+def ranked(queries: list[Query]) -> RankedRows:
     ordered = [
         sorted(query, key=lambda row: -np.inf if row[0] is None else row[0])[::-1] for query in queries
     ]
@@ -93,7 +93,7 @@ def ranked(queries: list[Query]) -> Ranked:
     starts = set(offsets.tolist())
     tied = [i not in starts and flat[i][0] == flat[i - 1][0] for i in range(len(flat))]
     best = np.concatenate([sorted((row[1] for row in query), reverse=True) for query in queries])
-    return Ranked(
+    return RankedRows(
         QueryLabels(best, offsets),
         np.array([label for _, label in flat]),
         np.array(tied),
@@ -144,7 +144,7 @@ def test_large_tie_groups_keep_their_digits() -> None:
 
 
 def test_a_query_without_rows_has_nothing() -> None:
-    made = Ranked(
+    made = RankedRows(
         QueryLabels(np.array([1.0]), np.array([0, 0, 1, 1])), np.array([1.0]), np.array([False]), None
     )
     assert made.found(1.0, 1).tolist() == [0.0, 1.0, 0.0]

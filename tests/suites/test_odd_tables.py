@@ -191,7 +191,7 @@ def test_a_file_that_is_replaced_between_two_scans(
 ) -> None:
     from plmetrics.engine.aggregate import aggregation as passes
 
-    collected = passes.summed
+    collected = passes.sum_cubes
 
     def replaced(*arguments: Any, **keywords: Any) -> Any:
         frame = pl.DataFrame({"y": [1, 0] * (rows // 2), "p": [0.5, 0.75] * (rows // 2)})
@@ -199,7 +199,7 @@ def test_a_file_that_is_replaced_between_two_scans(
         (scores / "new").replace(scores / "1.parquet")
         return collected(*arguments, **keywords)
 
-    monkeypatch.setattr(passes, "summed", replaced)
+    monkeypatch.setattr(passes, "sum_cubes", replaced)
     with pytest.raises(DataError, match=r"1\.parquet.*changed while it was read"):
         plm.evaluate(
             str(scores / "*.parquet"),

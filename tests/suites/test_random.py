@@ -15,7 +15,7 @@ from suites.drawn import suites
 from suites.sections import with_sections
 
 from plmetrics.core.results import TABLES
-from plmetrics.runs.reading import read_run
+from plmetrics.runs.reading import open_run
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_every_section_keeps_its_promises(made: tuple[dict[str, Any], pl.DataFra
         assert "reference has no rows" in errors or "nothing is left to compare" in errors, errors
         return
     assert code in {0, 3}, errors
-    run = read_run(Path(json.loads(out)["folder"]))
+    run = open_run(Path(json.loads(out)["folder"]))
     tables = {name: run.table(name) for name in TABLES}
     assert {name: frame.schema for name, frame in tables.items()} == TABLES
     for name, frame in tables.items():
@@ -116,7 +116,7 @@ def consistent(name: str, frame: pl.DataFrame) -> None:
 
 
 def keeps_its_promises(suite: dict[str, Any], out: dict[str, Any], folder: Path) -> None:
-    run = read_run(Path(out["folder"]))
+    run = open_run(Path(out["folder"]))
     tables = {name: run.table(name) for name in TABLES}
     for name, schema in TABLES.items():
         assert tables[name].schema == schema

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault
-from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, sized
+from plmetrics.table.files import Complaints, SourceFile, kind_of, list_files, stat_files
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
 
@@ -26,7 +26,7 @@ def make(root: Path, *names: str) -> None:
 
 def names(*paths: str, base: Path | None = None) -> list[str]:
     complaints = Complaints()
-    files = sized(list_files(paths, base or Path(), ENDINGS, complaints), ENDINGS, complaints)
+    files = stat_files(list_files(paths, base or Path(), ENDINGS, complaints), ENDINGS, complaints)
     complaints.settle()
     return [file.name for file in files]
 
@@ -59,7 +59,7 @@ def test_paths_globs_and_folders_mean_these_files_in_order_of_their_names(root, 
 
 def test_size_and_absolute_path_of_a_file(root):
     make(root, "scores/a.csv")
-    assert sized(list_files(["scores"], Path(), ENDINGS, Complaints()), ENDINGS, Complaints()) == (
+    assert stat_files(list_files(["scores"], Path(), ENDINGS, Complaints()), ENDINGS, Complaints()) == (
         SourceFile(path=str(root / "scores" / "a.csv"), name="a.csv", size=10, rows=None),
     )
 
@@ -286,7 +286,7 @@ def test_a_file_in_a_folder_that_cannot_be_entered(root, monkeypatch):
 def test_one_folder_holds_one_format(root):
     make(root, "scores/a.parquet", "scores/b.csv", "scores/c.pq")
     complaints = Complaints()
-    files = sized(list_files(["scores"], Path(), ENDINGS, complaints), ENDINGS, complaints)
+    files = stat_files(list_files(["scores"], Path(), ENDINGS, complaints), ENDINGS, complaints)
     assert kind_of(files, ENDINGS, complaints) is None
     with pytest.raises(DataError) as caught:
         complaints.settle()

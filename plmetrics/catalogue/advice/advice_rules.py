@@ -18,7 +18,7 @@ def rules_for(facts: TableFacts, verdict: Verdict) -> tuple[Rule, ...]:
     return tuple(rule for rule in RULES if rule.verdict == verdict and rule.holds(facts))
 
 
-def rules_about(task: str, name: str) -> tuple[Rule, ...]:
+def matching_rules(task: str, name: str) -> tuple[Rule, ...]:
     """The rules of a task that speak of a metric, whatever its parameters."""
     return tuple(
         rule

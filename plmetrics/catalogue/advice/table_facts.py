@@ -113,7 +113,7 @@ def class_sizes(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> di
     }
 
 
-def spread(mean: float, deviation: float) -> float | None:
+def coefficient_of_variation(mean: float, deviation: float) -> float | None:
     """Standard deviation over absolute mean: 0 for a constant, None around 0."""
     if deviation <= _TOLERANCE * abs(mean):
         return 0.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, spread
+from plmetrics.catalogue.advice.table_facts import TableFacts, class_sizes, coefficient_of_variation
 from plmetrics.table.predicted import levels_of
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class _Sample:
         sizes = np.abs(label)
         figures["zeros"] = float((label == 0).mean())
         figures["commonest"] = float(np.unique(label, return_counts=True)[1].max() / len(label))
-        figures["spread"] = spread(float(label.mean()), float(label.std()))
+        figures["spread"] = coefficient_of_variation(float(label.mean()), float(label.std()))
         if sizes.max() > 0:
             figures["nearness"] = float(sizes[sizes > 0].min() / sizes.mean())
             figures["decades"] = float(np.log10(sizes.max() / sizes[sizes > 0].min()))

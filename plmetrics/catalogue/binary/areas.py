@@ -91,7 +91,7 @@ class RocHullAuc(Metric):
 
     def finalise(self, state: Any) -> Any:
         """Won pairs over all pairs, once shares of positives never fall along the score."""
-        positive, negative = _pooled(state)
+        positive, negative = _class_totals(state)
         below = ops.cumulative(negative)
         won = ops.total(positive * (below - negative / 2.0))
         return ops.ratio(won, ops.total(positive) * ops.total(negative))
@@ -109,14 +109,14 @@ class RocHullAuc(Metric):
 
         A bin of positives alone has no corner that is not a point already.
         """
-        positive, _ = _pooled(state)
+        positive, _ = _class_totals(state)
         hull_above = ops.above(ops.cumulative(positive, descending=True), 0.0)
         corners = ops.cumulative(state.positive, descending=True) - hull_above
         rise = ops.larger(ops.largest(ops.where(state.negative > 0, corners, 0.0)), 0.0)
         return ops.ratio(rise, state.positives)
 
 
-def _pooled(state: Any) -> tuple[Any, Any]:
+def _class_totals(state: Any) -> tuple[Any, Any]:
     mass = state.positive + state.negative
     positive = ops.isotonic(state.positive, mass) * mass
     return positive, mass - positive
@@ -184,7 +184,7 @@ class PrAuc(PrecisionRecallArea):
         """Sum of the areas of the steps in recall."""
         points = running_totals(state)
         if self.method == "davis_goadrich":
-            area = _interpolated(state, points)
+            area = _interpolated_area(state, points)
         else:
             area = state.positive * (self._left(state, points) + points.precision) / 2.0
         return ops.ratio(ops.total(area), ops.total(state.positive))
@@ -220,7 +220,7 @@ def _first_at_recall(state: Any, points: RunningTotals, *, best: bool = False) -
     return ops.ratio(points.hits_above, calls, otherwise=1.0)
 
 
-def _interpolated(state: Any, points: RunningTotals) -> Any:
+def _interpolated_area(state: Any, points: RunningTotals) -> Any:
     """Integral of (T + x) / (T + F + x (p + n) / p) over x from 0 to p: T, F are above, p, n at the point."""
     p, n = state.positive, state.negative
     slope = ops.ratio(p + n, p, otherwise=1.0)
@@ -274,6 +274,6 @@ class InterpolatedAveragePrecision(PrecisionRecallArea):
         if not isinstance(self.points, int):
             return ops.ratio(ops.total(state.positive * best), ops.total(state.positive))
         steps = self.points - 1
-        recall = ops.ratio(points.hits, ops.spread(ops.largest(points.hits), points.hits), otherwise=0.0)
+        recall = ops.ratio(points.hits, ops.broadcast(ops.largest(points.hits), points.hits), otherwise=0.0)
         reached = ops.where(points.calls > 0, ops.floor((recall + _TIE) * steps) + 1.0, 0.0)
         return ops.total((reached - ops.above(reached, 0.0)) * best) / self.points

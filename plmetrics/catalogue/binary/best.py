@@ -59,7 +59,7 @@ class MaxAccuracy(OperatingPoint):
         gained = points.hits - points.alarms
         best = ops.larger(ops.largest(gained), 0.0)
         slack = _TIE * state.weight
-        threshold = highest_score(state, (gained >= ops.spread(best - slack, gained)) & (points.calls > 0))
+        threshold = highest_score(state, (gained >= ops.broadcast(best - slack, gained)) & (points.calls > 0))
         return ops.where(best <= slack, -float("inf"), threshold)
 
     def bound(self, state: Any) -> Any:

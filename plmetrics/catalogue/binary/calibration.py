@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Binned(Metric):
+class BinnedMetric(Metric):
     """Base of the metrics that read the score in bins."""
 
     task = "binary"
@@ -64,7 +64,7 @@ def mean_over_bins(state: Any, values: Any) -> Any:
 
 @register
 @dataclass(frozen=True)
-class ExpectedCalibrationError(Binned, Norm):
+class ExpectedCalibrationError(BinnedMetric, Norm):
     """How far the mean score lies from the observed rate, over bins of the score.
 
     With w_b a bin's share of the weight and d_b its mean score minus its rate of positives: l1 is the sum of

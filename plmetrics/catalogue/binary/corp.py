@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from plmetrics.catalogue.binary.counts import INFINITY
-from plmetrics.catalogue.binary.decomposition import shortened
+from plmetrics.catalogue.binary.decomposition import shrinkage
 from plmetrics.catalogue.binary.probability import FLOAT_EPSILON
 from plmetrics.catalogue.binary.skill import class_shares
 from plmetrics.catalogue.metric import Metric
@@ -68,9 +68,9 @@ class RecalibratedPart(CorpPart):
         Roots of mean divergences obey the triangle inequality, exactly for brier and nearly for log_loss.
         """
         mass = replicate.positive + replicate.negative
-        shift = self.divergence(_recalibrated(replicate), _recalibrated(point))
+        shift = self.divergence(_isotonic_rates(replicate), _isotonic_rates(point))
         length = ops.sqrt(ops.ratio(ops.total(mass * shift), ops.total(mass)))
-        return shortened(self.finalise(point), length)
+        return shrinkage(self.finalise(point), length)
 
 
 @register
@@ -100,13 +100,15 @@ class CorpMiscalibration(RecalibratedPart):
 
     def finalise(self, state: Any) -> Any:
         """Mean over rows of what the score costs above the recalibrated one."""
-        rate, score = _recalibrated(state), state.score
+        rate, score = _isotonic_rates(state), state.score
         if self.score == "brier":
             away = score - rate
             more = state.positive * away * (score + rate - 2.0) + state.negative * away * (score + rate)
         else:
             score = ops.larger(ops.smaller(score, 1.0 - FLOAT_EPSILON), FLOAT_EPSILON)
-            more = _saved(state.positive, rate, score) + _saved(state.negative, 1.0 - rate, 1.0 - score)
+            more = _divergence_term(state.positive, rate, score) + _divergence_term(
+                state.negative, 1.0 - rate, 1.0 - score
+            )
         return ops.ratio(ops.total(more), state.weight)
 
 
@@ -146,7 +148,7 @@ class CorpDiscrimination(RecalibratedPart):
         mass = positive + negative
         rate = ops.isotonic(positive, mass)
         total = ops.total(mass)
-        prevalence = ops.spread(ops.ratio(ops.total(positive), total), rate)
+        prevalence = ops.broadcast(ops.ratio(ops.total(positive), total), rate)
         return ops.ratio(ops.total(mass * self.divergence(rate, prevalence)), total)
 
 
@@ -182,15 +184,15 @@ class CorpUncertainty(CorpPart):
         return first + second
 
 
-def _recalibrated(state: Any) -> Any:
+def _isotonic_rates(state: Any) -> Any:
     return ops.isotonic(state.positive, state.positive + state.negative)
 
 
 def _relative_entropy(share: Any, forecast: Any) -> Any:
-    return _saved(share, share, forecast)
+    return _divergence_term(share, share, forecast)
 
 
-def _saved(mass: Any, rate: Any, forecast: Any) -> Any:
+def _divergence_term(mass: Any, rate: Any, forecast: Any) -> Any:
     """Weight times ln(rate / forecast), 0 where there is none."""
     gain = ops.where(mass > 0, ops.larger(rate, _LEAST) / ops.larger(forecast, _LEAST), 1.0)
     return mass * ops.log(gain)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plmetrics.catalogue.binary.calibration import Binned, bin_rates, calibration_gaps, mean_over_bins
+from plmetrics.catalogue.binary.calibration import BinnedMetric, bin_rates, calibration_gaps, mean_over_bins
 from plmetrics.catalogue.binary.skill import class_shares
 from plmetrics.catalogue.needs import Bins, Sums
 from plmetrics.catalogue.norm import Norm
@@ -21,7 +21,7 @@ _STEPHENSON = (
 )
 
 
-def shortened(value: Any, length: Any) -> Any:
+def shrinkage(value: Any, length: Any) -> Any:
     """How far a squared length falls when the vector is shortened by some length: v - max(0, sqrt(v) - length)^2.
 
     Lengths of vectors obey the triangle inequality, their squares do not.
@@ -30,7 +30,7 @@ def shortened(value: Any, length: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class MeanSquaredGap(Binned, Norm):
+class MeanSquaredGap(BinnedMetric, Norm):
     """Base of the means over bins of a squared gap between two estimates."""
 
     def size(self, state: Any, gaps: Any) -> Any:
@@ -40,7 +40,7 @@ class MeanSquaredGap(Binned, Norm):
     def deviation(self, replicate: Any, point: Any) -> Any:
         """How far the value falls when the vector of gaps is shortened by its distance from the replicate's."""
         length = ops.sqrt(self.size(replicate, self.gaps(replicate) - self.gaps(point)))
-        return shortened(self.finalise(point), length)
+        return shrinkage(self.finalise(point), length)
 
 
 @register
@@ -92,12 +92,12 @@ class BrierResolution(MeanSquaredGap):
     def gaps(self, state: Any) -> Any:
         """Rate of positives minus prevalence by bin."""
         rates = bin_rates(state)
-        return rates - ops.spread(ops.ratio(state.positives, state.weight), rates)
+        return rates - ops.broadcast(ops.ratio(state.positives, state.weight), rates)
 
 
 @register
 @dataclass(frozen=True)
-class BrierUncertainty(Binned):
+class BrierUncertainty(BinnedMetric):
     """Variance of the labels: q (1 - q), q the prevalence; brier of giving every row the prevalence.
 
     It depends on neither scores nor bins, whose parameters it has so that the four parts are written alike.
@@ -127,7 +127,7 @@ class BrierUncertainty(Binned):
 
 
 @register
-class BrierWithinBin(Binned):
+class BrierWithinBin(BinnedMetric):
     """What scores and labels do inside the bins: brier - (reliability - resolution + uncertainty).
 
     The mean over bins of the variance of the scores minus twice their covariance with the labels; 0 where each

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.binary.calibration import calibration_gaps
 from plmetrics.catalogue.binary.counts import INFINITY
-from plmetrics.catalogue.binary.decomposition import shortened
+from plmetrics.catalogue.binary.decomposition import shrinkage
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Bins
 from plmetrics.catalogue.parameters import bins_parameter, one_of, parameter
@@ -93,7 +93,7 @@ class HosmerLemeshow(Goodness):
     def deviation(self, replicate: Any, point: Any) -> Any:
         """How far the statistic falls when the vector of gaps is shortened by its distance from the replicate's."""
         shift = self.statistic(replicate, calibration_gaps(replicate) - calibration_gaps(point))
-        return shortened(self.finalise(point), ops.sqrt(shift))
+        return shrinkage(self.finalise(point), ops.sqrt(shift))
 
 
 @register

@@ -66,7 +66,7 @@ class KernelCalibrationError(Norm):
     def gaps(self, state: Any) -> Any:
         """Share of the weight times mean gap, at each score: sum of w (p - y) there, over W."""
         mass = state.positive + state.negative
-        return ops.ratio(mass * state.score - state.positive, ops.spread(state.weight, mass))
+        return ops.ratio(mass * state.score - state.positive, ops.broadcast(state.weight, mass))
 
     def size(self, state: Any, gaps: Any) -> Any:
         """The length of the gaps: twice the pairs with a lower score, once the gaps with themselves.

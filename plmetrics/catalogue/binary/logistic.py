@@ -76,7 +76,7 @@ class CalibrationSlope(Recalibration):
 
     def undefined(self, state: Any) -> Undefined:
         """A class is absent, or the scores separate the classes."""
-        return [*super().undefined(state), ("no_finite_fit", _separated(state))]
+        return [*super().undefined(state), ("no_finite_fit", _is_separable(state))]
 
 
 @register
@@ -115,7 +115,7 @@ class CalibrationIntercept(Recalibration):
 
     def undefined(self, state: Any) -> Undefined:
         """A class is absent, or, with the slope free, the scores separate the classes."""
-        return [*super().undefined(state), ("no_finite_fit", _separated(state) & (self.slope == "free"))]
+        return [*super().undefined(state), ("no_finite_fit", _is_separable(state) & (self.slope == "free"))]
 
 
 def _log_odds(state: Any) -> Any:
@@ -123,7 +123,7 @@ def _log_odds(state: Any) -> Any:
     return ops.log(clipped) - ops.log1p(-clipped)
 
 
-def _separated(state: Any) -> Any:
+def _is_separable(state: Any) -> Any:
     """Whether no positive has lower log odds than some negative, or none higher."""
     odds = _log_odds(state)
     ends = [
@@ -141,7 +141,7 @@ def _level(state: Any) -> Any:
     mass = state.positive + state.negative
     level = ops.total(mass) * 0.0
     for _ in range(_STEPS):
-        rate, spread = _rates(ops.spread(level, mass) + odds)
+        rate, spread = _rates(ops.broadcast(level, mass) + odds)
         step = ops.ratio(ops.total(state.positive - mass * rate), ops.total(mass * spread))
         level = level + step * _damping(np.abs(step))
         if not np.any(np.abs(step) > _SETTLED):
@@ -157,9 +157,9 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
     odds = _log_odds(state)
     mass = state.positive + state.negative
     centre = ops.ratio(ops.total(mass * odds), ops.total(mass))
-    odds = odds - ops.spread(centre, mass)
+    odds = odds - ops.broadcast(centre, mass)
     reach = ops.largest(ops.where(mass > 0, ops.absolute(odds), 0.0))
-    fits = ~_separated(state)
+    fits = ~_is_separable(state)
     level, slope = centre, np.ones_like(centre)
     for _ in range(_STEPS):
         steps = _newton(state, mass, odds, level, slope)
@@ -175,7 +175,7 @@ def _joint_fit(state: Any) -> tuple[Any, Any]:
 
 def _newton(state: Any, mass: Any, odds: Any, level: Any, slope: Any) -> tuple[Any, Any]:
     """Newton's step for level and slope."""
-    rate, spread = _rates(ops.spread(level, mass) + ops.spread(slope, mass) * odds)
+    rate, spread = _rates(ops.broadcast(level, mass) + ops.broadcast(slope, mass) * odds)
     short, curved = state.positive - mass * rate, mass * spread
     tilted = curved * odds
     first, second = ops.total(short), ops.total(short * odds)

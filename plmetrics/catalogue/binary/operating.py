@@ -96,11 +96,11 @@ def cut_at(state: Any, points: RunningTotals, reaches: Any) -> Cut:
 
 
 def _recall(points: RunningTotals) -> Any:
-    return ops.ratio(points.hits, ops.spread(ops.largest(points.hits), points.hits), otherwise=0.0)
+    return ops.ratio(points.hits, ops.broadcast(ops.largest(points.hits), points.hits), otherwise=0.0)
 
 
 def _fpr(points: RunningTotals) -> Any:
-    return ops.ratio(points.alarms, ops.spread(ops.largest(points.alarms), points.alarms), otherwise=0.0)
+    return ops.ratio(points.alarms, ops.broadcast(ops.largest(points.alarms), points.alarms), otherwise=0.0)
 
 
 def highest_score(state: Any, condition: Any) -> Any:
@@ -228,7 +228,7 @@ class PrecisionAtVolume(OperatingPoint):
         return cut_at(state, points, self._reaches(state, points))
 
     def _reaches(self, state: Any, points: RunningTotals) -> Any:
-        return ops.ratio(points.calls, ops.spread(state.weight, points.calls)) >= self.volume - _TIE
+        return ops.ratio(points.calls, ops.broadcast(state.weight, points.calls)) >= self.volume - _TIE
 
 
 @register
@@ -274,7 +274,7 @@ class RecallAtPrecision(OperatingPoint):
         """The highest threshold with that recall."""
         points = running_totals(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
-        return highest_score(state, (hits > 0) & (hits >= ops.spread(ops.largest(hits), hits)))
+        return highest_score(state, (hits > 0) & (hits >= ops.broadcast(ops.largest(hits), hits)))
 
     def bound(self, state: Any) -> Any:
         """Distance to the recall of the lowest bin whose best order is precise enough somewhere inside."""
@@ -325,7 +325,7 @@ class RecallAtFpr(OperatingPoint):
         """The most hits at a point with few enough alarms, over the positives."""
         points = running_totals(state)
         if state.coarse:
-            room = self.fpr * ops.spread(ops.largest(points.alarms), points.alarms) - points.alarms_above
+            room = self.fpr * ops.broadcast(ops.largest(points.alarms), points.alarms) - points.alarms_above
             fraction = ops.smaller(ops.ratio(room, state.negative, otherwise=1.0), 1.0)
             fraction = ops.where(self._keeps(points) | np.logical_not(state.tied), fraction, 0.0)
             hits = ops.where(room >= 0, points.hits_above + fraction * state.positive, 0.0)
@@ -345,7 +345,7 @@ class RecallAtFpr(OperatingPoint):
         """The highest threshold with that recall, -inf where nothing is called."""
         points = running_totals(state)
         hits = ops.where(self._keeps(points), points.hits, -float("inf"))
-        return highest_score(state, (hits >= ops.spread(ops.largest(hits), hits)) & self._keeps(points))
+        return highest_score(state, (hits >= ops.broadcast(ops.largest(hits), hits)) & self._keeps(points))
 
     def bound(self, state: Any) -> Any:
         """The positives of the bin in which the limit is passed."""

@@ -52,7 +52,7 @@ class RocArea(Metric):
     def _area(state: Any) -> Any:
         below = ops.cumulative(state.negative)
         won = ops.total(state.positive * (below - state.negative / 2.0))
-        return ops.ratio(won, ops.total(state.positive * ops.spread(_last(below), below)))
+        return ops.ratio(won, ops.total(state.positive * ops.broadcast(_last(below), below)))
 
     @staticmethod
     def _area_bound(state: Any) -> Any:
@@ -128,7 +128,7 @@ class RocAuc(RocArea):
             return self._area_bound(state)
         width, low, high = self._strips(state, self.max_fpr)
         hits = ops.cumulative(state.positive, descending=True)
-        risen = ops.ratio(hits, ops.spread(_last(hits), hits), otherwise=0.0)
+        risen = ops.ratio(hits, ops.broadcast(_last(hits), hits), otherwise=0.0)
         area = ops.total(width * ops.larger(risen - (low + high) / 2.0, (high + low) / 2.0 - low))
         return area / (self.max_fpr - self.max_fpr**2 / 2.0) / 2.0
 
@@ -137,8 +137,8 @@ class RocAuc(RocArea):
         """Width of each point's strip up to the limit, and the true positive rates where it begins and ends."""
         hits = ops.cumulative(state.positive, descending=True)
         alarms = ops.cumulative(state.negative, descending=True)
-        tpr = ops.ratio(hits, ops.spread(_last(hits), hits), otherwise=0.0)
-        fpr = ops.ratio(alarms, ops.spread(_last(alarms), alarms), otherwise=0.0)
+        tpr = ops.ratio(hits, ops.broadcast(_last(hits), hits), otherwise=0.0)
+        fpr = ops.ratio(alarms, ops.broadcast(_last(alarms), alarms), otherwise=0.0)
         start, low = ops.above(fpr, 0.0), ops.above(tpr, 0.0)
         width = ops.larger(ops.smaller(fpr, limit) - start, 0.0)
         return width, low, low + (tpr - low) * ops.ratio(width, fpr - start, otherwise=0.0)
@@ -284,8 +284,8 @@ class KolmogorovSmirnov(Norm):
     def bound(self, state: Any) -> Any:
         """How far a corner of a bin, one class wholly first, exceeds the largest gap between bins."""
         gaps = self.gaps(state)
-        positives = ops.ratio(state.positive, ops.spread(state.positives, gaps), 0.0)
-        negatives = ops.ratio(state.negative, ops.spread(state.negatives, gaps), 0.0)
+        positives = ops.ratio(state.positive, ops.broadcast(state.positives, gaps), 0.0)
+        negatives = ops.ratio(state.negative, ops.broadcast(state.negatives, gaps), 0.0)
         corners = ops.larger(ops.absolute(gaps - positives), ops.absolute(gaps + negatives))
         size = self.size(state, gaps)
         return ops.larger(ops.largest(corners), size) - size
@@ -293,4 +293,4 @@ class KolmogorovSmirnov(Norm):
 
 def _cumulative_share(mass: Any) -> Any:
     running = ops.cumulative(mass)
-    return ops.ratio(running, ops.spread(_last(running), running), otherwise=0.0)
+    return ops.ratio(running, ops.broadcast(_last(running), running), otherwise=0.0)

@@ -54,7 +54,7 @@ class AtTop(Metric):
     def cut(self, state: Any) -> Any:
         """The score at which the top ends."""
         points = running_totals(state)
-        reached = points.calls >= ops.spread(self._size(state) * (1 - 1e-12), points.calls)
+        reached = points.calls >= ops.broadcast(self._size(state) * (1 - 1e-12), points.calls)
         return ops.largest(ops.where(reached, state.score, -_INFINITY))
 
     def bound(self, state: Any) -> Any:
@@ -79,7 +79,7 @@ class AtTop(Metric):
     def _needed(self, state: Any, points: Any) -> Any:
         """The weight of each point that belongs to the top."""
         mass = state.positive + state.negative
-        remaining = ops.spread(self._size(state), mass) - points.calls_above
+        remaining = ops.broadcast(self._size(state), mass) - points.calls_above
         return ops.smaller(ops.larger(remaining, 0.0), mass)
 
     def _hits(self, state: Any) -> Any:

@@ -61,7 +61,7 @@ class Platt(Calibrator):
         if not smoothing and (separates(odds, label) or separates(-odds, label)):
             msg = "the scores of both classes do not overlap: use isotonic, or smoothing: true"
             raise NoFit(msg)
-        target = _smoothed(label, weight) if smoothing else label
+        target = _smooth_targets(label, weight) if smoothing else label
         coefficients = best_coefficients([odds, np.ones(len(odds))], target, weight)
         if coefficients is None:
             msg = "the likelihood has no finite maximum: use isotonic"
@@ -77,7 +77,7 @@ class Platt(Calibrator):
         return {"slope": self.slope, "intercept": self.intercept}
 
 
-def _smoothed(label: Numbers, weight: Numbers | None) -> Numbers:
+def _smooth_targets(label: Numbers, weight: Numbers | None) -> Numbers:
     mass = np.ones(len(label)) if weight is None else weight
     positives, negatives = float((mass * label).sum()), float((mass * (1.0 - label)).sum())
     return np.where(label == 1, (positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))

@@ -10,7 +10,7 @@ import numpy as np
 from plmetrics.catalogue.binary.counts import SelectionRate, threshold_parameter
 from plmetrics.catalogue.binary.threshold import FalseNegativeRate, FalsePositiveRate, Recall, Specificity
 from plmetrics.catalogue.fairness.base import GroupMetric, min_share_parameter
-from plmetrics.catalogue.fairness.rates import Rated, RejectionRate, favourable_parameter
+from plmetrics.catalogue.fairness.rates import RateMetric, RejectionRate, favourable_parameter
 from plmetrics.catalogue.parameters import parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.core import ops
@@ -24,7 +24,7 @@ _FOUR_FIFTHS = "EEOC (1978), Uniform guidelines on employee selection procedures
 
 
 @dataclass(frozen=True)
-class _Referred(GroupMetric):
+class _ReferenceMetric(GroupMetric):
     held_against: str | float | bool | None = parameter(
         None,
         doc="the group that others are held against",
@@ -40,7 +40,7 @@ class _Referred(GroupMetric):
 
 @register
 @dataclass(frozen=True)
-class DisparateImpact(Rated, _Referred):
+class DisparateImpact(RateMetric, _ReferenceMetric):
     """The selection rate of the group that comes off worst over that of the reference: min S_g / S_r.
 
     The reference is the group with the highest rate where none is named, as in the four-fifths rule: 0.8 or more is
@@ -120,7 +120,7 @@ class _ToOne(GroupMetric):
 
 @register
 @dataclass(frozen=True)
-class AverageOddsDifference(Rated, _ToOne):
+class AverageOddsDifference(RateMetric, _ToOne):
     """Each group's true and false positive rate against those of a reference: the mean of the two differences.
 
     ((FPR_g - FPR_r) + (TPR_g - TPR_r)) / 2, a row for each group, under the slice set. Weighted by row; in [-1, 1],

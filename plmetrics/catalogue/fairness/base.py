@@ -102,7 +102,7 @@ def min_share_parameter() -> Any:
 
 
 @dataclass(frozen=True)
-class Compared(GroupMetric):
+class GroupComparison(GroupMetric):
     """Base of the metrics with one number for the set: how groups are held against each other."""
 
     method: str = parameter(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import AcrossSlices
-from plmetrics.catalogue.fairness.base import Compared, GroupMetric
+from plmetrics.catalogue.fairness.base import GroupComparison, GroupMetric
 from plmetrics.catalogue.metric import TOTAL, Metric
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
@@ -18,7 +18,7 @@ TASKS = ("binary", "multiclass", "regression", "quantile", "ranking", "uplift")
 
 
 @dataclass(frozen=True)
-class _Measured(GroupMetric):
+class _Disparity(GroupMetric):
     """What is compared, and how."""
 
     metric: Metric = parameter(doc="the metric that is compared", domain="a metric", unnamed=True)  # noqa: RUF009
@@ -32,7 +32,7 @@ class _Measured(GroupMetric):
 
 
 @dataclass(frozen=True)
-class Disparity(Compared, _Measured):
+class Disparity(GroupComparison, _Disparity):
     """How far any metric differs between the slices of a set.
 
     difference: largest minus smallest value (between_groups), or the largest distance from the value of all rows

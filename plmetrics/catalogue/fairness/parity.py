@@ -20,8 +20,8 @@ from plmetrics.catalogue.binary.threshold import (
     Recall,
     Specificity,
 )
-from plmetrics.catalogue.fairness.base import Compared, GroupMetric
-from plmetrics.catalogue.fairness.rates import MeanGap, Rated, RejectionRate, favourable_parameter
+from plmetrics.catalogue.fairness.base import GroupComparison, GroupMetric
+from plmetrics.catalogue.fairness.rates import MeanGap, RateMetric, RejectionRate, favourable_parameter
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 
@@ -37,27 +37,27 @@ _NOISE = "Noise alone makes groups differ, the more the smaller they are: read t
 
 
 @dataclass(frozen=True)
-class _AtThreshold(Rated, Compared):
+class _AtThreshold(RateMetric, GroupComparison):
     threshold_free = False
     task = "binary"
     threshold: float | ThresholdRule = threshold_parameter()
 
 
 @dataclass(frozen=True)
-class _Favoured(Rated, Compared):
+class _Favoured(RateMetric, GroupComparison):
     threshold_free = False
     task = "binary"
     favourable: str = favourable_parameter()
     threshold: float | ThresholdRule = threshold_parameter()
 
 
-class _Difference(Compared):
+class _Difference(GroupComparison):
     range = (0.0, 1.0)
     direction: ClassVar[Direction] = "lower"
     beware = _NOISE
 
 
-class _Ratio(Compared):
+class _Ratio(GroupComparison):
     range = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
     kind = "ratio"

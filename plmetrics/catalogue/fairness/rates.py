@@ -50,7 +50,7 @@ class MeanGap(Metric):
         return ops.ratio(state.score_sum - state.positives, state.weight)
 
 
-class Rated:
+class RateMetric:
     """What the metrics of rates at a threshold share: which rates they read."""
 
     rates: ClassVar[tuple[type[Rate], ...]]

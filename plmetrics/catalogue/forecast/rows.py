@@ -46,7 +46,7 @@ class MeanOfForecasts(Metric):
         if "sd" in parts or not parts:
             return None
         for level in self.levels():
-            if declared(parts, level) is None:
+            if matching_level(parts, level) is None:
                 return f"the quantile {number_text(round(level, 9))}"
         return None
 
@@ -66,7 +66,7 @@ class MeanOfForecasts(Metric):
         raise NotImplementedError
 
 
-def declared(parts: Sequence[str], level: float) -> float | None:
+def matching_level(parts: Sequence[str], level: float) -> float | None:
     """The declared level that is the one asked for, up to rounding."""
     near = [available for available in levels_of(tuple(parts)) if abs(available - level) <= SAME_LEVEL]
     return near[0] if near else None
@@ -74,7 +74,7 @@ def declared(parts: Sequence[str], level: float) -> float | None:
 
 def quantile(rows: Rows, level: float) -> pl.Expr:
     """A quantile of the forecast: a column, or that of the normal distribution."""
-    declared_level = declared(rows.parts, level)
+    declared_level = matching_level(rows.parts, level)
     if declared_level is not None:
         return rows.part(quantile_part(declared_level))
     return rows.part("mean") + float(ndtri(level)) * rows.part("sd")

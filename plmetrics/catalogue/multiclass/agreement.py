@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from plmetrics.catalogue.multiclass.base import MEASURES, Multiclass, class_atoms, hit, left_out
+from plmetrics.catalogue.multiclass.base import MEASURES, Multiclass, class_atoms, hits_of, left_out
 from plmetrics.catalogue.needs import Sums
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
@@ -44,7 +44,7 @@ class _Calls(Multiclass):
 
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """Hits of each class."""
-        return {"hit": tuple(hit(number) for number in range(len(self.classes)))}
+        return {"hit": tuple(hits_of(number) for number in range(len(self.classes)))}
 
 
 @register

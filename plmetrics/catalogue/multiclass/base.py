@@ -64,7 +64,7 @@ def _is(number: int, role: str) -> Any:
     return row
 
 
-def _hit(number: int) -> Any:
+def _hit_row(number: int) -> Any:
     def row(rows: Rows) -> pl.Expr:
         return (rows.label == float(number)) & (rows.score == float(number))
 
@@ -81,16 +81,16 @@ def calls_of(number: int) -> Atom:
     return Atom(f"called|{number}", _is(number, "score"), counts=True, apart="called")
 
 
-def hit(number: int) -> Atom:
+def hits_of(number: int) -> Atom:
     """Rows of a class that are called so."""
-    return Atom(f"hit|{number}", _hit(number), counts=True, apart="hit")
+    return Atom(f"hit|{number}", _hit_row(number), counts=True, apart="hit")
 
 
 def class_atoms(classes: Sequence[str]) -> Mapping[str, tuple[Atom, ...]]:
     """Per class: rows that are of it, that are called it, and both."""
     numbers = range(len(classes))
     return {
-        "hit": tuple(hit(number) for number in numbers),
+        "hit": tuple(hits_of(number) for number in numbers),
         "called": tuple(calls_of(number) for number in numbers),
         "actual": tuple(actual(number) for number in numbers),
     }
@@ -124,11 +124,11 @@ def left_out(classes: Sequence[str], missing: Any) -> Any:
     if not absent.any():
         return notes
     patterns, which = np.unique(absent.reshape(-1, absent.shape[-1]), axis=0, return_inverse=True)
-    texts = np.array([_named(classes, pattern) for pattern in patterns], dtype=object)
+    texts = np.array([_omission_note(classes, pattern) for pattern in patterns], dtype=object)
     return texts[which.reshape(notes.shape)]
 
 
-def _named(classes: Sequence[str], pattern: Any) -> str | None:
+def _omission_note(classes: Sequence[str], pattern: Any) -> str | None:
     names = [name for name, missing in zip(classes, pattern, strict=True) if missing]
     if not names:
         return None
@@ -162,7 +162,7 @@ class OfClass(Metric):
 
     def atoms(self) -> Mapping[str, Atom]:
         """The sums of the class."""
-        return {"hit": hit(self.number), "called": calls_of(self.number), "actual": actual(self.number)}
+        return {"hit": hits_of(self.number), "called": calls_of(self.number), "actual": actual(self.number)}
 
     def finalise(self, state: Any) -> Any:
         """The rate of the class."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plmetrics.catalogue.binary.calibration import ExpectedCalibrationError
-from plmetrics.catalogue.derived import Derived
+from plmetrics.catalogue.derived import DerivedMetric
 from plmetrics.catalogue.multiclass.base import Multiclass
-from plmetrics.catalogue.multiclass.leaves import Rebased, confidence, one_against_rest
+from plmetrics.catalogue.multiclass.leaves import ClassScoreMetric, confidence, one_vs_rest
 from plmetrics.catalogue.parameters import ParameterError, bins_parameter, one_of, parameter
 from plmetrics.catalogue.registry import register
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Binned(Multiclass, Derived):
+class _BinnedCalibration(Multiclass, DerivedMetric):
     """Base of the calibration errors that read probabilities in bins."""
 
     range = (0.0, 1.0)
@@ -74,7 +74,7 @@ class _Binned(Multiclass, Derived):
 
 @register
 @dataclass(frozen=True)
-class ClasswiseEce(_Binned):
+class ClasswiseEce(_BinnedCalibration):
     """Mean over classes of the calibration error of each class's probability against the rest.
 
     Each as the binary `ece` with the same parameters. In [0, 1]; undefined (`no_rows`) without rows. Source: Kull and
@@ -98,14 +98,12 @@ class ClasswiseEce(_Binned):
 
     def parts(self) -> tuple[Metric, ...]:
         """Each class against the rest."""
-        return tuple(
-            one_against_rest(self.of_one(), self.classes, number) for number in range(len(self.classes))
-        )
+        return tuple(one_vs_rest(self.of_one(), self.classes, number) for number in range(len(self.classes)))
 
 
 @register
 @dataclass(frozen=True)
-class TopLabelEce(_Binned):
+class TopLabelEce(_BinnedCalibration):
     """Calibration error of the confidence: the largest probability, against whether its class is right.
 
     As the binary `ece` of the largest probability, with rows called rightly as positives. In [0, 1]; undefined
@@ -128,6 +126,6 @@ class TopLabelEce(_Binned):
     )
     reference = "Guo and others (2017), On calibration of modern neural networks, ICML"
 
-    def parts(self) -> tuple[Rebased]:
+    def parts(self) -> tuple[ClassScoreMetric]:
         """The confidence."""
         return (confidence(self.of_one()),)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric, fact_of
-from plmetrics.catalogue.needs import Ordered, Sums
+from plmetrics.catalogue.needs import OrderedRows, Sums
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rebased(Metric):
+class ClassScoreMetric(Metric):
     """A binary metric that reads another number than the model's score, and another class than the label.
 
     `value` says which: its key is the metric's place, its rows those that take part.
@@ -46,9 +46,9 @@ class Rebased(Metric):
         return f"{self.inner.text}|{self.value.key}"
 
     @property
-    def needs(self) -> Ordered:
+    def needs(self) -> OrderedRows:
         """That of the inner metric, in the order of the value."""
-        assert isinstance(self.inner.needs, Ordered)
+        assert isinstance(self.inner.needs, OrderedRows)
         return replace(self.inner.needs, by=self.value)
 
     def atoms(self) -> Mapping[str, Atom]:
@@ -85,7 +85,7 @@ class Rebased(Metric):
         return self.inner.deviation(replicate, point)
 
 
-def one_against_rest(inner: Metric, classes: tuple[str, ...], number: int) -> Rebased:
+def one_vs_rest(inner: Metric, classes: tuple[str, ...], number: int) -> ClassScoreMetric:
     """The inner metric of the probability of one class."""
     part = f"proba|{classes[number]}"
 
@@ -95,10 +95,10 @@ def one_against_rest(inner: Metric, classes: tuple[str, ...], number: int) -> Re
     def positive(rows: Rows) -> pl.Expr:
         return rows.label == float(number)
 
-    return Rebased(inner, RowValue(f"one|{number}", value, positive))
+    return ClassScoreMetric(inner, RowValue(f"one|{number}", value, positive))
 
 
-def one_against_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> Rebased:
+def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> ClassScoreMetric:
     """The inner metric of the probability of one class, on the rows of that class and one other."""
     part = f"proba|{classes[number]}"
 
@@ -109,10 +109,10 @@ def one_against_one(inner: Metric, classes: tuple[str, ...], number: int, other:
     def positive(rows: Rows) -> pl.Expr:
         return rows.label == float(number)
 
-    return Rebased(inner, RowValue(f"one|{number}|{other}", value, positive))
+    return ClassScoreMetric(inner, RowValue(f"one|{number}|{other}", value, positive))
 
 
-def confidence(inner: Metric) -> Rebased:
+def confidence(inner: Metric) -> ClassScoreMetric:
     """The inner metric of the largest probability, with rows called rightly as the positive class."""
 
     def value(rows: Rows) -> pl.Expr:
@@ -121,7 +121,7 @@ def confidence(inner: Metric) -> Rebased:
     def positive(rows: Rows) -> pl.Expr:
         return rows.label == rows.score
 
-    return Rebased(inner, RowValue("confidence", value, positive))
+    return ClassScoreMetric(inner, RowValue("confidence", value, positive))
 
 
 @dataclass(frozen=True)

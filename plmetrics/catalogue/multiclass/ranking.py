@@ -9,9 +9,9 @@ import numpy as np
 
 from plmetrics.catalogue.binary.ordered import AveragePrecision as BinaryAveragePrecision
 from plmetrics.catalogue.binary.ordered import RocAuc as BinaryRocAuc
-from plmetrics.catalogue.derived import Derived
+from plmetrics.catalogue.derived import DerivedMetric
 from plmetrics.catalogue.multiclass.base import Multiclass, actual, left_out
-from plmetrics.catalogue.multiclass.leaves import ClassWeight, one_against_one, one_against_rest
+from plmetrics.catalogue.multiclass.leaves import ClassWeight, one_vs_one, one_vs_rest
 from plmetrics.catalogue.parameters import ParameterError, one_of, parameter
 from plmetrics.catalogue.registry import register
 
@@ -31,7 +31,7 @@ def _average_parameter() -> Any:
 
 
 @dataclass(frozen=True)
-class OverClasses(Multiclass, Derived):
+class OverClasses(Multiclass, DerivedMetric):
     """Base of the averages over classes of a binary metric of each class against the rest."""
 
     direction = "higher"
@@ -53,9 +53,7 @@ class OverClasses(Multiclass, Derived):
 
     def terms(self) -> tuple[Metric, ...]:
         """The binary metric of every class."""
-        return tuple(
-            one_against_rest(self.of_one(), self.classes, number) for number in range(len(self.classes))
-        )
+        return tuple(one_vs_rest(self.of_one(), self.classes, number) for number in range(len(self.classes)))
 
     def parts(self) -> tuple[Metric, ...]:
         """The terms, and what they weigh."""
@@ -137,7 +135,7 @@ class RocAuc(OverClasses):
         if self.scheme == "ovr":
             return super().terms()
         pairs = self._pairs()
-        return tuple(one_against_one(self.of_one(), self.classes, one, other) for one, other in pairs)
+        return tuple(one_vs_one(self.of_one(), self.classes, one, other) for one, other in pairs)
 
     def _pairs(self) -> list[tuple[int, int]]:
         numbers = range(len(self.classes))

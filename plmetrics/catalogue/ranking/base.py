@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.catalogue.metric import Direction, Undefined
-    from plmetrics.states.queries import Array, Ranked
+    from plmetrics.states.queries import Array, RankedRows
     from plmetrics.states.sums import Rows
 
 ALL = "all"
@@ -90,7 +90,7 @@ class QueryMetric(Metric):
     expressible = False
     empty_counts: ClassVar[str] = "skip"
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """The number of each query, NaN for one that takes no part."""
         raise NotImplementedError
 
@@ -113,8 +113,8 @@ class QueryMetric(Metric):
         return {
             "value_sum": Atom(f"sum|{key}", lambda rows: _of(rows, key).fill_null(0.0)),
             "taking": Atom(f"taking|{key}", lambda rows: _of(rows, key).is_not_null(), counts=True),
-            "empty_queries": _counted(f"empty|{relevant}", lambda rows: _of(rows, relevant) == 0),
-            "absent_queries": _counted(f"absent|{relevant}", lambda rows: _of(rows, relevant).is_null()),
+            "empty_queries": _count_atom(f"empty|{relevant}", lambda rows: _of(rows, relevant) == 0),
+            "absent_queries": _count_atom(f"absent|{relevant}", lambda rows: _of(rows, relevant).is_null()),
         }
 
     def finalise(self, state: Any) -> Any:
@@ -150,7 +150,7 @@ def _of(rows: Rows, key: str) -> pl.Expr:
     return rows.column(query_column(rows.model, key))
 
 
-def _counted(key: str, build: Callable[[Rows], pl.Expr]) -> Atom:
+def _count_atom(key: str, build: Callable[[Rows], pl.Expr]) -> Atom:
     return Atom(key, build, counts=True, weighted=False)
 
 

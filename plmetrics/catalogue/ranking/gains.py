@@ -12,7 +12,7 @@ from plmetrics.catalogue.ranking.base import QueryMetric, cut_of, cut_parameter,
 from plmetrics.catalogue.registry import register
 
 if TYPE_CHECKING:
-    from plmetrics.states.queries import Array, Ranked
+    from plmetrics.states.queries import Array, RankedRows
 
 _JARVELIN = "Jarvelin and Kekalainen (2002), Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4)"
 
@@ -38,10 +38,10 @@ def _empty_parameter() -> Any:
 class _ShareOfIdeal(QueryMetric):
     """Base of gains divided by that of the best order."""
 
-    def _gained(self, ranked: Ranked) -> Array:
+    def _gained(self, ranked: RankedRows) -> Array:
         raise NotImplementedError
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """Gain divided by the largest possible; as `empty` says where that is 0."""
         metric: Any = self
         ideal = ranked.judged.ideal(metric.gain, cut_of(metric.k))
@@ -78,7 +78,7 @@ class NDCG(_ShareOfIdeal):
     empty: str = _empty_parameter()
     ties: str = ties_parameter()
 
-    def _gained(self, ranked: Ranked) -> Array:
+    def _gained(self, ranked: RankedRows) -> Array:
         return ranked.discounted(self.gain, cut_of(self.k))
 
 
@@ -108,7 +108,7 @@ class DCG(QueryMetric):
     gain: str = _gain_parameter()
     ties: str = ties_parameter()
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """The expected gain of the first ranks."""
         return ranked.discounted(self.gain, cut_of(self.k))
 
@@ -142,5 +142,5 @@ class DefaultNDCG(_ShareOfIdeal):
     gain: str = _gain_parameter()
     empty: str = _empty_parameter()
 
-    def _gained(self, ranked: Ranked) -> Array:
+    def _gained(self, ranked: RankedRows) -> Array:
         return ranked.blind(self.gain, cut_of(self.k))

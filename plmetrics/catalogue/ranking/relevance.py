@@ -23,7 +23,7 @@ from plmetrics.core import ops
 if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Direction
     from plmetrics.catalogue.value_kind import Kind
-    from plmetrics.states.queries import Array, Ranked
+    from plmetrics.states.queries import Array, RankedRows
 
 _MANNING = "Manning, Raghavan and Schuetze (2008), Introduction to Information Retrieval, chapter 8"
 _VOORHEES = "Voorhees (1999), The TREC-8 question answering track report, TREC-8"
@@ -63,7 +63,7 @@ class MeanAveragePrecision(QueryMetric):
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """Average precision."""
         relevant = ranked.judged.relevant(self.relevant_at)
         cut = cut_of(self.k)
@@ -99,7 +99,7 @@ class MeanReciprocalRank(QueryMetric):
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """Reciprocal rank."""
         return ranked.reciprocal(self.relevant_at, cut_of(self.k))
 
@@ -130,7 +130,7 @@ class PrecisionAtK(QueryMetric):
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """Relevant rows in the first k, divided by k."""
         return ranked.found(self.relevant_at, cut_of(self.k)) / self.k
 
@@ -160,7 +160,7 @@ class RecallAtK(QueryMetric):
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """Relevant rows in the first k, divided by all."""
         total = ranked.judged.relevant(self.relevant_at)
         return np.asarray(ops.ratio(ranked.found(self.relevant_at, cut_of(self.k)), total))
@@ -194,7 +194,7 @@ class HitAtK(QueryMetric):
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """Probability of a relevant row in the first k."""
         return ranked.found_any(self.relevant_at, cut_of(self.k))
 
@@ -225,7 +225,7 @@ class F1AtK(QueryMetric):
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """Twice the relevant rows in the first k, divided by k and all relevant rows."""
         total = ranked.judged.relevant(self.relevant_at)
         share = 2.0 * ranked.found(self.relevant_at, cut_of(self.k)) / (self.k + total)
@@ -255,7 +255,7 @@ class RPrecision(QueryMetric):
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """Relevant rows in the first R, divided by R."""
         total = ranked.judged.relevant(self.relevant_at)
         return np.asarray(ops.ratio(ranked.found(self.relevant_at, total.astype(np.int64)), total))
@@ -286,7 +286,7 @@ class MeanRank(QueryMetric):
     relevant_at: float = relevant_at_parameter()
     ties: str = ties_parameter()
 
-    def per_query(self, ranked: Ranked) -> Array:
+    def per_query(self, ranked: RankedRows) -> Array:
         """Mean midrank of the relevant rows."""
         return np.asarray(
             ops.ratio(ranked.rank_sum(self.relevant_at), ranked.judged.relevant(self.relevant_at))

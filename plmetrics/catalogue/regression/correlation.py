@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Ranks, Sums
 from plmetrics.catalogue.registry import register
-from plmetrics.catalogue.regression.rows import LABEL, MEAN_ERROR, lost, moments, variation
+from plmetrics.catalogue.regression.rows import LABEL, MEAN_ERROR, is_lost, moments, variation
 from plmetrics.catalogue.variation import moment
 from plmetrics.core import ops
 from plmetrics.states.sums import RowValue
@@ -45,7 +45,7 @@ class _Values(Metric):
 
     def undefined(self, state: Any) -> Undefined:
         """Nobody can say how much labels or predictions vary."""
-        return [*super().undefined(state), ("rounding", lost(state, LABEL) | lost(state, _PREDICTION))]
+        return [*super().undefined(state), ("rounding", is_lost(state, LABEL) | is_lost(state, _PREDICTION))]
 
     @staticmethod
     def _covariation(state: Any) -> Any:

@@ -14,7 +14,7 @@ from plmetrics.catalogue.regression.rows import (
     MEAN_ERROR,
     SQUARED_ERROR,
     MeanOverRows,
-    lost,
+    is_lost,
     moments,
     variation,
 )
@@ -166,7 +166,7 @@ class ErrorVariance(Metric):
 
     def undefined(self, state: Any) -> Undefined:
         """Also errors of which nobody can say how much they vary."""
-        return [*super().undefined(state), ("rounding", lost(state, ERROR))]
+        return [*super().undefined(state), ("rounding", is_lost(state, ERROR))]
 
     def finalise(self, state: Any) -> Any:
         """Variation per row."""

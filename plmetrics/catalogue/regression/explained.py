@@ -14,7 +14,7 @@ from plmetrics.catalogue.regression.rows import (
     INFINITY,
     LABEL,
     SQUARED_ERROR,
-    lost,
+    is_lost,
     moments,
     variation,
 )
@@ -33,7 +33,7 @@ _MURPHY = (
 )
 
 
-def _beside(errors: Mapping[str, Atom]) -> dict[str, Atom]:
+def _error_sums(errors: Mapping[str, Atom]) -> dict[str, Atom]:
     """Sums of errors that may fade: where those of the labels have not, they count for nothing then."""
     return {name: replace(atom, squares=False) for name, atom in errors.items()}
 
@@ -56,13 +56,13 @@ class AgainstMean(Metric):
 
     def atoms(self) -> Mapping[str, Atom]:
         """Squared errors, and the first two moments of the label around the centre."""
-        return {**_beside({"squared_error": SQUARED_ERROR}), **moments(LABEL)}
+        return {**_error_sums({"squared_error": SQUARED_ERROR}), **moments(LABEL)}
 
     def undefined(self, state: Any) -> Undefined:
         """The labels do not vary by more than rounding, or nobody can say how much."""
         return [
             *super().undefined(state),
-            ("rounding", lost(state, LABEL)),
+            ("rounding", is_lost(state, LABEL)),
             ("zero_denominator", variation(state, LABEL) == 0),
         ]
 
@@ -163,11 +163,11 @@ class ExplainedVariance(AgainstMean):
 
     def atoms(self) -> Mapping[str, Atom]:
         """The first two moments of label and error, each around its centre."""
-        return {**moments(LABEL), **_beside(moments(ERROR))}
+        return {**moments(LABEL), **_error_sums(moments(ERROR))}
 
     def undefined(self, state: Any) -> Undefined:
         """Also errors of which nobody can say how much they vary."""
-        return [*super().undefined(state), ("rounding", lost(state, ERROR))]
+        return [*super().undefined(state), ("rounding", is_lost(state, ERROR))]
 
     def finalise(self, state: Any) -> Any:
         """From both variations."""
@@ -207,7 +207,7 @@ class DefaultRmse(Metric):
 
     def undefined(self, state: Any) -> Undefined:
         """Also labels of which nobody can say how much they vary."""
-        return [*super().undefined(state), ("rounding", lost(state, LABEL))]
+        return [*super().undefined(state), ("rounding", is_lost(state, LABEL))]
 
     def finalise(self, state: Any) -> Any:
         """Root of the variation per row."""

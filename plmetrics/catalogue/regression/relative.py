@@ -86,7 +86,7 @@ class MeanAbsolutePercentageError(Metric):
     def atoms(self) -> Mapping[str, Atom]:
         """Relative errors, and what is known of labels of 0."""
         if self.epsilon is not None:
-            return {"relative_error": _relative_error_floored(self.epsilon)}
+            return {"relative_error": _floored_relative_error(self.epsilon)}
         if self.zeros == "drop":
             return {"relative_error": _RELATIVE_ERROR, "divisible": _NOT_ZERO_LABEL}
         return {"relative_error": _RELATIVE_ERROR, "zero_labels": _ZERO_LABEL}
@@ -118,7 +118,7 @@ def _relative_error(rows: Rows) -> pl.Expr:
     return pl.when(rows.label == 0).then(0.0).otherwise((rows.error / rows.label).abs())
 
 
-def _relative_error_floored(epsilon: float) -> Atom:
+def _floored_relative_error(epsilon: float) -> Atom:
     key = f"relative_error(epsilon={number_text(epsilon)})"
     return Atom(key, lambda rows: rows.error.abs() / pl.max_horizontal(rows.label.abs(), epsilon))
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.catalogue.metric import Metric
 from plmetrics.catalogue.needs import Sums
-from plmetrics.catalogue.variation import lost as lost_of_moments
-from plmetrics.catalogue.variation import moment, squared
+from plmetrics.catalogue.variation import is_lost as lost_of_moments
+from plmetrics.catalogue.variation import moment, square
 from plmetrics.catalogue.variation import variation as of_moments
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom, RowValue
@@ -25,7 +25,7 @@ LABEL = RowValue("label", lambda rows: rows.label)
 ERROR = RowValue("error", lambda rows: rows.error)
 MEAN_ERROR = Atom("error", lambda rows: rows.error)
 ABSOLUTE_ERROR = Atom("absolute_error", lambda rows: rows.error.abs())
-SQUARED_ERROR = Atom("squared_error", lambda rows: squared(rows.error), squares=True)
+SQUARED_ERROR = Atom("squared_error", lambda rows: square(rows.error), squares=True)
 
 
 class MeanOverRows(Metric):
@@ -58,7 +58,7 @@ def moments(value: RowValue) -> dict[str, Atom]:
         f"{key}_square_sum": moment(
             f"{alone}_squared",
             (value, value),
-            lambda rows: squared(rows.centred(value)),
+            lambda rows: square(rows.centred(value)),
             alone=(alone, alone),
         ),
     }
@@ -70,7 +70,7 @@ def variation(state: Any, value: RowValue) -> Any:
     return of_moments(first, second, state.weight, state.n)
 
 
-def lost(state: Any, value: RowValue) -> Any:
+def is_lost(state: Any, value: RowValue) -> Any:
     """Whether a number varies, but too little beside its distance from the centre to say how much."""
     return lost_of_moments(state, value.key, *_sums(state, value), state.weight)
 

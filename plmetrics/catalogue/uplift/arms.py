@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from plmetrics.catalogue.metric import Metric
-from plmetrics.catalogue.variation import moment, squared
+from plmetrics.catalogue.variation import moment, square
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def centred_moment(power: int = 1, *, treated: bool) -> Atom:
 
     def distance(rows: Rows) -> pl.Expr:
         centred = rows.centred(OUTCOME)
-        return of_arm(rows, squared(centred) if power > 1 else centred, treated=treated)
+        return of_arm(rows, square(centred) if power > 1 else centred, treated=treated)
 
     return moment(
         f"{name}_centred_{power}",

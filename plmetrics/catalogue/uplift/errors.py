@@ -16,7 +16,7 @@ from plmetrics.catalogue.uplift.arms import (
     centred_moment,
     of_arm,
 )
-from plmetrics.catalogue.variation import LEAST, lost, moment, variation
+from plmetrics.catalogue.variation import LEAST, is_lost, moment, variation
 from plmetrics.core import ops
 from plmetrics.states.sums import Atom
 
@@ -80,7 +80,7 @@ class EffectError(OfArms):
         total = 0.0
         for arm in _ARMS:
             first, second, weight = self._moments(state, arm)
-            vague = lost(state, OUTCOME.key, first, second, weight)
+            vague = is_lost(state, OUTCOME.key, first, second, weight)
             total = total + ops.where(vague, LEAST * ops.ratio(second, weight**2), 0.0)
         return total
 
@@ -110,7 +110,7 @@ class WeightedEffectError(EffectError):
     def atoms(self) -> Mapping[str, Atom | tuple[Atom, ...]]:
         """The rows of each arm, and moments of the outcomes under squared weights."""
         squares = {
-            f"{arm}_{name}": atom for arm in _ARMS for name, atom in _squared(treated=arm == "treated")
+            f"{arm}_{name}": atom for arm in _ARMS for name, atom in _squared_sums(treated=arm == "treated")
         }
         return {**super().atoms(), **squares}
 
@@ -139,7 +139,7 @@ class WeightedEffectError(EffectError):
         return total
 
 
-def _squared(*, treated: bool) -> tuple[tuple[str, Atom], ...]:
+def _squared_sums(*, treated: bool) -> tuple[tuple[str, Atom], ...]:
     """Sums over one arm: of rows; of squared weights, alone and times the first two powers of a distance."""
     arm = TREATED if treated else CONTROL
     mass = Atom(f"{arm.key}_mass", lambda rows: of_arm(rows, _weight(rows), treated=treated))

@@ -12,7 +12,7 @@ from plmetrics.catalogue.needs import Points
 from plmetrics.catalogue.parameters import one_of, parameter
 from plmetrics.catalogue.registry import register
 from plmetrics.catalogue.uplift.arms import OfArms
-from plmetrics.catalogue.uplift.targeted import Targeted
+from plmetrics.catalogue.uplift.targeted import TargetedTotals
 from plmetrics.core import ops
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Qini(OfCurve):
 
     def finalise(self, state: Any) -> Any:
         """Area less that of the line, maybe over the perfect one."""
-        targeted = Targeted(state)
+        targeted = TargetedTotals(state)
         curve = targeted.guelman() if self.method == "guelman" else targeted.radcliffe()
         area = targeted.area(curve) - self._end(state) / 2.0
         return ops.ratio(area, self._perfect(state)) if self.binary_outcome else area
@@ -146,7 +146,7 @@ class UpliftArea(OfCurve):
 
     def finalise(self, state: Any) -> Any:
         """By trapezoids."""
-        targeted = Targeted(state)
+        targeted = TargetedTotals(state)
         return targeted.area(targeted.guelman() if self.method == "guelman" else targeted.uplift())
 
 
@@ -208,7 +208,7 @@ class UpliftAtTop(OfOrder):
         if self._by_arm:
             return None
         running = ops.cumulative(state.treated + state.control, descending=True)
-        reached = running >= ops.spread(self._size(state.weight) * (1 - _TIE), running)
+        reached = running >= ops.broadcast(self._size(state.weight) * (1 - _TIE), running)
         return ops.largest(ops.where(reached, state.score, -_INFINITY))
 
     @property
@@ -227,7 +227,7 @@ class UpliftAtTop(OfOrder):
         return share, share
 
     def _share(self, mass: Any, total: Any) -> Any:
-        size = ops.spread(self._size(total), mass)
+        size = ops.broadcast(self._size(total), mass)
         remaining = size - (ops.cumulative(mass, descending=True) - mass)
         needed = ops.where(remaining > _TIE * size, ops.smaller(remaining, mass), 0.0)
         return ops.ratio(needed, mass, otherwise=0.0)

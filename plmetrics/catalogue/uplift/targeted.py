@@ -12,7 +12,7 @@ from plmetrics.core import ops
 _CHANNELS = ("treated", "control", "treated_outcome", "control_outcome")
 
 
-class Targeted:
+class TargetedTotals:
     """Weight and outcome of each arm at every point of a state and all above it.
 
     Named as in the state; `mass` is what each point holds itself.
@@ -27,17 +27,17 @@ class Targeted:
     @property
     def share(self) -> Any:
         """The share of all rows."""
-        return (self.treated + self.control) / ops.spread(self._state.weight, self.mass)
+        return (self.treated + self.control) / ops.broadcast(self._state.weight, self.mass)
 
     def radcliffe(self) -> Any:
         """Outcome gained over as many controls, by treated row of all; as gained while there are no controls."""
         expected = ops.ratio(self.control_outcome * self.treated, self.control, otherwise=0.0)
-        return (self.treated_outcome - expected) / ops.spread(self._state.treated_weight, self.mass)
+        return (self.treated_outcome - expected) / ops.broadcast(self._state.treated_weight, self.mass)
 
     def guelman(self) -> Any:
         """Outcome of the treated by treated row of all, less that of the controls by control of all."""
-        treated = self.treated_outcome / ops.spread(self._state.treated_weight, self.mass)
-        return treated - self.control_outcome / ops.spread(self._state.control_weight, self.mass)
+        treated = self.treated_outcome / ops.broadcast(self._state.treated_weight, self.mass)
+        return treated - self.control_outcome / ops.broadcast(self._state.control_weight, self.mass)
 
     def uplift(self) -> Any:
         """Share of all rows times the difference of the arms' mean outcomes; the mean of no rows is 0."""
@@ -46,5 +46,5 @@ class Targeted:
 
     def area(self, curve: Any) -> Any:
         """The area under one of the curves."""
-        step = self.mass / ops.spread(self._state.weight, self.mass)
+        step = self.mass / ops.broadcast(self._state.weight, self.mass)
         return ops.total(step * (curve + ops.above(curve, 0.0))) / 2.0

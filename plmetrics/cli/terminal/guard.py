@@ -43,7 +43,7 @@ def usage() -> Iterator[None]:
 
 
 @contextmanager
-def guarded(*, debug: bool = False) -> Iterator[None]:
+def guard(*, debug: bool = False) -> Iterator[None]:
     """Turn whatever is raised into an exit code, and say what is wrong; `debug` adds the traceback.
 
     Panics of the engine and interrupts do not derive from Exception, so everything is caught.

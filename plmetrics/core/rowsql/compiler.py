@@ -14,13 +14,13 @@ from plmetrics.core.ops import each_row
 from plmetrics.core.rowsql.dtypes import as_measure
 from plmetrics.core.rowsql.fault import RowExpressionError
 from plmetrics.core.rowsql.functions import FUNCTION_NAMES, FUNCTIONS
-from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced
+from plmetrics.core.rowsql.operators import CHAINS, OPERATORS, balanced_tree
 from plmetrics.core.rowsql.parts import (
     Builder,
     Node,
     Part,
     condition,
-    derived,
+    derived_part,
     refuse,
 )
 
@@ -212,7 +212,7 @@ def _build(builder: Builder, node: Node) -> Part:
         node = node.this
     part = _single(builder, node)
     for key, links in groupby(reversed(chain), key=lambda link: str(link.key)):
-        part = _chained(builder, part, key, list(links))
+        part = _chain(builder, part, key, list(links))
     if part.size > MAX_SIZE or part.depth > MAX_EXPANDED_DEPTH:
         refuse(
             node, "the expression is too large once it is expanded", "use fewer operators in one expression"
@@ -221,14 +221,16 @@ def _build(builder: Builder, node: Node) -> Part:
     return part
 
 
-def _chained(builder: Builder, part: Part, key: str, links: list[Node]) -> Part:
+def _chain(builder: Builder, part: Part, key: str, links: list[Node]) -> Part:
     """A part and what follows it, joined by one and the same operator."""
     combine = CHAINS[key]
     if key in {"and", "or"} and len(links) > 1:
         nodes = [links[0].this, *(link.expression for link in links)]
         parts = [part, *(builder(link.expression) for link in links)]
-        tests = [derived("condition", condition(*pair), pair[0]) for pair in zip(parts, nodes, strict=True)]
-        return balanced(tests, combine, links[0])
+        tests = [
+            derived_part("condition", condition(*pair), pair[0]) for pair in zip(parts, nodes, strict=True)
+        ]
+        return balanced_tree(tests, combine, links[0])
     for link in links:
         part = combine(part, builder(link.expression), link)
     return part
@@ -237,7 +239,7 @@ def _chained(builder: Builder, part: Part, key: str, links: list[Node]) -> Part:
 def _single(builder: Builder, node: Node) -> Part:
     rule = _RULES.get(node.key)
     if rule is None:
-        raise _not_allowed(node)
+        raise _unsupported_node(node)
     _check_arguments(node, rule.arguments)
     return rule.build(builder, node)
 
@@ -250,7 +252,7 @@ def _check_arguments(node: Node, allowed: frozenset[str]) -> None:
             refuse(node, f"{node.key.upper()} with '{name}' is not allowed")
 
 
-def _not_allowed(node: Node) -> RowExpressionError:
+def _unsupported_node(node: Node) -> RowExpressionError:
     """The error for a node that is not in the table, in the words of its kind."""
     from sqlglot import exp
 

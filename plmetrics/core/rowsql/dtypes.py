@@ -88,7 +88,7 @@ def as_text(value: pl.Expr, dtype: DataType) -> pl.Expr:
     return value.cast(pl.String)
 
 
-def compared(value: pl.Expr, dtype: DataType, *, other: Kind) -> pl.Expr:
+def comparison_operand(value: pl.Expr, dtype: DataType, *, other: Kind) -> pl.Expr:
     """A value that is compared with one of another kind. Polars would compare what a time is stored as with a number.
 
     Raises:

@@ -16,7 +16,7 @@ from plmetrics.core.rowsql.parts import (
     common_kind,
     comparable,
     condition,
-    derived,
+    derived_part,
     number,
     refuse,
     term,
@@ -42,13 +42,13 @@ _FIELDS = {
 
 def _numeric(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
     part = build(node.this)
-    return derived("number", function(number(part, node.this)), part)
+    return derived_part("number", function(number(part, node.this)), part)
 
 
 def absolute(build: Builder, node: Node) -> Part:
     """ABS: the smallest integer of a type has none in it."""
     part = build(node.this)
-    return derived("number", term(part, node.this, part.bits).abs(), part)
+    return derived_part("number", term(part, node.this, part.bits).abs(), part)
 
 
 def _positive(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
@@ -56,7 +56,7 @@ def _positive(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node
     part = build(node.this)
     value = number(part, node.this)
     defined = value > 0 if node.key == "ln" else value >= 0
-    return derived("number", pl.when(defined).then(function(value)), part, copies=2)
+    return derived_part("number", pl.when(defined).then(function(value)), part, copies=2)
 
 
 def power(build: Builder, node: Node) -> Part:
@@ -65,16 +65,16 @@ def power(build: Builder, node: Node) -> Part:
     first = number(base, node.this).cast(pl.Float64)
     second = number(exponent, node.expression).cast(pl.Float64)
     defined = (first > 0) | ((first == 0) & (second >= 0)) | ((first < 0) & (second == second.floor()))
-    return derived("number", pl.when(defined).then(first.pow(second)), base, exponent, copies=4)
+    return derived_part("number", pl.when(defined).then(first.pow(second)), base, exponent, copies=4)
 
 
-def rounded(build: Builder, node: Node) -> Part:
+def round_half_up(build: Builder, node: Node) -> Part:
     """ROUND, halves away from zero."""
     part = build(node.this)
     digits = 0
     if node.args.get("decimals") is not None:
         digits = _integer(build(node.args["decimals"]), node.args["decimals"], 0, 15)
-    return derived("number", number(part, node.this).round(digits, mode="half_away_from_zero"), part)
+    return derived_part("number", number(part, node.this).round(digits, mode="half_away_from_zero"), part)
 
 
 def _integer(part: Part, node: Node, low: int, high: int) -> int:
@@ -88,7 +88,7 @@ def horizontal(function: Callable[[list[pl.Expr]], pl.Expr], build: Builder, nod
     nodes = [node.this, *node.expressions]
     parts = [build(member) for member in nodes]
     kind = common_kind(parts, node)
-    return derived(kind, function([part.expr for part in parts]), *parts)
+    return derived_part(kind, function([part.expr for part in parts]), *parts)
 
 
 def case(build: Builder, node: Node) -> Part:
@@ -113,18 +113,18 @@ def case(build: Builder, node: Node) -> Part:
     chosen = otherwise.expr
     for test_expr, result in reversed(list(zip(tests, results, strict=True))):
         chosen = pl.when(test_expr).then(result.expr).otherwise(chosen)
-    return derived(kind, chosen, otherwise, *sources)
+    return derived_part(kind, chosen, otherwise, *sources)
 
 
 def length(build: Builder, node: Node) -> Part:
     """LENGTH in characters."""
     part = build(node.this)
-    return derived("number", text(part, node.this).str.len_chars().cast(pl.Int64), part)
+    return derived_part("number", text(part, node.this).str.len_chars().cast(pl.Int64), part)
 
 
 def _textual(function: Callable[[pl.Expr], pl.Expr], build: Builder, node: Node) -> Part:
     part = build(node.this)
-    return derived("text", function(text(part, node.this)), part)
+    return derived_part("text", function(text(part, node.this)), part)
 
 
 def substring(build: Builder, node: Node) -> Part:
@@ -135,7 +135,7 @@ def substring(build: Builder, node: Node) -> Part:
         refuse(node, "SUBSTRING needs a start", "write SUBSTRING(name, 1, 3)")
     first = _integer(build(start), start, 1, 1_000_000)
     count = None if size is None else _integer(build(size), size, 0, 1_000_000)
-    return derived("text", text(part, node.this).str.slice(first - 1, count), part)
+    return derived_part("text", text(part, node.this).str.slice(first - 1, count), part)
 
 
 def trim(build: Builder, node: Node) -> Part:
@@ -148,7 +148,7 @@ def trim(build: Builder, node: Node) -> Part:
         refuse(node, "TRIM takes its characters in single quotes")
     strip = {"LEADING": value.strip_chars_start, "TRAILING": value.strip_chars_end}
     trimmed = strip.get(str(node.args.get("position")).upper(), value.strip_chars)(characters)
-    return derived("text", trimmed, part)
+    return derived_part("text", trimmed, part)
 
 
 def extract(build: Builder, node: Node) -> Part:
@@ -167,10 +167,10 @@ def _field(field: str, build: Builder, node: Node, source: Node) -> Part:
     part = build(source)
     if part.kind not in {"date", "unknown"}:
         refuse(node, f"{field} needs a date", "write CAST(x AS DATE)")
-    return derived("number", _FIELDS[field](part.expr).cast(pl.Int64), part)
+    return derived_part("number", _FIELDS[field](part.expr).cast(pl.Int64), part)
 
 
-def casted(build: Builder, node: Node) -> Part:
+def cast_part(build: Builder, node: Node) -> Part:
     """CAST, TRY_CAST, and constants such as DATE '2024-01-31'."""
     name = node.args["to"].this
     name = getattr(name, "name", str(name))
@@ -186,8 +186,8 @@ def casted(build: Builder, node: Node) -> Part:
         return _date_constant(node, part.literal, is_date=target == pl.Date)
     conversion = partial(cast, target=target, strict=node.key == "cast")
     if part.kind in _CERTAIN:
-        return derived(kind, conversion(part.expr, _CERTAIN[part.kind]), part)
-    return derived(kind, part.expr.pipe_with_dtype(conversion), part)
+        return derived_part(kind, conversion(part.expr, _CERTAIN[part.kind]), part)
+    return derived_part(kind, part.expr.pipe_with_dtype(conversion), part)
 
 
 def _date_constant(node: Node, value: str, *, is_date: bool) -> Part:
@@ -218,7 +218,7 @@ FUNCTIONS: dict[str, Rule] = {
     "ln": Rule(partial(_positive, lambda x: x.log()), _THIS),
     "sqrt": Rule(partial(_positive, lambda x: x.sqrt()), _THIS),
     "pow": Rule(power, frozenset({"this", "expression"})),
-    "round": Rule(rounded, frozenset({"this", "decimals"})),
+    "round": Rule(round_half_up, frozenset({"this", "decimals"})),
     "coalesce": Rule(partial(horizontal, pl.coalesce), _ALL),
     "greatest": Rule(partial(horizontal, pl.max_horizontal), _ALL),
     "least": Rule(partial(horizontal, pl.min_horizontal), _ALL),
@@ -231,8 +231,8 @@ FUNCTIONS: dict[str, Rule] = {
     "year": Rule(_named_field, _THIS),
     "month": Rule(_named_field, _THIS),
     "case": Rule(case, frozenset({"this", "ifs", "default"})),
-    "cast": Rule(casted, frozenset({"this", "to"})),
-    "trycast": Rule(casted, frozenset({"this", "to", "safe"})),
+    "cast": Rule(cast_part, frozenset({"this", "to"})),
+    "trycast": Rule(cast_part, frozenset({"this", "to", "safe"})),
 }
 
 _SPELLED = {"pow": "power", "trycast": "try_cast"}

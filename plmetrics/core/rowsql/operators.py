@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plmetrics.core.rowsql.dtypes import compared, constant_like, kind_of
+from plmetrics.core.rowsql.dtypes import comparison_operand, constant_like, kind_of
 from plmetrics.core.rowsql.parts import (
     Builder,
     Node,
@@ -19,7 +19,7 @@ from plmetrics.core.rowsql.parts import (
     Rule,
     comparable,
     condition,
-    derived,
+    derived_part,
     follows_column,
     number,
     refuse,
@@ -91,25 +91,25 @@ def negative(build: Builder, node: Node) -> Part:
         return _number_constant(node.this, node.this.this, sign=-1)
     part = build(node.this)
     bits = part.bits + 2
-    return derived("number", pl.lit(0, dtype=pl.Int64) - term(part, node.this, bits), part, bits=bits)
+    return derived_part("number", pl.lit(0, dtype=pl.Int64) - term(part, node.this, bits), part, bits=bits)
 
 
 def negation(build: Builder, node: Node) -> Part:
     """NOT."""
     part = build(node.this)
-    return derived("condition", ~condition(part, node.this), part)
+    return derived_part("condition", ~condition(part, node.this), part)
 
 
 def _sum(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node) -> Part:
     bits = max(left.bits, right.bits) + 2
     sides = term(left, node.this, bits), term(right, node.expression, bits)
-    return derived("number", operation(*sides), left, right, bits=bits)
+    return derived_part("number", operation(*sides), left, right, bits=bits)
 
 
 def _product(left: Part, right: Part, node: Node) -> Part:
     bits = left.bits + right.bits
     sides = term(left, node.this, bits, factor=True), term(right, node.expression, bits, factor=True)
-    return derived("number", sides[0] * sides[1], left, right, bits=bits)
+    return derived_part("number", sides[0] * sides[1], left, right, bits=bits)
 
 
 def _quotient(left: Part, right: Part, node: Node) -> Part:
@@ -118,23 +118,23 @@ def _quotient(left: Part, right: Part, node: Node) -> Part:
         number(side, of).cast(pl.Float64) for side, of in ((left, node.this), (right, node.expression))
     )
     if right.literal:
-        return derived("number", dividend / divisor, left, right)
-    return derived("number", pl.when(divisor != 0).then(dividend / divisor), left, right, copies=2)
+        return derived_part("number", dividend / divisor, left, right)
+    return derived_part("number", pl.when(divisor != 0).then(dividend / divisor), left, right, copies=2)
 
 
 def _remainder(left: Part, right: Part, node: Node) -> Part:
     """With the dividend's sign, as in SQL; Polars' own has the divisor's."""
     dividend, divisor = number(left, node.this), number(right, node.expression)
     rest = dividend - dividend.truncdiv(divisor) * divisor
-    return derived("number", pl.when(divisor != 0).then(rest), left, right, copies=3)
+    return derived_part("number", pl.when(divisor != 0).then(rest), left, right, copies=3)
 
 
 def _logic(operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node) -> Part:
     both = operation(condition(left, node.this), condition(right, node.expression))
-    return derived("condition", both, left, right)
+    return derived_part("condition", both, left, right)
 
 
-def balanced(parts: list[Part], combine: Callable[[Part, Part, Node], Part], node: Node) -> Part:
+def balanced_tree(parts: list[Part], combine: Callable[[Part, Part, Node], Part], node: Node) -> Part:
     """AND or OR of many as a balanced tree: the time Polars takes to resolve a plan grows with its depth."""
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)
@@ -147,17 +147,21 @@ def _comparison(
     operation: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Part, right: Part, node: Node
 ) -> Part:
     comparable(left, right, node)
-    first, second = _fitted(left, right), _fitted(right, left)
+    first, second = _cast_constant(left, right), _cast_constant(right, left)
     if left.kind == right.kind == "unknown":
         expression = first.pipe_with_dtype(partial(_of_columns, other=second, operation=operation))
-        return derived("condition", expression, left, right)
-    expression = operation(_checked(first, left, right), _checked(second, right, left))
-    return derived("condition", expression, left, right)
+        return derived_part("condition", expression, left, right)
+    expression = operation(_comparable(first, left, right), _comparable(second, right, left))
+    return derived_part("condition", expression, left, right)
 
 
-def _checked(value: pl.Expr, part: Part, other: Part) -> pl.Expr:
+def _comparable(value: pl.Expr, part: Part, other: Part) -> pl.Expr:
     """The value of a part, refused where its type has nothing to compare with the other's kind."""
-    return value.pipe_with_dtype(partial(compared, other=other.kind)) if part.kind == "unknown" else value
+    return (
+        value.pipe_with_dtype(partial(comparison_operand, other=other.kind))
+        if part.kind == "unknown"
+        else value
+    )
 
 
 def _of_columns(
@@ -167,13 +171,14 @@ def _of_columns(
 
     def made(second: pl.Expr, of: DataType) -> pl.Expr:
         return operation(
-            compared(value, dtype, other=kind_of(of)), compared(second, of, other=kind_of(dtype))
+            comparison_operand(value, dtype, other=kind_of(of)),
+            comparison_operand(second, of, other=kind_of(dtype)),
         )
 
     return other.pipe_with_dtype(made)
 
 
-def _fitted(part: Part, other: Part) -> pl.Expr:
+def _cast_constant(part: Part, other: Part) -> pl.Expr:
     """A constant in the type of the column it is compared with."""
     value = part.literal
     if other.kind == "unknown" and follows_column(part) and isinstance(value, (str, bool, date)):
@@ -186,7 +191,7 @@ def between(build: Builder, node: Node) -> Part:
     value, low, high = (build(node.args[name]) for name in ("this", "low", "high"))
     above = _comparison(operator.ge, value, low, node)
     below = _comparison(operator.le, value, high, node)
-    return derived("condition", above.expr & below.expr, above, below)
+    return derived_part("condition", above.expr & below.expr, above, below)
 
 
 def in_list(build: Builder, node: Node) -> Part:
@@ -198,7 +203,7 @@ def in_list(build: Builder, node: Node) -> Part:
     values = [item for item in members if item.kind != "null"]
     membership = _membership(value, values, node)
     if len(values) < len(members):
-        membership = derived("condition", membership.expr | pl.lit(None, dtype=pl.Boolean), membership)
+        membership = derived_part("condition", membership.expr | pl.lit(None, dtype=pl.Boolean), membership)
     return membership
 
 
@@ -206,11 +211,11 @@ def _membership(value: Part, members: list[Part], node: Node) -> Part:
     if all(isinstance(member.literal, str) and not follows_column(member) for member in members):
         for member in members:
             comparable(value, member, node)
-        tested = _checked(value.expr, value, members[0]) if members else value.expr
+        tested = _comparable(value.expr, value, members[0]) if members else value.expr
         expr = tested.is_in([member.literal for member in members])
         return Part(expr, "condition", value.size + len(members))
     tests = [_comparison(operator.eq, value, member, node) for member in members]
-    return balanced(tests, CHAINS["or"], node)
+    return balanced_tree(tests, CHAINS["or"], node)
 
 
 def is_value(build: Builder, node: Node) -> Part:
@@ -219,11 +224,11 @@ def is_value(build: Builder, node: Node) -> Part:
     operand = node.expression
     if operand.key == "null":
         build.tests_null = True
-        return derived("condition", part.expr.is_null(), part)
+        return derived_part("condition", part.expr.is_null(), part)
     if operand.key != "boolean":
         refuse(node, "IS compares with NULL, TRUE or FALSE only", "write = instead of IS")
     truth = condition(part, node.this)
-    return derived("condition", truth.eq_missing(pl.lit(bool(operand.this))), part)
+    return derived_part("condition", truth.eq_missing(pl.lit(bool(operand.this))), part)
 
 
 def like(build: Builder, node: Node, escape: str | None = None) -> Part:
@@ -237,10 +242,10 @@ def like(build: Builder, node: Node, escape: str | None = None) -> Part:
     flags = "(?is)" if node.key == "ilike" else "(?s)"
     regex = flags + "^" + _pattern(pattern, escape) + "$"
     matches = text(part, node.this).str.contains(regex)
-    return derived("condition", ~matches if node.args.get("negate") else matches, part)
+    return derived_part("condition", ~matches if node.args.get("negate") else matches, part)
 
 
-def escaped(build: Builder, node: Node) -> Part:
+def like_escape(build: Builder, node: Node) -> Part:
     """LIKE ... ESCAPE."""
     mark = node.expression
     if node.this.key not in {"like", "ilike"} or not mark.is_string or len(mark.this) != 1:
@@ -280,7 +285,7 @@ OPERATORS: dict[str, Rule] = {
     "is": Rule(is_value, frozenset({"this", "expression"})),
     "like": Rule(like, frozenset({"this", "expression", "negate"})),
     "ilike": Rule(like, frozenset({"this", "expression", "negate"})),
-    "escape": Rule(escaped, frozenset({"this", "expression"})),
+    "escape": Rule(like_escape, frozenset({"this", "expression"})),
 }
 
 # Operators of two sides: the compiler walks down their left sides, since a long chain is no deep nesting.

@@ -94,7 +94,7 @@ def refuse(node: Node, message: str, hint: str | None = None) -> NoReturn:
     raise RowExpressionError(message, position(node), hint)
 
 
-def derived(kind: Kind, expr: pl.Expr, *sources: Part, copies: int = 1, bits: int | None = None) -> Part:
+def derived_part(kind: Kind, expr: pl.Expr, *sources: Part, copies: int = 1, bits: int | None = None) -> Part:
     """A part made from others, each of which occurs in it `copies` times; no larger than they are, without `bits`."""
     size = 1 + copies * sum(source.size for source in sources)
     if bits is None:

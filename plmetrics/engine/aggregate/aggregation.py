@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregated:
+class Aggregates:
     """What the scan brought: the sums of each cube, the rows for ordered metrics, and the blocks that occur.
 
     `digests` are words that tell the units of each block from others, None where nobody asked for them.
@@ -72,19 +72,21 @@ class Aggregated:
         return stack
 
 
-def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregated:
+def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregates:
     """Run the scan; `digested` says whether to bring digests of the units.
 
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    frames, rows = summed(prepared, digested=digested)
-    result = aggregated(prepared, frames, rows)
+    frames, rows = sum_cubes(prepared, digested=digested)
+    result = collect_aggregates(prepared, frames, rows)
     return replace(result, digests=_digests(prepared, frames[0])) if digested else result
 
 
-def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+def sum_cubes(
+    prepared: Prepared, *, digested: bool = False
+) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
     """Run the scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
     Moments that lose digits about the centres of the run are added about others.
@@ -107,9 +109,9 @@ def summed(prepared: Prepared, *, digested: bool = False) -> tuple[list[pl.DataF
 
         refuse_absent_positive(prepared.request, frames[0])
     if any(prepared.centres.values()):
-        from plmetrics.engine.aggregate.centring import recentred
+        from plmetrics.engine.aggregate.centring import recentre
 
-        frames = [recentred(prepared, *pair) for pair in zip(prepared.cubes, frames, strict=True)]
+        frames = [recentre(prepared, *pair) for pair in zip(prepared.cubes, frames, strict=True)]
     return frames, rows
 
 
@@ -142,7 +144,9 @@ def families(request: Request) -> str:
     )
 
 
-def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.DataFrame | None) -> Aggregated:
+def collect_aggregates(
+    prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.DataFrame | None
+) -> Aggregates:
     """What a scan brought, or what saved states hold of several, as the stages behind it read it.
 
     Raises:
@@ -154,7 +158,7 @@ def aggregated(prepared: Prepared, frames: Sequence[pl.DataFrame], rows: pl.Data
         _state(prepared, cube, frame, keys) for cube, frame in zip(prepared.cubes, frames, strict=True)
     )
     used_rows = _conserve(prepared, states[0])
-    return Aggregated(states, rows, keys, units, used_rows, prepared.request.arithmetic.any_order)
+    return Aggregates(states, rows, keys, units, used_rows, prepared.request.arithmetic.any_order)
 
 
 def needs_rows(prepared: Prepared) -> bool:
@@ -288,11 +292,11 @@ def _conserve(prepared: Prepared, state: SumsState) -> dict[str, int]:
             )
             raise PlmetricsError(msg)
     if not any(used_rows.values()):
-        raise _nothing_left(prepared)
+        raise _no_rows_error(prepared)
     return used_rows
 
 
-def _nothing_left(prepared: Prepared) -> DataError:
+def _no_rows_error(prepared: Prepared) -> DataError:
     rows = prepared.rows
     if rows.zero_weight == rows.read:
         msg = f"no rows are left: all {rows.read:,} have weight 0"
@@ -306,7 +310,7 @@ def _nothing_left(prepared: Prepared) -> DataError:
     )
 
 
-def sliced_rests(prepared: Prepared, aggregated: Aggregated) -> list[RestSums | None]:
+def sliced_rests(prepared: Prepared, aggregated: Aggregates) -> list[RestSums | None]:
     """The sums of the rest of every slice, of the sets that are compared with that or decomposed."""
     compare = prepared.request.suite.compare
     out: list[RestSums | None] = []
@@ -323,7 +327,7 @@ def sliced_rests(prepared: Prepared, aggregated: Aggregated) -> list[RestSums | 
     return out
 
 
-def sliced_sums(prepared: Prepared, aggregated: Aggregated) -> list[SlicedSums]:
+def sliced_sums(prepared: Prepared, aggregated: Aggregates) -> list[SlicedSums]:
     """The sums of every slice set, rolled up from its cube."""
     out: list[SlicedSums] = []
     for slices in prepared.slices:

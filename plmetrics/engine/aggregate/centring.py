@@ -45,7 +45,7 @@ _ROWS = "rows"
 _MOST = 24
 
 
-def recentred(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
+def recentre(prepared: Prepared, cube: Cube, frame: pl.DataFrame) -> pl.DataFrame:
     """The sums of a cube with the moments that would lose digits about centres of their own, which are columns.
 
     A centre is known to 16 digits of its distance from the one before. Where that is not near enough, as beside levels

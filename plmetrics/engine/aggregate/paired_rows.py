@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.row_values import called_rightly, row_value
-from plmetrics.catalogue.variation import squared
+from plmetrics.catalogue.variation import square
 from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.memory.budget import rows_that_fit
 from plmetrics.engine.step import Step
@@ -123,7 +123,7 @@ def _moments(prepared: Prepared, metric: Metric, pair: tuple[str, str], both: pl
     return [
         Total.count(column(BOTH), difference.is_not_null()),
         Total(column(TOTAL), difference.sum(), difference),
-        Total(column(SQUARES), squared(difference).sum(), squared(difference)),
+        Total(column(SQUARES), square(difference).sum(), square(difference)),
     ]
 
 
@@ -191,10 +191,10 @@ def reads_paired_rows(prepared: Prepared) -> bool:
     request = prepared.request
     if not ranking_tests(request) or dependence(request.suite) is not None or not prepared.exact:
         return False
-    return prepared.rows.read <= rows_that_fit(request, _COPIES * _columns_held(prepared))
+    return prepared.rows.read <= rows_that_fit(request, _COPIES * _column_count(prepared))
 
 
-def _columns_held(prepared: Prepared) -> int:
+def _column_count(prepared: Prepared) -> int:
     """How many columns the rows have that tests rank: a score and losses of each model, classes and cells."""
     losses = sum(row_value(metric) is not None for metric in prepared.request.suite.metrics)
     return len(prepared.request.models) * (1 + losses) + len(prepared.cubes) + 1

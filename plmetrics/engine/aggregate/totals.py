@@ -9,7 +9,7 @@ import polars as pl
 
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.states.moments import CENTRE, Centres, Moment
-from plmetrics.states.sums import EVERY, POSITIVE_ROWS, Total, as_tuple, unchecked
+from plmetrics.states.sums import EVERY, POSITIVE_ROWS, Total, as_tuple, null_non_finite
 from plmetrics.table.predicted import part_column, score_column
 from plmetrics.table.roles import (
     LABEL,
@@ -82,7 +82,7 @@ def atom_totals(prepared: Prepared, metrics: Sequence[Metric], rows: Mapping[str
             if weight is not None or atom.rest_of is None or atom.key in masses:
                 yield atom.total(f"{model}|{atom.key}", row, weight, valid)
         for atom in atoms(asking).values():
-            yield atom.total(f"{model}|{atom.key}", unchecked(row), weight)
+            yield atom.total(f"{model}|{atom.key}", null_non_finite(row), weight)
 
 
 def _differ(prepared: Prepared, model: str, baseline: str) -> pl.Expr:

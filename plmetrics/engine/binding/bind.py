@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.suite.model import Suite
     from plmetrics.table.checks import Requirement
-    from plmetrics.table.predicted import Predicted
+    from plmetrics.table.predicted import PredictionColumns
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 
@@ -44,23 +44,23 @@ def bind(suite: Suite, source: Source, tables: Mapping[str, Source] | None = Non
     others = any(section.reads_other_rows for section in suite.sections.values())
     apart = suite.task in {"quantile", "regression"} and not others
     if suite.data.long is None:
-        return _bound(suite, source, tables or {})
-    from plmetrics.engine.binding.long_form import conflicts_explained, wide_table
+        return _request(suite, source, tables or {})
+    from plmetrics.engine.binding.long_form import explain_conflicts, wide_table
 
     inquiry = Inquiry()
     source = inquiry.answer(wide_table(source, suite.data.long, suite.data.where, every=not apart))
-    with conflicts_explained(source):
-        return replace(_bound(suite, source, tables or {}), steps=tuple(inquiry.steps))
+    with explain_conflicts(source):
+        return replace(_request(suite, source, tables or {}), steps=tuple(inquiry.steps))
 
 
-def _bound(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Request:
+def _request(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Request:
     collected = Collected()
     by_row = suite.uncertainty is not None and unit_column(suite) is None
     raw = source.with_row_key() if by_row else source.frame
     where, unit = None, pl.col("@row") if by_row else None
     with collected.step():
         if suite.data.where is not None:
-            where = _rows_wanted(suite, suite.data.where, source.schema)
+            where = _row_condition(suite, suite.data.where, source.schema)
             fewer = source.in_folders(where, compile_row(suite.data.where).columns)
             raw = (fewer.with_row_key() if by_row else fewer.frame).filter(where)
     with collected.step():
@@ -82,7 +82,7 @@ def _bound(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Reques
             set_list, further = feature.slice_sets(suite, sets, source.schema)
             sets = list(set_list)
             named |= {key.column: key for key in further if key.column not in named}
-    models: dict[str, Predicted] = {}
+    models: dict[str, PredictionColumns] = {}
     with collected.step():
         models = predicted_models(suite, source.schema)
     suite = suite.settled(Facts(classes_of(suite, models)))
@@ -92,7 +92,7 @@ def _bound(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Reques
     with collected.step():
         _check_metrics(suite, source.schema)
     with collected.step():
-        _check_asked(suite, source.schema, sets)
+        _check_slices(suite, source.schema, sets)
     with collected.step():
         if suite.exact is False:
             refuse_rows(suite, "allow exact")
@@ -105,12 +105,12 @@ def _bound(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Reques
     return request
 
 
-def _check_asked(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> None:
+def _check_slices(suite: Suite, schema: pl.Schema, sets: Sequence[SliceSet]) -> None:
     """What decompositions and rankings ask of slices and columns."""
     if suite.compare is not None:
-        from plmetrics.engine.binding.reference_slices import check_decomposed
+        from plmetrics.engine.binding.reference_slices import check_decomposition
 
-        check_decomposed(suite, sets)
+        check_decomposition(suite, sets)
     if suite.task == "ranking":
         from plmetrics.engine.binding.task_columns import check_ranking
 
@@ -141,7 +141,7 @@ def _unit(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
 
 
 def _roles(
-    suite: Suite, models: dict[str, Predicted], keys: tuple[SliceKey, ...], unit: pl.Expr | None
+    suite: Suite, models: dict[str, PredictionColumns], keys: tuple[SliceKey, ...], unit: pl.Expr | None
 ) -> RoleColumns:
     needed = suite.valued("overall", *suite.slices)
     probability = any(metric.reads_probability for metric in needed) or any(
@@ -196,7 +196,7 @@ def _times(suite: Suite) -> tuple[str, ...]:
     return times_of(suite)
 
 
-def _rows_wanted(suite: Suite, where: str, schema: pl.Schema) -> pl.Expr:
+def _row_condition(suite: Suite, where: str, schema: pl.Schema) -> pl.Expr:
     """The condition on the rows, which the wide form of a long table holds as a column."""
     if suite.data.long is None:
         from plmetrics.engine.binding.row_expressions import predicate

@@ -77,7 +77,7 @@ def wide_table(source: Source, long: Long | None, where: str | None, *, every: b
 
 
 @contextmanager
-def conflicts_explained(source: Source) -> Iterator[None]:
+def explain_conflicts(source: Source) -> Iterator[None]:
     """Say of columns that are asked for and differ within a forecast that they do, with an example."""
     try:
         yield

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import lacks_column
-from plmetrics.table.predicted import Predicted, quantile_part
+from plmetrics.table.predicted import PredictionColumns, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.basics import ModelColumns
 
 
-def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, Predicted]:
+def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionColumns]:
     """The columns of each model's prediction, its classes in the order of the suite's.
 
     Raises:
@@ -28,11 +28,11 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, Predicted]:
         DataError: no column begins as the probabilities' columns should.
     """
     collected = Collected()
-    out: dict[str, Predicted] = {}
+    out: dict[str, PredictionColumns] = {}
     for name, model in suite.models.items():
         with collected.step():
             columns = model.columns() or _with_prefix(name, model, suite, schema)
-            out[name] = Predicted(columns, normalise=model.normalise)
+            out[name] = PredictionColumns(columns, normalise=model.normalise)
     collected.settle()
     _check_parts(suite, out)
     classes = classes_of(suite, out)
@@ -44,14 +44,14 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, Predicted]:
     return out
 
 
-def with_model(request: Request, name: str, predicted: Predicted, columns: ModelColumns) -> Request:
+def with_model(request: Request, name: str, predicted: PredictionColumns, columns: ModelColumns) -> Request:
     """The request with one more model at the end: a prediction, and what a suite would write for it."""
     suite = request.suite.model_copy(update={"models": {**request.suite.models, name: columns}})
     roles = replace(request.roles, models={**request.roles.models, name: predicted})
     return replace(request, suite=suite, roles=roles)
 
 
-def classes_of(suite: Suite, models: Mapping[str, Predicted]) -> tuple[str, ...]:
+def classes_of(suite: Suite, models: Mapping[str, PredictionColumns]) -> tuple[str, ...]:
     """The classes of the label in order: the suite's, else those of the first probabilities; empty if not known."""
     if suite.task != "multiclass":
         return ()
@@ -74,7 +74,7 @@ def _with_prefix(name: str, model: ModelColumns, suite: Suite, schema: pl.Schema
     return {f"proba|{column.removeprefix(prefix)}": column for column in columns}
 
 
-def _check_parts(suite: Suite, models: Mapping[str, Predicted]) -> None:
+def _check_parts(suite: Suite, models: Mapping[str, PredictionColumns]) -> None:
     """Metrics need of every model what they read: known only now where columns are named by a prefix."""
     problems = [
         Problem(words, ("metrics", index))
@@ -106,7 +106,7 @@ def _level(text: str) -> float | None:
     return number if 0 < number < 1 else None
 
 
-def _in_order(name: str, predicted: Predicted, classes: Iterable[str]) -> Predicted:
+def _in_order(name: str, predicted: PredictionColumns, classes: Iterable[str]) -> PredictionColumns:
     columns_by_class = predicted.of_kind("proba")
     path = ("models", name, "proba")
     problems = [
@@ -129,4 +129,4 @@ def _in_order(name: str, predicted: Predicted, classes: Iterable[str]) -> Predic
         columns_by_class[class_name]: predicted.columns[columns_by_class[class_name]]
         for class_name in classes
     }
-    return Predicted(columns, normalise=predicted.normalise)
+    return PredictionColumns(columns, normalise=predicted.normalise)

@@ -23,7 +23,7 @@ def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
     Raises:
         ConfigError: some are not, or there are too many pairs of slices.
     """
-    problems = _compared(suite, slices)
+    problems = _comparison_problems(suite, slices)
     for index, metric in enumerate(suite.metrics):
         if not is_across_slices(metric):
             continue
@@ -37,7 +37,7 @@ def check_references(suite: Suite, slices: Sequence[Slices]) -> None:
         raise ConfigError(problems)
 
 
-def check_decomposed(suite: Suite, sets: Sequence[SliceSet]) -> None:
+def check_decomposition(suite: Suite, sets: Sequence[SliceSet]) -> None:
     """See that changes are taken apart of means alone, and over slices that do not overlap.
 
     Raises:
@@ -71,7 +71,7 @@ def check_decomposed(suite: Suite, sets: Sequence[SliceSet]) -> None:
         raise ConfigError(problems)
 
 
-def _compared(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:
+def _comparison_problems(suite: Suite, slices: Sequence[Slices]) -> list[Problem]:
     """What the suite compares slices with that is not there, and sets with more pairs of slices than are listed."""
     problems = []
     for name, references in ({} if suite.compare is None else suite.compare.slices).items():

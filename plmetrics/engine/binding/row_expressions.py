@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def predicate(text: str, schema: pl.Schema, path: tuple[str | int, ...], where: str = "where") -> pl.Expr:
     """A row predicate, checked on zero rows of the source."""
     row = compile_row(text)
-    _require_all(row.columns, schema, path, where)
+    _require_columns(row.columns, schema, path, where)
     empty = pl.LazyFrame(schema=schema)
     problem = zero_rows_problem(empty.select(row.expr.alias("holds")))
     if problem is not None:
@@ -36,7 +36,7 @@ def check_expressions(metric: Metric, schema: pl.Schema) -> None:
     empty = pl.LazyFrame(schema=schema)
     for path, text in metric.row_expressions().items():
         row = compile_row(text, dict.fromkeys(ROLES, pl.lit(0.0)))
-        _require_all(row.columns, schema, path, f"metric '{metric.name}'")
+        _require_columns(row.columns, schema, path, f"metric '{metric.name}'")
         expression = row.measure if path[-1] not in {"where", "null_share"} else row.expr
         problem = zero_rows_problem(empty.select(expression.alias("value")))
         if problem is not None:
@@ -46,7 +46,7 @@ def check_expressions(metric: Metric, schema: pl.Schema) -> None:
             )
 
 
-def _require_all(
+def _require_columns(
     columns: tuple[str, ...], schema: pl.Schema, path: tuple[str | int, ...], where: str = "where"
 ) -> None:
     """See that columns of a row expression are there."""

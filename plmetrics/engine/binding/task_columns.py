@@ -58,11 +58,11 @@ def check_ranking(suite: Suite, schema: pl.Schema, metrics: Sequence[Metric]) ->
     query = suite.columns.query
     if query is not None and query in schema:
         _require_query(schema[query], query)
-    _refuse_others(metrics)
+    _refuse_row_metrics(metrics)
     _require_documents(suite, metrics)
 
 
-def _refuse_others(metrics: Sequence[Metric]) -> None:
+def _refuse_row_metrics(metrics: Sequence[Metric]) -> None:
     others = [metric.text for metric in metrics if not isinstance(metric.needs, Queries)]
     if others:
         msg = f"{others[0]} is made from rows, and what a ranking adds up are queries"

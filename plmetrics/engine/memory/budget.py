@@ -107,7 +107,7 @@ def working_memory(request: Request) -> int:
     return max(budget - LIBRARIES, budget // _LEAST_SHARE)
 
 
-def as_written(size: int) -> str:
+def round_up(size: int) -> str:
     """A size as a suite may say it, rounded up.
 
     >>> as_written(710_000_000), as_written(7_310_000_000)
@@ -157,7 +157,7 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
             least = min(least, _least_by_points(request, rows, cubes))
         raise _no_room(least, memory_budget(request))
     if exact is None:
-        refuse_rows(request.suite, f"raise memory to {as_written(in_memory.bytes + LIBRARIES)}")
+        refuse_rows(request.suite, f"raise memory to {round_up(in_memory.bytes + LIBRARIES)}")
         return grid
     return in_memory
 
@@ -165,7 +165,7 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
 def _no_room(needed: int, budget: int) -> ConfigError:
     least = needed + LIBRARIES
     sizes = f"about {size_text(least)} for the sorted rows, the memory budget is {size_text(budget)}"
-    hint = f"leave exact out for values with a bound, or raise memory to {as_written(least)}"
+    hint = f"leave exact out for values with a bound, or raise memory to {round_up(least)}"
     return ConfigError(Problem(f"exact: true needs {sizes}", ("exact",), hint))
 
 
@@ -300,7 +300,7 @@ def _no_room_to_hold(
     request: Request, rows: int, least: int, what: str, place: tuple[str | int, ...]
 ) -> ConfigError:
     sizes = f"about {size_text(least)}, the memory budget is {size_text(memory_budget(request))}"
-    hint = f"raise memory to {as_written(least)}, or narrow the rows with data: {{where: ...}}"
+    hint = f"raise memory to {round_up(least)}, or narrow the rows with data: {{where: ...}}"
     return ConfigError(Problem(f"{what} holds {rows:,} rows in memory: {sizes}", place, hint))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.core.process import is_ours
 from plmetrics.core.threads import processors
-from plmetrics.engine.memory.budget import LIBRARIES, as_written, size_text
+from plmetrics.engine.memory.budget import LIBRARIES, round_up, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -109,10 +109,10 @@ class Watch:
     def exceeded(self, budget: int) -> str | None:
         """A word of caution where the run took more than its budget."""
         used_bytes = self.taken()
-        return None if used_bytes is None else too_much(used_bytes, budget)
+        return None if used_bytes is None else budget_hint(used_bytes, budget)
 
 
-def too_much(used_bytes: int, budget: int) -> str | None:
+def budget_hint(used_bytes: int, budget: int) -> str | None:
     """What to write in place of a budget that was clearly exceeded; None where it was kept.
 
     >>> too_much(710_000_000, 300_000_000)
@@ -121,7 +121,7 @@ def too_much(used_bytes: int, budget: int) -> str | None:
     if used_bytes <= _TOLERATED * budget:
         return None
     sizes = f"about {size_text(used_bytes)}, more than its memory budget of {size_text(budget)}"
-    return f"the run took {sizes}: write memory: {as_written(used_bytes)}, or ask for less at a time"
+    return f"the run took {sizes}: write memory: {round_up(used_bytes)}, or ask for less at a time"
 
 
 def held_bytes(name: str) -> int | None:

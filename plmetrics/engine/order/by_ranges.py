@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.catalogue.needs import Points
-from plmetrics.core.threads import each
+from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.row_plan import POSITIVE, cell_column, rows_plan
 from plmetrics.engine.memory.budget import compares_rests
 from plmetrics.engine.order.encoding import SAMPLE_ROWS, chosen_rows, grid_steps
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.coarse import Array, Codes
     from plmetrics.states.scores.grid import SlicedGrid
@@ -138,7 +138,7 @@ class _ClassRows:
 class Reader:
     """Reads scores by class and cell."""
 
-    def __init__(self, prepared: Prepared, aggregated: Aggregated) -> None:
+    def __init__(self, prepared: Prepared, aggregated: Aggregates) -> None:
         self._prepared = prepared
         self.cells = [np.unique(state.cell) for state in aggregated.sums]
         self._ids = [self._numbers(number) for number in range(len(self.cells))]
@@ -154,7 +154,7 @@ class Reader:
                 self._add(classes, models, piece)
         work = [(scores, cube) for cube in range(len(self.cells)) for scores in classes]
         for model in models:
-            pieces = each(partial(self._by_cell, model), work)
+            pieces = parallel_map(partial(self._by_cell, model), work)
             by_cube = list(zip(pieces[::2], pieces[1::2], strict=True))
             for scores in classes:
                 scores.scores.pop(model)
@@ -245,7 +245,7 @@ def _model_groups(prepared: Prepared) -> list[tuple[str, ...]]:
 
 
 def models_to_order(
-    prepared: Prepared, aggregated: Aggregated
+    prepared: Prepared, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
     """Each model's scores as the run orders them: sorted rows, points, or a grid; see `models_in_order`."""
     if not prepared.exact:
@@ -256,7 +256,7 @@ def models_to_order(
 
 
 def models_by_points(
-    prepared: Prepared, aggregated: Aggregated
+    prepared: Prepared, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedPoints]]]:
     """Each model's points and counts, as a function that gives those of a slice set; see `models_in_order`."""
     reader = Reader(prepared, aggregated)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.threads import each
+from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.row_plan import BLOCK, POSITIVE, cell_column, rows_plan
 from plmetrics.engine.order.in_memory import block_numbers
 from plmetrics.engine.step import Step
@@ -192,4 +192,4 @@ def _locators(prepared: Prepared, room: int) -> dict[str, Locator]:
         sound = np.isfinite(values)
         return Locator.near(balanced_edges(values[sound], values[sound & member], bins), values[sound])
 
-    return dict(zip(prepared.request.models, each(locator, scores), strict=True))
+    return dict(zip(prepared.request.models, parallel_map(locator, scores), strict=True))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.pairs import SlicedPairs
     from plmetrics.states.scores.sorted import SlicedScores
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def models_in_order(
-    prepared: Prepared, aggregated: Aggregated
+    prepared: Prepared, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedScores]]]:
     """Each model's rows in ascending order, as a function that cuts them into the slices of a set.
 
@@ -54,7 +54,7 @@ def models_in_order(
 
 
 def models_by_row(
-    prepared: Prepared, aggregated: Aggregated
+    prepared: Prepared, aggregated: Aggregates
 ) -> Iterator[tuple[str, Pairs, Callable[[int], SlicedPairs]]]:
     """Each model's labels and predictions, and a function that cuts them into the slices of a set."""
     if aggregated.rows is None or not prepared.request.reads_pairs:
@@ -67,13 +67,13 @@ def models_by_row(
         yield model, pairs, _cutter(prepared, frame, pairs)
 
 
-def _by_score(prepared: Prepared, aggregated: Aggregated, model: str) -> Callable[[int], SlicedScores]:
+def _by_score(prepared: Prepared, aggregated: Aggregates, model: str) -> Callable[[int], SlicedScores]:
     assert aggregated.rows is not None
     column = score_column(model)
     frame = model_rows(prepared, aggregated.rows, model, column)
     if prepared.request.roles.treatment is not None:
         ordered = frame.lazy().sort(column).collect()
-        arms = _ordered(ordered, column, ordered[TREATED].to_numpy(), aggregated)
+        arms = _order_rows(ordered, column, ordered[TREATED].to_numpy(), aggregated)
         return _cutter(prepared, ordered, EffectRows(arms, ordered[LABEL].to_numpy()))
     if prepared.request.areas_alone and AreaRows.fits(frame[column]):
         once = all(slices.slice_set.is_whole for slices in prepared.slices)
@@ -82,7 +82,7 @@ def _by_score(prepared: Prepared, aggregated: Aggregated, model: str) -> Callabl
 
 
 def _in_order(
-    prepared: Prepared, aggregated: Aggregated, frame: pl.DataFrame, column: str, positive: str
+    prepared: Prepared, aggregated: Aggregates, frame: pl.DataFrame, column: str, positive: str
 ) -> Callable[[int], SlicedScores]:
     """Rows of two classes ascending by a column."""
     score = frame[column].to_numpy()
@@ -90,12 +90,12 @@ def _in_order(
         packed = PackedRows(score, frame[positive].to_numpy(), _blocks(frame, aggregated))
         return _cutter(prepared, frame, packed)
     ordered = frame.lazy().sort(column).collect()
-    rows = _ordered(ordered, column, ordered[positive].to_numpy(), aggregated)
+    rows = _order_rows(ordered, column, ordered[positive].to_numpy(), aggregated)
     return _cutter(prepared, ordered, rows)
 
 
 def _by_value(
-    prepared: Prepared, aggregated: Aggregated, model: str, value: RowValue
+    prepared: Prepared, aggregated: Aggregates, model: str, value: RowValue
 ) -> Callable[[int], SlicedScores]:
     """Of a single class, every row that has a value is; else the value says which are positive."""
     assert aggregated.rows is not None
@@ -108,7 +108,7 @@ def _by_value(
     frame = model_rows(prepared, aggregated.rows, model, column).filter(pl.col(column).is_not_null())
     ordered = frame.lazy().sort(column).collect()
     everywhere = np.ones(ordered.height, dtype=np.bool_)
-    return _cutter(prepared, ordered, _ordered(ordered, column, everywhere, aggregated))
+    return _cutter(prepared, ordered, _order_rows(ordered, column, everywhere, aggregated))
 
 
 def _packs(prepared: Prepared, frame: pl.DataFrame) -> bool:
@@ -146,8 +146,8 @@ def _codes(prepared: Prepared, frame: pl.DataFrame, index: int) -> NDArray[np.in
     return prepared.cubes[number].slice_codes(slices, cells)
 
 
-def _ordered(
-    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], aggregated: Aggregated
+def _order_rows(
+    frame: pl.DataFrame, column: str, positive: NDArray[np.bool_], aggregated: Aggregates
 ) -> OrderedRows:
     return OrderedRows(
         frame[column].to_numpy(),
@@ -157,7 +157,7 @@ def _ordered(
     )
 
 
-def _blocks(frame: pl.DataFrame, aggregated: Aggregated) -> NDArray[np.int32] | None:
+def _blocks(frame: pl.DataFrame, aggregated: Aggregates) -> NDArray[np.int32] | None:
     if BLOCK not in frame.columns:
         return None
     return block_numbers(frame[BLOCK].to_numpy(), aggregated.block_keys)

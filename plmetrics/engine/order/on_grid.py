@@ -18,7 +18,7 @@ import numpy as np
 
 from plmetrics.catalogue.needs import Points, Quantiles
 from plmetrics.core.exact_sums import PARTS
-from plmetrics.core.threads import each, processors, steps
+from plmetrics.core.threads import parallel_map, processors, steps
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import compares_rests, counting_room
 from plmetrics.engine.order.encoding import FINE_SHARE, STEP_ROWS, Encoder, Group
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.order.encoding import EncodedRows, Scored
     from plmetrics.engine.prepared import Prepared
     from plmetrics.states.scores.bin_lookup import Locator
@@ -75,7 +75,7 @@ class Part:
 
 
 def models_on_grids(
-    prepared: Prepared, aggregated: Aggregated
+    prepared: Prepared, aggregated: Aggregates
 ) -> Iterator[tuple[str, str | None, Callable[[int], SlicedGrid]]]:
     """Each model's scores on its grid, as a function that gives those of a slice set; see `models_in_order`."""
     if not needs_rows(prepared):
@@ -88,7 +88,7 @@ def models_on_grids(
 class Passes:
     """The counts of a run: those that every slice shares, and those by block of the parts that the last pass made."""
 
-    def __init__(self, prepared: Prepared, aggregated: Aggregated) -> None:
+    def __init__(self, prepared: Prepared, aggregated: Aggregates) -> None:
         self._prepared = prepared
         self._known = aggregated.block_keys
         self._exact_single = _exact_in_single(prepared, aggregated)
@@ -206,7 +206,7 @@ class Passes:
                 self._kept += encoded
             else:
                 self._kept = None
-        each(methodcaller("finish"), list(tallies.values()))
+        parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 
     def _counts(self, part: Part) -> Array:
@@ -243,17 +243,17 @@ class Passes:
                     self._add(rows, part.model, {part: tallies[part]})
                 tallies[part].finish()
 
-            each(count, sorted(parts, key=lambda part: part.first - part.last))
+            parallel_map(count, sorted(parts, key=lambda part: part.first - part.last))
         else:
             for frame in self._encoder.batches(list(dict.fromkeys(part.model for part in parts))):
                 self._count_frame(frame, tallies)
-            each(methodcaller("finish"), list(tallies.values()))
+            parallel_map(methodcaller("finish"), list(tallies.values()))
         return tallies
 
     def _count_frame(self, frame: pl.DataFrame, tallies: dict[Part, Tally]) -> list[EncodedRows]:
         """Count a batch, a few rows at a time and models side by side; gives the rows as small numbers."""
         some = list(frame.iter_slices(STEP_ROWS))
-        pieces = list(zip(some, each(self._encoder.encoded, some), strict=True))
+        pieces = list(zip(some, parallel_map(self._encoder.encoded, some), strict=True))
         models = [model for model in self._encoder.locators if score_column(model) in frame.columns]
         places = np.empty((len(models), frame.height), dtype=np.uint16)
 
@@ -265,7 +265,7 @@ class Passes:
                 scored = self._encoder.locate(piece, rows, models[number], place)
                 self._add(rows, models[number], tallies, scored)
 
-        each(count, range(len(models)))
+        parallel_map(count, range(len(models)))
         return [rows for _, rows in pieces]
 
     def _add(
@@ -323,7 +323,7 @@ class Passes:
         fine = self._rolled(model, index, "fine")
         assert fine is not None
         batches = [fine[low:high, 0] for low, high in steps(first, last, _SLICES_AT_ONCE)]
-        return np.concatenate(each(partial(coarse_of_fine, slices=len(slices)), batches))
+        return np.concatenate(parallel_map(partial(coarse_of_fine, slices=len(slices)), batches))
 
     def _shape(self, part: Part) -> tuple[int, int]:
         if part.rest:
@@ -370,7 +370,7 @@ def _zeros(size: tuple[int, ...], dtype: type, spare: list[NDArray[Any]]) -> NDA
     return counts
 
 
-def _exact_in_single(prepared: Prepared, aggregated: Aggregated) -> bool:
+def _exact_in_single(prepared: Prepared, aggregated: Aggregates) -> bool:
     """Whether single precision counts the rows of every block exactly."""
     state = aggregated.sums[0]
     if prepared.request.suite.columns.weight is not None or "n" not in state.columns:

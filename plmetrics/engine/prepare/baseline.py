@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.binding.models import with_model
-from plmetrics.engine.prepare.constants import Based
+from plmetrics.engine.prepare.constants import BaselinePart
 from plmetrics.suite.sections.basics import BASELINE, ModelColumns
-from plmetrics.table.predicted import Predicted, levels_of, quantile_part
+from plmetrics.table.predicted import PredictionColumns, levels_of, quantile_part
 from plmetrics.table.roles import LABEL, VALID, prediction_table
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TIE = 1e-12
 
 
-def with_baseline(request: Request) -> Question[Based]:
+def with_baseline(request: Request) -> Question[BaselinePart]:
     """The request with a last model that gives every row the same, where the suite asks for it.
 
     Binary: the share of positives. Multiclass: the share of each class, or the most frequent one. Regression: the
@@ -39,8 +39,8 @@ def with_baseline(request: Request) -> Question[Based]:
             _constants(parts, request, labels, masses) if len(labels) else dict.fromkeys(parts, 0.0)
         )
     columns = dict.fromkeys(parts, request.roles.label)
-    predicted = Predicted(columns, {part: pl.lit(value) for part, value in constants_found.items()})
-    return Based(with_model(request, BASELINE, predicted, _description(request)), constants_found)
+    predicted = PredictionColumns(columns, {part: pl.lit(value) for part, value in constants_found.items()})
+    return BaselinePart(with_model(request, BASELINE, predicted, _description(request)), constants_found)
 
 
 def _parts(request: Request) -> tuple[str, ...]:

@@ -15,12 +15,12 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.core.rowsql import compile_row
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.binding.models import with_model
-from plmetrics.engine.inquiry import answered, together
+from plmetrics.engine.inquiry import constant_question, together
 from plmetrics.engine.memory.budget import working_memory
-from plmetrics.engine.prepare.constants import Calibrated
+from plmetrics.engine.prepare.constants import Calibration
 from plmetrics.suite.sections.basics import BY_FOLD, ModelColumns
 from plmetrics.table.checks import Requirement
-from plmetrics.table.predicted import Predicted, score_column
+from plmetrics.table.predicted import PredictionColumns, score_column
 from plmetrics.table.roles import LABEL, VALID, WEIGHT, plain_column, prediction_table, valid_column
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class _Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fitted:
+class _CalibratorFit:
     """A calibrated score as an expression over raw columns, its parameters, and the fewest rows behind a curve."""
 
     expression: pl.Expr
@@ -67,7 +67,7 @@ class _Fitted:
     curves: tuple[Calibrator, ...]
 
 
-def with_calibrators(request: Request) -> Question[Calibrated]:
+def with_calibrators(request: Request) -> Question[Calibration]:
     """The request with a model for each calibrator, on the rows that none was fitted on.
 
     Rows to fit on are those where `fit_on` holds, whatever `where` says, and their scores are sound. By fold they are
@@ -78,7 +78,7 @@ def with_calibrators(request: Request) -> Question[Calibrated]:
         ConfigError: the rows to fit on do not fit into the memory budget.
     """
     specs = request.suite.calibrate
-    narrowed, counted = _without_fitted(request)
+    narrowed, counted = _exclude_fit_rows(request)
     if any(spec.fit_on == BY_FOLD for spec in specs):
         narrowed = _with_fold(narrowed)
     left_out = 0
@@ -95,25 +95,25 @@ def with_calibrators(request: Request) -> Question[Calibrated]:
             for name in spec.sources(request.suite.models)
         }
         number, rows = yield from together(counted, _rows_to_fit(narrowed, condition, models))
-        left_out, counted = left_out + number, answered(0)
+        left_out, counted = left_out + number, constant_question(0)
         for path, spec in specs_of_condition.items():
             for source in spec.sources(request.suite.models):
-                fitted = _fitted(narrowed, spec, source, rows, path)
+                fitted = _fit_calibrator(narrowed, spec, source, rows, path)
                 out = _with_model(out, spec, source, fitted)
                 constants[spec.named(source)] = fitted.constants
                 warnings += _doubts(spec, source, fitted)
-    return Calibrated(out, constants, tuple(warnings), left_out)
+    return Calibration(out, constants, tuple(warnings), left_out)
 
 
 def _path(specs: Sequence[Calibrate], place: int) -> SuitePath:
     return ("calibrate", place) if len(specs) > 1 else ("calibrate",)
 
 
-def _without_fitted(request: Request) -> tuple[Request, Question[int]]:
+def _exclude_fit_rows(request: Request) -> tuple[Request, Question[int]]:
     """The request without the rows that calibrators are fitted on, and the question how many these are."""
     conditions = [spec.fit_on for spec in request.suite.calibrate if spec.fit_on != BY_FOLD]
     if not conditions:
-        return request, answered(0)
+        return request, constant_question(0)
     fitted = pl.any_horizontal([compile_row(text).expr.fill_null(value=False) for text in conditions])
     where = ~fitted if request.where is None else request.where & ~fitted
     return replace(request, raw=request.raw.filter(~fitted), where=where), _left_out(request, fitted)
@@ -189,7 +189,9 @@ def _fitting(request: Request, condition: str, models: Sequence[str]) -> Request
     return replace(request, raw=request.source.frame.filter(holds), where=holds, roles=roles)
 
 
-def _fitted(request: Request, spec: Calibrate, source: str, rows: pl.DataFrame, path: SuitePath) -> _Fitted:
+def _fit_calibrator(
+    request: Request, spec: Calibrate, source: str, rows: pl.DataFrame, path: SuitePath
+) -> _CalibratorFit:
     """One calibrator, or one for each fold."""
     if valid_column(source) in rows.columns:
         rows = rows.filter(pl.col(valid_column(source)))
@@ -200,7 +202,7 @@ def _fitted(request: Request, spec: Calibrate, source: str, rows: pl.DataFrame, 
     if spec.fit_on != BY_FOLD:
         curve = _fit(spec, source, sample, path)
         constants = {**description, "rows": len(sample.label), **curve.constants()}
-        return _Fitted(curve.applied(raw), constants, len(sample.label), (curve,))
+        return _CalibratorFit(curve.applied(raw), constants, len(sample.label), (curve,))
     fold = str(request.suite.columns.fold)
     score, folds, fewest, curves = pl.lit(None, dtype=pl.Float64), [], len(sample.label), []
     for value, outside in _folds(rows[plain_column(fold)], fold):
@@ -211,7 +213,7 @@ def _fitted(request: Request, spec: Calibrate, source: str, rows: pl.DataFrame, 
         folds.append({"fold": value, "rows": len(others.label), **curve.constants()})
         fewest = min(fewest, len(others.label))
         curves.append(curve)
-    return _Fitted(score, {**description, "folds": folds}, fewest, tuple(curves))
+    return _CalibratorFit(score, {**description, "folds": folds}, fewest, tuple(curves))
 
 
 def _folds(column: pl.Series, name: str) -> Iterator[tuple[Any, NDArray[np.bool_]]]:
@@ -239,17 +241,17 @@ def _fit(spec: Calibrate, source: str, sample: _Sample, path: SuitePath, place: 
         raise DataError(Problem(f"{where}{reason}", (*path, "method"), hint or None)) from None
 
 
-def _with_model(request: Request, spec: Calibrate, source: str, fitted: _Fitted) -> Request:
+def _with_model(request: Request, spec: Calibrate, source: str, fitted: _CalibratorFit) -> Request:
     """The request with one more model, made of the scores of another."""
     column = request.roles.models[source].columns["score"]
-    predicted = Predicted({"score": column}, {"score": fitted.expression})
+    predicted = PredictionColumns({"score": column}, {"score": fitted.expression})
     out = with_model(request, spec.named(source), predicted, ModelColumns(score=column))
     if not CALIBRATORS[spec.method].reads_probability:
         return out
     return replace(out, roles=replace(out.roles, probability=out.roles.probability | {source}))
 
 
-def _doubts(spec: Calibrate, source: str, fitted: _Fitted) -> list[str]:
+def _doubts(spec: Calibrate, source: str, fitted: _CalibratorFit) -> list[str]:
     out = []
     if spec.method == "isotonic" and fitted.rows < FEW_ROWS:
         text = f"isotonic calibration of model '{source}' stands on {fitted.rows:,} rows: under {FEW_ROWS:,} "

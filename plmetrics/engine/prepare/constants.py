@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class Calibration:
     """A request with calibrated models, what was fitted by model, words of caution, and the rows that are left out."""
 
     request: Request
@@ -24,7 +24,7 @@ class Calibrated:
 
 
 @dataclass(frozen=True, slots=True)
-class Based:
+class BaselinePart:
     """A request with the baseline among its models, and what that gives by part; empty where none is asked for."""
 
     request: Request

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
-from plmetrics.engine.inquiry import Inquiry, answered, frames_by_name, together
+from plmetrics.engine.inquiry import Inquiry, constant_question, frames_by_name, together
 from plmetrics.engine.memory.budget import sorts_in_memory
-from plmetrics.engine.prepare.constants import Based, Calibrated, Constants, ThresholdChoice
+from plmetrics.engine.prepare.constants import BaselinePart, Calibration, Constants, ThresholdChoice
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settle_keys, slice_plans
 from plmetrics.engine.prepared import Accounting, Blocks, Prepared, rows_of, units_of_rows
 from plmetrics.engine.step import Step
@@ -47,14 +47,14 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
         ConfigError: there are more slices than `max_slices`.
     """
     inquiry = Inquiry(request.steps)
-    calibrated = inquiry.answer(_calibrated(request))
-    request, models = calibrated.request, _based(calibrated.request)
+    calibrated = inquiry.answer(_calibration(request))
+    request, models = calibrated.request, _baseline_part(calibrated.request)
     if request.suite.task == "ranking":
         from plmetrics.engine.ranking.queries import by_query
 
         bound_models = inquiry.answer(models)
         request = inquiry.answer(by_query(bound_models.request), stage="rank")
-        models = answered(replace(bound_models, request=request))
+        models = constant_question(replace(bound_models, request=request))
     table = prediction_table(request.raw, request.schema, request.roles)
     looked_up, counted, units = inquiry.answer(
         together(
@@ -92,7 +92,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
         chosen.values,
         exact,
         (*calibrated.warnings, *chosen.warnings, *slices.warnings),
-        _added(calibrated.constants, looked_up.baseline),
+        _model_origins(calibrated.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
     )
     if request.arithmetic.any_order:
@@ -102,22 +102,22 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
     return replace(prepared, steps=tuple(inquiry.steps))
 
 
-def _calibrated(request: Request) -> Question[Calibrated]:
+def _calibration(request: Request) -> Question[Calibration]:
     """The request with classes and calibrated models."""
     if request.suite.task == "multiclass" and not request.roles.classes:
         from plmetrics.engine.prepare.classes import with_classes
 
         request = yield from with_classes(request)
     if not request.suite.calibrate:
-        return Calibrated(request, {})
+        return Calibration(request, {})
     from plmetrics.engine.prepare.calibrators import with_calibrators
 
     return (yield from with_calibrators(request))
 
 
-def _based(request: Request) -> Question[Based]:
+def _baseline_part(request: Request) -> Question[BaselinePart]:
     if not request.suite.baseline:
-        return answered(Based(request, {}))
+        return constant_question(BaselinePart(request, {}))
     from plmetrics.engine.prepare.baseline import with_baseline
 
     return with_baseline(request)
@@ -125,7 +125,7 @@ def _based(request: Request) -> Question[Based]:
 
 def _thresholds(request: Request) -> Question[ThresholdChoice]:
     if all(metric.chosen_threshold is None for metric in request.leaves):
-        return answered(ThresholdChoice({model: {} for model in request.models}, ()))
+        return constant_question(ThresholdChoice({model: {} for model in request.models}, ()))
     from plmetrics.engine.prepare.thresholds import choose_thresholds
 
     return choose_thresholds(request)
@@ -141,7 +141,7 @@ class _LookUps:
     values: Mapping[str, pl.DataFrame]
 
 
-def _look_up(request: Request, models: Question[Based], *, centres: bool) -> Question[_LookUps]:
+def _look_up(request: Request, models: Question[BaselinePart], *, centres: bool) -> Question[_LookUps]:
     """Add the baseline and settle slice keys; then find means, if these are asked for, and the values of slices."""
     based, keyed = yield from together(models, settle_keys(request))
     request = based.request.with_keys({key.column: key for key in keyed.roles.keys})
@@ -193,7 +193,7 @@ def every_key(request: Request, table: PredictionTable) -> pl.LazyFrame:
     return request.raw.filter((weight != 0).fill_null(value=True)).select(**columns)
 
 
-def _added(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
+def _model_origins(calibrators: Mapping[str, Json], baseline: Mapping[str, float]) -> dict[str, Json]:
     """What models that the run adds were made from."""
     further = {"calibrators": calibrators, "baseline": baseline}
     return {name: dict(values) for name, values in further.items() if values}

@@ -21,7 +21,7 @@ from plmetrics.table.slice_keys import (
     top_index,
     value_text,
 )
-from plmetrics.table.slices import KeyCodes, Slices, SliceSet, order, plain_values, without_excluded
+from plmetrics.table.slices import KeyCodes, Slices, SliceSet, drop_exclusions, order, plain_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def settle_keys(request: Request) -> Question[Request]:
     if roles.missing != "error":
         roles = replace(roles, unit=None, unit_name=None, keys=tuple(waiting), columns=())
     table = prediction_table(request.raw, request.schema, roles)
-    rows_of_keys = yield from _rows_held(request, table, waiting)
+    rows_of_keys = yield from _edge_row_counts(request, table, waiting)
     keys: dict[str, SliceKey] = {}
     most = most_rows(request)
     for names in _together(rows_of_keys, most):
@@ -73,7 +73,7 @@ def most_rows(request: Request) -> int:
     return min(EXACT_ROWS, max(_LEAST_ROWS, rows_that_fit(request, _COPIES * numbers)))
 
 
-def _rows_held(
+def _edge_row_counts(
     request: Request, table: PredictionTable, keys: Sequence[SliceKey]
 ) -> Question[dict[str, int]]:
     """By key at most how many rows its edges come from: counted only where there may be too many."""
@@ -105,7 +105,7 @@ def _settling(key: SliceKey, request: Request, table: PredictionTable, step: int
     from plmetrics.table.sampling import telling
 
     if key.kind == "top":
-        return _ranked(table.frame, key, _excluded(key, request))
+        return _rank_values(table.frame, key, _top_exclusions(key, request))
     columns = [pl.col(key.column).alias("value")]
     columns += [] if table.weight is None else [table.weight.alias("weight")]
     names = [
@@ -121,13 +121,13 @@ def _settle(key: SliceKey, request: Request, column_values: pl.DataFrame) -> Sli
         edges, dtype = _quantile_edges(column_values, key), request.schema[key.label]
         index = bin_index(key.expression, dtype, edges) if edges else only_bin(key.expression, dtype)
         return replace(key, kind="bins", expression=index, edges=edges)
-    values, excluded = _top_values(column_values, key, _excluded(key, request))
+    values, excluded = _top_values(column_values, key, _top_exclusions(key, request))
     number = top_index(key.expression, values, excluded)
     edges = tuple(plain_values(values, key.label))
     return replace(key, expression=number, edges=edges, excluded=excluded, values=values)
 
 
-def _excluded(key: SliceKey, request: Request) -> tuple[Any, ...]:
+def _top_exclusions(key: SliceKey, request: Request) -> tuple[Any, ...]:
     """What the set of a top excludes; a top is shared only by sets that exclude nothing."""
     return next(part.exclude for part in request.sets if key in part.keys)
 
@@ -152,7 +152,7 @@ def _quantile_edges(values: pl.DataFrame, key: SliceKey) -> tuple[Any, ...]:
     )
 
 
-def _ranked(frame: pl.LazyFrame, key: SliceKey, exclude: tuple[Any, ...]) -> pl.LazyFrame:
+def _rank_values(frame: pl.LazyFrame, key: SliceKey, exclude: tuple[Any, ...]) -> pl.LazyFrame:
     """Values by their number of rows, the smaller first among equals."""
     counted = frame.group_by(key.column).agg(pl.len().alias("rows"))
     ranked = counted.sort(["rows", key.column], descending=[True, False], nulls_last=True)
@@ -166,9 +166,9 @@ def _top_values(
     left_out = counted_values.clear()
     if exclude:
         if counted_values.height > OCCURRING:
-            raise _too_many(key.label)
+            raise _exclusion_error(key.label)
         plain = Slices(SliceSet("", (replace(key, kind="column"),), exclude), counted_values)
-        remaining, _ = without_excluded(plain)
+        remaining, _ = drop_exclusions(plain)
         counted_values, left_out = (
             remaining.values,
             left_out if remaining.left_out is None else remaining.left_out,
@@ -182,7 +182,7 @@ def _top_values(
     return values, left_out.to_series()
 
 
-def _too_many(label: str) -> ConfigError:
+def _exclusion_error(label: str) -> ConfigError:
     msg = f"column '{label}' has more than {OCCURRING:,} values, too many to look for those to exclude"
     return ConfigError(Problem(msg, ("slices",), "leave the rows out by where, in place of exclude"))
 
@@ -204,15 +204,15 @@ def slice_plans(
     Folds are those of the rows that are evaluated, other sets those of `every` row, if these are given.
     """
     plans = {}
-    covered = _covered(request.sets)
+    covered = _covering_sets(request.sets)
     for number, part in enumerate(request.sets):
         if part.keys and not part.is_predicate and number not in covered:
             rows = frame if part.is_derived or every is None else every
-            plans[f"slices|{number}"] = _combinations(part, rows).head(_most(request, part) + 1)
+            plans[f"slices|{number}"] = _combinations(part, rows).head(_combination_limit(request, part) + 1)
     return plans
 
 
-def _most(request: Request, part: SliceSet) -> int:
+def _combination_limit(request: Request, part: SliceSet) -> int:
     """The most combinations of values that are looked for."""
     if part.is_tagged:
         return COMBINATIONS
@@ -229,7 +229,7 @@ def _combinations(part: SliceSet, rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.group_by(columns).agg(pl.col(part.within.column).any())
 
 
-def _covered(sets: Sequence[SliceSet]) -> dict[int, int]:
+def _covering_sets(sets: Sequence[SliceSet]) -> dict[int, int]:
     """By number of a set that of another with all of its columns, which is refused unless all its values are found."""
     columns = [frozenset(key.column for key in part.keys) for part in sets]
     plain_sets = [
@@ -252,7 +252,7 @@ def _covered(sets: Sequence[SliceSet]) -> dict[int, int]:
 
 def _values_of(number: int, request: Request, values: Mapping[str, pl.DataFrame]) -> pl.DataFrame | None:
     """The values of a set's keys, as they were found or as those of a wider set tell them."""
-    covered = _covered(request.sets)
+    covered = _covering_sets(request.sets)
     wider = number
     while wider in covered:
         wider = covered[wider]
@@ -275,14 +275,14 @@ def found_slices(request: Request, looked_up: Mapping[str, pl.DataFrame]) -> Fou
         here = _values_of(number, request, looked_up)
         if here is not None:
             if part.exclude and not part.is_tagged and here.height > OCCURRING:
-                raise _too_many(" x ".join(key.label for key in part.keys))
+                raise _exclusion_error(" x ".join(key.label for key in part.keys))
             _check_combinations(part, here)
             for column in here.select(key.column for key in part.keys):
                 values.setdefault(column.name, []).append(column)
             here = _within(request, part, here)
         slices_of_set = _slices(part, here)
         remaining = (
-            [without_excluded(each) for each in slices_of_set]
+            [drop_exclusions(each) for each in slices_of_set]
             if part.exclude
             else [(each, []) for each in slices_of_set]
         )
@@ -301,7 +301,7 @@ def _within(request: Request, part: SliceSet, values: pl.DataFrame) -> pl.DataFr
     """The values that occur in rows that the set is within; of too many to be found, all of them."""
     if part.within is None or part.is_derived:
         return values
-    if values.height <= _most(request, part):
+    if values.height <= _combination_limit(request, part):
         values = values.filter(part.within.column)
     return values.drop(part.within.column)
 
@@ -316,7 +316,7 @@ def _left_out(part: SliceSet, item: Any) -> bool:
     if key.kind != "top" or key.excluded is None:
         return False
     plain = SliceSet(part.name, (replace(key, kind="column"),), (item,))
-    return not without_excluded(Slices(plain, key.excluded.to_frame()))[1]
+    return not drop_exclusions(Slices(plain, key.excluded.to_frame()))[1]
 
 
 def _check_combinations(part: SliceSet, values: pl.DataFrame) -> None:

@@ -48,7 +48,7 @@ def choose_thresholds(request: Request) -> Question[ThresholdChoice]:
     """
     rules = {rule.text: rule for metric in request.leaves if (rule := metric.chosen_threshold) is not None}
     values: dict[str, dict[str, float]] = {model: {} for model in request.models}
-    warnings = yield from _uncalibrated(request, rules)
+    warnings = yield from _calibration_warnings(request, rules)
     open_rules = [rule for rule in rules.values() if rule.constant is None]
     for condition in dict.fromkeys(rule.select_on for rule in open_rules):
         rules_of_condition = [rule for rule in open_rules if rule.select_on == condition]
@@ -148,7 +148,7 @@ def _optimism(request: Request, condition: str | None, rules: list[ThresholdRule
     )
 
 
-def _uncalibrated(request: Request, rules: Mapping[str, ThresholdRule]) -> Question[list[str]]:
+def _calibration_warnings(request: Request, rules: Mapping[str, ThresholdRule]) -> Question[list[str]]:
     """A word where a threshold follows from costs alone, and the scores are far from calibrated.
 
     The rule: over ten bins of equal width, the mean distance of score and rate is above 0.05, and above twice what

@@ -60,7 +60,7 @@ def unit_blocks(units: Hashes, modulus: int) -> Blocks:
         return Blocks(None, keys, np.ones(len(keys), dtype=np.int64), keys)
     counts, digests = np.zeros(modulus, dtype=np.int64), np.zeros(modulus, dtype=np.uint64)
     _add(counts, digests, units)
-    return _occupied(counts, digests)
+    return _count_blocks(counts, digests)
 
 
 def counted_units(request: Request, rows: pl.LazyFrame, modulus: int) -> Blocks:
@@ -78,10 +78,10 @@ def counted_units(request: Request, rows: pl.LazyFrame, modulus: int) -> Blocks:
             return unit_blocks(hashes, modulus)
         _add(counts, digests, hashes)
         first = last + 1
-    return _occupied(counts, digests)
+    return _count_blocks(counts, digests)
 
 
-def _occupied(counts: NDArray[np.int64], digests: Hashes) -> Blocks:
+def _count_blocks(counts: NDArray[np.int64], digests: Hashes) -> Blocks:
     """The blocks that have units: how many, and the sum of their hashes modulo 2^64."""
     blocks = np.flatnonzero(counts)
     return Blocks(len(counts), blocks.astype(np.uint64), counts[blocks], digests[blocks])

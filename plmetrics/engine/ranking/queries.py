@@ -17,7 +17,7 @@ from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
 from plmetrics.states.queries import QUERY, query_column
-from plmetrics.table.predicted import Predicted, score_column
+from plmetrics.table.predicted import PredictionColumns, score_column
 from plmetrics.table.roles import (
     LABEL,
     UNIT,
@@ -82,7 +82,7 @@ class _SoundRows:
 
     @classmethod
     def collect(cls, request: Request) -> Question[_SoundRows]:
-        frame, total = yield from _collected(request)
+        frame, total = yield from _collect_rows(request)
         codes, first_rows = codes_of(frame[plain_column(_query(request))])
         collected = cls(frame, codes, first_rows, total)
         problems = [*_varying(request, collected), *_twice(request, collected)]
@@ -97,7 +97,7 @@ def _query(request: Request) -> str:
     return name
 
 
-def _collected(request: Request) -> Question[tuple[pl.DataFrame, int]]:
+def _collect_rows(request: Request) -> Question[tuple[pl.DataFrame, int]]:
     """The rows that passed all checks, and how many were read."""
     table = prediction_table(request.raw, request.schema, request.roles)
     document = request.suite.columns.document
@@ -123,12 +123,12 @@ def _collected(request: Request) -> Question[tuple[pl.DataFrame, int]]:
             raise bad_values(request, table.checks, total)
         frame = frame.drop(VALID)
     if frame.height == 0:
-        raise _nothing_left(request, total)
+        raise _no_rows_error(request, total)
     _refuse_partial(request, frame, without)
     return frame, total
 
 
-def _nothing_left(request: Request, total: int) -> DataError:
+def _no_rows_error(request: Request, total: int) -> DataError:
     where = request.suite.data.where
     if total == 0:
         message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
@@ -267,7 +267,7 @@ def rebound(request: Request, table: pl.DataFrame) -> Request:
     keys = {key.column: replace(key, expression=pl.col(key.column)) for key in request.roles.keys}
     roles = RoleColumns(
         label=LABEL,
-        models={model: Predicted({"score": score_column(model)}) for model in request.models},
+        models={model: PredictionColumns({"score": score_column(model)}) for model in request.models},
         task=request.roles.task,
         weight=None if request.roles.weight is None else WEIGHT,
         unit=None if request.roles.unit is None else pl.col(UNIT),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from plmetrics.states.queries import QueryLabels, Ranked
+from plmetrics.states.queries import QueryLabels, RankedRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,21 +98,21 @@ class QueryRows:
                     out[value.key] = np.where(present, value.build(ranked), np.nan)
         return {value.key: out[value.key] for value in query_values}
 
-    def _ranked(self, scores: pl.Series, ties: str) -> Ranked:
+    def _ranked(self, scores: pl.Series, ties: str) -> RankedRows:
         unsigned = pl.when(pl.col("score") == 0).then(0.0).otherwise(pl.col("score")).alias("score")
         frame = pl.DataFrame([self._codes, scores.alias("score"), self._labels]).with_columns(unsigned)
         ordered = self._by_score(frame) if ties == "average" else self._by_more(frame, ties)
         code, score = ordered["code"].to_numpy(), ordered["score"]
         missing = score.is_null().to_numpy() if score.null_count() else None
-        tied = _tied(code, score.fill_null(0.0).to_numpy(), missing, ties)
+        tied = _tie_mask(code, score.fill_null(0.0).to_numpy(), missing, ties)
         retrieved = None if missing is None else ~missing
-        return Ranked(self.judged, ordered["label"].to_numpy(), tied, retrieved)
+        return RankedRows(self.judged, ordered["label"].to_numpy(), tied, retrieved)
 
     def _by_score(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Rows by query and descending score; one packed key sorts several times faster than two columns."""
         if _in_order(frame):
             return frame
-        packed = frame[np.argsort(_packed(frame, len(self._sizes)))]
+        packed = frame[np.argsort(_pack_keys(frame, len(self._sizes)))]
         if _in_order(packed):
             return packed
         return frame.sort("code", "score", descending=[False, True], nulls_last=True)
@@ -127,7 +127,7 @@ class QueryRows:
         return named.sort("code", "score", "document", descending=[False, True, True], nulls_last=True)
 
 
-def _packed(frame: pl.DataFrame, queries: int) -> NDArray[np.uint64]:
+def _pack_keys(frame: pl.DataFrame, queries: int) -> NDArray[np.uint64]:
     """Query and as much of the score as has room behind it in 64 bits; a null score is the last."""
     bits = frame["score"].fill_null(-np.inf).to_numpy().view(np.uint64)
     ascending = np.where(bits >> np.uint64(63), ~bits, bits | np.uint64(1 << 63))
@@ -142,7 +142,7 @@ def _in_order(frame: pl.DataFrame) -> bool:
     return bool((ahead | ((code[1:] == code[:-1]) & (score[1:] <= score[:-1]))).all())
 
 
-def _tied(
+def _tie_mask(
     code: Codes, score: Array, missing: NDArray[np.bool_] | None, ties: str
 ) -> NDArray[np.bool_] | None:
     """Which rows have the score of the row before them; where ties are ordered, only rows not retrieved do."""

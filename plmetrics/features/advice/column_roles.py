@@ -46,7 +46,7 @@ _REPEATS = 0.9
 _FEWEST_UNITS = 30
 
 
-class Undecided(ConfigError):  # noqa: N818
+class AmbiguousRoles(ConfigError):  # noqa: N818
     """The table leaves open what is what: the caller must say."""
 
     title = "the table leaves open what to evaluate"
@@ -118,9 +118,11 @@ def require_columns(facts: Facts, label: str | None, scores: Sequence[str]) -> N
     for name in (*([label] if label is not None else []), *scores):
         if is_pattern(name):
             msg = f"column '{name}': Polars takes such a name for a pattern of names"
-            raise Undecided(Problem(msg, hint="rename the column"))
+            raise AmbiguousRoles(Problem(msg, hint="rename the column"))
         if name not in facts:
-            raise Undecided(Problem(f"column '{name}' is not in the data", hint=did_you_mean(name, facts)))
+            raise AmbiguousRoles(
+                Problem(f"column '{name}' is not in the data", hint=did_you_mean(name, facts))
+            )
 
 
 def pieces(name: str) -> list[str]:
@@ -215,7 +217,7 @@ def _guess_label(sample: pl.DataFrame, facts: Facts, scores: Sequence[str]) -> t
     likely = [
         candidate.name
         for candidate in usable
-        if candidate.numeric and _explained(sample, candidate.name, scores) > 0
+        if candidate.numeric and _explained_variance(sample, candidate.name, scores) > 0
     ]
     if not binary and len(likely) == 1:
         return likely[0], "the only column that the predictions are near to"
@@ -240,17 +242,17 @@ def _guess_scores(facts: Facts, label: str, named: Sequence[str]) -> tuple[tuple
     raise _question(msg, candidates, "--score")
 
 
-def _question(message: str, candidates: Sequence[str], option: str) -> Undecided:
+def _question(message: str, candidates: Sequence[str], option: str) -> AmbiguousRoles:
     if not candidates:
-        return Undecided(
+        return AmbiguousRoles(
             Problem(f"{message}: none has a fitting type", hint=f"name one with {option} COLUMN")
         )
     more = len(candidates) - _SHOWN
     listed = ", ".join(candidates[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-    return Undecided(Problem(f"{message}: {listed}", hint=f"name it: {option} {candidates[0]}"))
+    return AmbiguousRoles(Problem(f"{message}: {listed}", hint=f"name it: {option} {candidates[0]}"))
 
 
-def _explained(sample: pl.DataFrame, column: str, scores: Sequence[str]) -> float:
+def _explained_variance(sample: pl.DataFrame, column: str, scores: Sequence[str]) -> float:
     """The largest share of a column's variance that one of the scores explains as it stands."""
     shares = [-1.0]
     for score in scores:

@@ -15,7 +15,7 @@ from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.engine.faults import reading
 from plmetrics.engine.streaming import sample
 from plmetrics.features.advice.column_facts import column_facts
-from plmetrics.features.advice.column_roles import Undecided, guess_roles
+from plmetrics.features.advice.column_roles import AmbiguousRoles, guess_roles
 from plmetrics.features.advice.metric_choice import advise
 from plmetrics.features.advice.suite_text import Metrics, Table, suite_text
 from plmetrics.features.advice.table_task import recognised_roles
@@ -154,7 +154,7 @@ class _Look:
         for name in roles.scores:
             if not facts[name].numeric or facts[name].low is None:
                 msg = f"column '{name}' is of type {facts[name].dtype}, but scores are numbers"
-                raise Undecided(Problem(msg, hint="choose another column with --score"))
+                raise AmbiguousRoles(Problem(msg, hint="choose another column with --score"))
         return cls(Table(*_place(data, folder), roles, facts), rows)
 
 

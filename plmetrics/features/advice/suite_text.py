@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import Problem
 from plmetrics.core.names import RESERVED_SLICE_SETS
 from plmetrics.features.advice.column_facts import short_text
-from plmetrics.features.advice.column_roles import Undecided, choose_positive, choose_unit, has_slices
+from plmetrics.features.advice.column_roles import AmbiguousRoles, choose_positive, choose_unit, has_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ class Table:
         if self.label.numeric and self.label.low is not None:
             return "regression"
         message = f"column '{self.label.name}' holds more than two labels, which are no numbers"
-        raise Undecided(
+        raise AmbiguousRoles(
             Problem(message, hint="a label has two values, or is a number; choose another with --label")
         )
 
@@ -112,7 +112,7 @@ def suite_text(table: Table, head: Sequence[str], metrics: Metrics) -> str:
     return "\n".join("\n".join(lines) + "\n" for section in sections if (lines := list(section)))
 
 
-def quoted(value: Any) -> str:
+def yaml_scalar(value: Any) -> str:
     """A value as YAML reads it back, also inside [ ] and { }.
 
     >>> quoted("region"), quoted("yes"), quoted("a, b"), quoted(1.0)
@@ -134,7 +134,7 @@ def _line(text: str, reason: str = "", indent: int = 0, width: int = _COLUMN) ->
 
 
 def _task(table: Table) -> Iterator[str]:
-    yield _line(f"name: {quoted(table.name)}")
+    yield _line(f"name: {yaml_scalar(table.name)}")
     values = "two values" if table.task == "binary" else "numbers"
     reason = f"the label holds {values}" if table.roles.task is None else table.roles.reasons["task"]
     yield _line(f"task: {table.task}", reason)
@@ -142,7 +142,7 @@ def _task(table: Table) -> Iterator[str]:
 
 def _data(table: Table) -> Iterator[str]:
     yield "data:"
-    yield _line(f"path: {quoted(table.path)}", "relative to this file", 2)
+    yield _line(f"path: {yaml_scalar(table.path)}", "relative to this file", 2)
     roles = table.roles
     needed = [table.facts[name] for name in (roles.label, *roles.scores, roles.weight) if name is not None]
     bad = [
@@ -156,19 +156,23 @@ def _columns(table: Table) -> Iterator[str]:
     roles, label = table.roles, table.label
     reason = roles.reasons.get("label", "as you said")
     yield "columns:"
-    yield _line(f"label: {quoted(label.name)}", f"{reason}; {label.span}", 2)
+    yield _line(f"label: {yaml_scalar(label.name)}", f"{reason}; {label.span}", 2)
     if roles.weight is not None:
-        yield _line(f"weight: {quoted(roles.weight)}", f"by its name; {table.facts[roles.weight].span}", 2)
+        yield _line(
+            f"weight: {yaml_scalar(roles.weight)}", f"by its name; {table.facts[roles.weight].span}", 2
+        )
     if table.task != "ranking":
         yield _unit(table)
     if roles.query is not None:
-        yield _line(f"query: {quoted(roles.query)}", "what is ranked together", 2)
+        yield _line(f"query: {yaml_scalar(roles.query)}", "what is ranked together", 2)
     if roles.treatment is not None:
-        yield _line(f"treatment: {quoted(roles.treatment)}", "treated or not", 2)
+        yield _line(f"treatment: {yaml_scalar(roles.treatment)}", "treated or not", 2)
     positive = table.positive
     if positive is not None:
         other = short_text(label.low if positive == label.high else label.high)
-        yield _line(f"positive: {quoted(positive)}", f"the other label is {other}: turn it round if need be")
+        yield _line(
+            f"positive: {yaml_scalar(positive)}", f"the other label is {other}: turn it round if need be"
+        )
 
 
 def _unit(table: Table) -> str:
@@ -178,7 +182,7 @@ def _unit(table: Table) -> str:
         return _line("# unit: customer_id", "if rows of one customer, day or store go together", 2)
     others = ", ".join(name for name in units if name != unit)
     reason = f"{table.facts[unit].distinct:,} or so: rows of one are resampled together"
-    return _line(f"unit: {quoted(unit)}", f"{reason}; or {others}" if others else reason, 2)
+    return _line(f"unit: {yaml_scalar(unit)}", f"{reason}; or {others}" if others else reason, 2)
 
 
 def _models(table: Table) -> Iterator[str]:
@@ -187,14 +191,14 @@ def _models(table: Table) -> Iterator[str]:
         yield _parts(table)
         return
     for name in table.roles.scores:
-        yield _line(f"{quoted(_name(name))}: {quoted(name)}", table.facts[name].span, 2)
+        yield _line(f"{yaml_scalar(_name(name))}: {yaml_scalar(name)}", table.facts[name].span, 2)
 
 
 def _parts(table: Table) -> str:
     """The one model whose prediction has a column for each class or level."""
-    parts = [(part.partition("|")[2], quoted(column)) for part, column in table.roles.parts.items()]
+    parts = [(part.partition("|")[2], yaml_scalar(column)) for part, column in table.roles.parts.items()]
     if table.task == "multiclass":
-        kind, entries = "proba", [f"{quoted(which)}: {column}" for which, column in parts]
+        kind, entries = "proba", [f"{yaml_scalar(which)}: {column}" for which, column in parts]
     else:
         kind, entries = "quantiles", [f"{which}: {column}" for which, column in parts]
     return f"  model: {{{kind}: {{{', '.join(entries)}}}}}"
@@ -210,9 +214,9 @@ def _slices(table: Table) -> Iterator[str]:
     yield "slices:"
     names: set[str] = set()
     for name in fit[:_MOST_SETS]:
-        yield _line(f"{_set_name(name, names)}: {quoted(name)}", f"{facts[name].distinct} values", 2)
+        yield _line(f"{_set_name(name, names)}: {yaml_scalar(name)}", f"{facts[name].distinct} values", 2)
     for name, bins in ages.items():
-        text = f"{_set_name(name, names)}: {{column: {quoted(name)}, bins: {bins}}}"
+        text = f"{_set_name(name, names)}: {{column: {yaml_scalar(name)}, bins: {bins}}}"
         yield _line(text, facts[name].span, 2)
     if fit[_MOST_SETS:]:
         yield f"  # also possible: {one_line(', '.join(fit[_MOST_SETS:]))}"
@@ -227,7 +231,7 @@ def _age_bins(age: ColumnFacts) -> list[int]:
 def _compare(table: Table) -> Iterator[str]:
     if len(table.roles.scores) > 1 and not table.roles.parts:
         yield "compare:"
-        baseline = quoted(_name(table.roles.scores[0]))
+        baseline = yaml_scalar(_name(table.roles.scores[0]))
         yield _line(f"baseline: {baseline}", "the first model; the others are compared with it", 2)
 
 
@@ -254,4 +258,4 @@ def _set_name(column: str, names: set[str]) -> str:
     while name in RESERVED_SLICE_SETS or name in names:
         name += "_"
     names.add(name)
-    return quoted(name)
+    return yaml_scalar(name)

@@ -41,14 +41,14 @@ def recognised_roles(sample: pl.DataFrame, facts: Facts, label: str | None, scor
         roles = guess_roles(sample, facts, shape.pop("label"), tuple(shape["parts"].values()))
         fits = {} if label else {"label": "it fits the columns of the model"}
         return replace(roles, reasons={"task": reason, "scores": reason, **fits}, **shape)
-    query = _named(facts, _QUERIES)
+    query = _column_by_name(facts, _QUERIES)
     if query is not None:
-        roles = guess_roles(sample, facts, label or _named(facts, _RELEVANCE), scores)
+        roles = guess_roles(sample, facts, label or _column_by_name(facts, _RELEVANCE), scores)
         if facts[roles.label].numeric and query not in (roles.label, *roles.scores):
             reasons = {**roles.reasons, "task": f"column '{query}' groups the rows by query"}
             return replace(roles, task="ranking", query=query, reasons=reasons)
     roles = guess_roles(sample, facts, label, scores)
-    arm = _named(facts, _ARMS)
+    arm = _column_by_name(facts, _ARMS)
     if arm is not None and facts[arm].zero_one and arm not in (roles.label, *roles.scores, roles.weight):
         reasons = {**roles.reasons, "task": f"column '{arm}' tells treated rows from others"}
         return replace(roles, task="uplift", treatment=arm, reasons=reasons)
@@ -128,5 +128,5 @@ def _columns_of(classes: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     return {}
 
 
-def _named(facts: Facts, names: frozenset[str]) -> str | None:
+def _column_by_name(facts: Facts, names: frozenset[str]) -> str | None:
     return next((name for name in facts if "_".join(pieces(name)) in names), None)

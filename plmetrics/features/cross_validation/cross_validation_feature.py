@@ -38,9 +38,9 @@ class CrossValidationFeature(Feature):
 
     def bind(self, suite: Suite, schema: pl.Schema, table: Source | None) -> None:  # noqa: ARG002
         """Check the columns of repeated predictions; those of folds are checked as slice sets."""
-        from plmetrics.features.cross_validation.repeated_models import check_repeated
+        from plmetrics.features.cross_validation.repeated_models import check_repeats
 
-        check_repeated(suite, schema)
+        check_repeats(suite, schema)
 
     def requirements(self, suite: Suite) -> tuple[Requirement, ...]:
         """Repeated predictions must be numbers."""
@@ -70,11 +70,11 @@ class CrossValidationFeature(Feature):
 
     def run(self, run: Run) -> Outputs:
         """Summarise the estimates of folds, and take the errors of repeated predictions apart."""
-        from plmetrics.features.cross_validation.fold_tables import cross_validated
+        from plmetrics.features.cross_validation.fold_tables import cross_validation_tables
         from plmetrics.features.cross_validation.repeated_models import repeated_sums
 
         assert run.analysis is not None
-        folds, summaries = cross_validated(run.analysis, run.ordered, repeated_sums(run.analysis))
+        folds, summaries = cross_validation_tables(run.analysis, run.ordered, repeated_sums(run.analysis))
         return Outputs({"folds": folds, self.key: summaries})
 
     def report(self, summary: Summary, width: int) -> list[Text]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
+from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrap
 from plmetrics.report.numbers import MISSING, estimate, number, plural, row_estimate
 
 if TYPE_CHECKING:
@@ -37,18 +37,18 @@ def cross_validation(summary: Summary, width: int) -> list[Text]:
     lines = heading("Cross-validation", width=width)
     lines += _means(frame.filter(pl.col("kind").is_in(_MEANS)), width)
     for kind, write in (
-        ("nested", _nested),
+        ("nested", _nested_line),
         ("selection_optimism", _optimism),
         ("generalisation_gap", _gap),
         ("diagnosis", _diagnosis),
     ):
         rows = frame.filter(kind=kind)
         for row in rows.head(_MOST).iter_rows(named=True):
-            lines += wrapped(Text(printable(write(row))), width)
-        lines += _more(rows.height, width)
+            lines += wrap(Text(printable(write(row))), width)
+        lines += _omission_lines(rows.height, width)
     lines += _notes(frame.filter(kind="nested"), width)
     for row in frame.filter(pl.col("kind").is_in(_PARTS)).head(_MOST).iter_rows(named=True):
-        lines += wrapped(Text(printable(f"{_whose(row)}: {row['kind']} {_value(row)}")), width)
+        lines += wrap(Text(printable(f"{_row_label(row)}: {row['kind']} {_value(row)}")), width)
     return lines + _notes(frame.filter(pl.col("kind").is_in(_MEANS)), width)
 
 
@@ -62,7 +62,7 @@ def _means(frame: pl.DataFrame, width: int) -> list[Text]:
         if column.title != "of" or any(row[2].plain for row in rows)
     ]
     lines = table_or_stack([_COLUMNS[k] for k in filled], [[row[k] for k in filled] for row in rows], width)
-    return lines + _more(frame.height, width)
+    return lines + _omission_lines(frame.height, width)
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:
@@ -91,7 +91,7 @@ def _where(row: dict[str, Any]) -> str:
     return ", ".join(filter(None, [row["configuration"], row["split"], place]))
 
 
-def _whose(row: dict[str, Any]) -> str:
+def _row_label(row: dict[str, Any]) -> str:
     return " ".join(filter(None, [row["model"], row["metric"], _where(row)]))
 
 
@@ -103,33 +103,33 @@ def _value(row: dict[str, Any]) -> str:
     return str(estimate(row["value"], status=row["status"]))
 
 
-def _nested(row: dict[str, Any]) -> str:
+def _nested_line(row: dict[str, Any]) -> str:
     spread = "" if row["sd"] is None else f" (sd {number(row['sd'])} over {plural(row['folds'], 'fold')})"
-    return f"nested {_whose(row)}: {_value(row)}{spread}"
+    return f"nested {_row_label(row)}: {_value(row)}{spread}"
 
 
 def _optimism(row: dict[str, Any]) -> str:
     value = estimate(row["value"], status=row["status"], signed=True)
-    return f"selection optimism of {_whose(row)} (best of the inner folds less the outer folds): {value}"
+    return f"selection optimism of {_row_label(row)} (best of the inner folds less the outer folds): {value}"
 
 
 def _gap(row: dict[str, Any]) -> str:
     gap = row_estimate(row, signed=True)
-    return f"{_whose(row)}: training rows less others {gap}"
+    return f"{_row_label(row)}: training rows less others {gap}"
 
 
 def _diagnosis(row: dict[str, Any]) -> str:
     verdict = row["verdict"] or f"not judged ({row['status']})"
-    return f"{_whose(row)}: {verdict} ({_number(row['value'])}; {row['note']})"
+    return f"{_row_label(row)}: {verdict} ({_number(row['value'])}; {row['note']})"
 
 
-def _more(height: int, width: int) -> list[Text]:
+def _omission_lines(height: int, width: int) -> list[Text]:
     if height <= _MOST:
         return []
-    return wrapped(Text(f"and {height - _MOST} more in cross_validation.parquet", FAINT), width)
+    return wrap(Text(f"and {height - _MOST} more in cross_validation.parquet", FAINT), width)
 
 
 def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
     """What rows say besides, each once."""
     notes = frame["note"].drop_nulls().unique(maintain_order=True)
-    return [line for note in notes.head(3) for line in wrapped(Text(printable(note), FAINT), width)]
+    return [line for note in notes.head(3) for line in wrap(Text(printable(note), FAINT), width)]

@@ -116,7 +116,7 @@ def with_folds(
     for part in sets:
         if part.name in names and keys.axes:
             _check(part, spec, keys)
-            derived += _derived(part, keys)
+            derived += _fold_sets(part, keys)
     named = [*keys.axes.values(), keys.held_out, keys.outer]
     return (*parts, *derived), tuple(key for key in named if key is not None)
 
@@ -135,7 +135,7 @@ def _check(part: SliceSet, spec: CrossValidation, keys: FoldKeys) -> None:
             raise ConfigError(Problem(msg, path, "leave it out of cross_validation.slices"))
 
 
-def _derived(part: SliceSet, fold_key: FoldKeys) -> list[SliceSet]:
+def _fold_sets(part: SliceSet, fold_key: FoldKeys) -> list[SliceSet]:
     """The folds of a set, and where there is more than folds to tell rows by, their rows together."""
     pooled = tuple(key for axis, key in fold_key.axes.items() if axis not in _OF_FOLD)
     out = []

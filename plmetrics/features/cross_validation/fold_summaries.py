@@ -10,7 +10,7 @@ NO_FOLDS = "no_defined_folds"
 ONE_FOLD = "one_fold"
 
 
-def spread(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def summarise(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Mean, sd, least and largest of `value` over the rows of each group.
 
     Every row counts the same, however many rows of the table it stands for. `sd` divides by the number of defined
@@ -55,7 +55,7 @@ def outer_rows(values: pl.DataFrame) -> pl.DataFrame:
     return values.filter(pl.col("inner").is_null(), pl.col("fold").is_not_null())
 
 
-def with_pooled(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
+def join_pooled(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """The summary with the value of all rows of the group together."""
     pooled_values = pooled.select(*GROUP, pl.col("value").alias("pooled"))
     return summary.join(pooled_values, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
@@ -63,14 +63,14 @@ def with_pooled(summary: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
 
 def by_fold(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """A row per group: the mean of the folds' values, of all repeats, next to the value of their rows together."""
-    return with_pooled(spread(outer_rows(values), GROUP), pooled)
+    return join_pooled(summarise(outer_rows(values), GROUP), pooled)
 
 
 def by_repeat(values: pl.DataFrame, pooled: pl.DataFrame) -> pl.DataFrame:
     """A row per group: the mean of the repeats' means, and how these differ; `folds` counts repeats."""
     repeats = outer_rows(values).filter(pl.col("repeat").is_not_null())
-    means = spread(repeats, [*GROUP, "repeat"])
-    return with_pooled(spread(means, GROUP), pooled)
+    means = summarise(repeats, [*GROUP, "repeat"])
+    return join_pooled(summarise(means, GROUP), pooled)
 
 
 def along_curve(values: pl.DataFrame, pooled: pl.DataFrame, *, folded: bool) -> pl.DataFrame:

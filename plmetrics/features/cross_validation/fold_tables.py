@@ -30,13 +30,13 @@ from plmetrics.features.cross_validation.fold_slices import FOLDS, POOLED
 from plmetrics.features.cross_validation.fold_summaries import along_curve, by_fold, by_repeat
 from plmetrics.features.cross_validation.fold_values import (
     IDENTITY,
-    Derived,
+    FoldSet,
     Names,
     derived_sets,
     values_of,
 )
 from plmetrics.features.cross_validation.generalisation_gaps import gaps, pooled_gaps
-from plmetrics.features.cross_validation.nested_choices import choices, nested, selection_optimism, words
+from plmetrics.features.cross_validation.nested_choices import choices, nested_rows, selection_optimism, words
 from plmetrics.features.cross_validation.repeated_models import bias_and_variance
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ KINDS = (
 )
 
 
-def cross_validated(
+def cross_validation_tables(
     analysis: Analysis, ordered: Ordered, repeated: Sequence[RepeatedSums] = ()
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tables `folds` and `cross_validation`, without rows where nothing asks for them.
@@ -110,7 +110,7 @@ class Folds:
     spec: CrossValidation
     values: pl.DataFrame | None
     pooled: pl.DataFrame
-    together: tuple[Derived, ...]
+    together: tuple[FoldSet, ...]
 
     @classmethod
     def of(cls, analysis: Analysis, ordered: Ordered, spec: CrossValidation) -> Folds:
@@ -120,7 +120,7 @@ class Folds:
         folds = list(derived_sets(analysis, FOLDS, list(axes)))
         together = tuple(derived_sets(analysis, POOLED, further)) if further else ()
         sets = together or tuple(
-            Derived(each.source, analysis.sets[each.source], each.source, {}) for each in folds
+            FoldSet(each.source, analysis.sets[each.source], each.source, {}) for each in folds
         )
         values = [values_of(analysis, ordered, each) for each in folds]
         pooled = pl.concat(values_of(analysis, ordered, each) for each in sets)
@@ -193,7 +193,7 @@ class Folds:
         by_model = self.spec.configuration is None
         chosen = choices(values, number, metric.direction, by_model=by_model)
         reasons = words(chosen, list(self.analysis.models), metric.text, by_model=by_model)
-        yield "nested", nested(values, chosen, reasons, by_model=by_model)
+        yield "nested", nested_rows(values, chosen, reasons, by_model=by_model)
         yield "selection_optimism", selection_optimism(values, chosen, number, by_model=by_model)
 
     def _diagnosis(self) -> pl.DataFrame:

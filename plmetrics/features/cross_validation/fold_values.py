@@ -68,8 +68,8 @@ class Names:
         numbers = {"@set": pl.Int64, "@slice": pl.Int64, "@metric": pl.Int64, "@class": pl.Int64}
         named = pl.DataFrame(slices, schema_overrides=numbers)
         frames = {
-            "@model": _numbered("@model", "model", list(analysis.models)),
-            "@metric": _numbered("@metric", "metric", [metric.text for metric in metrics]),
+            "@model": _number_table("@model", "model", list(analysis.models)),
+            "@metric": _number_table("@metric", "metric", [metric.text for metric in metrics]),
             "@class": pl.DataFrame(classes, schema_overrides=numbers | {"class": pl.String}),
             "@slice": named.with_columns(pl.Series("slice_values", pairs, dtype=SLICE_VALUES)),
         }
@@ -86,14 +86,14 @@ class Names:
         )
 
 
-def _numbered(number: str, name: str, texts: Sequence[str]) -> pl.DataFrame:
+def _number_table(number: str, name: str, texts: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame(
         {number: np.arange(len(texts)), name: list(texts)}, schema={number: pl.Int64, name: pl.String}
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class FoldSet:
     """A set of folds, or of their rows together: its number and states, the set it comes from, and its axes."""
 
     number: int
@@ -132,7 +132,7 @@ def _with_axis(cells: pl.DataFrame, axis: str, key: SliceKey) -> pl.DataFrame:
     return cells.join(named, on=key.column, how="left", nulls_equal=True, maintain_order="left")
 
 
-def derived_sets(analysis: Analysis, kind: str, axes: Sequence[str]) -> Iterator[Derived]:
+def derived_sets(analysis: Analysis, kind: str, axes: Sequence[str]) -> Iterator[FoldSet]:
     """The sets `KIND|SET` of a run, with the keys of their axes, which stand last."""
     sets = [states.slices.slice_set for states in analysis.sets]
     for number, states in enumerate(analysis.sets):
@@ -147,7 +147,7 @@ def derived_sets(analysis: Analysis, kind: str, axes: Sequence[str]) -> Iterator
             for place, part in enumerate(sets)
             if part.name == name and [key.column for key in part.keys] == columns
         )
-        yield Derived(number, states, source, dict(zip(axes, slice_set.keys[first:], strict=True)))
+        yield FoldSet(number, states, source, dict(zip(axes, slice_set.keys[first:], strict=True)))
 
 
 def without_replicates(analysis: Analysis) -> Analysis:
@@ -156,7 +156,7 @@ def without_replicates(analysis: Analysis) -> Analysis:
     return replace(analysis, suite=suite, weights=None, units=None)
 
 
-def values_of(analysis: Analysis, ordered: Ordered, derived: Derived) -> pl.DataFrame:
+def values_of(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
     """A row for every model, metric, class and cell that has rows: `GROUP`, the other axes, and the value."""
     plain = without_replicates(analysis)
     numbers = {metric.text: number for number, metric in enumerate(analysis.suite.computed)}

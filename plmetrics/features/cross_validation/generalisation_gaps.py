@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.features.cross_validation.fold_slices import TEST, TRAIN, VALID
-from plmetrics.features.cross_validation.fold_summaries import outer_rows, spread
+from plmetrics.features.cross_validation.fold_summaries import outer_rows, summarise
 from plmetrics.features.cross_validation.fold_values import IDENTITY
 from plmetrics.inference.chunks import chunks, concatenate_estimates
 from plmetrics.inference.comparisons.paired import paired_difference
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.features.cross_validation.fold_values import Derived, Ordered
+    from plmetrics.features.cross_validation.fold_values import FoldSet, Ordered
     from plmetrics.inference.chunks import EstimateColumns
     from plmetrics.inference.subject import Analysis
 
@@ -31,7 +31,7 @@ _WITHIN = ["@set", "@slice", "configuration", "x"]
 _PAIRED = [*IDENTITY, "configuration", "x"]
 
 
-def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: Derived) -> pl.DataFrame:
+def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: FoldSet) -> pl.DataFrame:
     """A row per model, metric and slice: value on training rows less that on validation rows, with its interval.
 
     Where there are no validation rows, those of the test stand in, and the note says so.
@@ -50,7 +50,7 @@ def pooled_gaps(analysis: Analysis, ordered: Ordered, derived: Derived) -> pl.Da
             for model, model_name in enumerate(analysis.models):
                 combined = concatenate_estimates([each[model_name] for each in by_model])
                 row = {"@model": model, "@metric": numbers[metric.text], "@class": place}
-                frames.append(_contrasted(combined, member, pairs, analysis, row))
+                frames.append(_contrast_rows(combined, member, pairs, analysis, row))
     return pl.concat(frames)
 
 
@@ -70,7 +70,7 @@ def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _contrasted(
+def _contrast_rows(
     estimates: EstimateColumns,
     metric: Metric,
     pairs: pl.DataFrame,
@@ -127,7 +127,7 @@ def fold_gaps(values: pl.DataFrame) -> pl.DataFrame:
             *(pl.col(f"@why|{s}").replace("ok", None) for s in (TRAIN, VALID, TEST)), pl.lit("no_rows")
         ).alias("status"),
     )
-    return spread(gaps, _PAIRED)
+    return summarise(gaps, _PAIRED)
 
 
 def gaps(pooled: Sequence[pl.DataFrame], folds: pl.DataFrame | None) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from plmetrics.features.cross_validation.fold_summaries import outer_rows, spread
+from plmetrics.features.cross_validation.fold_summaries import outer_rows, summarise
 from plmetrics.features.cross_validation.fold_values import IDENTITY
 
 _PLACE = ["@set", "@slice", "@metric", "@class"]
@@ -68,13 +68,13 @@ def chosen_values(values: pl.DataFrame, chosen: pl.DataFrame, *, by_model: bool)
     return values_of_choices.with_columns(pl.col("status").fill_null("no_choice"), pl.col("n").fill_null(0))
 
 
-def nested(
+def nested_rows(
     values: pl.DataFrame, chosen: pl.DataFrame, reasons: pl.DataFrame, *, by_model: bool
 ) -> pl.DataFrame:
     """A row per slice and metric: mean and spread over outer folds of the value of each fold's own choice."""
     outer = chosen_values(values, chosen, by_model=by_model)
     group = _PLACE if by_model else IDENTITY
-    summary = spread(outer, group)
+    summary = summarise(outer, group)
     return _with_words(_as_model(summary, by_model=by_model), reasons)
 
 
@@ -94,7 +94,7 @@ def selection_optimism(
         chosen.select(*on, "inner_best"), on=on, how="left", nulls_equal=True, maintain_order="left"
     )
     differences = both.with_columns((pl.col("inner_best") - pl.col("value")).alias("value"))
-    return _as_model(spread(differences, _PLACE if by_model else IDENTITY), by_model=by_model)
+    return _as_model(summarise(differences, _PLACE if by_model else IDENTITY), by_model=by_model)
 
 
 def words(chosen: pl.DataFrame, models: list[str], metric: str, *, by_model: bool) -> pl.DataFrame:

@@ -65,7 +65,7 @@ def repeated_requirements(suite: Suite) -> tuple[Requirement, ...]:
     )
 
 
-def check_repeated(suite: Suite, schema: pl.Schema) -> None:
+def check_repeats(suite: Suite, schema: pl.Schema) -> None:
     """Check the columns of repeated predictions on zero rows.
 
     Raises:

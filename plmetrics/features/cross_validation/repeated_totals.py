@@ -29,7 +29,7 @@ def repeated_totals(
     valid = sound_rows(table.roles) if every else None
     count = pl.len() if valid is None else valid.sum()
     totals = [Total(repeated_column("n"), count.cast(pl.Int64))]
-    for name, value in _summed(table.weight, repeated, truth).items():
+    for name, value in _row_sums(table.weight, repeated, truth).items():
         of_row = value if valid is None else pl.when(valid).then(value).otherwise(0.0)
         totals.append(Total(repeated_column(name), of_row.sum(), of_row))
     return totals
@@ -40,7 +40,7 @@ def repeated_column(name: str) -> str:
     return f"@repeated|{name}"
 
 
-def _summed(
+def _row_sums(
     weight: pl.Expr | None, repeated: Mapping[str, Sequence[str]], truth: str | None
 ) -> dict[str, pl.Expr]:
     """What a row adds to each sum."""

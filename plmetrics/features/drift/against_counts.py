@@ -98,7 +98,7 @@ def drift_against(
         if folded and typed.of_numbers:
             above = [_above(pair, keys) for pair, keys in zip(tallies, keyed, strict=True)]
             sliced = tuple(
-                map(_binned, sliced, sliced_counts(slices.slices, cubes, above), repeat(typed.kind))
+                map(_bin_counts, sliced, sliced_counts(slices.slices, cubes, above), repeat(typed.kind))
             )
         columns.append(
             ColumnCounts(typed, sliced, folded and typed.of_numbers, folded and not typed.of_numbers)
@@ -176,7 +176,7 @@ def _above(tallies: Sequence[Tally], keyed: Sequence[pl.DataFrame]) -> pl.DataFr
 _ADDED = ("weight", "offset", "square")
 
 
-def _binned(counted: SlicedCounts, above: SlicedCounts, kind: Kind) -> SlicedCounts:
+def _bin_counts(counted: SlicedCounts, above: SlicedCounts, kind: Kind) -> SlicedCounts:
     """Counts with the width of their bins, and the sums of each slice at its first place.
 
     It makes no difference where they stand: what the places of values add to a square is taken from the first instead.

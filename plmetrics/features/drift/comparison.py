@@ -14,7 +14,7 @@ from plmetrics.features.drift.stored_counts import check_reference, descriptions
 from plmetrics.features.drift.window_counts import window_summary
 from plmetrics.features.protocol import Outputs
 from plmetrics.features.stored.merging import by_layout
-from plmetrics.features.stored.state_files import as_written
+from plmetrics.features.stored.state_files import damage_errors
 from plmetrics.features.stored.stored_state import file_places
 
 if TYPE_CHECKING:
@@ -54,6 +54,6 @@ def _against(run: Run, reference: ReferenceCounts) -> tuple[DriftCounts | None, 
     request = on_slices_of(request, run.bound, descriptions_of(reference.states, reference.path)[0])
     current = window_summary(request, models)
     check_reference(reference.states, current.description, reference.path)
-    with as_written(file_places(reference.states)):
+    with damage_errors(file_places(reference.states)):
         before = reference_of(by_layout(reference.states), current.description)
     return drift_against(request, models, before, current, reference.path), current

@@ -20,7 +20,7 @@ from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settle_keys, slice_plans
 from plmetrics.engine.streaming import collected_frames, frames_of
-from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentred, sliced_counts
+from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentre, sliced_counts
 from plmetrics.features.drift.windows import (
     BAD,
     VALUE,
@@ -199,7 +199,7 @@ class _Column:
 
     def placed(self, counted: pl.DataFrame) -> pl.DataFrame:
         """What a plan counted, by place."""
-        return counted if self.edges is None else recentred(counted, self.edges, self.centre)
+        return counted if self.edges is None else recentre(counted, self.edges, self.centre)
 
 
 def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> list[_Column]:

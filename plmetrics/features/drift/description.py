@@ -184,7 +184,7 @@ def _misfits(needed: Description, reference: Description, place: str) -> Iterato
         there = reference.found(subject)
         if there is None:
             yield f"{place} does not count {subject.words}; it counts {listed or 'no column'}", again
-        elif differing := _other(subject, there):
+        elif differing := _type_conflict(subject, there):
             yield (
                 f"{subject.words} {differing[1]}, but {differing[0]} in {place}",
                 "store it in one type in both",
@@ -203,7 +203,7 @@ def _misfits(needed: Description, reference: Description, place: str) -> Iterato
             yield f"{place} means by '{label}' {there_meaning!r}, and this suite {meaning!r}", again
 
 
-def _other(needed: ColumnDescription, there: ColumnDescription) -> tuple[str, str] | None:
+def _type_conflict(needed: ColumnDescription, there: ColumnDescription) -> tuple[str, str] | None:
     """How two columns of one name differ in their type or meaning: there, and here."""
     if None not in (needed.kind, there.kind) and needed.kind != there.kind:
         return f"held {_WORDS[str(there.kind)]}", f"holds {_WORDS[str(needed.kind)]}"
@@ -226,7 +226,7 @@ def check_one_meaning(
     problems = []
     for subject in first.subjects:
         there = other.found(subject)
-        differing = None if there is None else _other(subject, there)
+        differing = None if there is None else _type_conflict(subject, there)
         if differing is not None:
             text = f"drift's {subject.words} {differing[1]} in {places[0]}, but {differing[0]} in {places[1]}"
             problems.append(Problem(text, path, "write the column with one type, and the states again"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
     from plmetrics.features.protocol import Run
-    from plmetrics.features.stored.alignment import AlignedStates, Stored
+    from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.stored import Builder, State
@@ -91,7 +91,7 @@ class DriftFeature(Feature):
 
         return write(builder, window_summary(request, frozenset(request.suite.models)))
 
-    def check_states(self, first: Stored, other: Stored) -> None:
+    def check_states(self, first: StateReference, other: StateReference) -> None:
         """Check that the counts of two states have one meaning."""
         from plmetrics.features.drift.stored_counts import check_states
 

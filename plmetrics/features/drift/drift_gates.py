@@ -47,7 +47,7 @@ def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) 
     rule = Rule(gate.p_at_least if by_p else gate.at_least, gate.at_most, on_undefined=gate.on_undefined)
     text = f"p >= {number_text(gate.p_at_least)}" if gate.p_at_least is not None else rule.text
     if rows.is_empty():
-        return _nothing(gate, measure.text, text)
+        return _empty_gate(gate, measure.text, text)
     no_p = pl.when(pl.col("status") == "ok").then(pl.lit("no_p_value")).otherwise(pl.col("status"))
     observed = rows.with_columns(
         pl.col("p_adjusted" if by_p else "value").alias("observed"),
@@ -57,7 +57,7 @@ def _gate_rows(gate: DriftGate, spec: Drift, suite: Suite, table: pl.DataFrame) 
         pl.when(pl.col("observed").is_null() & by_p).then(no_p).otherwise(pl.col("status")).alias("status")
     )
     return observed.with_columns(
-        _named(gate, measure.text, text).alias("gate"),
+        _gate_name(gate, measure.text, text).alias("gate"),
         pl.lit(gate.level).alias("level"),
         pl.col("measure").alias("metric"),
         pl.lit(text).alias("rule"),
@@ -70,14 +70,14 @@ def _sets(gate: DriftGate, spec: Drift, suite: Suite) -> list[str]:
     return ["overall", *spec.sets(tuple(suite.slices))] if "all" in named else list(named)
 
 
-def _named(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
+def _gate_name(gate: DriftGate, measure: str, rule: str) -> pl.Expr:
     """The gate's name, with the column where it is about several."""
     if gate.name is None:
         return pl.format("drift: {} of {} {}", pl.lit(measure), "column", pl.lit(rule))
     return pl.lit(gate.name) if gate.column is not None else pl.format("{} [{}]", pl.lit(gate.name), "column")
 
 
-def _nothing(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
+def _empty_gate(gate: DriftGate, measure: str, rule: str) -> pl.DataFrame:
     """The row of a gate that finds nothing to judge, such as a distance of means in a column of texts."""
     columns = {
         "gate": gate.name or f"drift: {measure} of {gate.column or 'every column'} {rule}",

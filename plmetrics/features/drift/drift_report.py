@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
+from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrap
 from plmetrics.report.numbers import number, p_value, plural
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def drift(summary: Summary, width: int) -> list[Text]:
     remarks = remarks if len(parts) > _MOST_COLUMNS else []
     remarks += _slices(frame)
     remarks += [_SAYS] if any(name.startswith("psi") for name in names) else []
-    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
+    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
 
 
 def _cells(part: pl.DataFrame, names: list[str], *, nulls: bool) -> list[Text]:

@@ -73,7 +73,7 @@ def drift_table(suite: Suite, counts: DriftCounts | None) -> pl.DataFrame:
                     continue
                 batch = reader.measured(measure)
                 rows.add((place, number, order, 0), np.ones(sides.slices, dtype=np.bool_), batch, 0)
-    return _corrected(rows.frame(), spec.correction)
+    return _correct(rows.frame(), spec.correction)
 
 
 class _Reader:
@@ -263,7 +263,7 @@ def _shift(before: Array, now: Array) -> Batch:
     return {"value": now - before, "reference": before, "current": now}
 
 
-def _corrected(table: pl.DataFrame, correction: str) -> pl.DataFrame:
+def _correct(table: pl.DataFrame, correction: str) -> pl.DataFrame:
     """The same rows with p values adjusted in their families; only tests have one."""
     tested = pl.col("p_status") != "no_test"
     label = pl.concat_str([pl.col("measure"), pl.lit(" / "), pl.col("slice_set")])

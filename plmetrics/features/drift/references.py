@@ -13,7 +13,7 @@ from plmetrics.features.drift.drift_section import section_of
 from plmetrics.features.drift.stored_counts import check_reference, descriptions_of
 from plmetrics.features.drift.windows import current_window
 from plmetrics.features.stored.compatibility import check_once
-from plmetrics.features.stored.state_files import DRIFT_STATE, as_written, state_files
+from plmetrics.features.stored.state_files import DRIFT_STATE, damage_errors, state_files
 from plmetrics.features.stored.stored_state import file_places, stored_state
 from plmetrics.states.stored import State
 from plmetrics.suite.sections.section import HANDED_OVER
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
-    from plmetrics.features.stored.alignment import Stored
+    from plmetrics.features.stored.alignment import StateReference
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.runs.reading import StoredRun
     from plmetrics.suite.model import Suite
@@ -41,7 +41,7 @@ class ReferenceCounts:
     earlier ones why they do not serve.
     """
 
-    states: tuple[Stored, ...]
+    states: tuple[StateReference, ...]
     path: SuitePath
     passed_over: str = ""
 
@@ -89,15 +89,15 @@ def reference_counts(
     source = argument[key] if chosen == HANDED_OVER else chosen
     with errors_at("drift", key):
         if key == "state":
-            states = _stored(source if isinstance(source, (list, tuple)) else [source], base)
+            states = _open_states(source if isinstance(source, (list, tuple)) else [source], base)
         else:
-            states = _of_run(source, spec.choice, runs, base)
+            states = _states_of_run(source, spec.choice, runs, base)
     return ReferenceCounts(states, ("drift", key), runs.none_yet("drift.run"))
 
 
-def _stored(sources: Sequence[Any], base: Path | None) -> tuple[Stored, ...]:
+def _open_states(sources: Sequence[Any], base: Path | None) -> tuple[StateReference, ...]:
     """States, with the files in folders; one that is there twice would count twice."""
-    out: list[Stored] = []
+    out: list[StateReference] = []
     for item in sources:
         if isinstance(item, State):
             out.append(stored_state(item))
@@ -111,7 +111,7 @@ def _stored(sources: Sequence[Any], base: Path | None) -> tuple[Stored, ...]:
     return tuple(out)
 
 
-def _of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) -> tuple[Stored, ...]:
+def _states_of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) -> tuple[StateReference, ...]:
     """What an earlier run keeps; nothing before the first run of the suite itself."""
     if not isinstance(run, (str, Path)):
         if getattr(run, "drift_state", None) is None:
@@ -119,22 +119,22 @@ def _of_run(run: Any, choice: str, runs: EarlierRuns, base: Path | None) -> tupl
             raise DataError(Problem(msg, hint="compare with a state: drift.state"))
         return (stored_state(run.drift_state),)
     path = Path(run) if base is None else base / run
-    reference = runs.reference("drift.run", path, choice, _counts, _check_counts_kept)
+    reference = runs.reference("drift.run", path, choice, _counts, _check_counts)
     return () if reference is None else (reference,)
 
 
-def _counts(run: StoredRun) -> Stored:
+def _counts(run: StoredRun) -> StateReference:
     """What drift counted in a run."""
     return stored_state(run.folder / DRIFT_STATE)
 
 
-def _check_counts_kept(run: StoredRun) -> None:
+def _check_counts(run: StoredRun) -> None:
 
     if not (run.folder / DRIFT_STATE).is_file():
-        raise DataError(_keeps_none(run))
+        raise DataError(_no_counts_problem(run))
 
 
-def _keeps_none(run: StoredRun) -> Problem:
+def _no_counts_problem(run: StoredRun) -> Problem:
     """A run has the results of drift, not what was counted of its rows: say what has."""
     files = [str(file["path"]) for file in run.record.get("files", ())]
     named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
@@ -152,7 +152,7 @@ def check_counts(bound: Request, reference: ReferenceCounts) -> None:
     """
     if not reference.states:
         return
-    with as_written(file_places(reference.states)):
+    with damage_errors(file_places(reference.states)):
         descriptions = descriptions_of(reference.states, reference.path)
         request = on_slices_of(bound, bound, descriptions[0])
         needed = Description.of(current_window(request, frozenset(bound.suite.models)))

@@ -42,7 +42,7 @@ class SlicedCounts:
     frame: pl.DataFrame
 
 
-def recentred(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
+def recentre(frame: pl.DataFrame, edges: Array, centre: float) -> pl.DataFrame:
     """Counts whose place is the number of an edge, and whose sums are about a centre: the edge, and sums about it."""
     defined = frame[PLACE].is_not_null().to_numpy()
     place = edges[frame[PLACE].fill_null(0).to_numpy()]

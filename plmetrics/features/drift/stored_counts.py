@@ -24,7 +24,7 @@ from plmetrics.features.drift.window_counts import (
     selection,
     sum_of_summaries,
 )
-from plmetrics.features.stored.capture import Captured
+from plmetrics.features.stored.capture import CapturedState
 from plmetrics.features.stored.state_files import state_bytes
 from plmetrics.features.stored.stored_state import head_of
 from plmetrics.states.stored import CELL, PART, Builder, Part, State, frame_text
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from plmetrics.core.names import SuitePath
     from plmetrics.engine.request import Request
-    from plmetrics.features.stored.alignment import AlignedStates, Stored
+    from plmetrics.features.stored.alignment import AlignedStates, StateReference
 
 CELLS, COUNTED, SUMMED = "drift_cells", "drift", "drift_sums"
 
@@ -57,7 +57,7 @@ def write(builder: Builder, summary: Summary) -> dict[str, Any]:
     return summary.description.json()
 
 
-def descriptions_of(states: Sequence[Stored], path: SuitePath) -> list[Description]:
+def descriptions_of(states: Sequence[StateReference], path: SuitePath) -> list[Description]:
     """What the counts of some states are about.
 
     Raises:
@@ -77,7 +77,7 @@ def descriptions_of(states: Sequence[Stored], path: SuitePath) -> list[Descripti
     return [Description.read(state.head.drift) for state in states if state.head.drift is not None]
 
 
-def check_states(first: Stored, other: Stored) -> None:
+def check_states(first: StateReference, other: StateReference) -> None:
     """Check that the counts of two states of one suite add, where both have some.
 
     Raises:
@@ -88,7 +88,7 @@ def check_states(first: Stored, other: Stored) -> None:
         check_one_meaning(mine, second, (first.place, other.place))
 
 
-def check_reference(states: Sequence[Stored], needed: Description, path: SuitePath) -> None:
+def check_reference(states: Sequence[StateReference], needed: Description, path: SuitePath) -> None:
     """Check that states hold what a suite compares, and that they add.
 
     Raises:
@@ -126,7 +126,7 @@ def run_state(request: Request, summary: Summary) -> State:
         "sets": (),
         "drift": description,
     }
-    captured = Captured(fields, builder.table())
+    captured = CapturedState(fields, builder.table())
     head = head_of(request.suite, request.source, captured, ())
     return State(head, captured.table, state_bytes(head, captured.table)[1])
 

@@ -96,7 +96,7 @@ def window_summary(request: Request, models: Collection[str]) -> Summary:
     """
     window = current_window(answer(settle_keys(request)), models)
     description = Description.of(window)
-    many = _surely_many(window)
+    many = _continuous_columns(window)
     plans = [
         _plan(window, number, group, folded=number in many)
         for number in range(len(window.subjects))
@@ -112,7 +112,7 @@ def window_summary(request: Request, models: Collection[str]) -> Summary:
     return canonical_summary(Summary(replace(description, folded=frozenset(names)), cells, tallies))
 
 
-def _surely_many(window: Window) -> set[int]:
+def _continuous_columns(window: Window) -> set[int]:
     """Columns with so many values that they are not counted by value first: an estimate, with room for its error."""
     values = [
         pl.col(f"{VALUE}{number}").approx_n_unique().alias(str(number))
@@ -121,11 +121,11 @@ def _surely_many(window: Window) -> set[int]:
     if not values:
         return set()
     sizes = frames_of([window.frame.select(values)])[0].row(0)
-    limits = (_most(subject.kind) for subject in window.subjects)
+    limits = (_value_limit(subject.kind) for subject in window.subjects)
     return {number for number, most in enumerate(limits) if sizes[number] > _SURELY * most}
 
 
-def _most(kind: Kind | None) -> int:
+def _value_limit(kind: Kind | None) -> int:
     return MOST_CATEGORIES if kind in {"category", None} else MOST_VALUES
 
 
@@ -168,10 +168,10 @@ def _tally(frame: pl.DataFrame, cells: pl.DataFrame) -> Tally:
     absent = {NUMBER: None, TEXT: None, OFFSET: 0.0, SQUARE: 0.0}
     constants = [pl.lit(value).alias(name) for name, value in absent.items() if name not in frame.columns]
     frame = frame.with_columns(constants).with_columns(pl.col(NUMBER).cast(pl.Float64))
-    return _split(frame.with_columns(pl.col(OFFSET).fill_null(0.0), pl.col(SQUARE).fill_null(0.0)))
+    return _split_sums(frame.with_columns(pl.col(OFFSET).fill_null(0.0), pl.col(SQUARE).fill_null(0.0)))
 
 
-def _split(frame: pl.DataFrame) -> Tally:
+def _split_sums(frame: pl.DataFrame) -> Tally:
     """Counts, and the sums of each cell from those of its places."""
     apart = frame.filter(pl.col(OFFSET) > 0).with_columns((pl.col(NUMBER) * pl.col(OFFSET)).alias(CROSS))
     counts = frame.with_columns((pl.col(OFFSET) > 0).alias(APART))
@@ -186,12 +186,12 @@ def canonical_summary(summary: Summary) -> Summary:
     folded, tallies = set(summary.description.folded), []
     for column, tallies_of_column in zip(summary.description.subjects, summary.tallies, strict=True):
         name = TEXT if column.kind in {"category", None} else NUMBER
-        if column.name not in folded and tallies_of_column[0].counts[name].drop_nulls().n_unique() > _most(
-            column.kind
-        ):
+        if column.name not in folded and tallies_of_column[0].counts[
+            name
+        ].drop_nulls().n_unique() > _value_limit(column.kind):
             folded.add(column.name)
         canonical = (
-            (_folded(tally, column) for tally in tallies_of_column)
+            (_fold(tally, column) for tally in tallies_of_column)
             if column.name in folded
             else tallies_of_column
         )
@@ -200,7 +200,7 @@ def canonical_summary(summary: Summary) -> Summary:
     return replace(summary, description=description, tallies=tuple(tallies))
 
 
-def _folded(tally: Tally, column: ColumnDescription) -> Tally:
+def _fold(tally: Tally, column: ColumnDescription) -> Tally:
     """The same with values where they are not told apart: at the edges of bins, or as any."""
     if column.kind in {"category", None}:
         counts = tally.counts.with_columns(_folded_place(pl.col(TEXT), column.kind).alias(TEXT))
@@ -208,7 +208,7 @@ def _folded(tally: Tally, column: ColumnDescription) -> Tally:
     place = _folded_place(pl.col(NUMBER), column.kind)
     apart = (pl.col(NUMBER) - place).fill_null(0.0)
     offset = (pl.col(WEIGHTS) * apart).alias(OFFSET), (pl.col(WEIGHTS) * apart**2).alias(SQUARE)
-    split = _split(tally.counts.with_columns(place.alias(NUMBER), *offset))
+    split = _split_sums(tally.counts.with_columns(place.alias(NUMBER), *offset))
     counts = split.counts.with_columns(tally.counts[APART] | split.counts[APART])
     return Tally(counts, pl.concat([tally.offsets, split.offsets]))
 
@@ -235,7 +235,7 @@ def sum_of_summaries(summaries: Sequence[Summary]) -> Summary:
     tallies = tuple(
         tuple(
             _end_to_end(
-                _renumbered(summary.tallies[place][number], moves[number][n])
+                _renumber(summary.tallies[place][number], moves[number][n])
                 for n, summary in enumerate(summaries)
             )
             for number in range(len(description.groups))
@@ -252,13 +252,13 @@ def _end_to_end(tallies: Iterable[Tally]) -> Tally:
 
 def common_description(every: Sequence[Description]) -> Description:
     """What several windows are about together: folded where one is, of the kind that one of them knows."""
-    subjects = tuple(map(_first_typed, *(description.subjects for description in every)))
+    subjects = tuple(map(_first_kind, *(description.subjects for description in every)))
     return replace(
         every[0], subjects=subjects, folded=frozenset().union(*(description.folded for description in every))
     )
 
 
-def _first_typed(*abouts: ColumnDescription) -> ColumnDescription:
+def _first_kind(*abouts: ColumnDescription) -> ColumnDescription:
     """The first that knows its kind, which is None where a window has nulls alone."""
     return next((column for column in abouts if column.kind is not None), abouts[0])
 
@@ -292,7 +292,7 @@ def _comparable(cells: Sequence[pl.DataFrame], keys: Sequence[str]) -> Iterator[
         yield frame.with_columns(casts)
 
 
-def _renumbered(tally: Tally, numbers: pl.DataFrame) -> Tally:
+def _renumber(tally: Tally, numbers: pl.DataFrame) -> Tally:
     """The same with the new numbers of cells."""
     new = pl.col(_NEW).cast(pl.UInt32).alias(CELL)
     counts, offsets = (
@@ -324,7 +324,7 @@ def selection(summary: Summary, needed: Description) -> Summary:
         own_tallies = summary.tallies[places[there.name]]
         tallies.append(
             tuple(
-                _renumbered(own_tallies[source], numbered.select(CELL, _NEW))
+                _renumber(own_tallies[source], numbered.select(CELL, _NEW))
                 for source, numbered in zip(sources, moves, strict=True)
             )
         )

@@ -67,7 +67,7 @@ def check_drift_columns(suite: Suite, schema: pl.Schema, reference: Source | Non
         _condition(suite, there)
     if reference is not None:
         for name in spec.sets(tuple(suite.slices)):
-            with collected.step(), _located():
+            with collected.step(), _reference_errors():
                 slice_keys(name, suite.slices[name], there)
     collected.settle()
 
@@ -108,7 +108,7 @@ def check_drift_windows(request: Request) -> None:
 
 
 @contextmanager
-def _located() -> Iterator[None]:
+def _reference_errors() -> Iterator[None]:
     """Say of problems that they are the reference's."""
     try:
         yield
@@ -143,7 +143,7 @@ def _condition(suite: Suite, schema: pl.Schema) -> pl.Expr | None:
         return None
     if suite.data.long is not None:
         return pl.col(WHERE)
-    with _located():
+    with _reference_errors():
         return predicate(suite.data.where, schema, ("data", "where"), "data.where")
 
 
@@ -232,7 +232,7 @@ def drift_windows(request: Request, model_names: Collection[str]) -> Windows:
     before = replace(current, source=source, raw=raw, roles=suite_there, where=where)
     if reference is None and where is not None:
         return Windows(current, window.subjects, _one_scan(request, before, window.subjects), before)
-    with _located():
+    with _reference_errors():
         frames = [_side(before, window.subjects, pl.lit(0)), window.frame]
     return Windows(current, window.subjects, pl.concat(_comparable(frames, current.roles.keys)), before)
 

@@ -133,7 +133,7 @@ def _plans(
     sets: Sequence[tuple[str, tuple[str, ...]]],
 ) -> dict[str, pl.LazyFrame]:
     """The plans of a readout: moments and ranks by the place of a slice set, and shared units."""
-    plans = {} if experiment.unit is None else {"shared": _shared(rows)}
+    plans = {} if experiment.unit is None else {"shared": _shared_units(rows)}
     for place, (_, columns) in enumerate(sets):
         if not experiment.reproducible:
             plans[f"moments|{place}"] = _moments(rows, experiment, columns, constants)
@@ -202,7 +202,7 @@ def _constants(rows: pl.LazyFrame, experiment: Experiment) -> _Constants:
     control = value_text(experiment.control)
     if control not in arms:
         msg = f"control '{control}' is none of the arms in column '{experiment.arm}'"
-        raise ConfigError(Problem(msg, ("control",), did_you_mean(control, arms) or f"known: {_few(arms)}"))
+        raise ConfigError(Problem(msg, ("control",), did_you_mean(control, arms) or f"known: {_names(arms)}"))
     if not 2 <= len(arms) <= MOST_ARMS:
         msg = f"column '{experiment.arm}' holds {len(arms):,} of the 2 to {MOST_ARMS} arms that a readout compares"
         raise ConfigError(Problem(msg, ("arm",)))
@@ -325,7 +325,7 @@ def _ranks(rows: pl.LazyFrame, index: int, columns: Sequence[str], arms: int) ->
     return plan.agg(parts).drop("@all", strict=False)
 
 
-def _shared(rows: pl.LazyFrame) -> pl.LazyFrame:
+def _shared_units(rows: pl.LazyFrame) -> pl.LazyFrame:
     """How many units are in more than one arm."""
     arms = rows.group_by(UNIT).agg((pl.col(ARM).min() != pl.col(ARM).max()).alias("mixed"))
     return arms.select(pl.col("mixed").sum().cast(pl.Int64).alias(_ROWS))
@@ -395,5 +395,5 @@ def _slice(column: str) -> str:
     return f"@slice|{column}"
 
 
-def _few(names: Sequence[str]) -> str:
+def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")

@@ -109,7 +109,7 @@ def readout(
     with reading(source):
         words = source.check_rows(fill=missing == "drop")
         sums = experiment_sums(source, experiment)
-    table = readout_table(sums, replace(plan, shares=_planned(shares, sums)))
+    table = readout_table(sums, replace(plan, shares=_planned_shares(shares, sums)))
     wrong = table.filter(status="sample_ratio_mismatch")
     for text in (*words, *(f"sample ratio mismatch: {note}" for note in wrong["note"])):
         warnings.warn(text, PlmetricsWarning, stacklevel=2)
@@ -158,7 +158,7 @@ def _by_outcome(
     return {name: float(value) for name, value in values.items()}
 
 
-def _planned(shares: Mapping[str, float] | None, sums: ExperimentSums) -> dict[str, float] | None:
+def _planned_shares(shares: Mapping[str, float] | None, sums: ExperimentSums) -> dict[str, float] | None:
     """The share of each arm, once there is one for each."""
     if shares is None:
         return None

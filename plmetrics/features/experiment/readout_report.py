@@ -11,14 +11,14 @@ from rich.text import Text
 from plmetrics.report.layout import (
     FAINT,
     Column,
-    aligned,
+    align,
     heading,
+    join_blocks,
     printable,
-    separated,
     table,
     table_or_stack,
     to_text,
-    wrapped,
+    wrap,
 )
 from plmetrics.report.numbers import MISSING, count, number, p_value, row_estimate
 
@@ -36,7 +36,7 @@ def readout_text(readout: pl.DataFrame, width: int, *, color: bool = False) -> s
     ratio = readout.filter(test="sample_ratio").row(0, named=True)
     outcomes = readout.filter(pl.col("test") != "sample_ratio")
     parts = [_of_outcome(part.rows(named=True), width) for part in outcomes.partition_by("outcome")]
-    return to_text(separated([_ratio(ratio, width), *parts]), width, color=color)
+    return to_text(join_blocks([_ratio(ratio, width), *parts]), width, color=color)
 
 
 def readout_json(table: pl.DataFrame) -> str:
@@ -53,7 +53,7 @@ def _ratio(row: Row, width: int) -> list[Text]:
     wrong = row["status"] != "ok"
     word = "SAMPLE RATIO MISMATCH" if wrong else "sample ratio"
     text = Text(f"{word} (p {p_value(row['p_value'])}): ", "bold red" if wrong else "bold")
-    return wrapped(text.append(printable(row["note"] or ""), "not bold"), width, indent=0)
+    return wrap(text.append(printable(row["note"] or ""), "not bold"), width, indent=0)
 
 
 def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
@@ -71,16 +71,16 @@ def _of_outcome(rows: Sequence[Row], width: int) -> list[Text]:
         Column("adjusted", "right", optional=True),
         Column("needed", "right", optional=True),
     ]
-    differences = aligned([row_estimate(row, "difference", signed=True) for row in first])
+    differences = align([row_estimate(row, "difference", signed=True) for row in first])
     cells = [_cells(row, difference) for row, difference in zip(first, differences, strict=True)]
     lines = heading(printable(rows[0]["outcome"]), rows[0]["test"], width)
     longest = min(max(row[0].cell_len for row in cells), _LONGEST)
     lines += table(columns, cells, width, least=longest) or table_or_stack(columns, cells, width)
     if len(rows) > _SHOWN:
         more = f"and {len(rows) - _SHOWN:,} more: --format csv lists all"
-        lines += wrapped(Text(more, FAINT), width)
+        lines += wrap(Text(more, FAINT), width)
     notes = dict.fromkeys(row["note"] for row in first if row["note"])
-    return lines + [line for note in notes for line in wrapped(Text(printable(note), "yellow"), width)]
+    return lines + [line for note in notes for line in wrap(Text(printable(note), "yellow"), width)]
 
 
 def _cells(row: Row, difference: Text) -> list[Text]:

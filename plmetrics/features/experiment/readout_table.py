@@ -61,7 +61,7 @@ class Plan:
 def readout_table(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
     """A row per outcome, slice and arm, and one that compares the arms' sizes with what was planned."""
     frames = [_of_outcome(experiment, sums, plan) for sums in experiment.sums]
-    table = _corrected(pl.concat(frames), plan.correction)
+    table = _correct(pl.concat(frames), plan.correction)
     return pl.concat([table, _sample_ratio(experiment, plan)])
 
 
@@ -72,7 +72,7 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
     test = (proportion_tests if binary else welch_tests)(arm, control, plan.level)
     n, n_control = (_flat(sums.n, part, arms) for part in (slice(1, None), slice(0, 1)))
     change, effect = lift_tests(arm, control, plan.level), cohen_effects(arm, control, plan.level)
-    mixture = _given(plan.mixture, sums.outcome, _given(plan.mde, sums.outcome, None))
+    mixture = _outcome_value(plan.mixture, sums.outcome, _outcome_value(plan.mde, sums.outcome, None))
     columns: dict[str, Any] = {
         "outcome": [sums.outcome] * len(n),
         "slice_set": [name for name, _ in experiment.slices for _ in range(arms)],
@@ -92,16 +92,18 @@ def _of_outcome(experiment: ExperimentSums, sums: ArmSums, plan: Plan) -> pl.Dat
         "test": ["clustered_t" if plan.clustered else "two_proportion_z" if binary else "welch_t"] * len(n),
         "p_value": test.p_value,
         "always_valid_p": _always_valid(test, control, mixture, plan.level),
-        **_ranked(sums, arms),
+        **_rank_columns(sums, arms),
         "lift": change.estimate,
         "lift_lower": change.lower,
         "lift_upper": change.upper,
         "cohen_d": np.full(len(n), np.nan) if plan.clustered else effect.estimate,
-        **_planned(arm, control, _given(plan.mde, sums.outcome, None), binary=binary, plan=plan),
+        **_power_columns(
+            arm, control, _outcome_value(plan.mde, sums.outcome, None), binary=binary, plan=plan
+        ),
         "status": np.where(np.minimum(n, n_control) == 0, "no_rows", test.status.astype(str)),
         "note": _notes(arm, control, plan, experiment.shared),
     }
-    return _framed(columns, len(n))
+    return _to_frame(columns, len(n))
 
 
 def _arm(sums: ArmSums, part: slice, arms: int) -> Moments:
@@ -114,7 +116,7 @@ def _flat(values: Array, part: slice, arms: int) -> Array:
     return np.broadcast_to(values[:, part], (len(values), arms)).reshape(-1)
 
 
-def _given(values: Mapping[str, float] | None, outcome: str, default: float | None) -> float | None:
+def _outcome_value(values: Mapping[str, float] | None, outcome: str, default: float | None) -> float | None:
     return default if values is None else values.get(outcome, default)
 
 
@@ -129,7 +131,7 @@ def _always_valid(test: TestOutcomes, control: Moments, mixture: float | None, l
     return np.where(np.isfinite(test.p_value), p_value, np.nan)
 
 
-def _ranked(sums: ArmSums, arms: int) -> dict[str, Array]:
+def _rank_columns(sums: ArmSums, arms: int) -> dict[str, Array]:
     names = ("mann_whitney_p", "superiority")
     if sums.above is None or sums.ties is None:
         return dict.fromkeys(names, np.full(len(sums.n) * arms, np.nan))
@@ -138,7 +140,7 @@ def _ranked(sums: ArmSums, arms: int) -> dict[str, Array]:
     return dict(zip(names, (test.p_value, np.asarray(test.estimate)), strict=True))
 
 
-def _planned(
+def _power_columns(
     arm: Moments, control: Moments, mde: float | None, *, binary: bool, plan: Plan
 ) -> dict[str, Array]:
     """The effect that units are counted for, how many each arm needs, and the power of those that there are."""
@@ -176,7 +178,7 @@ def _notes(arm: Moments, control: Moments, plan: Plan, shared: int) -> list[str 
     return ["; ".join(part for part in texts if part) or None for texts in parts]
 
 
-def _framed(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
+def _to_frame(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
     """The columns in the schema's order; what is not finite is null, and what is not given."""
     framed = []
     for name, dtype in READOUT.items():
@@ -188,7 +190,7 @@ def _framed(columns: Mapping[str, Any], height: int) -> pl.DataFrame:
     return pl.DataFrame(framed)
 
 
-def _corrected(table: pl.DataFrame, correction: str) -> pl.DataFrame:
+def _correct(table: pl.DataFrame, correction: str) -> pl.DataFrame:
     """The same with p values corrected for all outcomes, arms and slices of one slice set."""
     p = table["p_value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     sets = table["slice_set"].to_numpy()
@@ -231,4 +233,4 @@ def _sample_ratio(experiment: ExperimentSums, plan: Plan) -> pl.DataFrame:
             else f"do not trust the rest: {sizes_text} expected"
         ],
     }
-    return _framed(columns, 1)
+    return _to_frame(columns, 1)

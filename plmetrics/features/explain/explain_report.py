@@ -14,11 +14,11 @@ from plmetrics.report.layout import (
     definition_list,
     flow,
     heading,
+    join_blocks,
     printable,
-    separated,
     table_or_stack,
     to_text,
-    wrapped,
+    wrap,
 )
 from plmetrics.report.numbers import count, plural
 from plmetrics.report.terminal import NARROWEST
@@ -52,7 +52,7 @@ def explain_text(explanation: Explanation, width: int = 100, *, color: bool = Fa
         _state(explanation, width),
         _advice(explanation, width),
     ]
-    return to_text(separated(sections), width, color=color)
+    return to_text(join_blocks(sections), width, color=color)
 
 
 def size(value: int) -> str:
@@ -147,9 +147,9 @@ def _passes(explanation: Explanation, width: int) -> list[Text]:
         return lines
     stuck = list(dict.fromkeys(label for part in explanation.passes for label in part.fallbacks))
     if not stuck:
-        return lines + wrapped(Text("every plan streams", FAINT), width)
+        return lines + wrap(Text("every plan streams", FAINT), width)
     for label in stuck:
-        lines += wrapped(Text(f"does not stream: {printable(label)}", "yellow"), width)
+        lines += wrap(Text(f"does not stream: {printable(label)}", "yellow"), width)
     return lines
 
 
@@ -215,5 +215,5 @@ def _advice(explanation: Explanation, width: int) -> list[Text]:
         return []
     lines = heading("Worth a thought", width=width)
     for words in explanation.advice:
-        lines += wrapped(Text(printable(words), "yellow"), width)
+        lines += wrap(Text(printable(words), "yellow"), width)
     return lines

@@ -131,7 +131,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         replicates=None if uncertainty is None or not uncertainty.may_resample else uncertainty.replicates,
         intervals=() if uncertainty is None else uncertainty.names,
         estimates=None if values is None else values * models,
-        comparisons=None if values is None else values * _compared(request),
+        comparisons=None if values is None else values * _comparison_count(request),
         exact=prepared.exact if prepared is not None and needs_rows(prepared) else None,
         cubes=cubes,
         passes=tuple(passes(request, prepared)),
@@ -150,7 +150,7 @@ def _input(request: Request) -> Input:
         files=len(source.files),
         bytes=sum(file.size for file in source.files),
         rows=source.rows,
-        pruned=_pruned(request),
+        pruned=_pruned_files(request),
         columns=_columns(request),
         columns_there=len(source.schema),
     )
@@ -178,7 +178,7 @@ def _columns(request: Request) -> tuple[str, ...]:
     return tuple(name for name in request.schema if name in named)
 
 
-def _pruned(request: Request) -> int | None:
+def _pruned_files(request: Request) -> int | None:
     """How many files the scan skips since `where` speaks of nothing but the columns in their folders."""
     condition, reader = request.suite.data.where, request.source.reader
     if condition is None or reader is None:
@@ -213,7 +213,7 @@ def _values(request: Request) -> Callable[[SetSize], int]:
     return of
 
 
-def _compared(request: Request) -> int:
+def _comparison_count(request: Request) -> int:
     """How many comparisons of models a value has; what gates compare besides is in no table."""
     compare = request.suite.compare
     if compare is None:
@@ -255,7 +255,7 @@ def _entries(prepared: Prepared, cube: Cube, blocks: int) -> int:
     rows = prepared.rows.read
     if prepared.blocks is not None and prepared.request.unit_rows and prepared.blocks.modulus is None:
         return rows
-    return _expected(rows, _occurring(cube) * blocks)
+    return _expected_places(rows, _occurring(cube) * blocks)
 
 
 def _occurring(cube: Cube) -> int:
@@ -273,7 +273,7 @@ def _occurring(cube: Cube) -> int:
     return min(number, cube.cells)
 
 
-def _expected(rows: int, places: int) -> int:
+def _expected_places(rows: int, places: int) -> int:
     """How many of so many places have rows, if these fall into any of them.
 
     >>> _expected(10, 1_000_000), _expected(1_000_000, 10)

@@ -16,7 +16,7 @@ from plmetrics.engine.memory.budget import counting_room, sort_bytes
 from plmetrics.engine.order.encoding import BATCH_ROWS
 from plmetrics.engine.prepare.slices import most_rows
 from plmetrics.engine.prepare.thresholds import NUMBERS_IN_HAND
-from plmetrics.features.explain.passes import sums_made
+from plmetrics.features.explain.passes import count_sums
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
 from plmetrics.states.scores.limits import DENSE_LIMIT, EXACT_REPLICATES
@@ -85,7 +85,7 @@ def foreseen(prepared: Prepared, sizes: Sizes) -> Foreseen:
     reading = _reading(prepared, sizes)
     before = _before(prepared, sizes)
     sums = _sums(prepared, sizes)
-    ordered = _ordered(prepared, sizes)
+    ordered = _order_bytes(prepared, sizes)
     replicates = _replicates(prepared, sizes)
     parts = {"reading": reading, **before, "sums": sums, **ordered, "replicates": replicates}
     stages = [
@@ -124,7 +124,7 @@ def _before(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
 
 
 def _sums(prepared: Prepared, sizes: Sizes) -> int:
-    columns = [sum(sums_made(plan, prepared) for plan in group) for group in sum_plans(prepared)]
+    columns = [sum(count_sums(plan, prepared) for plan in group) for group in sum_plans(prepared)]
     numbers = sum(n * k for n, k in zip(sizes.entries, columns, strict=True))
     return _COPIES_OF_SUMS * numbers * _NUMBER
 
@@ -140,7 +140,7 @@ def _replicates(prepared: Prepared, sizes: Sizes) -> int:
     return uncertainty.replicates * _NUMBER * (sizes.blocks + 2 * values)
 
 
-def _ordered(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
+def _order_bytes(prepared: Prepared, sizes: Sizes) -> dict[str, int]:
     """What the order of rows takes: sorted rows, or counts on a grid."""
     parts: dict[str, int] = {}
     if reads_paired_rows(prepared):

@@ -10,7 +10,7 @@ from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_row
 from plmetrics.engine.aggregate.row_plan import BLOCK
 from plmetrics.engine.order.by_ranges import order_steps
 from plmetrics.engine.step import Step
-from plmetrics.features.explain.query_plans import columns_read, fallbacks, scans
+from plmetrics.features.explain.query_plans import count_columns, fallbacks, scans
 from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ def passes(request: Request, prepared: Prepared | None) -> list[Pass]:
     by_stage: dict[str, list[Step]] = {}
     for step in _steps(request, prepared):
         by_stage.setdefault(step.stage, []).append(step)
-    rows = _rows_read(request, prepared)
+    rows = _row_count(request, prepared)
     return [_pass(steps, prepared, rows) for steps in by_stage.values()]
 
 
-def sums_made(plan: pl.LazyFrame, prepared: Prepared) -> int:
+def count_sums(plan: pl.LazyFrame, prepared: Prepared) -> int:
     """How many sums and counts a plan makes beside its keys."""
     keys = {BLOCK, *(name for cube in prepared.cubes for name in cube.columns)}
     return sum(name not in keys for name in plan.collect_schema())
@@ -96,10 +96,10 @@ def _pass(steps: Sequence[Step], prepared: Prepared, rows: int | None) -> Pass:
         "; ".join(step.does for step in steps if step.does),
         number,
         at_least=number > 0 and any(step.at_least for step in steps),
-        columns=max(columns_read(step.plans) for step in steps),
+        columns=max(count_columns(step.plans) for step in steps),
         rows=rows if number else None,
         plans=len(sums),
-        aggregates=sum(sums_made(plan, prepared) for plan in sums),
+        aggregates=sum(count_sums(plan, prepared) for plan in sums),
         fallbacks=tuple(label for step in steps for plan in step.plans for label in fallbacks(plan)),
     )
 
@@ -111,7 +111,7 @@ def _of_features(request: Request, after: str) -> Iterator[Step]:
             yield from feature.steps(request)
 
 
-def _rows_read(request: Request, prepared: Prepared) -> int | None:
+def _row_count(request: Request, prepared: Prepared) -> int | None:
     """How many rows one scan reads: those of the files, or those that are evaluated if nothing leaves any out."""
     if request.source.rows is not None:
         return request.source.rows

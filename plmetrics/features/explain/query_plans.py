@@ -43,14 +43,14 @@ def scans(plans: Sequence[pl.LazyFrame]) -> int:
     >>> scans([pl.LazyFrame({"x": [1.0]})])
     0
     """
-    return max(Counter(_SCAN.findall(_explained(plans))).values(), default=0)
+    return max(Counter(_SCAN.findall(_plan_text(plans))).values(), default=0)
 
 
-def columns_read(plans: Sequence[pl.LazyFrame]) -> int:
+def count_columns(plans: Sequence[pl.LazyFrame]) -> int:
     """How many columns the widest scan of some plans reads."""
-    projections = _PROJECTED.findall(_explained(plans))
+    projections = _PROJECTED.findall(_plan_text(plans))
     return max((int(some or every) for some, every in projections), default=0)
 
 
-def _explained(plans: Sequence[pl.LazyFrame]) -> str:
+def _plan_text(plans: Sequence[pl.LazyFrame]) -> str:
     return pl.explain_all(list(plans)) if plans else ""

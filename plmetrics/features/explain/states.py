@@ -14,7 +14,7 @@ import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
 from plmetrics.engine.order.on_grid import wanted_bins
-from plmetrics.features.stored.support import not_carried, resamples_totals
+from plmetrics.features.stored.support import resamples_totals, unsupported
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
 from plmetrics.states.scores.sorted import Binning
@@ -74,7 +74,7 @@ def state_size(request: Request, prepared: Prepared | None, entries: Sequence[in
         entries: about how many rows the sums of each cube have.
         blocks: how many blocks there are.
     """
-    problems = not_carried(request.suite, request.source)
+    problems = unsupported(request.suite, request.source)
     refused = {problem.path[1] for problem in problems if problem.path[:1] == ("metrics",)}
     metrics = len(request.suite.metrics) - len(refused)
     named = {_place(request, problem): problem.message for problem in reversed(problems)}

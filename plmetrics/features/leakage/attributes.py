@@ -129,7 +129,7 @@ def attribute_candidates(request: Request) -> tuple[str, ...]:
     return tuple(name for name in plain if name not in roles and not is_pattern(name))
 
 
-def attributes_found(rows: pl.LazyFrame, request: Request, columns: Sequence[str]) -> list[About]:
+def attribute_findings(rows: pl.LazyFrame, request: Request, columns: Sequence[str]) -> list[About]:
     """How well each column tells the label, as keywords of a finding; one without a strength where rows are too few.
 
     Args:
@@ -217,7 +217,7 @@ class _Column:
         """What the groups say, and the line."""
         how = "by its value" if self.by_value(facts) else _BY_MISSING
         if self.classes:
-            return [(_errors_removed(groups), "error_reduction", how)]
+            return [(_error_reduction(groups), "error_reduction", how)]
         strengths = [(_r2_of_means(groups), "r2", how)]
         line = facts.get(f"line|{self.name}")
         half = self.is_number and 2 * facts[f"finite|{self.name}"] >= facts["@n"]
@@ -226,7 +226,7 @@ class _Column:
         return strengths
 
 
-def _errors_removed(groups: pl.DataFrame) -> float:
+def _error_reduction(groups: pl.DataFrame) -> float:
     rows = float(groups["n"].sum())
     base = float(groups.group_by(LABEL).agg(pl.col("n").sum())["n"].max())  # type: ignore[arg-type]
     right = float(groups.group_by(_VALUE).agg(pl.col("n").max())["n"].sum())

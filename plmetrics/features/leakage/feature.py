@@ -63,9 +63,9 @@ class LeakageFeature(Feature):
     def run(self, run: Run) -> Outputs:
         """Make the checks."""
         from plmetrics.features.leakage.leakage_table import leakage_gates, leakage_table, leakage_warnings
-        from plmetrics.features.leakage.training_rows import leakage_found
+        from plmetrics.features.leakage.training_rows import find_leakage
 
-        table = leakage_table(run.request.suite, leakage_found(run.request))
+        table = leakage_table(run.request.suite, find_leakage(run.request))
         return Outputs({self.key: table}, leakage_gates(table), leakage_warnings(table))
 
     def report(self, summary: Summary, width: int) -> list[Text]:

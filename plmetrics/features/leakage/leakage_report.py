@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
+from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrap
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def leakage(summary: Summary, width: int) -> list[Text]:
         remarks.append(f"and {failures.height - _MOST} more in leakage.parquet")
     if passed:
         remarks.append(f"{plural(passed, 'check')} within the limit")
-    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
+    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
 
 
 def _cells(row: dict[str, Any]) -> list[Text]:

@@ -101,7 +101,7 @@ class Leakage(Section):
         if self.train_keys and self.keys and len(self.train_keys) != len(self.keys):
             problems.add("train_keys must name a column for each of keys", (*_PATH, "train_keys"))
         for key in self.limit.model_fields_set:
-            if not _is_requested(self, key, fold=fold):
+            if not _asks_for(self, key, fold=fold):
                 problems.add(f"limit names '{key}', which is not checked", (*_PATH, "limit", key))
 
 
@@ -112,7 +112,7 @@ def section_of(suite: Suite) -> Leakage:
     return section
 
 
-def _is_requested(spec: Leakage, check: str, *, fold: bool) -> bool:
+def _asks_for(spec: Leakage, check: str, *, fold: bool) -> bool:
     """Whether a check is made."""
     columns = {
         "keys": bool(spec.keys) and spec.train is not None,

@@ -18,7 +18,7 @@ from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_frames
-from plmetrics.features.leakage.attributes import attribute_candidates, attributes_found
+from plmetrics.features.leakage.attributes import attribute_candidates, attribute_findings
 from plmetrics.features.leakage.leakage_section import section_of
 from plmetrics.features.registry import features_of
 from plmetrics.table.common_types import as_type, common_type
@@ -71,7 +71,7 @@ def check_leakage_columns(suite: Suite, schema: pl.Schema, train: Source | None)
     collected = Collected()
     for name, train_name, path in _pairs(spec):
         with collected.step():
-            _compared(name, train_name, schema, train, path)
+            _comparison_type(name, train_name, schema, train, path)
     if spec.time is not None:
         with collected.step():
             _orderable(spec.time, require(schema, spec.time, "leakage's time", (*_PATH, "time")))
@@ -97,7 +97,7 @@ def _pairs(spec: Leakage) -> list[tuple[str, str, SuitePath]]:
     return pairs
 
 
-def _compared(
+def _comparison_type(
     name: str, train_name: str, schema: pl.Schema, train: Source | None, path: SuitePath
 ) -> pl.DataType:
     """The type in which a column is compared."""
@@ -131,7 +131,7 @@ def _orderable(name: str, dtype: pl.DataType) -> None:
         )
 
 
-def leakage_found(request: Request) -> list[Finding]:
+def find_leakage(request: Request) -> list[Finding]:
     """Make the checks of the section `leakage`.
 
     Args:
@@ -143,7 +143,7 @@ def leakage_found(request: Request) -> list[Finding]:
     checks = LeakagePlans.of(request, section_of(request.suite))
     _refuse_to_hold_keys(request, checks)
     frames = collected_frames(checks.plans())
-    attributes = attributes_found(evaluated_columns(request, checks.candidates), request, checks.candidates)
+    attributes = attribute_findings(evaluated_columns(request, checks.candidates), request, checks.candidates)
     return [*checks.findings(frames), *(Finding("attributes", **facts) for facts in attributes)]
 
 
@@ -218,7 +218,7 @@ class LeakagePlans:
         )
         there: dict[str, pl.Expr] = {}
         for name, other, path in _pairs(spec):
-            common = _compared(name, other, schema, train, path)
+            common = _comparison_type(name, other, schema, train, path)
             types = schema[name], schema[name] if train is None else train.schema[other]
             if path[1] == "time":
                 keys[_TIME], there[_TIME] = pl.col(name), pl.col(other)
@@ -261,7 +261,7 @@ class LeakagePlans:
             ]
         plans = {"counts": self.rows.select(pl.len().cast(pl.Int64).alias("rows"), *nulls)}
         if self.keys and self.train is not None:
-            plans |= _looks(
+            plans |= _sample_plans(
                 "keys", sound.join(self.train, on=self.keys, how="semi"), self.keys, pl.len().cast(pl.Int64)
             )
             lacking = pl.any_horizontal(pl.col(self.keys).is_null())
@@ -269,12 +269,12 @@ class LeakagePlans:
         if self.fold is not None:
             ends = (pl.col(_FOLD).min().alias("low"), pl.col(_FOLD).max().alias("high"))
             groups = sound.group_by([*self.keys, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"), *ends)
-            plans |= _looks("folds", groups.filter(pl.col("low") != pl.col("high")), self.keys)
+            plans |= _sample_plans("folds", groups.filter(pl.col("low") != pl.col("high")), self.keys)
         if self.spec.duplicates:
             listed = isinstance(self.spec.duplicates, tuple)
             rows, by = (self.rows, list(self.spec.duplicates)) if listed else (sound, self.keys)  # type: ignore[arg-type]
             groups = rows.group_by([*by, *self.within]).agg(pl.len().cast(pl.Int64).alias("n"))
-            plans |= _looks("duplicates", groups.filter(pl.col("n") > 1), by)
+            plans |= _sample_plans("duplicates", groups.filter(pl.col("n") > 1), by)
         return plans
 
     def findings(self, frames: dict[str, pl.DataFrame]) -> list[Finding]:
@@ -288,7 +288,7 @@ class LeakagePlans:
             if check == "duplicates" and isinstance(self.spec.duplicates, tuple):
                 columns, nulls = self.spec.duplicates, 0
             elif nulls:
-                note = _not_compared(nulls, "a null key")
+                note = _omission_warning(nulls, "a null key")
             rows = None if nulls == counts["rows"] else int(frames[check].item() or 0)
             if check == "keys":
                 lacking, none = _lacking(frames["train"])
@@ -302,13 +302,13 @@ class LeakagePlans:
     def _late(self, counts: dict[str, Any], name: str, last: str, first: pl.Series) -> Finding:
         note = f"training ends at {last}"
         if counts["time"]:
-            note += f"; {_not_compared(counts['time'], 'no time')}"
+            note += f"; {_omission_warning(counts['time'], 'no time')}"
         rows = None if counts["time"] == counts["rows"] else counts["early"]
         example = f"{name}={_moment_text(first)}" if rows else None
         return Finding("time", (name,), rows, counts["rows"], example=example, note=note)
 
 
-def _looks(
+def _sample_plans(
     check: str, frame: pl.LazyFrame, by: list[str], rows: pl.Expr | None = None
 ) -> dict[str, pl.LazyFrame]:
     """How many rows, and the first of them by value, so that it does not depend on their order."""
@@ -388,7 +388,7 @@ def _lacking(train: pl.DataFrame) -> tuple[str | None, bool]:
     return f"{nulls:,} of {rows:,} rows of the training table have a null key", nulls == rows
 
 
-def _not_compared(rows: int, why: str) -> str:
+def _omission_warning(rows: int, why: str) -> str:
     if rows == 1:
         return f"1 row has {why} and is not compared"
     return f"{rows:,} rows have {why} and are not compared"

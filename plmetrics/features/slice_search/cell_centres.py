@@ -31,7 +31,7 @@ _MOST = 24
 BATCH_ROWS = 1_000_000
 
 
-def recentred(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> SumsState:
+def recentre(plan: SearchPlan, members: tuple[int, ...], state: SumsState) -> SumsState:
     """The sums of a grouping of columns, with moments that would lose digits about the mean of each cell."""
     for _ in range(_MOST if state.centres.moments else 0):
         if not any(_far(plan, members, state)):

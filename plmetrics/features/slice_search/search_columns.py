@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.hashing import SAMPLE_SALT, mix_expr
 from plmetrics.core.quantiles import averaged_inverse
-from plmetrics.core.slice_texts import NULL, OTHER, quoted
+from plmetrics.core.slice_texts import NULL, OTHER, quote
 from plmetrics.engine.streaming import collected_frames
 from plmetrics.features.slice_search.search_section import section_of
 from plmetrics.table.roles import UNIT, WEIGHT, prediction_table, require
@@ -74,7 +74,7 @@ def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColu
     others = [key for key in keys if key.kind == "top"]
     plans = {"nulls": frame.select(_missing(key, request.schema) for key in keys)}
     if binned:
-        plans["binned"] = _sampled(prepared, frame, binned)
+        plans["binned"] = _sample(prepared, frame, binned)
     for key in others:
         ranked = frame.group_by(key.column).len().filter(pl.col(key.column).is_not_null())
         ranked = ranked.sort(["len", key.column], descending=[True, False])
@@ -86,8 +86,8 @@ def searched_columns(prepared: Prepared, spec: FindSlices) -> tuple[SearchedColu
         if key.kind == "top":
             settled = _value_code(key, frames[key.column].to_series(), spec.top)
         else:
-            settled = _binned(key, frames["binned"], request.schema[key.label], spec.bins)
-        out.append(_coded(settled, **nulls[key.column]))
+            settled = _bin_column(key, frames["binned"], request.schema[key.label], spec.bins)
+        out.append(_encode(settled, **nulls[key.column]))
     return tuple(out)
 
 
@@ -133,7 +133,7 @@ def _raw_key(schema: pl.Schema, name: str, path: tuple[str | int, ...]) -> Slice
     return SliceKey(f"@search|{name}", name, value, "quantiles" if ordered else "top")
 
 
-def _sampled(prepared: Prepared, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
+def _sample(prepared: Prepared, frame: pl.LazyFrame, keys: Sequence[SliceKey]) -> pl.LazyFrame:
     """Values to find bins from: all, or those of every k-th unit where there are very many of both."""
     step = 1 + (prepared.rows.read - 1) // SAMPLE_ROWS
     many_units = prepared.blocks is not None and prepared.blocks.modulus is not None
@@ -143,7 +143,7 @@ def _sampled(prepared: Prepared, frame: pl.LazyFrame, keys: Sequence[SliceKey]) 
     return frame.select(*(key.column for key in keys), weight.alias(WEIGHT))
 
 
-def _binned(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) -> SliceKey:
+def _bin_column(key: SliceKey, rows: pl.DataFrame, dtype: pl.DataType, number: int) -> SliceKey:
     """The bins of a column: its own values where these are not more than bins."""
     defined = rows.select(key.column, WEIGHT).drop_nulls().sort(key.column, WEIGHT)
     values = defined[key.column]
@@ -197,11 +197,11 @@ def _value_code(key: SliceKey, ranked: pl.Series, number: int) -> SliceKey:
     return replace(key, kind="top", edges=tuple(plain), expression=index, number=min(number + 1, len(ranked)))
 
 
-def _coded(key: SliceKey, *, nulls: bool, nans: bool) -> SearchedColumn:
+def _encode(key: SliceKey, *, nulls: bool, nans: bool) -> SearchedColumn:
     number = len(key.edges) + 1 + int(nans) if key.kind == "bins" else key.number
     codes: list[int | None] = list(range(number))
     codes += [None] if nulls or not codes else []
     values = tuple(map(key.plain, codes))
     bins = key.kind == "bins"
-    texts = [NULL if value is None else value if bins else quoted(value, NULL) for value in values]
+    texts = [NULL if value is None else value if bins else quote(value, NULL) for value in values]
     return SearchedColumn(key, tuple(texts), values)

@@ -120,14 +120,14 @@ class SearchStates:
     ) -> Crossing:
         sizes = [self.columns[number].size for number in members]
         if self.scattered:
-            occupied, place = _occupied(_cells(digits, sizes), math.prod(sizes))
+            occupied, place = _distinct_keys(_cells(digits, sizes), math.prod(sizes))
             codes, rests = (
                 np.stack(_digits(occupied, sizes), axis=1),
                 state.roll_up(place + 1, len(occupied) + 1),
             )
             return Crossing(members, codes, state.roll_up(place, len(occupied)), RestSums(rests))
         key = _cells([*digits, state.block], [*sizes, state.blocks])
-        occupied, place = _occupied(key, math.prod(sizes) * state.blocks)
+        occupied, place = _distinct_keys(key, math.prod(sizes) * state.blocks)
         columns = {
             name: np.bincount(place, weights=column, minlength=len(occupied)).astype(np.float64, copy=False)
             for name, column in state.columns.items()
@@ -172,7 +172,7 @@ class SearchPlan:
     def keys(self) -> list[pl.Expr]:
         """The block of every row, searched ones first, and its codes."""
         blocks = self.spec.blocks
-        confirms = (~searched(pl.col(UNIT), self.spec)).cast(pl.UInt16)
+        confirms = (~search_part(pl.col(UNIT), self.spec)).cast(pl.UInt16)
         block = (confirms * blocks + (pl.col(UNIT) % blocks).cast(pl.UInt16)).alias(BLOCK)
         return [
             block,
@@ -191,7 +191,7 @@ class SearchPlan:
         return Tally(members, sizes, 2 * self.spec.blocks, pinned)
 
 
-def searched(unit: pl.Expr, spec: FindSlices) -> pl.Expr:
+def search_part(unit: pl.Expr, spec: FindSlices) -> pl.Expr:
     """Whether a unit belongs to the part that is searched: by a hash of its own, so that no block tells."""
     salt = SEARCH_SALT ^ mix_int(spec.seed)
     limit = pl.lit(min(int(spec.share * _WORDS), _WORDS - 1), dtype=pl.UInt64)
@@ -221,7 +221,7 @@ def possible(sizes: Sequence[int], depth: int) -> int:
     return sum(counts[1:])
 
 
-def grouped(sizes: Sequence[int], depth: int, limit: int) -> tuple[tuple[int, ...], ...]:
+def column_groups(sizes: Sequence[int], depth: int, limit: int) -> tuple[tuple[int, ...], ...]:
     """Few groupings of columns, so that each set of `depth` columns lies within one.
 
     Sets join a grouping while that has at most `limit` cells; a set that is wider stands alone.
@@ -243,7 +243,7 @@ def grouped(sizes: Sequence[int], depth: int, limit: int) -> tuple[tuple[int, ..
     return tuple(members for members in groups if not any(set(members) < set(other) for other in groups))
 
 
-def _occupied(key: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _distinct_keys(key: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The different keys below a size, ascending, and the place of each key among them."""
     if size > LOOKUP_CELLS:
         occupied, place = np.unique(key, return_inverse=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, Column, aligned, heading, printable, table_or_stack, wrapped
+from plmetrics.report.layout import FAINT, Column, align, heading, printable, table_or_stack, wrap
 from plmetrics.report.numbers import count, estimate, number, p_value, plural
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def found_slices(summary: Summary, width: int) -> list[Text]:
     for row in rows:
         if row["note"] is not None:
             text = Text(f"{printable(row['slice'])}: {printable(row['note'])}", FAINT)
-            lines += wrapped(text, width)
+            lines += wrap(text, width)
     largest = f", {count(frame.height)} went on" if frame.height < searched["stood_out"] else ""
     remarks = [
         f"{plural(searched['tested'], 'slice')} searched, {count(searched['stood_out'])} stood out{largest}, "
@@ -51,11 +51,11 @@ def found_slices(summary: Summary, width: int) -> list[Text]:
     ]
     if confirmed.height > _MOST:
         remarks.append(f"and {confirmed.height - _MOST} more in found_slices.parquet")
-    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
+    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
 
 
 def _cells(rows: list[dict[str, Any]]) -> list[list[Text]]:
-    differences = aligned(
+    differences = align(
         [estimate(row["difference"], row["lower"], row["upper"], signed=True) for row in rows]
     )
     return [

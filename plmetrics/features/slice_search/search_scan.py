@@ -18,7 +18,7 @@ from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import collected_batches
-from plmetrics.features.slice_search.cell_centres import recentred
+from plmetrics.features.slice_search.cell_centres import recentre
 from plmetrics.features.slice_search.row_sums import by_block
 from plmetrics.features.slice_search.search_columns import searched_columns
 from plmetrics.features.slice_search.search_plan import (
@@ -28,7 +28,7 @@ from plmetrics.features.slice_search.search_plan import (
     Grouping,
     SearchPlan,
     SearchStates,
-    grouped,
+    column_groups,
     possible,
 )
 from plmetrics.features.slice_search.search_section import section_of
@@ -61,9 +61,9 @@ def search_plan(suite: Suite, source: Source) -> SearchPlan:
     sizes = [column.size for column in columns]
     number = possible(sizes, spec.depth)
     if number > suite.max_slices:
-        raise _too_many(suite, columns, number)
+        raise _size_error(suite, columns, number)
     groups = min(GROUPS, max(LEAST_GROUPS, prepared.rows.read))
-    together = grouped(sizes, spec.depth, groups // (2 * spec.blocks))
+    together = column_groups(sizes, spec.depth, groups // (2 * spec.blocks))
     return SearchPlan(_searching(prepared, columns, spec), spec, columns, together)
 
 
@@ -104,7 +104,7 @@ def search_states(plan: SearchPlan) -> SearchStates:
             cell, block, sums = tally.occupied()
             columns = summed_columns(prepared, [spec.metric], sums)
             state = SumsState(cell, block, columns, 2 * spec.blocks, centres)
-            groupings.append(Grouping(members, recentred(plan, members, state)))
+            groupings.append(Grouping(members, recentre(plan, members, state)))
     return SearchStates(plan.columns, tuple(groupings), spec.blocks, spec.depth, prepared.populations())
 
 
@@ -137,7 +137,7 @@ def _searching(prepared: Prepared, columns: Sequence[SearchedColumn], spec: Find
     return replace(prepared, table=table, request=replace(request, suite=suite))
 
 
-def _too_many(suite: Suite, columns: Sequence[SearchedColumn], number: int) -> ConfigError:
+def _size_error(suite: Suite, columns: Sequence[SearchedColumn], number: int) -> ConfigError:
     widest = max(columns, key=lambda column: column.size)
     msg = f"the search has up to {number:,} slices, more than max_slices = {suite.max_slices:,}"
     hint = (

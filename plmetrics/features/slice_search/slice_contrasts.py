@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import effective_blocks
-from plmetrics.inference.finalised import conditions, defined
+from plmetrics.inference.finalised import conditions, value_or_nan
 from plmetrics.inference.sums import COUNTS, ModelSums
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def contrast(
         rest=there.value,
         worse=worse,
         std_error=np.where(usable, error, np.nan),
-        p=_one_sided(worse, error, blocks, usable),
+        p=_one_sided_p_values(worse, error, blocks, usable),
         freedom=np.where(usable, blocks - 1.0, 0.0),
         rows=here.rows,
         share=np.divide(here.weight, mass, out=np.zeros_like(mass), where=mass > 0),
@@ -103,7 +103,9 @@ def contrast(
     )
 
 
-def _one_sided(worse: Array, error: Array, blocks: NDArray[np.int64], usable: NDArray[np.bool_]) -> Array:
+def _one_sided_p_values(
+    worse: Array, error: Array, blocks: NDArray[np.int64], usable: NDArray[np.bool_]
+) -> Array:
     p = np.full(worse.shape, np.nan)
     spread = usable & (error > 0)
     p[spread] = stdtr(blocks[spread] - 1.0, -worse[spread] / error[spread])
@@ -126,13 +128,13 @@ class _Side:
         }
         model_sums = ModelSums(by_block, None)
         view = model_sums.totals(metric, model, population)
-        value = defined(metric, view)
+        value = value_or_nan(metric, view)
         self.status = np.full(value.shape, "ok", dtype=object)
         self.status[~np.isfinite(value)] = "not_finite"
         for name, condition in reversed(conditions(metric, view)):
             self.status[np.broadcast_to(condition, value.shape)] = name
         self.value = np.where(self.status == "ok", value, np.nan)
-        self.left_out = defined(metric, ModelSums(without, None).by_block(metric, model, population))
+        self.left_out = value_or_nan(metric, ModelSums(without, None).by_block(metric, model, population))
         masses = metric.denominators(model_sums.by_block(metric, model, population))
         self.blocks = effective_blocks(tuple(np.asarray(mass) for mass in masses))
         self.rows = totals[f"{population}n"]

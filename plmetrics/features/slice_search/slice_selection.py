@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import FOUND_SLICES_SCHEMA
-from plmetrics.core.slice_texts import quoted
+from plmetrics.core.slice_texts import quote
 from plmetrics.features.slice_search.search_scan import search_plan, search_states
 from plmetrics.features.slice_search.slice_contrasts import Contrast, Sums, contrast
 from plmetrics.inference.comparisons.correction import adjust
@@ -146,7 +146,7 @@ def candidates(search: Search) -> SearchOutcome:
     ]
     selected: list[Candidate] = []
     for depth in range(1, spec.depth + 1):
-        selected += _unexplained(
+        selected += _residual_candidates(
             search, [candidate for candidate in standing_out if candidate.depth == depth], selected
         )
     chosen: list[Candidate] = []
@@ -190,7 +190,7 @@ def _tested_slices(search: Search, crossing: Crossing) -> Iterator[_TestedSlices
             )
 
 
-def _unexplained(
+def _residual_candidates(
     search: Search, candidates: Sequence[Candidate], selected: Sequence[Candidate]
 ) -> list[Candidate]:
     """Those that are worse than what else is in each kept slice that holds them."""
@@ -278,7 +278,7 @@ def found_slices(search: Search, outcome: SearchOutcome, level: float) -> pl.Dat
         of_model = [candidate for candidate in rows if candidate.model == model]
         if of_model:
             reports += [
-                (candidate, _confirmed(search, model, of_model), place)
+                (candidate, _confirmation(search, model, of_model), place)
                 for place, candidate in enumerate(of_model)
             ]
     p = np.array([contrast.p[place] for _, contrast, place in reports], dtype=np.float64)
@@ -297,7 +297,7 @@ def found_slices(search: Search, outcome: SearchOutcome, level: float) -> pl.Dat
     return table.with_columns(confirmed=(pl.col("p_adjusted") <= spec.level).fill_null(value=False))
 
 
-def _confirmed(search: Search, model: str, of_model: Sequence[Candidate]) -> Contrast:
+def _confirmation(search: Search, model: str, of_model: Sequence[Candidate]) -> Contrast:
     rest = search.left(model, [None] * len(of_model), of_model)
     return search.against(model, sums_of(of_model), rest, confirms=True)
 
@@ -328,7 +328,7 @@ def _values(search: Search, candidate: Candidate) -> list[dict[str, str | None]]
 
 def _text(search: Search, candidate: Candidate) -> str:
     named = [(search.states.columns[column], code) for column, code in sorted(candidate.name)]
-    return ", ".join(f"{quoted(column.label)}={column.texts[code]}" for column, code in named)
+    return ", ".join(f"{quote(column.label)}={column.texts[code]}" for column, code in named)
 
 
 def _row(

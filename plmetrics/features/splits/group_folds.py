@@ -66,7 +66,7 @@ def with_group_folds(
     for part in np.unique(sizes):
         chosen = np.flatnonzero(sizes == part)
         if len(chosen) < folds:
-            raise DataError(_too_few(len(chosen), group, folds, inner=within is not None))
+            raise DataError(_group_shortage(len(chosen), group, folds, inner=within is not None))
         if label or mixed:
             fold[chosen] = by_class(counts[chosen], folds, mixed=mixed)
         else:
@@ -84,7 +84,7 @@ def with_group_numbers(rows: pl.LazyFrame, group: Sequence[str], name: str) -> p
     members = collected_frame(plan.sort(*group))
     _refuse_null_groups(members, group)
     if members.height < 2:
-        raise DataError(_too_few(members.height, group, 2, inner=False))
+        raise DataError(_group_shortage(members.height, group, 2, inner=False))
     return _join(rows, members.drop(_ROWS), group, np.arange(members.height), name)
 
 
@@ -97,7 +97,7 @@ def _refuse_null_groups(counted: pl.DataFrame, group: Sequence[str]) -> None:
         raise DataError(Problem(msg, ("group",), "fill them, or leave these rows out"))
 
 
-def _too_few(groups: int, group: Sequence[str], folds: int, *, inner: bool) -> Problem:
+def _group_shortage(groups: int, group: Sequence[str], folds: int, *, inner: bool) -> Problem:
     where = "an outer fold" if inner else "the table"
     msg = f"{where} has {groups:,} of the groups '{', '.join(group)}', too few for {folds} folds"
     return Problem(msg, ("group",), "ask for fewer folds")
@@ -176,7 +176,7 @@ def by_class(counts: Counts, folds: int, *, mixed: bool = False) -> Counts:
     fold = np.full(len(counts), -1, dtype=np.int64)
     _, kind = np.unique(counts, axis=0, return_inverse=True)
     _deal_equal(kind.reshape(-1), fold, folds)
-    weighted = _scaled(counts)
+    weighted = _class_shares(counts)
     rest = np.flatnonzero(fold < 0)
     size = (weighted[rest] ** 2).sum(axis=1)
     size = np.floor(np.log2(np.maximum(size, _LEAST_GAIN)) / 2) if mixed else size
@@ -188,10 +188,10 @@ def by_class(counts: Counts, folds: int, *, mixed: bool = False) -> Counts:
         chosen = int(np.argmin(np.round(totals @ weighted[group], 12)))
         fold[group] = chosen
         totals[chosen] += weighted[group]
-    return _improved(fold, weighted, totals)
+    return _improve(fold, weighted, totals)
 
 
-def _scaled(counts: Counts) -> Shares:
+def _class_shares(counts: Counts) -> Shares:
     """Shares of each class, and of all rows, that each group holds."""
     every = np.column_stack([counts, counts.sum(axis=1)]).astype(np.float64)
     shares: Shares = every / np.maximum(every.sum(axis=0), 1.0)
@@ -218,7 +218,7 @@ def _deal_rounds(groups: Counts, counts: Counts, fold: Counts, folds: int) -> No
     fold[order] = np.where(forth, place, folds - 1 - place)
 
 
-def _improved(fold: Counts, weighted: Shares, totals: Shares) -> Counts:
+def _improve(fold: Counts, weighted: Shares, totals: Shares) -> Counts:
     """Move or exchange groups while that makes the sum of squared shares smaller; only where there are few."""
     for _ in range(_CHANGES if len(fold) <= _FEW else 0):
         gain, group, chosen = _best_move(fold, weighted, totals)

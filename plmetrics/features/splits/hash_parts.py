@@ -114,7 +114,7 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     targets = np.cumsum(deal(sizes, shares), axis=1)[:, :-1]
     inside = targets < sizes[:, None]
     rank = (targets + (np.cumsum(sizes) - sizes)[:, None])[inside]
-    holding, rest = _located(ranges, rank)
+    holding, rest = _locate_ranks(ranges, rank)
     needed = ranges[np.unique(holding)].drop(_ROWS)
     hashes = _row_counts(
         narrow.join(needed.lazy(), on=[*strata, _RANGE], how="semi", nulls_equal=True),
@@ -122,7 +122,9 @@ def _cuts(narrow: pl.LazyFrame, shares: Sequence[float]) -> pl.DataFrame:
     )
     starts = hashes.select(pl.struct(*strata, _RANGE).rle_id()).to_series().to_numpy()
     before = np.concatenate([[0], np.cumsum(np.bincount(starts, weights=hashes[_ROWS].to_numpy()))])
-    place, _ = _located(hashes, before[np.unique(holding, return_inverse=True)[1]].astype(np.int64) + rest)
+    place, _ = _locate_ranks(
+        hashes, before[np.unique(holding, return_inverse=True)[1]].astype(np.int64) + rest
+    )
     cut = np.zeros(targets.shape, dtype=np.uint64)
     cut[inside] = hashes[HASH].to_numpy()[place]
     keys = ranges.select(strata).unique(maintain_order=True)
@@ -138,7 +140,7 @@ def _row_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
     return collected_frame(counted.sort(keys, nulls_last=True))
 
 
-def _located(counted: pl.DataFrame, rank: Counts) -> tuple[Counts, Counts]:
+def _locate_ranks(counted: pl.DataFrame, rank: Counts) -> tuple[Counts, Counts]:
     """The line of a table of counts that holds the row of each rank, and the rank within that line."""
     ends = np.cumsum(counted[_ROWS].to_numpy())
     line = np.searchsorted(ends, rank, side="right")

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from plmetrics.states.stored import Head, Saved
+    from plmetrics.states.stored import Head, SavedState
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StateReference:
     """A state whose table was not read: its head, where the table is, what people call it, and its content's hash."""
 
     head: Head
@@ -45,8 +45,8 @@ class AlignedStates:
     `numbers` holds, by number of a part in the merged state, the new number of each old cell or slice.
     """
 
-    first: Saved
-    states: list[Stored] = field(default_factory=list)
+    first: SavedState
+    states: list[StateReference] = field(default_factory=list)
     numbers: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
@@ -69,7 +69,7 @@ class AlignedStates:
         return number
 
 
-def tables(states: Sequence[Stored]) -> pl.LazyFrame:
+def tables(states: Sequence[StateReference]) -> pl.LazyFrame:
     """The tables of states, end to end."""
     files = [state.table for state in states if isinstance(state.table, Path)]
     frames = [state.table.lazy() for state in states if isinstance(state.table, pl.DataFrame)]

@@ -21,7 +21,7 @@ from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_of
 from plmetrics.features.stored.grids import grids_digest, write_grids
 from plmetrics.features.stored.pinning import pin_request, said_of_key
-from plmetrics.features.stored.sparse_counts import KEYS, counted, pieces_of, total_of
+from plmetrics.features.stored.sparse_counts import KEYS, pieces_of, summarise_part, total_of
 from plmetrics.features.stored.support import resamples_totals
 from plmetrics.states.moments import CENTRE
 from plmetrics.states.scores.run_grids import Cuts, ModelGrid, cuts_of, usual_cuts
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.states.moments import Moment
@@ -59,7 +59,7 @@ _WHOLE = np.zeros(1, dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedState:
     """What a state holds of a run, before it knows of names and files: the head's fields, and the table."""
 
     fields: Mapping[str, Any]
@@ -74,8 +74,8 @@ def capture(
     bound: Request,
     prepared: Prepared,
     frames: Sequence[pl.DataFrame],
-    aggregated: Aggregated,
-) -> Captured:
+    aggregated: Aggregates,
+) -> CapturedState:
     """Take the state of a run.
 
     Args:
@@ -117,11 +117,11 @@ def capture(
         "modulus": None if prepared.blocks is None else prepared.blocks.modulus,
         "hashed": units is None,
         "units": units or (),
-        "typed": _typed(bound),
+        "typed": _typed_columns(bound),
         "text_units": _text_units(bound),
         "by_row": prepared.blocks is not None and bound.unit_rows,
     }
-    return Captured(fields | of_features, builder.table())
+    return CapturedState(fields | of_features, builder.table())
 
 
 def rows_of(bound: Request, prepared: Prepared) -> Request:
@@ -132,7 +132,7 @@ def rows_of(bound: Request, prepared: Prepared) -> Request:
     return pin_request(bound, Constants(keys=keys))
 
 
-def _typed(bound: Request) -> tuple[str, ...]:
+def _typed_columns(bound: Request) -> tuple[str, ...]:
     """The columns that must be of one type in states that add: units, and those of slices."""
     labels = [key.label for key in bound.roles.keys if key.kind != "predicate"]
     units = [name for name in (unit_column(bound.suite),) if name is not None]
@@ -213,7 +213,7 @@ def _slices(builder: Builder, prepared: Prepared) -> None:
             builder.add(Part("slices", (number,)), pl.concat(values).with_row_index(CELL))
 
 
-def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Grids:
+def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Grids:
     """The counts of scores, and the grids they were counted on."""
     passes = Passes(prepared, aggregated)
     wanted_binnings = wanted_bins(prepared)
@@ -242,7 +242,7 @@ def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> Gri
         for (number, text), parts in rows.items():
             lies, totals = pl.concat([part for part, _ in parts]), [total for _, total in parts]
             part = Part("scores", (number,), model, text, sizes[number, text])
-            builder.add(counted(part, lies, total_of(totals)), lies)
+            builder.add(summarise_part(part, lies, total_of(totals)), lies)
         locator = passes.locators[model]
         counts_of_sets = {
             number: _together(parts) for number, parts in cuts.items() if any(len(p.values) for p in parts)
@@ -290,7 +290,7 @@ def blocks_in(rows: pl.DataFrame) -> NDArray[np.uint64]:
     return np.frombuffer(rows[KEYS][0], dtype="<u8")
 
 
-def _units(builder: Builder, prepared: Prepared, aggregated: Aggregated) -> tuple[int, ...] | None:
+def _units(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> tuple[int, ...] | None:
     """The number of units in each block; None where their hashes are listed. Rows are counted anyway."""
     if prepared.blocks is None or prepared.request.unit_rows:
         return ()

@@ -18,7 +18,7 @@ from plmetrics.states.stored import BLOCKS, PART, frame_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from plmetrics.features.stored.alignment import Stored
+    from plmetrics.features.stored.alignment import StateReference
 
 _SAME = "write them with the constants of one: plmetrics state SUITE --constants "
 _LISTED = 5
@@ -36,7 +36,7 @@ class Overlap(DataError):  # noqa: N818
     title = "the states share rows"
 
 
-def check_alike(states: Sequence[Stored]) -> None:
+def check_compatible(states: Sequence[StateReference]) -> None:
     """Check that states, at least one, mean the same and share their constants.
 
     Raises:
@@ -90,7 +90,7 @@ def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) ->
         yield f"the grid that scores are counted on (models {', '.join(models)})"
 
 
-def _check_versions(first: Stored, other: Stored) -> None:
+def _check_versions(first: StateReference, other: StateReference) -> None:
     """Hashes of units must come from the same functions; those of texts are Polars' own."""
     mine, its = first.head.versions, other.head.versions
     if mine["hash"] != its["hash"] or (first.head.text_units and mine["polars"] != its["polars"]):
@@ -104,7 +104,7 @@ def _check_versions(first: Stored, other: Stored) -> None:
         raise NotAdding(Problem(f"{msg} ({' and '.join(writers)})", hint=hint))
 
 
-def _check_types(first: Stored, other: Stored) -> None:
+def _check_types(first: StateReference, other: StateReference) -> None:
     """The columns of slices must be of one type, and a unit of one."""
     if first.head.schema == other.head.schema:
         return
@@ -115,7 +115,7 @@ def _check_types(first: Stored, other: Stored) -> None:
             raise NotAdding(Problem(msg, hint="write the column with one type, and the states again"))
 
 
-def _check_features(first: Stored, other: Stored) -> None:
+def _check_features(first: StateReference, other: StateReference) -> None:
     """What features count must have one meaning."""
     try:
         for feature in features_in(first.head.suite):
@@ -124,7 +124,7 @@ def _check_features(first: Stored, other: Stored) -> None:
         raise NotAdding(list(error.problems)) from error
 
 
-def check_whole(states: Sequence[Stored]) -> None:
+def check_complete(states: Sequence[StateReference]) -> None:
     """Refuse what holds counts for drift alone where metrics are needed.
 
     Raises:
@@ -136,7 +136,7 @@ def check_whole(states: Sequence[Stored]) -> None:
             raise DataError(Problem(msg, hint="take states that plmetrics state has written"))
 
 
-def check_apart(states: Sequence[Stored], *, allow_overlap: bool) -> None:
+def check_apart(states: Sequence[StateReference], *, allow_overlap: bool) -> None:
     """Check that no rows are in two states.
 
     Raises:
@@ -150,7 +150,7 @@ def check_apart(states: Sequence[Stored], *, allow_overlap: bool) -> None:
         _queries_apart(states)
 
 
-def check_once(states: Sequence[Stored]) -> None:
+def check_once(states: Sequence[StateReference]) -> None:
     """Check that a state, and a file, is there once.
 
     Raises:
@@ -182,7 +182,7 @@ def _same_state(first: str, second: str) -> str:
     return f"{first} and {second} hold the same state"
 
 
-def _names_apart(states: Sequence[Stored]) -> None:
+def _names_apart(states: Sequence[StateReference]) -> None:
     """Rows that are units go by the name of their file: two files of one name would share theirs."""
     homes: dict[str, tuple[str, str]] = {}
     for state in states:
@@ -197,7 +197,7 @@ def _names_apart(states: Sequence[Stored]) -> None:
                 raise Overlap(Problem(f"{msg}, so that their rows cannot be told apart", hint=hint))
 
 
-def _queries_apart(states: Sequence[Stored]) -> None:
+def _queries_apart(states: Sequence[StateReference]) -> None:
     """The rows of a query must be in one state: its metrics do not add."""
     lists = []
     for state in states:

@@ -14,7 +14,7 @@ from plmetrics.states.stored import PLACES, SUMS, Part
 
 if TYPE_CHECKING:
     from plmetrics.states.scores.run_grids import Grids
-    from plmetrics.states.stored import Builder, Saved
+    from plmetrics.states.stored import Builder, SavedState
 
 
 def grids_digest(grids: Grids) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def write_grids(builder: Builder, grids: Grids) -> None:
             builder.add(Part("cuts", (number,), model), cuts.values.with_columns(places))
 
 
-def read_grids(saved: Saved) -> dict[str, ModelGrid] | None:
+def read_grids(saved: SavedState) -> dict[str, ModelGrid] | None:
     """The grids that a state holds; None where it counts no scores."""
     content = saved.head.constants["grid"]
     if content is None:
@@ -51,7 +51,7 @@ def read_grids(saved: Saved) -> dict[str, ModelGrid] | None:
     return {model: _model_grid(saved, model, Keys(*keys)) for model, keys in content["keys"].items()}
 
 
-def _model_grid(saved: Saved, model: str, keys: Keys) -> ModelGrid:
+def _model_grid(saved: SavedState, model: str, keys: Keys) -> ModelGrid:
     parts = {part.name: number for number, part in enumerate(saved.head.parts) if part.model == model}
     edges = saved.of(parts["edges", (), model, ""])[SUMS][0].to_numpy()
     usual = saved.of(parts["usual", (), model, ""])[PLACES][0].to_numpy().astype(np.int64)

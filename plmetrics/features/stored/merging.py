@@ -10,10 +10,10 @@ import polars as pl
 
 from plmetrics.engine.streaming import collected_frame
 from plmetrics.features.registry import features_in
-from plmetrics.features.stored.alignment import AlignedStates, Stored, tables
-from plmetrics.features.stored.summation import add_all
+from plmetrics.features.stored.alignment import AlignedStates, StateReference, tables
+from plmetrics.features.stored.summation import add_parts
 from plmetrics.features.stored.units import blocks_of
-from plmetrics.states.stored import CELL, PART, Builder, Part, Saved
+from plmetrics.states.stored import CELL, PART, Builder, Part, SavedState
 from plmetrics.table.slices import order
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ _NEW = "@new"
 _SMALL = ("cells", "slices", "edges", "usual", "cuts", "queries", "drift_cells")
 
 
-def read(state: Stored, *kinds: str) -> Saved:
+def read_state(state: StateReference, *kinds: str) -> SavedState:
     """A state with the rows of some kinds of parts."""
     numbers = state.head.numbers(*kinds)
     names = dict.fromkeys([PART, *(name for part in numbers.values() for name in part.columns)])
     rows = tables([state]).filter(pl.col(PART).is_in(list(numbers))).select(list(names))
-    return Saved(state.head, collected_frame(rows), state.place)
+    return SavedState(state.head, collected_frame(rows), state.place)
 
 
-def merged(states: Sequence[Stored], *, totals: bool, room: int) -> Saved:
+def merge_states(states: Sequence[StateReference], *, totals: bool, room: int) -> SavedState:
     """One state of several that add.
 
     Args:
@@ -50,22 +50,22 @@ def merged(states: Sequence[Stored], *, totals: bool, room: int) -> Saved:
         _cells(builder, sets, alike)
     for number in range(len(alike[0].head.sets)):
         _slices(builder, number, alike)
-    add_all(builder, groups, alike, blocks, room)
+    add_parts(builder, groups, alike, blocks, room)
     _constants(builder, alike[0].first)
     blocks.write(builder)
     of_features: dict[str, Any] = {
         feature.key: feature.merge(alike, builder) for feature in features_in(states[0].head.suite)
     }
     head = replace(_head(states, builder, blocks), **of_features)
-    return Saved(head, builder.table(), "the merged states")
+    return SavedState(head, builder.table(), "the merged states")
 
 
-def by_layout(states: Sequence[Stored]) -> list[AlignedStates]:
+def by_layout(states: Sequence[StateReference]) -> list[AlignedStates]:
     """The states, those that are numbered alike together."""
     layouts: dict[str, AlignedStates] = {}
     for state in states:
         if state.head.layout not in layouts:
-            layouts[state.head.layout] = AlignedStates(read(state, *_SMALL))
+            layouts[state.head.layout] = AlignedStates(read_state(state, *_SMALL))
         layouts[state.head.layout].states.append(state)
     return list(layouts.values())
 
@@ -85,7 +85,7 @@ def _cells(builder: Builder, sets: tuple[int, ...], alike: Sequence[AlignedState
     """The cells of all states, and the new number of each old one."""
     columns = list(dict.fromkeys(name for index in sets for name in alike[0].head.sets[index]))
     frames = [group.first.of(group.cells_of(sets[0])) for group in alike]
-    _renumbered(
+    _renumber(
         builder, Part("cells", sets), columns, [frame.select(CELL, *columns) for frame in frames], alike
     )
 
@@ -100,10 +100,10 @@ def _slices(builder: Builder, number: int, alike: Sequence[AlignedStates]) -> No
     present = [frame for frame in frames if frame is not None]
     if present:
         columns = [name for name in present[0].columns if name != CELL]
-        _renumbered(builder, part, columns, frames, alike)
+        _renumber(builder, part, columns, frames, alike)
 
 
-def _renumbered(
+def _renumber(
     builder: Builder,
     part: Part,
     columns: list[str],
@@ -127,13 +127,13 @@ def _renumbered(
             group.numbers[place] = np.zeros(frame.height, dtype=np.int64)
 
 
-def _constants(builder: Builder, first: Saved) -> None:
+def _constants(builder: Builder, first: SavedState) -> None:
     """What is the same in all states."""
     for number, part in first.head.numbers("edges", "usual", "cuts").items():
         builder.add(part, first.of(number))
 
 
-def _head(states: Sequence[Stored], builder: Builder, blocks: MergedBlocks) -> Head:
+def _head(states: Sequence[StateReference], builder: Builder, blocks: MergedBlocks) -> Head:
     heads = [state.head for state in states]
     contents_of_states = [state.head.states or (state.content,) for state in states]
     return replace(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from plmetrics.core.exact_sums import Addition
-from plmetrics.engine.aggregate.aggregation import aggregated, needs_rows
+from plmetrics.engine.aggregate.aggregation import collect_aggregates, needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.binding.reference_slices import check_references
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.aggregate.aggregation import Aggregated
+    from plmetrics.engine.aggregate.aggregation import Aggregates
     from plmetrics.engine.prepare.constants import Constants
     from plmetrics.engine.prepare.slices import FoundSlices
     from plmetrics.engine.request import Request
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
-    from plmetrics.states.stored import Head, Saved
+    from plmetrics.states.stored import Head, SavedState
     from plmetrics.suite.model import Suite
     from plmetrics.table.slices import Cube
 
@@ -53,11 +53,11 @@ class RestoredRun:
     """A run brought back: its constants, its sums, and its scores model by model."""
 
     prepared: Prepared
-    aggregated: Aggregated
+    aggregated: Aggregates
     scores: Scores
 
 
-def restore(suite: Suite, saved: Saved) -> RestoredRun:
+def restore(suite: Suite, saved: SavedState) -> RestoredRun:
     """Bring a state back.
 
     Raises:
@@ -82,7 +82,7 @@ def restore(suite: Suite, saved: Saved) -> RestoredRun:
         grids=constants.grids,
         addition=Addition(constants.exponents),
     )
-    sums = aggregated(prepared, _frames(saved), None)
+    sums = collect_aggregates(prepared, _frames(saved), None)
     return RestoredRun(prepared, sums, _scores(prepared, sums, saved))
 
 
@@ -98,7 +98,7 @@ def empty_request(suite: Suite, head: Head, constants: Constants) -> Request:
     return replace(queries, suite=suite)
 
 
-def _slices_of_state(request: Request, saved: Saved) -> FoundSlices:
+def _slices_of_state(request: Request, saved: SavedState) -> FoundSlices:
     """The slices of a state from the values that its cells have."""
     values: dict[str, pl.DataFrame] = {}
     cells = {number: saved.values(number) for number in saved.head.numbers("cells")}
@@ -113,7 +113,7 @@ def _slices_of_state(request: Request, saved: Saved) -> FoundSlices:
     return found_slices(request, values)
 
 
-def _cubes(request: Request, saved: Saved, slices_of_run: FoundSlices) -> tuple[Cube, ...]:
+def _cubes(request: Request, saved: SavedState, slices_of_run: FoundSlices) -> tuple[Cube, ...]:
     """One cube for each group of sets whose sums lie together."""
     codes = key_codes(request, slices_of_run)
     out = []
@@ -126,7 +126,7 @@ def _cubes(request: Request, saved: Saved, slices_of_run: FoundSlices) -> tuple[
     return tuple(out)
 
 
-def _frames(saved: Saved) -> list[pl.DataFrame]:
+def _frames(saved: SavedState) -> list[pl.DataFrame]:
     """The sums of each cube by the values of its keys, as a scan brings them."""
     out = []
     for number, part in saved.head.numbers("cells").items():
@@ -137,7 +137,7 @@ def _frames(saved: Saved) -> list[pl.DataFrame]:
     return out
 
 
-def _blocks(saved: Saved) -> Blocks | None:
+def _blocks(saved: SavedState) -> Blocks | None:
     head = saved.head
     if head.blocks is None:
         return None
@@ -155,7 +155,7 @@ def _blocks(saved: Saved) -> Blocks | None:
     return Blocks(head.modulus, blocks.astype(np.uint64), counts[blocks])
 
 
-def _scores(prepared: Prepared, sums: Aggregated, saved: Saved) -> Scores:
+def _scores(prepared: Prepared, sums: Aggregates, saved: SavedState) -> Scores:
     """Each model's scores on its grid; see `stream.models_on_grids`."""
     if not needs_rows(prepared) or prepared.grids is None:
         return
@@ -163,7 +163,9 @@ def _scores(prepared: Prepared, sums: Aggregated, saved: Saved) -> Scores:
         yield model, None, _of_model(prepared, sums, saved, model)
 
 
-def _of_model(prepared: Prepared, sums: Aggregated, saved: Saved, model: str) -> Callable[[int], SlicedGrid]:
+def _of_model(
+    prepared: Prepared, sums: Aggregates, saved: SavedState, model: str
+) -> Callable[[int], SlicedGrid]:
     assert prepared.grids is not None
     grid = prepared.grids[model]
     weighted = prepared.request.suite.columns.weight is not None
@@ -188,8 +190,8 @@ class _SliceCounts:
     """The counts of some slices of a set, for one model."""
 
     prepared: Prepared
-    sums: Aggregated
-    saved: Saved
+    sums: Aggregates
+    saved: SavedState
     model: str
     number: int
     first: int

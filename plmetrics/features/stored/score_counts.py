@@ -12,7 +12,14 @@ import numpy as np
 import polars as pl
 
 from plmetrics.engine.order.in_memory import block_numbers
-from plmetrics.features.stored.sparse_counts import PIECES, counted, held_in, pieces, total_of, whole_total
+from plmetrics.features.stored.sparse_counts import (
+    PIECES,
+    held_in,
+    pieces,
+    summarise_part,
+    total_of,
+    whole_total,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,7 +163,7 @@ class ScoreCounts:
             frames.append(pieces(slots, counts, width, first))
             totals.append(whole_total(counts))
         rows = pl.concat(frames)
-        return counted(self.part, rows, total_of(totals)), rows
+        return summarise_part(self.part, rows, total_of(totals)), rows
 
 
 def form_of(parts: Sequence[Part], slots: int, room: int) -> tuple[Dense | Sparse, int]:

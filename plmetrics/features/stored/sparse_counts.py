@@ -79,7 +79,7 @@ def pieces(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0
     np.subtract(slots[1:], slots[:-1], out=gaps[1:])
     gaps[starts] = 0
     if full.any():
-        counts = _filled(slots, counts, starts, np.where(full, spans, sizes), full)
+        counts = _fill_pieces(slots, counts, starts, np.where(full, spans, sizes), full)
     held_counts = np.where(full, spans, sizes)
     return pl.DataFrame(
         {
@@ -87,14 +87,14 @@ def pieces(slots: Slots, counts: NDArray[np.generic], width: int, first: int = 0
             FIRST: ends[0] - cell * width,
             LAST: ends[1] - cell * width,
             ENTRIES: held_counts,
-            GAPS: _cut(_narrow(gaps), starts, np.where(full, 0, sizes)),
-            COUNTS: _cut(_narrow(counts), np.cumsum(held_counts) - held_counts, held_counts),
+            GAPS: _slice_bytes(_narrow(gaps), starts, np.where(full, 0, sizes)),
+            COUNTS: _slice_bytes(_narrow(counts), np.cumsum(held_counts) - held_counts, held_counts),
         },
         schema=PIECES,
     )
 
 
-def _filled(
+def _fill_pieces(
     slots: Slots, counts: NDArray[np.generic], starts: Slots, sizes: Slots, full: NDArray[np.bool_]
 ) -> NDArray[np.generic]:
     """The counts with those that are 0 in pieces that are written in full; `sizes` are those of the pieces then."""
@@ -125,7 +125,7 @@ def whole_total(counts: NDArray[np.generic]) -> int | None:
     """What counts come to; None where not all are whole numbers of at most 4 bytes."""
     if not len(counts):
         return 0
-    if float(counts.min()) < 0 or float(counts.max()) >= _MOST_WHOLE or not _are_whole(counts):
+    if float(counts.min()) < 0 or float(counts.max()) >= _MOST_WHOLE or not _are_integers(counts):
         return None
     return int(counts.sum(dtype=np.int64 if counts.dtype.kind in "iu" else None))
 
@@ -136,14 +136,14 @@ def total_of(totals: Sequence[int | None]) -> int | None:
     return sum(totals_present) if len(totals_present) == len(totals) else None
 
 
-def counted(part: Part, rows: pl.DataFrame, total: int | None) -> Part:
+def summarise_part(part: Part, rows: pl.DataFrame, total: int | None) -> Part:
     """The part that rows are of, with how many counts they hold, and what these come to."""
     return replace(part, entries=int(rows[ENTRIES].sum()), total=total)
 
 
 def _narrow(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """The same numbers in as few bytes as hold them; floats where they are no whole numbers."""
-    if float(values.min()) >= 0 and _are_whole(values):
+    if float(values.min()) >= 0 and _are_integers(values):
         largest = float(values.max())
         for size in _SIZES:
             if largest < 1 << 8 * size:
@@ -151,11 +151,11 @@ def _narrow(values: NDArray[np.generic]) -> NDArray[np.generic]:
     return values.astype(f"<f{_FLOAT}")
 
 
-def _are_whole(values: NDArray[np.generic]) -> bool:
+def _are_integers(values: NDArray[np.generic]) -> bool:
     return values.dtype.kind in "iu" or bool((values == np.rint(values)).all())
 
 
-def _cut(values: NDArray[np.generic], starts: Slots, sizes: Slots) -> list[bytes]:
+def _slice_bytes(values: NDArray[np.generic], starts: Slots, sizes: Slots) -> list[bytes]:
     buffer = memoryview(values.tobytes())
     lows, highs = starts * values.itemsize, (starts + sizes) * values.itemsize
     return [bytes(buffer[low:high]) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]

@@ -142,7 +142,7 @@ def read_state(path: Path) -> State:
         EnvironmentFault: likewise.
     """
     head, content = read_head(path)
-    with as_written([shown_path(path)]):
+    with damage_errors([shown_path(path)]):
         return State(head, pl.read_parquet(path), content, path)
 
 
@@ -194,11 +194,11 @@ def _head(path: Path, text: str) -> Head:
     words = misfit(content, HEAD)
     unknown = [] if words else [key for key in content if f"{key}!" not in HEAD]
     if words or unknown:
-        raise _not_as_written(path, words or f"'{unknown[0]}' is not known")
+        raise _damage_fault(path, words or f"'{unknown[0]}' is not known")
     try:
         check_name(content["name"])
     except ConfigError as error:
-        raise _not_as_written(path, f"its name is {content['name']!r}") from error
+        raise _damage_fault(path, f"its name is {content['name']!r}") from error
     return Head.read(content)
 
 
@@ -208,18 +208,18 @@ def _check_rows(path: Path, head: Head) -> None:
         with path.open("rb") as file:
             rows = footer_rows(read_footer(file))
     except FooterError as error:
-        raise _not_as_written(path, str(error)) from error
+        raise _damage_fault(path, str(error)) from error
     columns = pl.read_parquet_schema(path)
     expected = sum(part.rows for part in head.parts)
     if rows != expected or any(part.rows < 0 for part in head.parts):
-        raise _not_as_written(path, f"it has {rows:,} rows, and tells of {expected:,}")
+        raise _damage_fault(path, f"it has {rows:,} rows, and tells of {expected:,}")
     absent = {name for part in head.parts for name in part.columns} - set(columns)
     if absent:
-        raise _not_as_written(path, f"it has no column '{min(absent)}'")
+        raise _damage_fault(path, f"it has no column '{min(absent)}'")
     # What drift counts is of slice sets of its own.
     numbers = [(number, part.kind.startswith("drift")) for part in head.parts for number in part.sets]
     if any(number < 0 or (number >= len(head.sets) and not drift) for number, drift in numbers):
-        raise _not_as_written(path, "a part is of a slice set that is not there")
+        raise _damage_fault(path, "a part is of a slice set that is not there")
     size, room = rows * len(columns) * _VALUE, machine_budget()
     if size > room:
         msg = f"{path} takes {size / 1e9:.1f} GB of memory, and there are {room / 1e9:.1f} GB"
@@ -227,7 +227,7 @@ def _check_rows(path: Path, head: Head) -> None:
 
 
 @contextmanager
-def as_written(places: Iterable[str]) -> Iterator[None]:
+def damage_errors(places: Iterable[str]) -> Iterator[None]:
     """Read what some state files hold, which others may have made: what does not fit together is their fault.
 
     Raises:
@@ -246,5 +246,5 @@ def as_written(places: Iterable[str]) -> Iterator[None]:
         raise StateFault(Problem(msg, hint=hint)) from error
 
 
-def _not_as_written(path: Path, words: str) -> StateFault:
+def _damage_fault(path: Path, words: str) -> StateFault:
     return StateFault(Problem(f"{path} is not as plmetrics writes it: {words[:_SHOWN]}", hint=_AGAIN))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import Problem
-from plmetrics.engine.aggregate.aggregation import aggregated, summed
+from plmetrics.engine.aggregate.aggregation import collect_aggregates, sum_cubes
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.faults import check_rows, reading
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.stored.capture import capture
-from plmetrics.features.stored.compatibility import NotAdding, check_whole
+from plmetrics.features.stored.compatibility import NotAdding, check_complete
 from plmetrics.features.stored.grids import read_grids
-from plmetrics.features.stored.merging import read
+from plmetrics.features.stored.merging import read_state
 from plmetrics.features.stored.pinning import pin_request, read_constants
-from plmetrics.features.stored.state_files import as_written, state_bytes, write_state
+from plmetrics.features.stored.state_files import damage_errors, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
 from plmetrics.features.stored.support import check_units, countable
 from plmetrics.runs.record import fingerprint
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from plmetrics.engine.prepare.constants import Constants
-    from plmetrics.features.stored.alignment import Stored
+    from plmetrics.features.stored.alignment import StateReference
     from plmetrics.states.stored import Head
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def state_of_rows(
-    suite: Suite, source: Source, earlier: Stored | None, stage: Stage
+    suite: Suite, source: Source, earlier: StateReference | None, stage: Stage
 ) -> tuple[Head, pl.DataFrame]:
     """The head and the table of a state.
 
@@ -57,7 +57,9 @@ def state_of_rows(
         return _state(suite, source, earlier, stage)
 
 
-def _state(suite: Suite, source: Source, earlier: Stored | None, stage: Stage) -> tuple[Head, pl.DataFrame]:
+def _state(
+    suite: Suite, source: Source, earlier: StateReference | None, stage: Stage
+) -> tuple[Head, pl.DataFrame]:
     counted = countable(suite)
     check_units(counted, source)
     constants = None if earlier is None else _constants(counted, earlier)
@@ -67,26 +69,26 @@ def _state(suite: Suite, source: Source, earlier: Stored | None, stage: Stage) -
         uneven = check_rows(counted.data.missing, source)
         prepared = prepare(bound if constants is None else pin_request(bound, constants), constants)
     with stage("aggregate"), reading(source):
-        frames, _ = summed(prepared)
-        sums = aggregated(prepared, frames, None)
+        frames, _ = sum_cubes(prepared)
+        sums = collect_aggregates(prepared, frames, None)
     with stage("count"), reading(source):
         captured = capture(bound, prepared, frames, sums)
     return head_of(counted, source, captured, (*uneven, *prepared.warnings)), captured.table
 
 
-def _constants(suite: Suite, stored: Stored) -> Constants:
+def _constants(suite: Suite, stored: StateReference) -> Constants:
     """The constants of another state of the same suite.
 
     Raises:
         ConfigError: it is of another suite.
     """
-    check_whole([stored])
+    check_complete([stored])
     if stored.head.fingerprint != fingerprint(suite):
         differing = ", ".join(differences(suite, suite_of(stored.head)))
         msg = f"the constants of {stored.place} are those of another suite: they differ in {differing}"
         raise NotAdding(Problem(msg, hint="take constants from a state of this suite"))
-    with as_written(file_places([stored])):
-        return read_constants(stored.head.constants, read_grids(read(stored, "edges", "usual", "cuts")))
+    with damage_errors(file_places([stored])):
+        return read_constants(stored.head.constants, read_grids(read_state(stored, "edges", "usual", "cuts")))
 
 
 def written_state(head: Head, table: pl.DataFrame, output: Path | None) -> State:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plmetrics.core.redaction import mask_address
-from plmetrics.features.stored.alignment import Stored
+from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.state_files import read_head
 from plmetrics.runs.record import fingerprint, versions
 from plmetrics.states.stored import State
@@ -15,20 +15,20 @@ from plmetrics.suite.reader import suite_from_mapping
 from plmetrics.suite.yaml.dump import suite_content
 from plmetrics.table.faults import stamps_of
 from plmetrics.table.files import shown_path
-from plmetrics.table.stamps import digest_of, unchanged
+from plmetrics.table.stamps import digest_of, watch_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from plmetrics.features.stored.capture import Captured
+    from plmetrics.features.stored.capture import CapturedState
     from plmetrics.states.stored import Head
     from plmetrics.suite.model import Suite
     from plmetrics.table.source import Source
 
 
-def head_of(suite: Suite, source: Source, captured: Captured, warnings: tuple[str, ...]) -> Head:
+def head_of(suite: Suite, source: Source, captured: CapturedState, warnings: tuple[str, ...]) -> Head:
     """The head of a state of some files: what it holds, of which files, and what was noted."""
-    with unchanged(stamps_of(source)):
+    with watch_stamps(stamps_of(source)):
         files = tuple(
             {
                 "path": mask_address(str(Path(file.path).resolve())),
@@ -49,17 +49,17 @@ def head_of(suite: Suite, source: Source, captured: Captured, warnings: tuple[st
     )
 
 
-def stored_state(source: State | str | Path) -> Stored:
+def stored_state(source: State | str | Path) -> StateReference:
     """A state as it is merged: checked, its table not read."""
     if isinstance(source, State):
         place = f"the state '{source.head.name}'" if source.path is None else shown_path(source.path)
-        return Stored(source.head, source.table, place, source.content)
+        return StateReference(source.head, source.table, place, source.content)
     path = Path(source)
     head, content = read_head(path)
-    return Stored(head, path, shown_path(path), content)
+    return StateReference(head, path, shown_path(path), content)
 
 
-def file_places(states: Sequence[Stored]) -> list[str]:
+def file_places(states: Sequence[StateReference]) -> list[str]:
     """The places of those states that lie in files."""
     return [state.place for state in states if isinstance(state.table, Path)]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.core.threads import ahead, each
-from plmetrics.features.stored.alignment import Stored
+from plmetrics.core.threads import ahead, parallel_map
+from plmetrics.features.stored.alignment import StateReference
 from plmetrics.features.stored.capture import blocks_in, write_blocks
 from plmetrics.features.stored.cube_sums import cube_sums
 from plmetrics.features.stored.score_counts import ScoreCounts, form_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from plmetrics.states.stored import Builder
 
 
-def add_all(
+def add_parts(
     builder: Builder,
     groups: Sequence[tuple[int, ...]],
     alike: Sequence[AlignedStates],
@@ -49,14 +49,14 @@ def add_all(
         names = dict.fromkeys(name for sums_of_state in sums for name in sums_of_state.read_in(group))
         if scores and group.head.number("blocks") is not None:
             names |= dict.fromkeys([*PIECES, KEYS])
-        tables = ahead(partial(Stored.read, names=list(names)), group.states)
+        tables = ahead(partial(StateReference.read, names=list(names)), group.states)
         for state, table in zip(group.states, tables, strict=True):
-            each(lambda job: job(), list(_jobs(group, state, table, sums, scores)))
+            parallel_map(lambda job: job(), list(_jobs(group, state, table, sums, scores)))
     for sums_of_state in sums:
         builder.add(Part("sums", sums_of_state.sets), sums_of_state.rows(alike[0].head.constants))
     if scores:
         write_blocks(builder, blocks.keys)
-    for part, rows in each(lambda counts: counts.written(), scores):
+    for part, rows in parallel_map(lambda counts: counts.written(), scores):
         builder.add(part, rows)
 
 
@@ -92,7 +92,7 @@ def _scores(
 
 def _jobs(
     group: AlignedStates,
-    state: Stored,
+    state: StateReference,
     table: pl.DataFrame,
     sums: Sequence[CubeSums],
     scores: Sequence[ScoreCounts],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _INSTEAD = "leave it out of the suite of the states, and run it over the rows"
 
 
-def not_carried(suite: Suite, source: Source) -> list[Problem]:
+def unsupported(suite: Suite, source: Source) -> list[Problem]:
     """What of a suite on some table no state carries."""
     return [*_problems(suite), *_units_problem(suite, source)]
 
@@ -56,7 +56,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
         msg = "the built-in baseline is made from all rows together, and a state holds some"
         yield Problem(msg, ("baseline",), "store its score as a column, and name that as a model")
     if suite.reproducible:
-        yield from _rounded(suite)
+        yield from _order_dependent(suite)
     for index, metric in enumerate(suite.metrics):
         for leaf in leaves(metric):
             if leaf.needs.rows_in_order:
@@ -70,7 +70,7 @@ def _problems(suite: Suite) -> Iterator[Problem]:
     yield from _comparisons(suite)
 
 
-def _rounded(suite: Suite) -> Iterator[Problem]:
+def _order_dependent(suite: Suite) -> Iterator[Problem]:
     """What depends on the order of rows in a state, although the suite is to be reproducible."""
     if adds_in_bins(suite):
         msg = "reproducible serves sums of rows, and scores that are counted; here scores or weights are added by bin"

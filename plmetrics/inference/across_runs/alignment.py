@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 _OCCURRENCE, _OCCURRENCES = "@occurrence", "@occurrences"
 
 
-def aligned(now: pl.DataFrame, before: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def align(now: pl.DataFrame, before: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The rows of either run, with columns of the earlier one called `name|b`; those that it alone has come last.
 
     `here` and `here|b` are not null where a run has the row. In tables of older versions slices may share a text: their
@@ -43,6 +43,6 @@ def aligned(now: pl.DataFrame, before: pl.DataFrame, keys: Sequence[str]) -> pl.
 
 def aligned_metrics(now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """The tables `metrics` of two runs aligned, with the first interval of each value."""
-    both = aligned(first_rows(now), first_rows(before), KEYS)
+    both = align(first_rows(now), first_rows(before), KEYS)
     gone = pl.col("here").is_null()
     return both.with_columns(slice_values=pl.when(gone).then("slice_values|b").otherwise("slice_values"))

@@ -19,7 +19,7 @@ from plmetrics.core.results import DECOMPOSITION_SCHEMA
 from plmetrics.inference.chunks import chunk_of
 from plmetrics.inference.comparisons.paired import Difference, paired_difference
 from plmetrics.inference.estimate import Estimate, effective_blocks
-from plmetrics.inference.finalised import defined
+from plmetrics.inference.finalised import value_or_nan
 from plmetrics.inference.weights import Nudges
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class _Models:
         mass = self._mass(state)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(mass != 0, mass / total, 0.0)
-        return Shares(share, defined(self._subject.own, state))
+        return Shares(share, value_or_nan(self._subject.own, state))
 
     def _judged(
         self,

@@ -13,7 +13,7 @@ from plmetrics.inference.across_runs.retained import as_replicates
 from plmetrics.inference.comparisons.paired import (
     Difference,
     distance,
-    logged,
+    log_estimate,
     paired_difference,
     paired_ratio,
 )
@@ -121,7 +121,7 @@ class PairedRuns:
         equal = self._equal[kind.rows[part]]
         if scale == "difference":
             return paired_difference(model, baseline, equal=equal, level=level)
-        logs = logged(model), logged(baseline)
+        logs = log_estimate(model), log_estimate(baseline)
         relative = scale == "relative_change"
         return paired_ratio(model, baseline, logs, equal=equal, level=level, relative=relative)
 

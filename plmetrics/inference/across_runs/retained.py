@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.slice_texts import renamed
+from plmetrics.core.slice_texts import rename_slices
 from plmetrics.inference.tables import WHOLE
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class RunReplicates:
 
     def renamed(self, now: pl.DataFrame) -> RunReplicates:
         """The same with slices called as in the table of a later run."""
-        return replace(self, rows=renamed(self.rows, now))
+        return replace(self, rows=rename_slices(self.rows, now))
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

@@ -172,7 +172,7 @@ class _Runs:
 
         Values of slices are independent; their shares add up to 1 and are not, so that `together` has their errors.
         """
-        slices = [_combined(error, freedom, 0) for error, freedom in errors_and_freedom]
+        slices = [_combine_errors(error, freedom, 0) for error, freedom in errors_and_freedom]
         totals = []
         for part, (error, freedom) in zip(PARTS[:2], errors_and_freedom, strict=False):
             of_values = (numbers[:2].reshape(-1) for numbers in (error, freedom))
@@ -180,8 +180,8 @@ class _Runs:
                 np.append(error_of_slice, more)[:, None]
                 for error_of_slice, more in zip(of_values, together[part], strict=True)
             ]
-            totals.append(_combined(totals_of_parts[0], totals_of_parts[1], 0))
-        totals.append(_combined(*last, 0))
+            totals.append(_combine_errors(totals_of_parts[0], totals_of_parts[1], 0))
+        totals.append(_combine_errors(*last, 0))
         error, freedom = (
             np.append(
                 np.stack([error_of_slice[place] for error_of_slice in slices], axis=-1).reshape(-1),
@@ -287,7 +287,7 @@ def independent_units(side: Side, blocks: int, *, alike: bool) -> float:
     return float(min(side.units, side.groups * blocks // (side.groups - blocks)))
 
 
-def _combined(error: Array, freedom: Array, axis: int) -> tuple[Array, Array]:
+def _combine_errors(error: Array, freedom: Array, axis: int) -> tuple[Array, Array]:
     """The error of a sum of independent numbers, and Satterthwaite's degrees of freedom."""
     squares = error * error
     total = squares.sum(axis=axis)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from plmetrics.inference.comparisons.paired import (
     Difference,
-    back_transformed,
-    logged,
+    back_transform,
+    log_estimate,
     ratio_status,
     student_test,
 )
@@ -89,7 +89,7 @@ def independent_difference(
             difference = first.value / second.value
         errors = _relative(model.error, first.value), _relative(baseline.error, second.value)
         status = ratio_status(first, second, difference)
-        centre = logged(first).value - logged(second).value
+        centre = log_estimate(first).value - log_estimate(second).value
         move = 1.0 if scale == "relative_change" else 0.0
     ok = status == "ok"
     error, freedom = _satterthwaite(errors, (model.blocks, baseline.blocks))
@@ -99,7 +99,7 @@ def independent_difference(
     ends = centre - half, centre + half
     std_error = np.hypot(model.std_error, baseline.std_error)
     if scale != "difference":
-        ends = back_transformed(*ends, p, centre, level)
+        ends = back_transform(*ends, p, centre, level)
         relative = _relative(model.std_error, first.value), _relative(baseline.std_error, second.value)
         std_error = np.abs(difference) * np.hypot(*relative)
     method = np.full(none.shape, "t", dtype=object)

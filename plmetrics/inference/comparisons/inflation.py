@@ -113,12 +113,12 @@ def unequal_noise(model: Estimate, baseline: Estimate, bears: Bearable) -> NDArr
 
 
 def leaves_noise(metric: Metric, scale: str) -> bool:
-    """Whether a contrast is made although noise is left in it, which `with_noise_left` allows for."""
+    """Whether a contrast is made although noise is left in it, which `noise_bounds` allows for."""
     rest = metric.direction == "higher" or metric.noise == "reduced"
     return metric.value_kind.is_norm and scale == "difference" and rest
 
 
-def with_noise_left(
+def noise_bounds(
     difference: Difference, model: Estimate, baseline: Estimate, where: NDArray[np.bool_], level: float
 ) -> Difference:
     """The difference of norms with an interval and p value that also hold once left noise is taken off.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plmetrics.core.special import stdtr, stdtrit
 from plmetrics.inference.estimate import Estimate
-from plmetrics.inference.intervals.spread import spread, standard_error
+from plmetrics.inference.intervals.spread import replicate_spread, standard_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ def paired_difference(
     with np.errstate(invalid="ignore"):
         replicates = model.replicates - baseline.replicates
     magnitude = np.maximum(np.abs(model.value), np.abs(baseline.value))
-    described = spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
+    described = replicate_spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
     interval_status = _interval_status(ok, equal, blocks, described)
     std_error = np.where(ok & (blocks >= 2), described.std_error, np.nan)
     half, p = student_test(difference, described.student_error(blocks), blocks - 1.0, level)
@@ -135,7 +135,7 @@ def distance(estimate: Estimate) -> Estimate:
     return replace(estimate, value=np.abs(estimate.value), replicates=replicates, deviations=None)
 
 
-def logged(estimate: Estimate) -> Estimate:
+def log_estimate(estimate: Estimate) -> Estimate:
     """The logarithm of an estimate: NaN where it is not positive."""
     replicates = None if estimate.replicates is None else _log(estimate.replicates)
     value = _log(estimate.value)
@@ -198,7 +198,7 @@ def paired_ratio(
     none = interval_status != "ok"
     method = log_difference.method.copy()
     method[none] = None
-    lower, upper = back_transformed(
+    lower, upper = back_transform(
         log_difference.lower, log_difference.upper, log_difference.p_value, log_difference.difference, level
     )
     move = 1.0 if relative else 0.0
@@ -225,7 +225,7 @@ def ratio_status(model: Estimate, baseline: Estimate, ratio: Array) -> Texts:
     return status
 
 
-def back_transformed(
+def back_transform(
     lower: Array, upper: Array, p: Array, difference: Array, level: float
 ) -> tuple[Array, Array]:
     """The ends of a ratio's interval from those of its logarithm; rounding does not bring 1 back into it."""
@@ -236,7 +236,7 @@ def back_transformed(
     return low, np.where(far & (difference < 0), np.minimum(high, np.nextafter(1.0, 0.0)), high)
 
 
-def stacked(estimates: Sequence[Estimate]) -> Estimate:
+def stack(estimates: Sequence[Estimate]) -> Estimate:
     """Estimates of one kind, one after another."""
     if len(estimates) == 1:
         return estimates[0]

@@ -8,7 +8,12 @@ import polars as pl
 
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.inference.comparisons.fold_tests import outer_folds
-from plmetrics.inference.comparisons.tests.friedman import friedman_of, iman_davenport_of, nemenyi_of, ranked
+from plmetrics.inference.comparisons.tests.friedman import (
+    friedman_of,
+    iman_davenport_of,
+    nemenyi_of,
+    rank_models,
+)
 from plmetrics.inference.comparisons.tests.outcome import OK, TOO_FEW
 from plmetrics.suite.sections.comparison_tests import FOLDS, ON_RANKS
 
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.catalogue.metric import Metric
-    from plmetrics.inference.comparisons.tests.friedman import Ranked
+    from plmetrics.inference.comparisons.tests.friedman import ModelRanks
     from plmetrics.suite.model import Suite
     from plmetrics.suite.sections.basics import ComparisonTest
 
@@ -80,13 +85,13 @@ def _blocks(
     return rows.group_by(keys, maintain_order=True).agg(values).drop_nulls(list(models))
 
 
-def _ranks(blocks: pl.DataFrame, metric: Metric, models: tuple[str, ...]) -> Ranked:
+def _ranks(blocks: pl.DataFrame, metric: Metric, models: tuple[str, ...]) -> ModelRanks:
     near_zero = metric.direction == "zero"
     values = {model: blocks[model].abs() if near_zero else blocks[model] for model in models}
-    return ranked(values, higher_is_better=metric.direction == "higher")
+    return rank_models(values, higher_is_better=metric.direction == "higher")
 
 
-def _rows(test: ComparisonTest, ranking: Ranked, level: float) -> pl.DataFrame:
+def _rows(test: ComparisonTest, ranking: ModelRanks, level: float) -> pl.DataFrame:
     single_block = len(ranking.ranks) < 2
     if test.test != "nemenyi":
         single = _OMNIBUS[test.test](ranking)

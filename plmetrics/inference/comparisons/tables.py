@@ -12,7 +12,7 @@ import polars as pl
 from plmetrics.catalogue.row_values import row_value
 from plmetrics.catalogue.variation import faint
 from plmetrics.core.results import COMPARISONS_SCHEMA
-from plmetrics.core.threads import each
+from plmetrics.core.threads import parallel_map
 from plmetrics.engine.aggregate.paired_rows import (
     AREAS,
     BOTH,
@@ -107,7 +107,7 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
     if rows is None or not metrics or of_different_rows:
         return comparisons
     tables = [
-        _named(tested_columns(DELONG, _FORMS["delong"], tested), pair, metric, here.name, here.texts)
+        _place_rows(tested_columns(DELONG, _FORMS["delong"], tested), pair, metric, here.name, here.texts)
         for here in (_InSet(analysis, rows, index) for index in range(len(analysis.sets)))
         for metric in analysis.suite.listed(here.name)
         if metric in metrics
@@ -180,7 +180,7 @@ def _of_rows(analysis: Analysis, rows: PairedRows | None) -> Iterator[pl.DataFra
             pairs = compare.pairs_of(analysis.models) if _is_of(test, metric) else []
             for pair, tested in zip(pairs, here.of_pairs(metric, test, pairs), strict=True):
                 columns = tested_columns(test.text, _FORMS.get(test.test), tested)
-                yield _named(columns, pair, metric, here.name, here.texts)
+                yield _place_rows(columns, pair, metric, here.name, here.texts)
 
 
 def _is_of(test: ComparisonTest, metric: Metric) -> bool:
@@ -197,10 +197,12 @@ def _without_folds(analysis: Analysis) -> Iterator[pl.DataFrame]:
     by_folds = [t for t in asked_tests(suite) if by_fold(t, folded=suite.columns.fold is not None)]
     for metric, test in product(suite.listed("overall"), by_folds):
         for pair in suite.compare.pairs_of(analysis.models):
-            yield _named(tested_columns(test.text, None, _refused(1, "folds_not_listed")), pair, metric)
+            yield _place_rows(
+                tested_columns(test.text, None, _no_outcomes(1, "folds_not_listed")), pair, metric
+            )
 
 
-def _named(
+def _place_rows(
     frame: pl.DataFrame,
     pair: tuple[str, str],
     metric: Metric,
@@ -217,7 +219,7 @@ def _named(
     )
 
 
-def _refused(slices: int, reason: str) -> TestOutcomes:
+def _no_outcomes(slices: int, reason: str) -> TestOutcomes:
     nothing, n = np.full(slices, np.nan), np.zeros(slices, dtype=np.int64)
     return TestOutcomes(nothing, nothing, n, statuses(n, (reason, n == 0)))
 
@@ -246,14 +248,14 @@ class _InSet:
         independent = dependence(self._analysis.suite) is None
         if test.test == "delong" and self._rows is not None and independent and not self._apart:
             missing = [model for model in dict.fromkeys(chain(*pairs)) if model not in self._placed]
-            self._placed |= dict(zip(missing, each(self._placements, missing), strict=True))
-        return each(partial(self._tested, metric, test), pairs)
+            self._placed |= dict(zip(missing, parallel_map(self._placements, missing), strict=True))
+        return parallel_map(partial(self._tested, metric, test), pairs)
 
     def _tested(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
         """A test of a pair of models."""
         reason = self._reason(metric, test, pair)
         if reason is not None:
-            return _refused(self._sums.slices, reason)
+            return _no_outcomes(self._sums.slices, reason)
         if test.test == "mcnemar":
             return self._mcnemar(metric, test, pair)
         if test.test in {"paired_t", "always_valid"}:
@@ -280,7 +282,7 @@ class _InSet:
     def _of_moments(self, metric: Metric, test: ComparisonTest, pair: tuple[str, str]) -> TestOutcomes:
         n = np.rint(self._total(metric, pair, BOTH)).astype(np.int64)
         mean = self._total(metric, pair, TOTAL) / np.maximum(n, 1)
-        spread = _spread(n, mean, self._total(metric, pair, SQUARES))
+        spread = _deviations(n, mean, self._total(metric, pair, SQUARES))
         if test.test == "paired_t":
             return t_tests(n, mean, spread, level=self._analysis.level)
         assert test.mixture is not None
@@ -326,14 +328,14 @@ class _InSet:
         keep = np.isfinite(difference) & (self._code >= 0)
         difference, code, slices = difference[keep], self._code[keep], self._sums.slices
         if test.test == "wilcoxon":
-            return averaged(wilcoxon_tests(difference, code, slices), difference, code, slices)
+            return mean_outcomes(wilcoxon_tests(difference, code, slices), difference, code, slices)
         assert test.time is not None
         mean, by_time = _over_times(difference, code, self._rows.times(test.time)[keep])
         level = self._analysis.level
         return diebold_mariano_tests(mean, by_time, slices, horizon=test.horizon, level=level)
 
 
-def _spread(n: Codes, mean: Array, squares: Array) -> Array:
+def _deviations(n: Codes, mean: Array, squares: Array) -> Array:
     """Standard deviations from sums of squares; what is within rounding of them is no spread.
 
     NaN where squares overflowed or have lost their digits.
@@ -345,7 +347,7 @@ def _spread(n: Codes, mean: Array, squares: Array) -> Array:
     return np.where(faint(squares, n), np.nan, np.sqrt(centred_squares / np.maximum(n - 1, 1)))
 
 
-def averaged(tested: TestOutcomes, difference: Array, code: Codes, slices: int) -> TestOutcomes:
+def mean_outcomes(tested: TestOutcomes, difference: Array, code: Codes, slices: int) -> TestOutcomes:
     """The outcomes of a test of ranks, with the mean difference and the number of all differences."""
     n = np.bincount(code, minlength=slices)
     mean = np.bincount(code, weights=difference, minlength=slices) / np.maximum(n, 1)

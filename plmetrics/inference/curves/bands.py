@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
 from plmetrics.inference.intervals.spread import UNDEFINED_SHARE
-from plmetrics.inference.ordered.products import drawn_counts, exact_blocks_held
+from plmetrics.inference.ordered.products import drawn_counts, exact_occupied_blocks
 from plmetrics.inference.weights import exact_in_single
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def replicates_of(sliced: SlicedScores, weights: Array) -> Iterator[Replicates]:
             exact = exact_in_single(part)
             factor: NDArray[Any] = single if exact else every
             drawn = drawn_counts(
-                factor, part.astype(factor.dtype, copy=False), exact_blocks_held(part) if exact else None
+                factor, part.astype(factor.dtype, copy=False), exact_occupied_blocks(part) if exact else None
             )
             by_block = part[0].sum(axis=1, dtype=np.float64).T
             negative, positive, both = (

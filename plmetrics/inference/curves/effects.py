@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.uplift.targeted import Targeted
+from plmetrics.catalogue.uplift.targeted import TargetedTotals
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
@@ -43,15 +43,15 @@ def points_of_effects(
             out += [_calibration(part, weights, level, weighted=sliced.weighted) for part in counts]
         return out
     state = sliced.point_state()
-    return [_gained(curve, state, index) for index in range(sliced.slices)]
+    return [_gain_points(curve, state, index) for index in range(sliced.slices)]
 
 
-def _gained(curve: str, state: Mapping[str, Segments], index: int) -> Points:
+def _gain_points(curve: str, state: Mapping[str, Segments], index: int) -> Points:
     low, high = state["score"].offsets[index : index + 2]
     view = score_view({name: part.values[low:high] for name, part in state.items()})
     if view.treated_weight == 0 or view.control_weight == 0:
         return {}
-    targeted = Targeted(view)
+    targeted = TargetedTotals(view)
     x, y, threshold = (
         np.append(start, values[::-1])
         for start, values in ((0.0, targeted.share), (0.0, _GAINED[curve](targeted)), (np.nan, view.score))
@@ -60,10 +60,10 @@ def _gained(curve: str, state: Mapping[str, Segments], index: int) -> Points:
     return {"x": x[keep], "y": y[keep], "threshold": threshold[keep]}
 
 
-_GAINED: dict[str, Callable[[Targeted], Any]] = {
-    "qini": Targeted.radcliffe,
-    "uplift": Targeted.uplift,
-    "guelman": Targeted.guelman,
+_GAINED: dict[str, Callable[[TargetedTotals], Any]] = {
+    "qini": TargetedTotals.radcliffe,
+    "uplift": TargetedTotals.uplift,
+    "guelman": TargetedTotals.guelman,
 }
 EFFECT_CURVES = (*_GAINED, "effect_calibration")
 """The curves that are drawn here."""

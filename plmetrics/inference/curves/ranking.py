@@ -104,7 +104,7 @@ def _pr(points: Operating, _: Curve) -> Points:
     return {"x": points.recall, "y": points.precision, "threshold": points.threshold}
 
 
-def _pr_interpolated(points: Operating, _: Curve) -> Points:
+def _interpolated_precision(points: Operating, _: Curve) -> Points:
     """The largest precision at that recall or more, at the threshold that has it."""
     precision = points.precision[1:][::-1]
     best = np.maximum.accumulate(precision)
@@ -143,7 +143,7 @@ _CURVES: dict[str, Callable[[Operating, Curve], Points]] = {
     "roc": _roc,
     "roc_hull": _roc_hull,
     "pr": _pr,
-    "pr_interpolated": _pr_interpolated,
+    "pr_interpolated": _interpolated_precision,
     "lift": _lift,
     "gain": _gain,
     "cost": _cost,

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def centred(
+def centred_interval(
     value: Array, replicates: Array, deviations: Array | None, least: float, level: float
 ) -> tuple[Array, Array]:
     """Lower end value - c, not below `least`, with c a quantile of the deviations; upper end as `percentile`.
@@ -65,5 +65,5 @@ def centred_ratio(
     (0.7, 0.907)
     """
     size, sizes = (-np.log(np.maximum(part, _TINY)) for part in (value, replicates))
-    nearest, farthest = centred(size, sizes, deviations, 0.0, level)
+    nearest, farthest = centred_interval(size, sizes, deviations, 0.0, level)
     return np.maximum(np.exp(-farthest), least), np.exp(-nearest)

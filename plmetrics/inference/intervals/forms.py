@@ -22,7 +22,7 @@ from plmetrics.inference.intervals.delong import delong, delong_error, delong_lo
 from plmetrics.inference.intervals.hanley_mcneil import area_error, hanley_mcneil, hanley_mcneil_score
 from plmetrics.inference.intervals.ladder import Interval, at_end, interval, share_of, without
 from plmetrics.inference.intervals.scale import IDENTITY, scale_of
-from plmetrics.inference.intervals.spread import spread
+from plmetrics.inference.intervals.spread import replicate_spread
 from plmetrics.inference.intervals.student import on_scale
 
 if TYPE_CHECKING:
@@ -111,7 +111,9 @@ class _Analytic:
             self._error = self._closed_error()
             self._flat |= self._error == 0
         else:
-            described = spread(estimate.replicates, np.abs(value), estimate.kind, value, estimate.groups)
+            described = replicate_spread(
+                estimate.replicates, np.abs(value), estimate.kind, value, estimate.groups
+            )
             self._error = described.std_error
             self._undefined, self._lost = described.undefined, described.too_many_undefined
             if estimate.row_error is None or estimate.rows is None:

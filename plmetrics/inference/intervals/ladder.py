@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.inference.intervals.bca import bca
-from plmetrics.inference.intervals.centred import centred, centred_ratio
+from plmetrics.inference.intervals.centred import centred_interval, centred_ratio
 from plmetrics.inference.intervals.closed_forms import normal, wilson
 from plmetrics.inference.intervals.hanley_mcneil import hanley_mcneil_score
 from plmetrics.inference.intervals.percentile import basic, percentile
 from plmetrics.inference.intervals.scale import scale_of
-from plmetrics.inference.intervals.spread import Spread, spread
+from plmetrics.inference.intervals.spread import Spread, replicate_spread
 from plmetrics.inference.intervals.student import student
 
 if TYPE_CHECKING:
@@ -96,18 +96,18 @@ def interval(
     """
     if estimate.replicates is None:
         return without(estimate.value.shape, "not_requested" if kind.is_resampled else "not_estimable")
-    described = spread(estimate.replicates, np.abs(estimate.value))
+    described = replicate_spread(estimate.replicates, np.abs(estimate.value))
     form = "percentile" if form == "bca" and acceleration is None else form
     minimum = FEW_BLOCKS if smooth else FEW_BLOCKS_OF_JUMPS
     method, status = _rungs(estimate, described, kind, form, minimum)
     lower, upper = np.full(estimate.value.shape, np.nan), np.full(estimate.value.shape, np.nan)
     for name in dict.fromkeys(method[status == "ok"]):
         index = np.flatnonzero((method == name) & (status == "ok"))
-        centre = centred_ratio if kind.is_ratio else centred
+        centre = centred_ratio if kind.is_ratio else centred_interval
         part = estimate.take(index)
         if name == "bca":
             assert acceleration is not None
-            ends = _corrected(part, acceleration[index], level, method, index)
+            ends = _bca_ends(part, acceleration[index], level, method, index)
         else:
             ends = _ends(name, part, described.std_error[index], kind.bounds, level, centre)
         lower[index], upper[index] = (np.clip(end, *kind.bounds) for end in ends)
@@ -148,7 +148,7 @@ def _rungs(
     return method, status
 
 
-def _corrected(
+def _bca_ends(
     estimate: Estimate, acceleration: Array, level: float, method: Texts, index: NDArray[np.int64]
 ) -> tuple[Array, Array]:
     """Ends of `bca`, and of `percentile`, under that name, where there is no correction."""

@@ -69,17 +69,17 @@ def methods_of(metric: Metric, uncertainty: Uncertainty, rows: Rows) -> tuple[In
     >>> [chosen.form for chosen in methods_of(plm.metric("roc_auc"), asked, Rows())]
     ['delong', 'delong_logit']
     """
-    choices = [_named(name, metric, uncertainty.interval, rows) for name in uncertainty.names]
+    choices = [_method_by_name(name, metric, uncertainty.interval, rows) for name in uncertainty.names]
     distinct = tuple(dict.fromkeys(chosen for chosen in choices if chosen is not None))
     return distinct or (IntervalMethod("auto", None, "not_applicable"),)
 
 
-def _named(name: str, metric: Metric, form: str, rows: Rows) -> IntervalMethod | None:
+def _method_by_name(name: str, metric: Metric, form: str, rows: Rows) -> IntervalMethod | None:
     match name:
         case "bootstrap":
-            return _resampled(form, metric)
+            return _bootstrap_method(form, metric)
         case "auto":
-            return _suitable_form(metric, rows) or _resampled(form, metric)
+            return _suitable_form(metric, rows) or _bootstrap_method(form, metric)
         case "analytic":
             return _suitable_form(metric, rows) or _resampling_form("delta", metric, "no_analytic_form")
         case "jackknife":
@@ -89,7 +89,7 @@ def _named(name: str, metric: Metric, form: str, rows: Rows) -> IntervalMethod |
     return _form(name, metric, rows)
 
 
-def _resampled(form: str, metric: Metric) -> IntervalMethod:
+def _bootstrap_method(form: str, metric: Metric) -> IntervalMethod:
     """A form of the bootstrap. Where blocks left out say nothing, bca has no acceleration: its quantiles stay put."""
     smooth = metric.differentiable
     return IntervalMethod("percentile" if form == "bca" and not smooth else form, "bootstrap", smooth=smooth)
@@ -116,4 +116,4 @@ def _form(name: str, metric: Metric, rows: Rows) -> IntervalMethod | None:
         return IntervalMethod("t", "influence")
     if name in metric.closed_forms:
         return IntervalMethod(name, None, rows.doubt)
-    return _resampled(name, metric) if name in BOOTSTRAP_FORMS else None
+    return _bootstrap_method(name, metric) if name in BOOTSTRAP_FORMS else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.intervals.spread import all_defined
+from plmetrics.inference.intervals.spread import is_finite
 
 Array = NDArray[np.float64]
 
@@ -41,12 +41,12 @@ def quantiles(replicates: Array, probabilities: tuple[float, ...] | Array) -> Ar
            [3.]])
     """
     levels = np.asarray(probabilities, dtype=np.float64)
-    if levels.ndim == 1 and all_defined(replicates):
+    if levels.ndim == 1 and is_finite(replicates):
         place = np.clip(levels * (len(replicates) + 1) - 1, 0, len(replicates) - 1)
         low, high = _neighbours(replicates, np.floor(place).astype(np.int64))
         between: Array = low + (high - low) * (place - np.floor(place))[:, None]
         return between
-    ranked, number = _ranked(replicates)
+    ranked, number = _rank_replicates(replicates)
     levels = levels[:, None] if levels.ndim == 1 else levels
     place = np.clip(levels * (number + 1) - 1, 0, np.maximum(number - 1, 0))
     below = np.floor(place).astype(np.int64)
@@ -83,9 +83,9 @@ def _neighbours(replicates: Array, ranks: NDArray[np.int64]) -> tuple[Array, Arr
     return low, high
 
 
-def _ranked(replicates: Array) -> tuple[Array, NDArray[np.int64]]:
+def _rank_replicates(replicates: Array) -> tuple[Array, NDArray[np.int64]]:
     """Replicates in ascending order, those that are undefined last, and how many are defined, by slice."""
-    if all_defined(replicates):
+    if is_finite(replicates):
         return np.sort(replicates, axis=0), np.full(replicates.shape[1], len(replicates))
     finite = np.isfinite(replicates)
     return np.sort(np.where(finite, replicates, np.nan), axis=0), finite.sum(axis=0)

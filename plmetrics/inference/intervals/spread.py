@@ -49,7 +49,7 @@ class Spread:
         return np.where(blocks >= 2, block_factor(np.maximum(blocks, 2)) * self.std_error, np.nan)
 
 
-def spread(
+def replicate_spread(
     replicates: Array,
     magnitude: Array,
     kind: ReplicateKind = "bootstrap",
@@ -75,7 +75,7 @@ def spread(
     number, width = _number_and_width(replicates)
     undefined = len(replicates) - number
     if kind == "bootstrap" and len(replicates) and not undefined.any():
-        deviation = _deviation_of_all(replicates)
+        deviation = _finite_deviation(replicates)
     else:
         deviation = standard_error(replicates, kind, value, groups)
     constant = (number > 0) & ((width <= _ROUNDING[kind] * magnitude) | (deviation == 0))
@@ -97,7 +97,7 @@ def _number_and_width(replicates: Array) -> tuple[NDArray[np.int64], Array]:
     return defined.sum(axis=0), widest - np.min(replicates, axis=0, initial=np.inf, where=defined)
 
 
-def all_defined(replicates: Array) -> bool:
+def is_finite(replicates: Array) -> bool:
     """Whether it is sure, at a glance, that no replicate is NaN or infinite, and that there are some."""
     with np.errstate(over="ignore", invalid="ignore"):
         return len(replicates) > 0 and bool(np.isfinite(replicates.sum()))
@@ -142,8 +142,8 @@ def standard_error(
 
 def standard_deviation(replicates: Array) -> Array:
     """Standard deviation (ddof 1) of the finite replicates of each slice; NaN below 2 of them."""
-    if len(replicates) > 1 and all_defined(replicates):
-        return _deviation_of_all(replicates)
+    if len(replicates) > 1 and is_finite(replicates):
+        return _finite_deviation(replicates)
     finite = np.isfinite(replicates)
     number = finite.sum(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -152,7 +152,7 @@ def standard_deviation(replicates: Array) -> Array:
     return np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), np.nan)
 
 
-def _deviation_of_all(replicates: Array) -> Array:
+def _finite_deviation(replicates: Array) -> Array:
     """The same where all are finite: a few slices at a time, whose replicates stay near the processor."""
     if len(replicates) < 2:
         return np.full(replicates.shape[1], np.nan)

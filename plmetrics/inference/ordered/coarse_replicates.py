@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.exact_sums import are_exact
-from plmetrics.core.threads import each, steps
-from plmetrics.inference.finalised import defined, finalised
-from plmetrics.inference.ordered.products import drawn_counts, exact_blocks_held
+from plmetrics.core.threads import parallel_map, steps
+from plmetrics.inference.finalised import finalise, value_or_nan
+from plmetrics.inference.ordered.products import drawn_counts, exact_occupied_blocks
 from plmetrics.inference.ordered.views import channel_view
-from plmetrics.inference.weights import Nudges, replicated
+from plmetrics.inference.weights import Nudges, replicate_counts
 from plmetrics.states.scores.sorted import CLASSES
 
 if TYPE_CHECKING:
@@ -61,12 +61,14 @@ def coarse_replicates(
                 metrics, few_values, counts[low - first : high - first], drawing.channels, facts
             )
 
-        for batch in _replicate_batches(metrics, each(of_few, steps(first, last, SLICES_AT_ONCE)), drawing):
+        for batch in _replicate_batches(
+            metrics, parallel_map(of_few, steps(first, last, SLICES_AT_ONCE)), drawing
+        ):
             for metric, (shifted, deviation) in zip(metrics, batch, strict=True):
                 replicates[metric.text].append(shifted)
                 if deviation is not None:
                     deviations[metric.text].append(deviation)
-    return stacked(replicates, axis=1), stacked(deviations, axis=1)
+    return stack(replicates, axis=1), stack(deviations, axis=1)
 
 
 def _replicate_batches(
@@ -75,10 +77,10 @@ def _replicate_batches(
     """All replicates of each of a few slices, shares of them side by side: of few slices, too, all processors work."""
     shares = [drawing.shares(batch.counts) for batch in batches]
     tasks = [(batch, draw) for batch, draws in zip(batches, shares, strict=True) for draw in draws]
-    results = iter(each(lambda task: task[0].replicates(metrics, drawing.channels, task[1]), tasks))
+    results = iter(parallel_map(lambda task: task[0].replicates(metrics, drawing.channels, task[1]), tasks))
     for draws in shares:
         of_metrics = zip(*[next(results) for _ in draws], strict=True)
-        yield [_one_after_another(of_metric) for of_metric in of_metrics]
+        yield [_concatenate(of_metric) for of_metric in of_metrics]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class _SliceBatch:
     ) -> _SliceBatch:
         """From counts `[slice, block, bin, channel]` and the values on points."""
         coarse = channel_view(counts.sum(axis=1, dtype=np.float64)[:, None], channels, facts)
-        shifts = [values[metric.text][:, None] - finalised(metric, coarse) for metric in metrics]
+        shifts = [values[metric.text][:, None] - finalise(metric, coarse) for metric in metrics]
         return cls(counts, coarse, shifts, facts)
 
     def replicates(
@@ -111,14 +113,14 @@ class _SliceBatch:
         replicate = channel_view(draw(), channels, self.beside)
         return [
             (
-                np.clip(defined(metric, replicate) + shift, *metric.range).T,
+                np.clip(value_or_nan(metric, replicate) + shift, *metric.range).T,
                 metric.deviation(replicate, self.coarse).T if metric.value_kind.is_norm else None,
             )
             for metric, shift in zip(metrics, self.shifts, strict=True)
         ]
 
 
-def _one_after_another(shares: Sequence[Replicated]) -> Replicated:
+def _concatenate(shares: Sequence[Replicated]) -> Replicated:
     """Shares of the replicates of a metric as all of them."""
     deviations = [deviation for _, deviation in shares if deviation is not None]
     return np.concatenate([replicates for replicates, _ in shares]), np.concatenate(
@@ -152,12 +154,12 @@ class _Drawing:
         """
         weights: NDArray[Any] | Nudges = self.weights
         if isinstance(weights, Nudges):
-            return [partial(replicated, weights, counts)]
+            return [partial(replicate_counts, weights, counts)]
         largest = float(np.max(counts, initial=0))
         fits = largest <= 0 or 1 / _ROOM_IN_SINGLE <= largest <= _ROOM_IN_SINGLE
         if self.single is not None and fits:
             weights, counts = self.single, counts.astype(np.float32, copy=False)
-        blocks_of_slices = exact_blocks_held(counts)
+        blocks_of_slices = exact_occupied_blocks(counts)
         step = max(_LEAST_AT_ONCE, _POINTS_AT_ONCE * counts.shape[1] // max(1, counts.size))
         step = min(step, -(-len(weights) // _LEAST_SHARES))
         return [
@@ -166,6 +168,6 @@ class _Drawing:
         ]
 
 
-def stacked(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
+def stack(parts: Mapping[str, list[Array]], axis: int) -> dict[str, Array]:
     """The parts of each metric as one array, in one order in memory for any parts: sums along it depend on that."""
     return {text: np.ascontiguousarray(np.concatenate(arrays, axis=axis)) for text, arrays in parts.items()}

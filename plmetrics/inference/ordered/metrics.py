@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Bins, Points, Quantiles
 from plmetrics.core.placements import placement_area
-from plmetrics.core.threads import each, processors, steps
-from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised, finalising
-from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates, stacked
+from plmetrics.core.threads import parallel_map, processors, steps
+from plmetrics.inference.finalised import OrderedValues, conditions, finalise, finalising, value_or_nan
+from plmetrics.inference.ordered.coarse_replicates import SLICES_AT_ONCE, coarse_replicates, stack
 from plmetrics.inference.ordered.complements import end_to_end
 from plmetrics.inference.ordered.products import drawn_bins
 from plmetrics.inference.ordered.quantiles import quantile_values
@@ -98,13 +98,15 @@ def _point_values(
     """Values alone: of all slices at once, or of a few at a time where there are points of so many."""
     if not isinstance(sliced, SlicedPoints):
         view = score_view(sliced.point_state(), binned=sliced.binned)
-        of_metrics = each(lambda metric: _on_points([metric], view, sliced, placements=placements), metrics)
+        of_metrics = parallel_map(
+            lambda metric: _on_points([metric], view, sliced, placements=placements), metrics
+        )
         return {text: values for of_metric in of_metrics for text, values in of_metric.items()}
     out: dict[str, OrderedValues] = {}
     for scores in (False, True):
         alike = [metric for metric in metrics if metric.reads_points == scores]
         on_part = partial(_on_part, alike, sliced, joined=not scores, placements=placements)
-        parts = each(on_part, sliced.parts(scores=scores)) if alike else []
+        parts = parallel_map(on_part, sliced.parts(scores=scores)) if alike else []
         out |= {metric.text: end_to_end([part[metric.text] for part in parts]) for metric in alike}
     return {metric.text: out[metric.text] for metric in metrics}
 
@@ -127,12 +129,12 @@ def _on_points(
     varying = _placements(point) if placements and areas and not sliced.weighted else None
     return {
         metric.text: OrderedValues(
-            finalised(metric, point),
+            finalise(metric, point),
             conditions(metric, point),
             None,
             None,
-            _bound(metric, point) if sliced.binned else None,
-            _cut(metric, point),
+            _bounds(metric, point) if sliced.binned else None,
+            _thresholds(metric, point),
             varying,
         )
         for metric in metrics
@@ -152,7 +154,7 @@ def _placements(point: View) -> tuple[Array, Array]:
     return np.asarray(variances.positive_variance), np.asarray(variances.negative_variance)
 
 
-def _cut(metric: Metric, view: View) -> Array | None:
+def _thresholds(metric: Metric, view: View) -> Array | None:
     with finalising(metric):
         thresholds = metric.cut(view)
     if thresholds is None:
@@ -161,7 +163,7 @@ def _cut(metric: Metric, view: View) -> Array | None:
     return np.where(np.isfinite(threshold), threshold, np.nan)
 
 
-def _bound(metric: Metric, view: View) -> Array:
+def _bounds(metric: Metric, view: View) -> Array:
     with finalising(metric):
         return np.asarray(metric.bound(view), dtype=np.float64)
 
@@ -178,15 +180,15 @@ def _exact_replicates(
         for state in sliced.replicate_points(part, scores=scores):
             replicate = score_view(state, joined=not scores)
             for metric in metrics:
-                values[metric.text].append(defined(metric, replicate))
+                values[metric.text].append(value_or_nan(metric, replicate))
                 if metric.value_kind.is_norm:
                     shifted[metric.text].append(metric.deviation(replicate, point))
-        return stacked(values, axis=0), stacked(shifted, axis=0)
+        return stack(values, axis=0), stack(shifted, axis=0)
 
     if isinstance(weights, Nudges):
         batches = [of_some(part) for part in weights.rows()]
     else:
-        batches = each(of_some, np.array_split(weights, _shares(len(weights) * (sliced.rows or 0))))
+        batches = parallel_map(of_some, np.array_split(weights, _shares(len(weights) * (sliced.rows or 0))))
     replicates, deviations = ([part[side] for part in batches] for side in (0, 1))
     return _end_on_end(replicates), _end_on_end(deviations)
 
@@ -212,7 +214,7 @@ def _by_bins(
                 for metric in metrics
             ]
 
-        for of_chunk in each(of_few, steps(first, last, SLICES_AT_ONCE)):
+        for of_chunk in parallel_map(of_few, steps(first, last, SLICES_AT_ONCE)):
             for metric, values in zip(metrics, of_chunk, strict=True):
                 of_metrics[metric.text].append(values)
     return {text: _end_to_end(parts) for text, parts in of_metrics.items()}
@@ -221,12 +223,12 @@ def _by_bins(
 def _on_bins(metric: Metric, total: Array, replicate: View | None) -> OrderedValues:
     """Values of a few slices from their bins, all blocks together and resampled."""
     point = bin_view(total)
-    replicates = None if replicate is None else defined(metric, replicate).T
+    replicates = None if replicate is None else value_or_nan(metric, replicate).T
     deviations = None
     if replicate is not None and metric.value_kind.is_norm:
         with np.errstate(divide="ignore", invalid="ignore"):
             deviations = metric.deviation(replicate, bin_view(total[:, None])).T
-    return OrderedValues(finalised(metric, point), conditions(metric, point), replicates, deviations)
+    return OrderedValues(finalise(metric, point), conditions(metric, point), replicates, deviations)
 
 
 def _end_to_end(parts: Sequence[OrderedValues]) -> OrderedValues:

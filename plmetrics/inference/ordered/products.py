@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.inference.weights import Nudges, exact_in_single, replicated, resample
+from plmetrics.inference.weights import Nudges, exact_in_single, replicate_counts, resample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Array = NDArray[np.float64]
-Held: TypeAlias = NDArray[np.int64]
+BlockIndex: TypeAlias = NDArray[np.int64]
 
 
 _WORTH_LEAVING_OUT = 0.7
@@ -26,7 +26,7 @@ _NUMBERS = 2
 """So many channels of fixed bins are numbers of rows, where rows carry no weights."""
 
 
-def blocks_held(counts: NDArray[Any]) -> list[Held] | None:
+def occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
     """The blocks in which each slice of `[slice, block, ...]` has anything; None where leaving others out saves little.
 
     >>> blocks_held(np.eye(4)[:2, :, None] * np.ones(16))
@@ -41,14 +41,14 @@ def blocks_held(counts: NDArray[Any]) -> list[Held] | None:
     return [np.flatnonzero(occupied[place]) for place in range(slices)]
 
 
-def exact_blocks_held(counts: NDArray[Any]) -> list[Held] | None:
+def exact_occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
     """The same where products are exact in single precision: there weights would be rounded in another order."""
-    occupied = blocks_held(counts)
+    occupied = occupied_blocks(counts)
     return occupied if occupied is None or exact_in_single(counts) else None
 
 
 def drawn_counts(
-    weights: NDArray[Any], counts: NDArray[Any], blocks_of_slices: Sequence[Held] | None
+    weights: NDArray[Any], counts: NDArray[Any], blocks_of_slices: Sequence[BlockIndex] | None
 ) -> Array:
     """Replicates of counts, from the blocks that are held alone: `[slice, block, ...] -> [slice, replicate, ...]`."""
     if blocks_of_slices is None:
@@ -68,8 +68,8 @@ def drawn_bins(
     `single` is W in single precision, None where a replicate is not made of whole blocks.
     """
     if isinstance(weights, Nudges):
-        return replicated(weights, counts)
-    blocks_of_slices = blocks_held(counts)
+        return replicate_counts(weights, counts)
+    blocks_of_slices = occupied_blocks(counts)
     if single is None or not exact_in_single(counts[..., :_NUMBERS]):
         return drawn_counts(weights, counts, blocks_of_slices)
     out = np.empty((len(counts), len(weights), *counts.shape[2:]))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plmetrics.catalogue.needs import Quantiles
 from plmetrics.core import ops
-from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.inference.finalised import OrderedValues, conditions, finalise, value_or_nan
 from plmetrics.inference.weights import resample
 from plmetrics.states.scores.sorted import replicates_rows
 from plmetrics.states.sums import View
@@ -42,7 +42,7 @@ def quantile_values(
     """
     state = sliced.point_state()
     point = value_view(state)
-    values = {metric.text: finalised(metric, point) for metric in metrics}
+    values = {metric.text: finalise(metric, point) for metric in metrics}
     replicates: dict[str, Array] = {}
     resampled = [metric for metric in metrics if metric.value_kind.is_resampled]
     if weights is not None and resampled:
@@ -70,7 +70,7 @@ def _exact(metrics: Sequence[Metric], sliced: SlicedScores, weights: Array) -> d
     for state in sliced.replicate_points(weights):
         replicate = value_view({"score": value, **state})
         for metric in metrics:
-            by_metric[metric.text].append(defined(metric, replicate))
+            by_metric[metric.text].append(value_or_nan(metric, replicate))
     return {text: np.concatenate(parts, axis=0) for text, parts in by_metric.items()}
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plmetrics.catalogue.needs import Ordered, Ranks
+from plmetrics.catalogue.needs import OrderedRows, Ranks
 from plmetrics.core.exact_sums import product
 from plmetrics.inference.curves.drawing import Drawing
 from plmetrics.inference.curves.residuals import histogram_edges
-from plmetrics.inference.finalised import OrderedValues, conditions, defined, finalised
+from plmetrics.inference.finalised import OrderedValues, conditions, finalise, value_or_nan
 from plmetrics.inference.ordered.complements import of_rests
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.subject import rest_place
@@ -57,7 +57,7 @@ def ordered_stage(
             if not metrics and not drawn_here:
                 continue
             sliced = of_set(index)
-            rows = Sliced(index, model, sliced, of_set if exact else None)
+            rows = SliceRows(index, model, sliced, of_set if exact else None)
             out |= _values(analysis, rows, metrics, ordered_values)
             if drawn_here:
                 drawing.scores(drawn_here, model, states.slices, sliced)
@@ -74,13 +74,13 @@ def rank_stage(
             needed = analysis.suite.needed(states.slices.slice_set.name)
             metrics = [metric for metric in needed if isinstance(metric.needs, Ranks)]
             if metrics:
-                sliced = Sliced(index, model, of_set(index), of_set)
+                sliced = SliceRows(index, model, of_set(index), of_set)
                 out |= _values(analysis, sliced, metrics, rank_values)
     return out
 
 
 @dataclass(frozen=True, slots=True)
-class Sliced:
+class SliceRows:
     """One model's rows in a slice set; `of_set` gives those of a rest, None where there are none."""
 
     index: int
@@ -91,7 +91,7 @@ class Sliced:
 
 def _values(
     analysis: Analysis,
-    sliced: Sliced,
+    sliced: SliceRows,
     metrics: Sequence[Metric],
     values: Callable[..., Mapping[str, OrderedValues]],
 ) -> OrderedByPlace:
@@ -146,7 +146,7 @@ def row_curves(
 
 def _in_order(need: Need, value: str | None) -> bool:
     """Whether rows are needed in the order of a value, by its key, None for the score."""
-    return isinstance(need, Ordered) and (None if need.by is None else need.by.key) == value
+    return isinstance(need, OrderedRows) and (None if need.by is None else need.by.key) == value
 
 
 def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:
@@ -168,7 +168,7 @@ def rank_values(
     """
     needs = [metric.needs for metric in metrics]
     exact = rank_view(pairs, pairwise=any(isinstance(need, Ranks) and need.pairs for need in needs))
-    values = {metric.text: finalised(metric, exact) for metric in metrics}
+    values = {metric.text: finalise(metric, exact) for metric in metrics}
     replicates = {} if weights is None else _replicates(metrics, pairs, weights, values)
     return {
         metric.text: OrderedValues(
@@ -193,6 +193,8 @@ def _replicates(
         replicate = joint_view(joint.reshape(len(weights), *counts.shape[1:]))
         overall = joint_view(counts.sum(axis=0)[None])
         for metric in metrics:
-            shift = values[metric.text][index] - finalised(metric, overall)
-            by_metric[metric.text].append(np.clip(defined(metric, replicate) + shift, *metric.range)[:, None])
+            shift = values[metric.text][index] - finalise(metric, overall)
+            by_metric[metric.text].append(
+                np.clip(value_or_nan(metric, replicate) + shift, *metric.range)[:, None]
+            )
     return {text: np.concatenate(parts, axis=1) for text, parts in by_metric.items()}

@@ -9,12 +9,12 @@ from rich.text import Text
 from plmetrics.report.layout import (
     FAINT,
     Column,
-    aligned,
+    align,
     heading,
+    join_blocks,
     printable,
-    separated,
     table_or_stack,
-    wrapped,
+    wrap,
 )
 from plmetrics.report.numbers import plural, row_estimate
 from plmetrics.report.sections.overall import metric_label
@@ -32,7 +32,7 @@ def decomposition(summary: Summary, width: int) -> list[Text]:
     """A block per comparison, metric and slice set: all slices together, then those that make up most of it."""
     keys = ("contrast", "model", "baseline", "metric", "class", "slice_set")
     parts = summary.decomposition.partition_by(keys, maintain_order=True)
-    return separated([_block(part, width) for part in parts])
+    return join_blocks([_block(part, width) for part in parts])
 
 
 def _block(part: pl.DataFrame, width: int) -> list[Text]:
@@ -45,18 +45,16 @@ def _block(part: pl.DataFrame, width: int) -> list[Text]:
         by_slice.setdefault(row["slice"], {})[row["part"]] = row
     total = by_slice.pop("all")
     if total["total"]["value"] is None:
-        return lines + wrapped(Text(f"- ({total['total']['status']})", FAINT), width)
+        return lines + wrap(Text(f"- ({total['total']['status']})", FAINT), width)
     largest = sorted(by_slice, key=lambda name: -abs(by_slice[name]["total"]["value"]))[:_MOST]
     chosen = {"all": total, **{name: by_slice[name] for name in by_slice if name in largest}}
     columns = [Column("slice"), Column("within"), Column("mix"), Column("total")]
-    numbers = [
-        aligned([row_estimate(rows[name], signed=True) for rows in chosen.values()]) for name in _PARTS
-    ]
+    numbers = [align([row_estimate(rows[name], signed=True) for rows in chosen.values()]) for name in _PARTS]
     cells = [
         [Text(printable(name)), *row] for name, row in zip(chosen, zip(*numbers, strict=True), strict=True)
     ]
     lines += table_or_stack(columns, cells, width)
     if len(by_slice) > len(largest):
         more = f"and {plural(len(by_slice) - len(largest), 'slice')} more in decomposition.parquet"
-        lines += wrapped(Text(more, FAINT), width)
+        lines += wrap(Text(more, FAINT), width)
     return lines

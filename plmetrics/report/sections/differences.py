@@ -13,12 +13,12 @@ from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import (
     FAINT,
     Column,
-    aligned,
+    align,
     heading,
+    join_blocks,
     printable,
-    separated,
     table_or_stack,
-    wrapped,
+    wrap,
 )
 from plmetrics.report.numbers import Estimate, p_value, plural, row_estimate
 from plmetrics.report.sections.overall import metric_label
@@ -43,7 +43,7 @@ def differences(summary: Summary, width: int) -> list[Text]:
     frame = usual_tests(summary.comparisons.filter(pl.col("contrast").is_in(["model", "run"])))
     keys = ("contrast", "model", "baseline", "scale")
     parts = frame.partition_by(keys, maintain_order=True)
-    return separated([_pair(summary, part, width) for part in parts])
+    return join_blocks([_pair(summary, part, width) for part in parts])
 
 
 def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
@@ -96,7 +96,7 @@ def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
 
 def _lines(summary: Summary, rows: list[Row], width: int, *, tested: bool) -> list[Text]:
     cells = []
-    for row, difference in zip(rows, aligned([_difference(row) for row in rows]), strict=True):
+    for row, difference in zip(rows, align([_difference(row) for row in rows]), strict=True):
         cells.append([Text(metric_label(row)), difference])
         if tested:
             cells[-1] += _reading_cells(summary, row)
@@ -111,7 +111,7 @@ def _in_slices(summary: Summary, frame: pl.DataFrame, width: int) -> list[Text]:
         return []
     counts = Counter(reading_of(summary, row) for row in rows)
     parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _ORDER if counts[outcome])
-    return wrapped(Text(f"in slices: {parts}", FAINT), width)
+    return wrap(Text(f"in slices: {parts}", FAINT), width)
 
 
 def reading_of(summary: Summary, row: Row) -> str:
@@ -142,7 +142,7 @@ def slice_comparisons(summary: Summary, width: int) -> list[Text]:
     """A block per model, slice set and scale: the comparisons with the smallest p values, or the largest."""
     frame = summary.comparisons.filter(pl.col("contrast").is_in(["slice", "rest"]))
     parts = frame.partition_by("model", "slice_set", "scale", maintain_order=True)
-    return separated([_block(summary, part, width) for part in parts])
+    return join_blocks([_block(summary, part, width) for part in parts])
 
 
 def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
@@ -158,7 +158,7 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     )
     named = Column("slice"), Column("against"), Column("metric"), Column(first["scale"].replace("_", " "))
     columns = [*named, Column("p", align="right"), Column("reading")] if tested else list(named)
-    numbers = aligned([_difference(row) for row in rows[:_MOST]])
+    numbers = align([_difference(row) for row in rows[:_MOST]])
     cells = [
         _cells(summary, row, number, tested=tested) for row, number in zip(rows[:_MOST], numbers, strict=True)
     ]
@@ -168,7 +168,7 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
         remarks.append(f"and {plural(len(rows) - _MOST, 'comparison')} more in comparisons.parquet")
     if part.height > defined.height:
         remarks.append(f"{plural(part.height - defined.height, 'comparison')} without a value")
-    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
+    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
 
 
 def _cells(summary: Summary, row: dict[str, Any], number: Text, *, tested: bool) -> list[Text]:

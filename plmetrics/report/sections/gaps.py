@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import FAINT, flow, heading, printable, separated, wrapped
+from plmetrics.report.layout import FAINT, flow, heading, join_blocks, printable, wrap
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def gaps(summary: Summary, width: int) -> list[Text]:
         _reasons("No interval", frame.filter(no_interval), "interval_status", width),
         _notes(frame, width),
     ]
-    return separated(parts)
+    return join_blocks(parts)
 
 
 def _reasons(title: str, frame: pl.DataFrame, reason: str, width: int) -> list[Text]:
@@ -59,6 +59,4 @@ def _notes(frame: pl.DataFrame, width: int) -> list[Text]:
         texts.append(f"scores were binned: values are exact to within {number(bound)} (column `bound`)")
     if not texts:
         return []
-    return heading("Notes", width=width) + [
-        line for note in texts for line in wrapped(Text(note, FAINT), width)
-    ]
+    return heading("Notes", width=width) + [line for note in texts for line in wrap(Text(note, FAINT), width)]

@@ -13,12 +13,12 @@ from plmetrics.report.layout import (
     GAP,
     INDENT,
     Column,
-    aligned,
+    align,
     flow,
     heading,
     printable,
     table,
-    wrapped,
+    wrap,
 )
 from plmetrics.report.numbers import Estimate, estimate, number
 
@@ -55,16 +55,16 @@ def gates(summary: Summary, width: int) -> list[Text]:
         return []
     checks = [row | {"outcome": outcome(row)} for row in summary.gates.iter_rows(named=True)]
     checks.sort(key=lambda row: OUTCOMES.index(row["outcome"]))
-    rows = list(_condensed(checks))
+    rows = list(_condense(checks))
     lines = heading("Gates", width=width) + _lines(rows[:_MOST], width)
     if len(rows) > _MOST:
-        lines += wrapped(Text(f"and {len(rows) - _MOST} more in the table gates", FAINT), width)
+        lines += wrap(Text(f"and {len(rows) - _MOST} more in the table gates", FAINT), width)
     return lines
 
 
 def _lines(rows: list[Row], width: int) -> list[Text]:
     cells = [_cells(row) for row in rows]
-    observed = aligned([_observed(row) for row in rows])
+    observed = align([_value_range(row) for row in rows])
     titles = ["verdict", "gate", "rule", "model", "slice", "observed", "note"]
     grid = [[*before, value, note] for (*before, _, note), value in zip(cells, observed, strict=True)]
     filled = [i for i in range(len(titles)) if any(row[i].plain for row in grid)]
@@ -87,7 +87,7 @@ def _cells(row: Row) -> list[Text]:
         Text(printable(rule)),
         Text(printable(row["model"] or "")),
         Text(printable(_place(row))),
-        aligned([_observed(row)])[0],
+        align([_value_range(row)])[0],
         Text(printable(note), FAINT),
     ]
 
@@ -115,7 +115,7 @@ def _block(group: list[list[Text]], longest: int, width: int) -> list[Text]:
     return lines
 
 
-def _condensed(checks: list[Row]) -> Iterator[Row]:
+def _condense(checks: list[Row]) -> Iterator[Row]:
     """The checks, but many of one gate that need no action as one row."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for place, row in enumerate(checks):
@@ -144,7 +144,7 @@ def _place(row: Row) -> str:
     return str(row["slice_set"] if row["slice"] == "all" else row["slice"])
 
 
-def _observed(row: Row) -> Estimate:
+def _value_range(row: Row) -> Estimate:
     together = row.get("together")
     if together is None:
         signed = row["rule"].startswith(("difference", "relative change"))

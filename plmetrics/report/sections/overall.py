@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import Column, aligned, heading, printable, table, table_or_stack
+from plmetrics.report.layout import Column, align, heading, printable, table, table_or_stack
 from plmetrics.report.numbers import Estimate, row_estimate
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ Values = dict[tuple[str, str], Estimate]
 def _wide(values: Values, metrics: list[str], models: list[str], width: int) -> list[Text] | None:
     columns = [Column("metric"), *map(Column, models)]
     absent = Estimate("")
-    by_model = [aligned([values.get((metric, model), absent) for metric in metrics]) for model in models]
+    by_model = [align([values.get((metric, model), absent) for metric in metrics]) for model in models]
     rows = [[Text(metric), *cells] for metric, *cells in zip(metrics, *by_model, strict=True)]
     return table(columns, rows, width, least=_LABEL)
 
 
 def _long(values: Values, metrics: list[str], width: int) -> list[Text]:
     ordered = sorted(values, key=lambda place: metrics.index(place[0]))
-    cells = aligned([values[place] for place in ordered])
+    cells = align([values[place] for place in ordered])
     rows = []
     before = None
     for (metric, model), value in zip(ordered, cells, strict=True):
@@ -80,7 +80,7 @@ def _table(rows: list[Row], width: int) -> list[Text]:
     metrics = list(dict.fromkeys(metric for _, metric in values))
     listed = names[:_SHOWN]
     cells = [
-        aligned([values[name, metric] for name in listed if (name, metric) in values]) for metric in metrics
+        align([values[name, metric] for name in listed if (name, metric) in values]) for metric in metrics
     ]
     lines = table_or_stack(
         [Column("class"), *(Column(_short(metric)) for metric in metrics)],

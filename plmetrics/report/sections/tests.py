@@ -8,7 +8,7 @@ import polars as pl
 from rich.text import Text
 
 from plmetrics.inference.tables import DELONG, TESTS
-from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrapped
+from plmetrics.report.layout import FAINT, Column, heading, printable, table_or_stack, wrap
 from plmetrics.report.numbers import count, estimate, p_value, plural
 from plmetrics.report.sections.overall import metric_label
 
@@ -46,7 +46,7 @@ def tests(summary: Summary, width: int) -> list[Text]:
         lines += table_or_stack(_COLUMNS, cells, width)
     remarks = [f"and {rows.height - _MOST} more in comparisons.parquet"] if rows.height > _MOST else []
     remarks += _in_slices(frame.filter(~together), 1 - (0.95 if summary.level is None else summary.level))
-    return lines + [line for text in remarks for line in wrapped(Text(text, FAINT), width)]
+    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
 
 
 def _in_slices(frame: pl.DataFrame, alpha: float) -> list[str]:

@@ -28,10 +28,10 @@ def verdict(summary: Summary, width: int) -> list[Text]:
     word, style = HEADLINES.get(summary.verdict, ("DONE", "bold"))
     counts = outcomes(summary.gates)
     line = Text.assemble((word, style), "  ", (f"{printable(summary.name)}:", "bold"))
-    verdicts = _listed([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)])
+    verdicts = _comma_list([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)])
     checks = verdicts or ["no gates"]
     lines = flow([line, *map(Text, checks)], width, indent=0, gap=1)
-    lines += flow([Text(size, FAINT) for size in _listed(sizes(summary))], width, indent=0, gap=1)
+    lines += flow([Text(size, FAINT) for size in _comma_list(sizes(summary))], width, indent=0, gap=1)
     for key, reference in summary.record.get("references", {}).items():
         from plmetrics.runs.history.earlier_runs import passed_over_text
 
@@ -54,7 +54,7 @@ def sizes(summary: Summary) -> list[str]:
     return texts
 
 
-def _listed(things: list[str]) -> list[str]:
+def _comma_list(things: list[str]) -> list[str]:
     return [f"{thing}," for thing in things[:-1]] + things[-1:]
 
 

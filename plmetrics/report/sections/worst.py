@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.report.layout import Column, aligned, heading, printable, table_or_stack
+from plmetrics.report.layout import Column, align, heading, printable, table_or_stack
 from plmetrics.report.numbers import count, number, row_estimate
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def worst_slices(metrics: pl.DataFrame, metric: str, direction: str, most: int =
 
 def _lines(rows: list[Row], width: int) -> list[Text]:
     cells = []
-    for row, value in zip(rows, aligned([row_estimate(row) for row in rows]), strict=True):
+    for row, value in zip(rows, align([row_estimate(row) for row in rows]), strict=True):
         model = Text(printable(row["model"]))
         cells.append(
             [Text(printable(row["slice"])), model, value, _shortfall(row), Text(f"{count(row['n'])} rows")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.core.slice_texts import renamed
+from plmetrics.core.slice_texts import rename_slices
 from plmetrics.inference.across_runs.retained import sharing
 from plmetrics.inference.across_runs.sides import Side
 from plmetrics.runs.history.data import data_of
@@ -33,12 +33,15 @@ def side_of(result: Outcome, now: pl.DataFrame | None = None) -> Side:
     units = blocks.get("units") or 0
     metrics, replicates = result.metrics, result.kept
     if now is not None:
-        metrics, replicates = renamed(metrics, now), None if replicates is None else replicates.renamed(now)
+        metrics, replicates = (
+            rename_slices(metrics, now),
+            None if replicates is None else replicates.renamed(now),
+        )
     uncertainty = result.suite.uncertainty
     return Side(run_name(result), metrics, uncertainty, units, blocks.get("modulus") or units, replicates)
 
 
-def not_alike(before: Outcome, after: Outcome) -> list[str]:
+def differences(before: Outcome, after: Outcome) -> list[str]:
     """What makes values of two runs mean different things, or samples of them no independent ones: in words."""
     intervals = None not in (before.suite.uncertainty, after.suite.uncertainty)
     return [*other_meanings(before, after), *dependence(before, after, intervals=intervals)]

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from plmetrics.core.slice_texts import renamed
-from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING, aligned, aligned_metrics
+from plmetrics.core.slice_texts import rename_slices
+from plmetrics.inference.across_runs.alignment import KEYS, ROUNDING, align, aligned_metrics
 from plmetrics.inference.across_runs.sides import pairing_of
 from plmetrics.runs.history.comparability import dependence, other_meanings, side_of
 from plmetrics.runs.history.meanings import read_elsewhere
@@ -82,7 +82,7 @@ def compare_runs(before: Outcome, after: Outcome) -> Diff:
         before=earlier.name,
         after=now.name,
         metrics=metrics,
-        gates=_gates(renamed(before.gates, after.gates), after.gates),
+        gates=_gates(rename_slices(before.gates, after.gates), after.gates),
         verdicts=(before.verdict, after.verdict),
         notes=(
             *_notes(before, after),
@@ -94,7 +94,7 @@ def compare_runs(before: Outcome, after: Outcome) -> Diff:
 
 def _metrics(both: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.DataFrame:
     """The rows of either run with their change, those that moved furthest first."""
-    judged = _paired(both.with_columns(_difference()), runs, level)
+    judged = _with_paired_intervals(both.with_columns(_difference()), runs, level)
     measured = judged.with_columns(_measures()).with_columns(_change().alias("change"))
     rank = pl.col("change").replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
     rows = measured.sort(
@@ -121,7 +121,7 @@ def _gates(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     new, gone = pl.col("here|b").is_null(), pl.col("here").is_null()
     differs = pl.col("verdict|b").ne_missing(pl.col("verdict"))
     change = pl.when(new).then(pl.lit("new")).when(gone).then(pl.lit("gone"))
-    return aligned(after, before, GATE_KEYS).select(
+    return align(after, before, GATE_KEYS).select(
         *GATE_KEYS,
         pl.coalesce("level", "level|b").alias("level"),
         pl.col("verdict|b").alias("before"),
@@ -150,7 +150,7 @@ def _difference() -> list[pl.Expr]:
     ]
 
 
-def _paired(rows: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.DataFrame:
+def _with_paired_intervals(rows: pl.DataFrame, runs: PairedRuns | None, level: float) -> pl.DataFrame:
     """The rows with the intervals of pairs in place of those of independent samples."""
     if runs is None:
         return rows

@@ -106,9 +106,9 @@ class EarlierRuns:
     ) -> T:
         """What is read of one run, whatever it covers and however it ended."""
         from plmetrics.runs.history.data import data_of
-        from plmetrics.runs.reading import read_run
+        from plmetrics.runs.reading import open_run
 
-        run = read_run(path)
+        run = open_run(path)
         if check is not None:
             check(run)
         self.record[key] = {"run": run.run_id, "passed_over": []}
@@ -117,12 +117,12 @@ class EarlierRuns:
         return reader(run)
 
     def _none(self, folder: Path, reference: Reference[Any]) -> DataError:
-        from plmetrics.runs.reading import RunFault, read_run
+        from plmetrics.runs.reading import RunFault, open_run
 
         if reference.lack is not None:
             return reference.lack
         if not reference.passed_over:
-            read_run(folder).results()  # What is wrong with the folder is said there.
+            open_run(folder).results()  # What is wrong with the folder is said there.
         rejections = [{"run": run_id, "reason": reason} for run_id, reason in reference.passed_over]
         msg = f"no run in {folder} can be the reference{passed_over_text(rejections)}"
         return RunFault(Problem(msg, hint="name the folder of one run to compare with that one all the same"))

@@ -47,7 +47,7 @@ def misleading(before: Mapping[str, Any], after: Mapping[str, Any], metrics: Seq
         for text in _differences(before.get(key, _ABSENT), after.get(key, _ABSENT), key)
     ]
     for key in _BY_NAME:
-        old, new = (_named(suite.get(key, {})) for suite in (before, after))
+        old, new = (_by_name(suite.get(key, {})) for suite in (before, after))
         for name in (name for name in new if name in old):
             differences += _differences(old[name], new[name], f"{key}.{name}")
     return differences
@@ -64,7 +64,7 @@ def read_elsewhere(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
     return {name: words for name, words in differences.items() if words}
 
 
-def _named(entries: Any) -> dict[str, Any]:
+def _by_name(entries: Any) -> dict[str, Any]:
     """Entries by name; of a list those that are more than a name."""
     if isinstance(entries, dict):
         return entries

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 from plmetrics.core.errors import DataError
 from plmetrics.runs.folder import RECORD, RUN_ID
 from plmetrics.runs.history.data import data_of
-from plmetrics.runs.reading import RunFault, StoredRun, ended_at, read_record, read_run
+from plmetrics.runs.reading import RunFault, StoredRun, ended_at, open_run, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,7 +113,7 @@ def distinct_results(home: Path, data: Data, most: int) -> tuple[list[StoredResu
 
 def results_of(run: StoredRun) -> StoredResult:
     """The results of a run whose record alone was read."""
-    return read_run(run.folder / RECORD).results()
+    return open_run(run.folder / RECORD).results()
 
 
 def last_results(path: Path) -> StoredResult:
@@ -122,7 +122,7 @@ def last_results(path: Path) -> StoredResult:
     Raises:
         RunFault: it is not a run that has ended with results, or a table of it is damaged.
     """
-    run = read_run(path)
+    run = open_run(path)
     if run.record["status"] != "failed" or run.folder in (path, path.parent):
         return run.results()
     last = next(complete_runs(run.folder.parent, []), None)
@@ -166,7 +166,7 @@ def _last_first(home: Path) -> Iterator[_Entry]:
     Of a long history only what is asked for is read: no run ended after its record was written.
     """
     folders = [] if not home.is_dir() else [path for path in home.iterdir() if not path.name.startswith(".")]
-    bounds = [(bound, folder) for folder in folders if (bound := _bound(folder)) is not None]
+    bounds = [(bound, folder) for folder in folders if (bound := _latest_end(folder)) is not None]
     queue: list[tuple[float, int, _Entry]] = []
     for number, (bound, folder) in enumerate(sorted(bounds, reverse=True)):
         while queue and -queue[0][0] >= bound:
@@ -178,7 +178,7 @@ def _last_first(home: Path) -> Iterator[_Entry]:
         yield heappop(queue)[2]
 
 
-def _bound(folder: Path) -> float | None:
+def _latest_end(folder: Path) -> float | None:
     """The latest that a run may have ended by the clocks; None for what is no run."""
     try:
         modified = (folder / RECORD).stat().st_mtime

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from plmetrics.core.threads import each, processors
+from plmetrics.core.threads import parallel_map, processors
 from plmetrics.states.scores.sorted import CLASSES
 from plmetrics.states.scores.sorting import by_slice, sort_slices
 
@@ -46,7 +46,7 @@ class AreaRows:
     def __init__(self, score: pl.Series, positive: pl.Series, *, once: bool = False) -> None:
         self.keys: Keys = np.empty(len(score), dtype=np.uint64)
         self._once = once
-        each(lambda piece: _pack(piece, positive, self.keys), list(_pieces(score)))
+        parallel_map(lambda piece: _pack(piece, positive, self.keys), list(_pieces(score)))
 
     @staticmethod
     def fits(score: pl.Series) -> bool:
@@ -80,7 +80,7 @@ class SlicedAreas:
     @classmethod
     def of(cls, keys: Keys, offsets: Codes) -> SlicedAreas:
         """The areas of rows that lie slice after slice, ascending within each."""
-        parts = each(lambda share: _part(keys, offsets, *share), _shares(len(keys)))
+        parts = parallel_map(lambda share: _part(keys, offsets, *share), _shares(len(keys)))
         positives, places = np.sum([part[:2] for part in parts], axis=0)
         before = places - positives * offsets[:-1]
         above = before - positives * (positives - 1) // 2

@@ -26,8 +26,8 @@ class ByCell:
     def of_cells(self, cells: Codes) -> tuple[Array, Array | None]:
         """New arrays of the scores of some cells, and of their weights."""
         places = self._places(cells)
-        weight = None if self.weight is None else _taken(self.weight, places)
-        return _taken(self.score, places), weight
+        weight = None if self.weight is None else _take(self.weight, places)
+        return _take(self.score, places), weight
 
     def _places(self, cells: Codes) -> list[slice] | Codes:
         """Where the rows of some cells are: the runs, or each where runs are many."""
@@ -44,7 +44,7 @@ class ByCell:
         return places
 
 
-def _taken(values: Array, places: list[slice] | Codes) -> Array:
+def _take(values: Array, places: list[slice] | Codes) -> Array:
     if isinstance(places, list):
         return np.concatenate([np.zeros(0), *(values[place] for place in places)])
     return values[places]

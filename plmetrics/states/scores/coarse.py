@@ -57,7 +57,7 @@ def coarse_edges(score: Array, positive: NDArray[np.bool_], offsets: Codes) -> A
     opened = np.clip(np.searchsorted(starts, rows, side="right") - 1, first, end - 1)
     opened.sort(axis=1)
     after = np.append(starts, len(score))[opened + 1]
-    edges = _closed(opened, after - starts[opened], first, end)
+    edges = _bin_edges(opened, after - starts[opened], first, end)
     return score.take(starts.take(edges, mode="clip"))
 
 
@@ -98,7 +98,9 @@ def coarse_of_fine(fine: Array, slices: int) -> NDArray[np.uint16]:
         occupied = np.flatnonzero(masses)
         if len(occupied):
             opened = np.searchsorted(row[occupied], steps)[None]
-            edges = _closed(opened, masses[occupied[opened]], np.zeros((1, 1), dtype=np.int64), len(occupied))
+            edges = _bin_edges(
+                opened, masses[occupied[opened]], np.zeros((1, 1), dtype=np.int64), len(occupied)
+            )
             np.cumsum(np.bincount(occupied[edges[0]], minlength=len(bins)), out=bins)
     return out
 
@@ -118,7 +120,7 @@ def tied_bins(code: Codes, bins: NDArray[Any], shape: tuple[int, int]) -> NDArra
     return (scores <= 1).reshape(shape)
 
 
-def _closed(opened: Codes, mass: Array, lowest: Codes, end: Codes | int) -> Codes:
+def _bin_edges(opened: Codes, mass: Array, lowest: Codes, end: Codes | int) -> Codes:
     """The edges of some slices `[slice, edge]`, ascending: each score that opens a bin once, and where bins close.
 
     A bin is closed by the score after the one that opens it. As many are closed as there are edges that open no bin

@@ -61,11 +61,13 @@ class PlacedRows:
         """Some of the rows, all of them without an index."""
         if index is None:
             return self
-        weight, block = _some(self.weight, index), _some(self.block, index)
-        return PlacedRows(self.place[index], weight, block, _some(self.score, index), _some(self.key, index))
+        weight, block = _select(self.weight, index), _select(self.block, index)
+        return PlacedRows(
+            self.place[index], weight, block, _select(self.score, index), _select(self.key, index)
+        )
 
 
-def _some(values: NDArray[Any] | None, index: NDArray[Any] | slice) -> NDArray[Any] | None:
+def _select(values: NDArray[Any] | None, index: NDArray[Any] | slice) -> NDArray[Any] | None:
     return None if values is None else values[index]
 
 

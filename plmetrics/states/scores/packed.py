@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from plmetrics.core.threads import each, processors
+from plmetrics.core.threads import parallel_map, processors
 from plmetrics.states.scores.coarse import Array, Codes, coarse_edges, coarse_number
 from plmetrics.states.scores.limits import DENSE_LIMIT
 from plmetrics.states.scores.sorted import (
@@ -23,7 +23,7 @@ from plmetrics.states.scores.sorted import (
     SlicedRows,
     count,
     count_bins,
-    grouped,
+    group_order,
 )
 from plmetrics.states.scores.sorting import sort_slices
 
@@ -72,7 +72,7 @@ class PackedRows:
             offsets = np.array([0, len(self.keys)])
             keys, block = self.keys, self.block
         else:
-            order, offsets = grouped(codes, slices)
+            order, offsets = group_order(codes, slices)
             keys, block = self.keys[order], None if self.block is None else self.block[order]
         ascending = keys.copy()
         sort_slices(ascending, offsets)
@@ -143,9 +143,9 @@ class SlicedPacked(ExactPoints):
         for first in range(0, self.slices, step):
             last = min(first + step, self.slices)
             key, keep = self._places(first, last, blocks, binning.bins)
-            key = key + _kept(bin_of, keep)
+            key = key + _select(bin_of, keep)
             shape = (last - first, blocks, binning.bins)
-            score, positive = _kept(self.source.score, keep), _kept(self.source.positive, keep)
+            score, positive = _select(self.source.score, keep), _select(self.source.positive, keep)
             yield first, last, count_bins(binning, key, score, positive, None, shape)
 
     def _places(
@@ -157,7 +157,7 @@ class SlicedPacked(ExactPoints):
             return self.source.block.astype(np.int64) * inner, None
         keep = (self.codes >= first) & (self.codes < last)
         mask = None if keep.all() else keep
-        code, block = _kept(self.codes, mask), _kept(self.source.block, mask)
+        code, block = _select(self.codes, mask), _select(self.source.block, mask)
         return ((code - first) * blocks + block) * inner, mask
 
 
@@ -181,8 +181,8 @@ def _in_threads(function: Callable[[NDArray[Any]], NDArray[Number]], values: NDA
     pieces = min(processors(), len(values) // _ROWS_A_THREAD)
     if pieces <= 1:
         return function(values)
-    return np.concatenate(each(function, np.array_split(values, pieces)))
+    return np.concatenate(parallel_map(function, np.array_split(values, pieces)))
 
 
-def _kept(values: NDArray[Number], keep: NDArray[np.bool_] | None) -> NDArray[Number]:
+def _select(values: NDArray[Number], keep: NDArray[np.bool_] | None) -> NDArray[Number]:
     return values if keep is None else values[keep]

@@ -16,7 +16,7 @@ import numpy as np
 
 from plmetrics.core.pieces import Pieces
 from plmetrics.core.segments import Segments
-from plmetrics.core.threads import each
+from plmetrics.core.threads import parallel_map
 from plmetrics.states.scores.class_rows import Ascending
 from plmetrics.states.scores.sorted import ExactPoints
 
@@ -251,7 +251,9 @@ def add_range(sets: Sequence[tuple[RangePoints, tuple[ByCell, ByCell], Codes]]) 
         for job in points.jobs(classes, code)
     ]
     largest_first = sorted(range(len(jobs)), key=lambda index: -jobs[index][1])
-    results = dict(zip(largest_first, each(lambda index: jobs[index][2](), largest_first), strict=True))
+    results = dict(
+        zip(largest_first, parallel_map(lambda index: jobs[index][2](), largest_first), strict=True)
+    )
     for index, (number, *_) in enumerate(jobs):
         sets[number][0].add(results[index])
 
@@ -319,7 +321,7 @@ def points_of(
     change = np.append(True, score[1:] != score[:-1])[: len(score)]
     change[begins] = True
     starts = np.flatnonzero(change)
-    positive = _added(member, weight, starts)
+    positive = _class_weights(member, weight, starts)
     if not scores and len(starts):
         bare = positive == 0
         retained = np.append(True, ~(bare[1:] & bare[:-1]))
@@ -327,14 +329,14 @@ def points_of(
         kept_at = np.flatnonzero(retained)
         starts, positive = starts[kept_at], np.add.reduceat(positive, kept_at)
     rows_each = np.diff(starts, append=len(score))
-    negative = rows_each - positive if weight is None else _added(~member, weight, starts)
+    negative = rows_each - positive if weight is None else _class_weights(~member, weight, starts)
     group_scores = score[starts] if scores else None
     return Piece(
         first, np.searchsorted(starts, bounds), _smallest(positive), _smallest(negative), group_scores
     )
 
 
-def _added(member: NDArray[np.bool_], weight: Array | None, starts: Codes) -> NDArray[Any]:
+def _class_weights(member: NDArray[np.bool_], weight: Array | None, starts: Codes) -> NDArray[Any]:
     """What the rows of a class weigh from each start up to the next."""
     dtype = np.int64 if weight is None else np.float64
     if len(starts) == 0:

@@ -144,7 +144,7 @@ class OrderedRows:
         """
         if codes is None:
             return SlicedRows(self, np.array([0, len(self.score)]), len(self.score))
-        order, offsets = grouped(codes, slices)
+        order, offsets = group_order(codes, slices)
         return SlicedRows(self.take(order), offsets, len(self.score))
 
     def take(self, index: Codes) -> OrderedRows:
@@ -354,7 +354,7 @@ def count_bins(
     return np.stack(channels, axis=-1)
 
 
-def grouped(codes: Codes, slices: int) -> tuple[Codes, Codes]:
+def group_order(codes: Codes, slices: int) -> tuple[Codes, Codes]:
     """The order that brings rows together slice by slice, stably, and the slices' boundaries in it."""
     small = np.uint16 if slices < (1 << 16) - 1 else np.uint32
     order = np.argsort((codes + 1).astype(small), kind="stable")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.core.threads import each, processors
+from plmetrics.core.threads import parallel_map, processors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,17 +34,17 @@ def sort_slices(keys: Keys, offsets: Codes) -> None:
     >>> keys.tolist()
     [1, 2, 3, 0, 9]
     """
-    cuts = _cut(keys, offsets)
+    cuts = _segment_starts(keys, offsets)
 
     def sort(share: tuple[int, int]) -> None:
         for first, last in pairwise(cuts[share[0] : share[1] + 1].tolist()):
             keys[first:last].sort()
 
     ends = np.linspace(0, len(keys), 1 + _workers(len(keys)) * _SHARES)
-    each(sort, list(pairwise(np.unique(np.searchsorted(cuts, ends)).tolist())))
+    parallel_map(sort, list(pairwise(np.unique(np.searchsorted(cuts, ends)).tolist())))
 
 
-def _cut(keys: Keys, offsets: Codes) -> Codes:
+def _segment_starts(keys: Keys, offsets: Codes) -> Codes:
     """Where to begin anew when sorting: at slices, and within long ones at keys that lie where they belong."""
     share = -(-len(keys) // _workers(len(keys)))
     cuts = offsets
@@ -57,7 +57,7 @@ def _cut(keys: Keys, offsets: Codes) -> Codes:
         return first + middle
 
     while share < len(keys) and len(long := np.flatnonzero(np.diff(cuts) > share)):
-        cuts = np.unique(np.append(cuts, each(halved, cuts[long].tolist())))
+        cuts = np.unique(np.append(cuts, parallel_map(halved, cuts[long].tolist())))
     return cuts
 
 
@@ -86,7 +86,7 @@ def by_slice(keys: Keys, codes: Codes, slices: int) -> tuple[Keys, Codes]:
         part = keys[firsts[place] : firsts[place] + step]
         out[to] = part[np.argsort(parts[place], kind="stable")]
 
-    each(put, range(len(firsts)))
+    parallel_map(put, range(len(firsts)))
     none = int(ends[0])
     return out[none:], ends - none
 

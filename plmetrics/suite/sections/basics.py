@@ -36,13 +36,13 @@ MOST_ROWS = 10**12
 Edge = int | float | datetime | date
 
 
-def _written(metric: Metric) -> Any:
+def _metric_text(metric: Metric) -> Any:
     """A metric as a suite writes it."""
     return metric.definition
 
 
 NamedMetric = Annotated[
-    Metric, PlainSerializer(_written, return_type=Any), WithJsonSchema({"type": "string", "minLength": 1})
+    Metric, PlainSerializer(_metric_text, return_type=Any), WithJsonSchema({"type": "string", "minLength": 1})
 ]
 
 
@@ -137,7 +137,7 @@ class ModelColumns(Strict):
     )
 
     def columns(self) -> dict[str, str]:
-        """The column of each part of the prediction; see `plmetrics.table.predicted.Predicted`."""
+        """The column of each part of the prediction; see `plmetrics.table.predicted.PredictionColumns`."""
         if isinstance(self.proba, dict):
             return {f"proba|{name}": column for name, column in self.proba.items()}
         if isinstance(self.quantiles, dict):

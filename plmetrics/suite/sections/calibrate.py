@@ -63,7 +63,7 @@ def added_names(raw: Mapping[str, Any], models: Sequence[str]) -> tuple[str, ...
     return (*names, BASELINE) if raw.get("baseline") is True else tuple(names)
 
 
-def check_added(fields: Mapping[str, Any], add: Callable[..., None]) -> None:
+def check_additions(fields: Mapping[str, Any], add: Callable[..., None]) -> None:
     """Note what does not fit together about models that are added."""
     models: Mapping[str, ModelColumns] = fields.get("models") or {}
     calibrations: Sequence[Calibrate] = fields.get("calibrate") or ()

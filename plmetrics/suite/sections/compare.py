@@ -67,7 +67,7 @@ def check_compare(fields: Mapping[str, Any], names: SuiteMentions, add: Callable
         if PAIRS in references and not set(references) <= {PAIRS, REST, ALL}:
             hint = "leave out what is compared with one slice"
             add(f"pairs compares every slice of '{name}' with every other", (*_PATH, "slices", name), hint)
-    _decomposed(compare, fields, names, add)
+    _check_decomposition(compare, fields, names, add)
     _percentile(compare, fields, names.models, add)
 
 
@@ -82,7 +82,7 @@ def _models(compare: Compare, models: tuple[str, ...], add: Callable[..., None])
         add(f"pairs needs two models, and there is only '{models[0]}'", (*_PATH, "pairs"))
 
 
-def _decomposed(
+def _check_decomposition(
     compare: Compare, fields: Mapping[str, Any], names: SuiteMentions, add: Callable[..., None]
 ) -> None:
     """A decomposition needs two sides, sets that do not overlap, and metrics that the suite has."""

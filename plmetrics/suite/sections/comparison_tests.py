@@ -44,7 +44,7 @@ def read_tests(value: Any, findings: Findings) -> list[ComparisonTest]:
 
 
 def _test(item: Any, path: tuple[str | int, ...], findings: Findings) -> ComparisonTest | None:
-    named = _named(item, path, findings)
+    named = _parse_test(item, path, findings)
     if named is None:
         return None
     name, arguments = named
@@ -63,15 +63,17 @@ def _test(item: Any, path: tuple[str | int, ...], findings: Findings) -> Compari
     if key and arguments.get(key) is None:
         findings.add(f"{name} needs {key}", path, f"write {{{name}: {{{key}: {example}}}}}")
         return None
-    numbers = {key: float(item) if _is_whole(key, item) else item for key, item in arguments.items()}
+    numbers = {key: float(item) if _is_integer(key, item) else item for key, item in arguments.items()}
     return findings.model(ComparisonTest, {"test": name, **numbers}, (*path, name))
 
 
-def _is_whole(key: str, item: Any) -> bool:
+def _is_integer(key: str, item: Any) -> bool:
     return key in {"mixture", "ratio"} and isinstance(item, int) and not isinstance(item, bool)
 
 
-def _named(item: Any, path: tuple[str | int, ...], findings: Findings) -> tuple[str, dict[str, Any]] | None:
+def _parse_test(
+    item: Any, path: tuple[str | int, ...], findings: Findings
+) -> tuple[str, dict[str, Any]] | None:
     """The name and the parameters of a test."""
     if isinstance(item, str):
         try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, read
+from plmetrics.catalogue.custom import AGGREGATES, Custom, CustomQuantile, CustomRatio, parse_row_expression
 from plmetrics.catalogue.derived import OVER, Formula, OverSlices, is_across_slices
 from plmetrics.core.rowsql import RowExpressionError, compile_row
 from plmetrics.suite.problems import message_text
@@ -66,7 +66,7 @@ class Definitions:
                 self._say_unknown(spec, path)
             elif name in self._specs:
                 self._found.add(f"the metric '{name}' is defined twice", (*path, "name"))
-            elif self._task and name in _taken(self._task):
+            elif self._task and name in _reserved_names(self._task):
                 self._found.add(
                     f"'{name}' is a metric of the catalogue already", (*path, "name"), "give it another name"
                 )
@@ -158,7 +158,7 @@ class Definitions:
             self._found.add(f"{path[-1]} must be an SQL expression, not {message_text(text)}", path)
             return
         try:
-            kind = read(text).kind
+            kind = parse_row_expression(text).kind
         except RowExpressionError as error:
             self._found.add(f"'{text}': {error}", path, error.hint)
             return
@@ -176,7 +176,7 @@ class Definitions:
                 'write formula: "50*fp + 2000*fn"',
             )
             return None
-        sql = _quoted(text, lambda name: name in self or name in _taken(self._task))
+        sql = _quote_metrics(text, lambda name: name in self or name in _reserved_names(self._task))
         try:
             row = compile_row(sql)
         except RowExpressionError as error:
@@ -243,7 +243,7 @@ def _name_of(spec: Mapping[str, Any]) -> Any:
     )
 
 
-def _taken(task: str) -> set[str]:
+def _reserved_names(task: str) -> set[str]:
     """Names and aliases of the task's metrics."""
     return set(registry.reserved_names(task))
 
@@ -252,7 +252,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _quoted(text: str, is_metric: Callable[[str], bool]) -> str:
+def _quote_metrics(text: str, is_metric: Callable[[str], bool]) -> str:
     """A formula with metrics that have parameters as quoted names: `recall(threshold=0.3)` is no call of SQL."""
     out, place = [], 0
     for match in _CALL.finditer(text):

@@ -13,7 +13,7 @@ from plmetrics.catalogue.needs import Parts
 from plmetrics.catalogue.parameters import ParameterError, unnamed_parameter
 from plmetrics.catalogue.thresholds import RuleError, read_rule
 from plmetrics.core.names import did_you_mean
-from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, say_unnamed
+from plmetrics.core.text import Call, TextError, at_ranks, join_torn, parse_call, refuse_nameless
 from plmetrics.suite.problems import message_text
 from plmetrics.suite.sections.custom_metrics import DEFINITION_KEYS, Definitions, kind_of
 
@@ -74,7 +74,7 @@ class MetricReader:
                 out.setdefault(metric.text, metric)
                 slices.setdefault(metric.text, []).append(self._slices(entry, path))
         sound = len(self._found.problems) == before
-        return Metrics(tuple(out.values()) if sound else None, _restricted(slices))
+        return Metrics(tuple(out.values()) if sound else None, _restrictions(slices))
 
     def _whole(self, value: Any) -> Any:
         """The entries with their numbers, without those that YAML split: these are said to lack quotes."""
@@ -209,7 +209,7 @@ class MetricReader:
         parameters: dict[str, Any] = dict(call.parameters)
         inner = self._unnamed(call.name)
         if call.arguments and (inner is None or inner in parameters or len(call.arguments) > 1):
-            say_unnamed(call.name, call.arguments[-1], text)
+            refuse_nameless(call.name, call.arguments[-1], text)
         if inner is not None and call.arguments:
             parameters[inner] = call.arguments[0]
         if inner is not None and isinstance(parameters.get(inner), Call):
@@ -254,7 +254,7 @@ def _parameter_place(value: Any, parameter: str | None) -> SuitePath:
     return (str(name), parameter) if within and parameter is not None else (str(name),)
 
 
-def _restricted(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:
+def _restrictions(slices: Mapping[str, list[tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:
     """The sets of each metric that is not asked for everywhere; those of a metric named twice add up."""
     out: dict[str, tuple[str, ...]] = {}
     for text, parts in slices.items():

@@ -32,7 +32,7 @@ class OrOne:
     """A list in whose place its one item may stand, if that is a text."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return no_info_before_validator_function(_listed, handler(source))
+        return no_info_before_validator_function(_as_tuple, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -42,7 +42,7 @@ class OrOne:
         return {"anyOf": [next(iter(item.get("anyOf", [item]))), several]}
 
 
-def _listed(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
@@ -82,7 +82,7 @@ class BySet:
         return {"anyOf": [*several, handler(schema)]} if several else handler(schema)
 
     def _mapping(self, value: Any) -> Any:
-        names = _listed(value)
+        names = _as_tuple(value)
         if self._alone and isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
             return dict.fromkeys(names, ())
         if isinstance(value, Mapping):

@@ -26,7 +26,7 @@ def read_slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
     if isinstance(value, str):
         value = [value]
     if isinstance(value, (list, tuple)):
-        value = _named(value, findings)
+        value = _name_sets(value, findings)
     if not isinstance(value, Mapping):
         findings.add(f"slices must be a mapping of names to columns, not {message_text(value)}", ("slices",))
         return None
@@ -44,7 +44,7 @@ def read_slices(value: Any, findings: Findings) -> dict[str, SliceSet] | None:
     return out if len(findings.problems) == before else None
 
 
-def _named(listed: list[Any] | tuple[Any, ...], findings: Findings) -> dict[str, Any]:
+def _name_sets(listed: list[Any] | tuple[Any, ...], findings: Findings) -> dict[str, Any]:
     """A list of columns, and of lists that are crossed, as slice sets named after them."""
     out: dict[str, Any] = {}
     for index, item in enumerate(listed):
@@ -104,7 +104,7 @@ def _sensible(slice_set: SliceSet, path: SuitePath, findings: Findings) -> bool:
     if len(set(slice_set.columns)) < len(slice_set.columns):
         findings.add("a column stands twice in this slice set", path)
     for index, item in enumerate(slice_set.exclude):
-        _check_excluded(item, slice_set, (*path, "exclude", index), findings)
+        _check_exclusions(item, slice_set, (*path, "exclude", index), findings)
     return len(findings.problems) == before
 
 
@@ -117,7 +117,7 @@ def _check_predicates(where: str | Mapping[str, str], path: SuitePath, findings:
             check_predicate(text, (*path, name), findings)
 
 
-def _check_excluded(item: Any, slice_set: SliceSet, path: SuitePath, findings: Findings) -> None:
+def _check_exclusions(item: Any, slice_set: SliceSet, path: SuitePath, findings: Findings) -> None:
     """A mapping must name columns of the set; a single value is enough where there is one column."""
     if isinstance(item, Mapping):
         for column in item:

@@ -56,7 +56,7 @@ class Document:
     places: dict[SuitePath, Location]
 
 
-def read(file: Path) -> Document:
+def parse_document(file: Path) -> Document:
     """The values of a YAML file with their places."""
     try:
         with file.open("rb") as opened:

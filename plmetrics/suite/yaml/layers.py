@@ -13,7 +13,7 @@ from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import did_you_mean, is_path
 from plmetrics.suite.problems import message_text
 from plmetrics.suite.reader import suite_keys
-from plmetrics.suite.yaml.document import Document, parse, read, scalar
+from plmetrics.suite.yaml.document import Document, parse, parse_document, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ DEFAULTS = "defaults"
 
 
 @dataclass(frozen=True, slots=True)
-class Layered:
+class MergedDocument:
     """Merged values, the place of each in the file it comes from, and the files of defaults as the suite names them."""
 
     value: dict[str, Any]
@@ -34,7 +34,7 @@ class Layered:
     defaults: tuple[str, ...]
 
 
-def with_defaults(document: Document, folder: Path, chosen: Any = None) -> Layered:
+def with_defaults(document: Document, folder: Path, chosen: Any = None) -> MergedDocument:
     """A suite over the files of its defaults, of which later ones win.
 
     Args:
@@ -53,9 +53,9 @@ def with_defaults(document: Document, folder: Path, chosen: Any = None) -> Layer
         path = (DEFAULTS, index) if (DEFAULTS, index) in document.places else (DEFAULTS,)
         if chosen is None:
             _check_inside(folder, name, path)
-        merged = merge(merged, _read(folder / name, path))
+        merged = merge(merged, _load_defaults(folder / name, path))
     merged = merge(merged, Document(value, document.places))
-    return Layered(merged.value, merged.places, tuple(names))
+    return MergedDocument(merged.value, merged.places, tuple(names))
 
 
 def merge(low: Document, high: Document) -> Document:
@@ -64,28 +64,28 @@ def merge(low: Document, high: Document) -> Document:
     >>> merge(Document({"a": {"x": 1, "y": 2}}, {}), Document({"a": {"y": 3}}, {})).value
     {'a': {'x': 1, 'y': 3}}
     """
-    replaced = set(_replaced(low.value, high.value, ()))
+    replaced = set(_replacements(low.value, high.value, ()))
     lower = {
         path: place
         for path, place in low.places.items()
         if not any(path[:depth] in replaced for depth in range(1, len(path) + 1))
     }
-    return Document(_merged(low.value, high.value), {**lower, **high.places})
+    return Document(_merge(low.value, high.value), {**lower, **high.places})
 
 
-def _merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(low)
     for key, item in high.items():
         below = low.get(key)
-        out[key] = _merged(below, item) if isinstance(below, dict) and isinstance(item, dict) else item
+        out[key] = _merge(below, item) if isinstance(below, dict) and isinstance(item, dict) else item
     return out
 
 
-def _replaced(low: Mapping[str, Any], high: Mapping[str, Any], above: SuitePath) -> Iterator[SuitePath]:
+def _replacements(low: Mapping[str, Any], high: Mapping[str, Any], above: SuitePath) -> Iterator[SuitePath]:
     """The paths at which the higher values stand instead of the lower."""
     for key in low.keys() & high.keys():
         if isinstance(low[key], dict) and isinstance(high[key], dict):
-            yield from _replaced(low[key], high[key], (*above, key))
+            yield from _replacements(low[key], high[key], (*above, key))
         else:
             yield (*above, key)
 
@@ -174,12 +174,12 @@ def _check_inside(folder: Path, name: str, path: SuitePath) -> None:
         )
 
 
-def _read(file: Path, path: SuitePath) -> Document:
+def _load_defaults(file: Path, path: SuitePath) -> Document:
     """A file of defaults; what is wrong with the file as such stands where the suite names it."""
     if file.exists() and not file.is_dir() and not file.is_file():
         raise ConfigError(Problem(f"{file}: this is a device or a pipe, not a file", path))
     try:
-        document = read(file)
+        document = parse_document(file)
     except (ConfigError, EnvironmentFault) as error:
         problems = [replace(problem, path=() if problem.where else path) for problem in error.problems]
         raise type(error)(problems) from error

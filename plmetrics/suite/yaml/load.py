@@ -14,8 +14,8 @@ from plmetrics.core.names import did_you_mean
 from plmetrics.core.redaction import Redaction
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite.reader import suite_from_mapping
-from plmetrics.suite.yaml.document import read
-from plmetrics.suite.yaml.layers import DEFAULTS, Layered, override, with_defaults
+from plmetrics.suite.yaml.document import parse_document
+from plmetrics.suite.yaml.layers import DEFAULTS, MergedDocument, override, with_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,7 +59,7 @@ class LoadedSuite:
     def locate(self, error: AnyError) -> AnyError:
         """The same error, its problems with their place in the file and without values of variables."""
         self.variables.mask(error)
-        return located(error, self.places, self.overrides)
+        return place_error(error, self.places, self.overrides)
 
     def record(self, facts: RunRecord) -> RunRecord:
         """What is recorded of the suite, its files and warnings, without values of variables."""
@@ -95,7 +95,7 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
         suite = suite_from_mapping(value, name=file.stem, reads_files=True)
     except ConfigError as error:
         variables.mask(error)
-        problems = located(error, layers.places, overrides).problems
+        problems = place_error(error, layers.places, overrides).problems
         raise ConfigError(sorted(problems, key=partial(_order, str(file)))) from error
     unexpanded = {
         (section, key): raw[section][key]
@@ -105,20 +105,20 @@ def load_suite(path: str | Path, overrides: Mapping[str, Any] | None = None) -> 
     return LoadedSuite(suite, file, layers.places, overrides or {}, layers.defaults, variables, unexpanded)
 
 
-def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> Layered:
+def read_layers(file: Path, overrides: Mapping[str, Any] | None = None) -> MergedDocument:
     """What a suite and the files of its defaults say, `--set` left out but for the files themselves.
 
     Raises:
         ConfigError: a file is absent or not a suite's YAML.
         EnvironmentFault: a file cannot be read.
     """
-    document = read(file)
+    document = parse_document(file)
     try:
         replacement = (overrides or {}).get(DEFAULTS)
         chosen = override({}, (DEFAULTS,), replacement)[DEFAULTS] if replacement is not None else None
         return with_defaults(document, file.parent, chosen)
     except PlmetricsError as error:
-        raise located(error, document.places, overrides) from error
+        raise place_error(error, document.places, overrides) from error
 
 
 def overridden(value: dict[str, Any], overrides: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def overridden(value: dict[str, Any], overrides: Mapping[str, Any] | None) -> di
     return value
 
 
-def located(
+def place_error(
     error: AnyError, places: Mapping[SuitePath, Location], replaced: Mapping[str, Any] | None = None
 ) -> AnyError:
     """An error whose problems have a place: that of the value, or of the nearest thing around it."""

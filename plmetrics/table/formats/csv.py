@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.table.files import listed, shown_path
+from plmetrics.table.files import name_list, shown_path
 from plmetrics.table.formats.compressed import (
     COMPRESSIONS,
     DAMAGED,
@@ -84,7 +84,7 @@ def inspect(files: Sequence[SourceFile], complaints: Complaints) -> tuple[list[S
         if file is first or _same_columns(file, names, first, headers[first], complaints):
             _widen(schema, _types(file, names, rows, complaints), file, complaints)
     types = {name: pl.String() if dtype == _UNKNOWN else dtype for name, dtype in schema.items()}
-    return [_counted(file) for file in headers], pl.Schema(types)
+    return [_row_counts(file) for file in headers], pl.Schema(types)
 
 
 def scan(
@@ -133,11 +133,11 @@ def check_rows(
 def _uneven_rows(file: SourceFile, names: int) -> tuple[list[UnevenRow], bytes]:
     """The rows with another number of fields, and the last byte."""
     with open_bytes(file.path) as stream:
-        watched = _Watched(stream)
+        watched = _LastByteStream(stream)
         return uneven_rows(watched, names), watched.last
 
 
-class _Watched:
+class _LastByteStream:
     """A stream whose last byte is known at its end: one that is compressed cannot be read from there."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -176,7 +176,7 @@ def _uneven(rows: Sequence[UnevenRow], names: int) -> tuple[str, str]:
     return message, _CUT_OFF if first.fields < names else "quote values that contain commas"
 
 
-def _counted(file: SourceFile) -> SourceFile:
+def _row_counts(file: SourceFile) -> SourceFile:
     """The file with its number of rows, which shows without reading it only where there is none."""
     with open_text(file.path, encoding="latin-1") as stream:
         stream.readline()
@@ -254,7 +254,7 @@ def _header_fault(names: Sequence[str]) -> tuple[str, str] | None:
         hint = f"separate columns with commas, not with {_OTHER_MARKS[other]}"
         return f"has one column, '{names[0]}'", hint
     if all(_NUMBER.fullmatch(name) for name in names):
-        return f"has no header: its first line is {listed(names)}", "the first line must name the columns"
+        return f"has no header: its first line is {name_list(names)}", "the first line must name the columns"
     return None
 
 
@@ -265,9 +265,9 @@ def _same_columns(
     extra = [name for name in names if name not in expected]
     faults = []
     if missing:
-        faults.append(f"lacks columns that {first.name} has: {listed(missing)}")
+        faults.append(f"lacks columns that {first.name} has: {name_list(missing)}")
     if extra:
-        faults.append(f"has columns that {first.name} lacks: {listed(extra)}")
+        faults.append(f"has columns that {first.name} lacks: {name_list(extra)}")
     if faults:
         complaints.add(file.path, "; ".join(faults), _ONE_HEADER)
     return not faults
@@ -280,7 +280,7 @@ def _types(
     with _complaining(file, complaints):
         inferred = pl.scan_csv(file.path, glob=False, infer_schema_length=rows).collect_schema()
         if inferred.names() != [_polars_name(name) for name in names]:
-            complaints.add(file.path, f"its header cannot be read: {listed(names)}")
+            complaints.add(file.path, f"its header cannot be read: {name_list(names)}")
             return {}
         types = dict(zip(names, inferred.dtypes(), strict=True))
         words = [name for name, dtype in types.items() if dtype == pl.String]

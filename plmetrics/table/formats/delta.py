@@ -29,7 +29,7 @@ def list_table(root: Path, complaints: Complaints) -> Listing:
         EnvironmentFault: the extra is not installed
     """
     table = _open(root)
-    _refuse_hidden(table, root)
+    _refuse_hidden_changes(table, root)
     actions = pl.DataFrame(table.get_add_actions(flatten=True))
     keys = list(table.metadata().partition_columns)
     values = actions.select(
@@ -69,7 +69,7 @@ def _open(root: Path) -> Any:
         raise unreadable(DELTA, Path(shown_path(root)), error) from error
 
 
-def _refuse_hidden(table: Any, root: Path) -> None:
+def _refuse_hidden_changes(table: Any, root: Path) -> None:
     """Rows that are deleted, and columns that are renamed, without the files saying so."""
     if table.metadata().configuration.get(_MAPPING, "none") != "none":
         message = "its columns have other names in its files (column mapping)"

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 from polars.exceptions import PolarsError
 
-from plmetrics.table.files import PARTITION, listed
+from plmetrics.table.files import PARTITION, name_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -106,11 +106,11 @@ def partition_pairs(path: str) -> list[tuple[str, str]]:
 
 def _column(texts: Sequence[str]) -> pl.Series:
     decoded = {text: unquote(text) for text in set(texts) if text != NULL}
-    dtype, parsed = _parsed(decoded)
+    dtype, parsed = _parse(decoded)
     return pl.Series([parsed.get(text) for text in texts], dtype=dtype)
 
 
-def _parsed(decoded: dict[str, str]) -> tuple[pl.DataType, dict[str, Any]]:
+def _parse(decoded: dict[str, str]) -> tuple[pl.DataType, dict[str, Any]]:
     for pattern, dtype, parse in _TYPES:
         if decoded and all(pattern.fullmatch(value) for value in decoded.values()):
             try:
@@ -121,4 +121,4 @@ def _parsed(decoded: dict[str, str]) -> tuple[pl.DataType, dict[str, Any]]:
 
 
 def _folders(keys: Iterable[str]) -> str:
-    return listed([f"{key}=..." for key in keys]) or "none"
+    return name_list([f"{key}=..." for key in keys]) or "none"

@@ -38,11 +38,11 @@ def list_table(path: Path, complaints: Complaints) -> Listing:
     metadata = path if path.name.endswith(METADATA_ENDING) else _latest(path)
     root = metadata.parent.parent
     table, tasks = _open(metadata)
-    _refuse_hidden(table, tasks, root)
+    _refuse_hidden_changes(table, tasks, root)
     data_files = (data_file(_on_disk(task.file.file_path), root, complaints, _MOVED) for task in tasks)
     files = tuple(sorted((file for file in data_files if file), key=lambda file: file.name))
     schema = pl.scan_iceberg(table).collect_schema()
-    return Listing(ICEBERG, files, schema, _no_partitions(files), _needed(table))
+    return Listing(ICEBERG, files, schema, _no_partitions(files), _metadata_columns(table))
 
 
 def _latest(root: Path) -> Path:
@@ -72,7 +72,7 @@ def _open(metadata: Path) -> tuple[Any, list[Any]]:
         raise unreadable(ICEBERG, Path(shown_path(metadata)), error) from error
 
 
-def _refuse_hidden(table: Any, tasks: Sequence[Any], root: Path) -> None:
+def _refuse_hidden_changes(table: Any, tasks: Sequence[Any], root: Path) -> None:
     """Rows that are deleted, and columns that are renamed, without the files saying so."""
     message = None
     if any(task.delete_files for task in tasks):
@@ -95,7 +95,7 @@ def _refuse_hidden(table: Any, tasks: Sequence[Any], root: Path) -> None:
         raise DataError(Problem(f"{shown_path(root)}: {message}", hint=_REWRITE))
 
 
-def _needed(table: Any) -> frozenset[str]:
+def _metadata_columns(table: Any) -> frozenset[str]:
     """Columns whose values may stand in the metadata only: partition values and defaults."""
     schema = table.schema()
     partitions = {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from plmetrics.table.files import listed
+from plmetrics.table.files import name_list
 from plmetrics.table.formats.footer import FooterError
 from plmetrics.table.formats.hive import FILE_PATH
 
@@ -111,9 +111,9 @@ def _compare(
     extra = [name for name in columns if name not in schema]
     faults = []
     if missing:
-        faults.append(f"lacks columns that {first.name} has: {listed(missing)}")
+        faults.append(f"lacks columns that {first.name} has: {name_list(missing)}")
     if extra:
-        faults.append(f"has columns that {first.name} lacks: {listed(extra)}")
+        faults.append(f"has columns that {first.name} lacks: {name_list(extra)}")
     faults += [
         f"column '{name}' is {columns[name]}, but {dtype} in {first.name}"
         for name, dtype in schema.items()

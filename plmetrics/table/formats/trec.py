@@ -16,7 +16,7 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, DataError, Problem
 from plmetrics.table.files import Complaints, SourceFile, absolute, shown_path, stamp_of
 from plmetrics.table.formats.compressed import CompressionError, open_text
-from plmetrics.table.stamps import unchanged
+from plmetrics.table.stamps import watch_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,9 +60,10 @@ def read_trec(
             raise ConfigError(Problem(msg, ("data", "trec", "run", name), hint))
     complaints = Complaints()
     files: list[SourceFile] = []
-    judged = _read(absolute(str(qrels), base), _QRELS, RELEVANCE, files, complaints)
+    judged = _read_file(absolute(str(qrels), base), _QRELS, RELEVANCE, files, complaints)
     scored = {
-        name: _read(absolute(str(path), base), _RUN, name, files, complaints) for name, path in runs.items()
+        name: _read_file(absolute(str(path), base), _RUN, name, files, complaints)
+        for name, path in runs.items()
     }
     complaints.settle()
     table = _judged_rows(judged.with_columns(pl.col(RELEVANCE).clip(0)), scored, complete=complete)
@@ -85,7 +86,7 @@ def _judged_rows(judged: pl.DataFrame, runs: Mapping[str, pl.DataFrame], *, comp
     return table.with_columns(pl.col(RELEVANCE).fill_null(0.0))
 
 
-def _read(
+def _read_file(
     path: Path,
     form: tuple[str, str],
     value: str,
@@ -95,7 +96,7 @@ def _read(
     """Query, document and a number of each line; nothing, and a complaint, where the file is bad."""
     nothing = pl.DataFrame(schema={QUERY: pl.String, DOCUMENT: pl.String, value: pl.Float64})
     try:
-        with unchanged({str(path): stamp_of(path)}), open_text(str(path)) as text:
+        with watch_stamps({str(path): stamp_of(path)}), open_text(str(path)) as text:
             content = text.read()
     except FileNotFoundError:
         complaints.add(path, "there is no such file")
@@ -134,17 +135,19 @@ def _complain(path: Path, lines: pl.DataFrame, form: str, complaints: Complaints
     if bad.height:
         line, text = bad.select(_LINE, _TEXT).row(0)
         message = f"line {line:,}: {text.strip()[:_SHOWN]!r} is not of the form {form}"
-        complaints.add(path, message + _more(bad.height - 1, "line"), "blanks separate the columns")
+        complaints.add(path, message + _omission_note(bad.height - 1, "line"), "blanks separate the columns")
         return
     again = lines.filter(~pl.struct(QUERY, DOCUMENT).is_first_distinct())
     if again.height:
         line, query, document = again.select(_LINE, QUERY, DOCUMENT).row(0)
         first = lines.filter((pl.col(QUERY) == query) & (pl.col(DOCUMENT) == document))[_LINE][0]
         message = f"line {line:,}: query {query} has document {document} already in line {first:,}"
-        complaints.add(path, message + _more(again.height - 1, "line"), "keep one line a query and document")
+        complaints.add(
+            path, message + _omission_note(again.height - 1, "line"), "keep one line a query and document"
+        )
 
 
-def _more(count: int, word: str) -> str:
+def _omission_note(count: int, word: str) -> str:
     if count == 0:
         return ""
     return f" (and {count:,} more {word if count == 1 else word + 's'})"

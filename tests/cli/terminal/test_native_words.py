@@ -12,7 +12,7 @@ import pytest
 SCRIPT = """
 import os, sys
 import polars as pl
-from plmetrics.cli.terminal.guard import guarded
+from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.console import say
 from plmetrics.core.errors import DataError
 from plmetrics.core.process import take_over
@@ -28,7 +28,7 @@ def panic():
 
 say("python, before")
 native("native, before")
-with guarded(debug={debug}):
+with guard(debug={debug}):
     native("native")
     say("python")
     error = {panic}

@@ -12,7 +12,7 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.engine.memory import budget as module
-from plmetrics.engine.memory.settings import SMALL, Watch, memory_settings, too_much
+from plmetrics.engine.memory.settings import SMALL, Watch, budget_hint, memory_settings
 from plmetrics.engine.prepare.slices import most_rows
 
 READ_AHEAD = "POLARS_ROW_GROUP_PREFETCH_SIZE"
@@ -97,7 +97,7 @@ def test_limits_that_are_set_already_stay(monkeypatch):
 
 @pytest.mark.parametrize("taken", [299_000_000, 340_000_000])
 def test_a_budget_that_is_kept_is_passed_over(taken):
-    assert too_much(taken, 300_000_000) is None
+    assert budget_hint(taken, 300_000_000) is None
 
 
 @pytest.mark.skipif(
@@ -150,7 +150,7 @@ def test_the_budget_that_an_error_names_is_enough(monkeypatch, options):
     """Whatever must hold rows refuses before it does, and names a budget with which it runs."""
     for name, size in {"POINT_ROWS": 1_000, "LIBRARIES": 0}.items():
         monkeypatch.setattr(module, name, size)
-    monkeypatch.setattr(module, "as_written", lambda size: f"{size}B")
+    monkeypatch.setattr(module, "round_up", lambda size: f"{size}B")
     with pytest.raises(ConfigError) as refused:
         plm.evaluate(table(), **BINARY | options, memory=50_000)
     named = int(re.search(r"raise memory to (\d+)B", str(refused.value))[1])

@@ -11,7 +11,7 @@ import pytest
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.advice.advice_rule import matches
-from plmetrics.catalogue.advice.advice_rules import RULES, rules_about
+from plmetrics.catalogue.advice.advice_rules import RULES, matching_rules
 from plmetrics.catalogue.advice.table_facts import TableFacts
 from plmetrics.catalogue.advice.table_survey import Layout, survey
 from plmetrics.core.text import parse_call
@@ -177,7 +177,7 @@ def test_a_rule_has_a_source_and_names_metrics_of_its_task(rule: Any) -> None:
         found = registry.find(rule.task, call.name)
         assert found.name == call.name
         assert set(call.parameters) <= {*found.__dataclass_fields__}
-        assert rule in rules_about(rule.task, call.name) or text in rule.companions
+        assert rule in matching_rules(rule.task, call.name) or text in rule.companions
     if rule.verdict == "advise":
         assert all(metric_from_text(rule.task, text).task == rule.task for text in texts)
 

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError, DataError
-from plmetrics.features.slice_search.search_plan import grouped, possible
+from plmetrics.features.slice_search.search_plan import column_groups, possible
 from plmetrics.features.slice_search.slice_selection import searched_slices
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
@@ -264,7 +264,7 @@ def test_possible(sizes: list[int], depth: int, number: int) -> None:
     limit=st.integers(1, 5000),
 )
 def test_each_crossing_lies_within_a_grouping(sizes: list[int], depth: int, limit: int) -> None:
-    made = grouped(sizes, depth, limit)
+    made = column_groups(sizes, depth, limit)
     deep = min(depth, len(sizes))
     for members in combinations(range(len(sizes)), deep):
         assert any(set(members) <= set(known) for known in made)

@@ -10,11 +10,11 @@ import polars as pl
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from plmetrics.features.stored.alignment import AlignedStates, Stored
+from plmetrics.features.stored.alignment import AlignedStates, StateReference
 from plmetrics.features.stored.cube_sums import CubeSums, cube_sums
 from plmetrics.features.stored.units import MergedBlocks
 from plmetrics.states.moments import CENTRE
-from plmetrics.states.stored import BLOCK, CELL, Head, Part, Saved
+from plmetrics.states.stored import BLOCK, CELL, Head, Part, SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,9 @@ def sums_of(states: Sequence[pl.DataFrame], numbers: Any = None, room: int = 1 <
         parts = (PARTS[0], replace(PARTS[1], columns=tuple(table.columns), rows=table.height))
         head = replace(HEAD, parts=parts, constants={"moments": said})
         known = np.arange(CELLS) if numbers is None else numbers[number]
-        alike.append(AlignedStates(Saved(head, table), [Stored(head, table, "a state", "")], {0: known}))
+        alike.append(
+            AlignedStates(SavedState(head, table), [StateReference(head, table, "a state", "")], {0: known})
+        )
     sums = cube_sums((0,), 0, alike, BLOCKS, room)
     for group, table in zip(alike, states, strict=True):
         sums.add(group, table)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plmetrics.features.stored import sparse_counts as sparse
-from plmetrics.features.stored.sparse_counts import PieceRows, counted, pieces, pieces_of
+from plmetrics.features.stored.sparse_counts import PieceRows, pieces, pieces_of, summarise_part
 from plmetrics.states.stored import CELL, Part
 
 
@@ -38,7 +38,7 @@ def test_counts_come_back(slices: int, width: int, share: float, most: int, whol
     rows, total = pieces_of(counts, first=3)
     assert np.array_equal(dense(rows, (slices + 3) * width, width)[3 * width :], counts.reshape(-1))
     assert rows[CELL].is_sorted()
-    part = counted(Part("scores"), rows, total)
+    part = summarise_part(Part("scores"), rows, total)
     assert part.total == (
         counts.sum() if (counts == np.rint(counts)).all() and counts.min() >= 0 else None
     ) or (counts.max() >= 1 << 32)

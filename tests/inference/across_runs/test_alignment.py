@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from plmetrics.inference.across_runs.alignment import aligned
+from plmetrics.inference.across_runs.alignment import align
 
 
 def table(keys: list[str | None], values: list[int]) -> pl.DataFrame:
@@ -12,7 +12,7 @@ def table(keys: list[str | None], values: list[int]) -> pl.DataFrame:
 
 
 def test_rows_of_either_run_once_the_later_one_first() -> None:
-    both = aligned(table(["b", None, "new"], [1, 2, 3]), table(["gone", None, "b"], [4, 5, 6]), ["key"])
+    both = align(table(["b", None, "new"], [1, 2, 3]), table(["gone", None, "b"], [4, 5, 6]), ["key"])
     assert both.select("key", "value", "value|b", "here", "here|b").rows() == [
         ("b", 1, 6, True, True),
         (None, 2, 5, True, True),
@@ -22,7 +22,7 @@ def test_rows_of_either_run_once_the_later_one_first() -> None:
 
 
 def test_rows_of_one_key_are_matched_in_order_where_both_runs_have_as_many() -> None:
-    alike = aligned(table(["a", "a"], [1, 2]), table(["a", "a"], [3, 4]), ["key"])
+    alike = align(table(["a", "a"], [1, 2]), table(["a", "a"], [3, 4]), ["key"])
     assert alike.select("value", "value|b").rows() == [(1, 3), (2, 4)]
-    other = aligned(table(["a"], [1]), table(["a", "a"], [3, 4]), ["key"])
+    other = align(table(["a"], [1]), table(["a", "a"], [3, 4]), ["key"])
     assert other.select("value", "value|b").rows() == [(1, None), (None, 3), (None, 4)]

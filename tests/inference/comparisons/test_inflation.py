@@ -13,12 +13,12 @@ from plmetrics.inference.comparisons.inflation import (
     Bearable,
     bearable,
     leaves_noise,
+    noise_bounds,
     unequal_noise,
-    with_noise_left,
 )
-from plmetrics.inference.comparisons.paired import Difference, logged, paired_difference, paired_ratio
+from plmetrics.inference.comparisons.paired import Difference, log_estimate, paired_difference, paired_ratio
 from plmetrics.inference.estimate import Estimate, effective_blocks
-from plmetrics.inference.finalised import finalised
+from plmetrics.inference.finalised import finalise
 from plmetrics.inference.ordered.views import bin_view, score_view
 from plmetrics.inference.weights import draw_weights
 
@@ -63,8 +63,8 @@ def sides(metrics: Any, sizes: tuple[int, int], draw: Any, shape: tuple[int, int
             drawn = weights[:, held] @ counts[held].reshape(len(held), -1)
             replicates, point = view(drawn.reshape(-1, *shape)), view(counts.sum(axis=0, keepdims=True))
             for metric in metrics:
-                values[metric.text][0].append(finalised(metric, point)[0])
-                values[metric.text][1].append(finalised(metric, replicates))
+                values[metric.text][0].append(finalise(metric, point)[0])
+                values[metric.text][1].append(finalise(metric, replicates))
         ok = np.full(TABLES, "ok", dtype=object)
         for text, (value, drawn) in values.items():
             made = np.stack(drawn, axis=1)
@@ -85,14 +85,14 @@ def rejected(metric: Any, pair: list[Estimate], scale: str) -> float:
     """The share of tables with p < 0.05, as contrasts of different sizes are made."""
     equal = np.zeros(TABLES, dtype=bool)
     if scale == "ratio":
-        made = paired_ratio(*pair, (logged(pair[0]), logged(pair[1])), equal=equal, level=0.95)
+        made = paired_ratio(*pair, (log_estimate(pair[0]), log_estimate(pair[1])), equal=equal, level=0.95)
     else:
         made = paired_difference(*pair, equal=equal, level=0.95)
     bears = bearable(metric, scale)
     if bears is not None:
         made = made.untested(unequal_noise(*pair, bears), "unequal_noise")
     if leaves_noise(metric, scale):
-        made = with_noise_left(made, *pair, ~equal, 0.95)
+        made = noise_bounds(made, *pair, ~equal, 0.95)
     return float(np.mean(np.nan_to_num(made.p_value, nan=1.0) < 0.05))
 
 
@@ -145,13 +145,13 @@ def test_noise_that_is_left_widens_on_one_side_only() -> None:
     model = Estimate(np.array([0.06]), np.array(["ok"]), np.array([100]), one, ())
     other = Estimate(np.array([0.01]), np.array(["ok"]), np.array([100]), np.full((3, 1), 0.01), ())
     made = paired_difference(model, other, equal=np.array([False]), level=0.95)
-    moved: Difference = with_noise_left(made, model, other, np.array([True]), 0.95)
+    moved: Difference = noise_bounds(made, model, other, np.array([True]), 0.95)
     assert moved.difference[0] == pytest.approx(0.05)
     assert moved.upper[0] == made.upper[0]
     assert moved.lower[0] == pytest.approx(made.lower[0] - 2 * 0.02)
     assert made.p_value[0] < 0.05 < moved.p_value[0]
     assert moved.lower[0] < 0 < moved.upper[0]
-    alone = with_noise_left(made, model, other, np.array([False]), 0.95)
+    alone = noise_bounds(made, model, other, np.array([False]), 0.95)
     assert (alone.lower[0], alone.p_value[0]) == (made.lower[0], made.p_value[0])
 
 

@@ -10,10 +10,10 @@ from scipy import stats
 
 from plmetrics.inference.comparisons.paired import (
     Difference,
-    logged,
+    log_estimate,
     paired_difference,
     paired_ratio,
-    stacked,
+    stack,
 )
 from plmetrics.inference.estimate import Estimate
 
@@ -27,7 +27,7 @@ def of(value: float, drawn: Any, blocks: int = 30, status: str = "ok") -> Estima
 
 def ratio(model: Estimate, baseline: Estimate, *, equal: bool = False, **keywords: Any) -> Difference:
     given = {"equal": np.array([equal]), "level": 0.95} | keywords
-    return paired_ratio(model, baseline, (logged(model), logged(baseline)), **given)
+    return paired_ratio(model, baseline, (log_estimate(model), log_estimate(baseline)), **given)
 
 
 def test_t_on_the_logarithms() -> None:
@@ -85,7 +85,7 @@ def test_stacked_estimates_are_compared_as_they_are_one_by_one() -> None:
         (of(0.5, 0.5 + DRAWN), of(0.4, 0.4 - DRAWN)),
         (of(0.2, 0.2 + DRAWN, 7), of(0.3, 0.3 + DRAWN[::-1])),
     ]
-    models, baselines = stacked([one for one, _ in parts]), stacked([other for _, other in parts])
+    models, baselines = stack([one for one, _ in parts]), stack([other for _, other in parts])
     together = paired_difference(models, baselines, equal=np.zeros(2, dtype=bool), level=0.9)
     for place, (one, other) in enumerate(parts):
         alone = paired_difference(one, other, equal=np.zeros(1, dtype=bool), level=0.9)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plmetrics.inference.intervals.spread import spread
+from plmetrics.inference.intervals.spread import replicate_spread
 
 
 def column(*values: float) -> np.ndarray:
@@ -12,7 +12,7 @@ def column(*values: float) -> np.ndarray:
 
 @pytest.mark.parametrize("offset", [0.0, 1e9, -1e9])
 def test_standard_error_is_the_sample_standard_deviation(offset: float) -> None:
-    found = spread(column(1.0, 2.0, 4.0, np.nan) + offset, np.array([1.0]))
+    found = replicate_spread(column(1.0, 2.0, 4.0, np.nan) + offset, np.array([1.0]))
     assert found.std_error[0] == pytest.approx(np.sqrt(7 / 3))
     assert found.undefined.tolist() == [1]
     assert not found.constant[0]
@@ -24,7 +24,7 @@ def test_standard_error_is_the_sample_standard_deviation(offset: float) -> None:
 def test_more_than_a_twentieth_is_too_many(undefined: int, too_many: bool) -> None:
     drawn = np.linspace(1, 2, 1000)
     drawn[:undefined] = np.nan
-    found = spread(drawn[:, None], np.array([1.0]))
+    found = replicate_spread(drawn[:, None], np.array([1.0]))
     assert found.undefined.tolist() == [undefined]
     assert found.too_many_undefined.tolist() == [too_many]
 
@@ -41,20 +41,20 @@ def test_more_than_a_twentieth_is_too_many(undefined: int, too_many: bool) -> No
     ],
 )
 def test_equal_up_to_rounding(drawn: np.ndarray, constant: bool) -> None:
-    found = spread(drawn, np.array([0.1]))
+    found = replicate_spread(drawn, np.array([0.1]))
     assert found.constant.tolist() == [constant]
     if constant:
         assert found.std_error.tolist() == [0.0]
 
 
 def test_one_replicate_has_no_spread() -> None:
-    found = spread(column(1.0), np.array([1.0]))
+    found = replicate_spread(column(1.0), np.array([1.0]))
     assert np.isnan(found.std_error).all()
     assert found.too_many_undefined.all()
 
 
 def test_infinity_and_overflow_do_not_warn() -> None:
-    found = spread(np.array([[np.inf, 1e300], [np.inf, -1e300], [-np.inf, 1e300]]), np.ones(2))
+    found = replicate_spread(np.array([[np.inf, 1e300], [np.inf, -1e300], [-np.inf, 1e300]]), np.ones(2))
     assert found.undefined.tolist() == [3, 0]
     assert np.isnan(found.std_error[0])
     assert np.isinf(found.std_error[1])
@@ -67,8 +67,8 @@ def test_replicates_that_are_all_defined_are_described_as_if_one_more_were_not(
 ) -> None:
     drawn = np.random.default_rng(2).normal(1.0, 0.1, (200, 7)) * size
     drawn[:, 3] = size
-    found = spread(np.asarray(drawn, order=order), np.full(7, size))
-    other = spread(np.concatenate([drawn, np.full((1, 7), np.nan)]), np.full(7, size))
+    found = replicate_spread(np.asarray(drawn, order=order), np.full(7, size))
+    other = replicate_spread(np.concatenate([drawn, np.full((1, 7), np.nan)]), np.full(7, size))
     assert found.undefined.tolist() == [0] * 7
     assert other.undefined.tolist() == [1] * 7
     assert found.std_error == pytest.approx(other.std_error, rel=1e-12)

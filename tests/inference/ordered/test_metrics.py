@@ -25,7 +25,7 @@ class Distance(Foreign):
 
     def finalise(self, state):
         one, other = (
-            ops.ratio(running, ops.spread(ops.largest(running), running), otherwise=0.0)
+            ops.ratio(running, ops.broadcast(ops.largest(running), running), otherwise=0.0)
             for running in (ops.cumulative(state.positive), ops.cumulative(state.negative))
         )
         return ops.largest(ops.absolute(one - other))

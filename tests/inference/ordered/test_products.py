@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from plmetrics.inference.ordered import products
-from plmetrics.inference.ordered.products import blocks_held, drawn_bins, drawn_counts, exact_blocks_held
+from plmetrics.inference.ordered.products import (
+    drawn_bins,
+    drawn_counts,
+    exact_occupied_blocks,
+    occupied_blocks,
+)
 from plmetrics.inference.weights import Nudges
 
 SLICES, BLOCKS, BINS = 5, 40, 9
@@ -32,7 +37,7 @@ def plain(weights, counts):
 
 
 def test_blocks_that_are_left_out_hold_nothing(counts):
-    held = blocks_held(counts)
+    held = occupied_blocks(counts)
     if held is None:
         assert counts[0].any(axis=(1, 2)).all()
         return
@@ -41,15 +46,15 @@ def test_blocks_that_are_left_out_hold_nothing(counts):
 
 def test_replicates_are_those_of_all_blocks(counts, weights):
     np.testing.assert_allclose(
-        drawn_counts(weights, counts, blocks_held(counts)), plain(weights, counts), rtol=1e-12
+        drawn_counts(weights, counts, occupied_blocks(counts)), plain(weights, counts), rtol=1e-12
     )
 
 
 def test_where_single_precision_rounds_no_block_is_left_out(counts):
     rows = counts[..., :2]
-    every = blocks_held(rows)
-    assert (exact_blocks_held(rows) is None) == (every is None)
-    assert exact_blocks_held(rows * 0.37) is None or not rows.any()
+    every = occupied_blocks(rows)
+    assert (exact_occupied_blocks(rows) is None) == (every is None)
+    assert exact_occupied_blocks(rows * 0.37) is None or not rows.any()
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.37, 1e8])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
-from plmetrics.inference.finalised import conditions, finalised
+from plmetrics.inference.finalised import conditions, finalise
 from plmetrics.inference.ordered.views import score_view
 from plmetrics.states.scores import areas
 from plmetrics.states.scores.areas import AreaRows
@@ -37,7 +37,7 @@ def test_areas_are_those_of_scikit_learn(rows, scores, slices, share, seed):
     code = rng.integers(-1, slices, rows)
     sliced = AreaRows(pl.Series(score, dtype=pl.Float64), pl.Series(positive)).regroup(code, slices)
     view = score_view(sliced.point_state())
-    value, reasons = finalised(ROC_AUC, view), dict(conditions(ROC_AUC, view))
+    value, reasons = finalise(ROC_AUC, view), dict(conditions(ROC_AUC, view))
     for number in range(slices):
         own = code == number
         one, other = int(positive[own].sum()), int((~positive[own]).sum())

@@ -77,7 +77,7 @@ def test_values_are_those_of_the_other_rows_sorted(piece, table, code, edges):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PIECE", piece)
         for user in (in_points, in_pieces, finalising):
-            patch.setattr(user, "each", one_by_one)
+            patch.setattr(user, "parallel_map", one_by_one)
         agree(table, code, in_ranges(table, code, sorted(edges)))
 
 

@@ -94,7 +94,7 @@ def test_values_are_those_of_sorted_rows(lengths, table, code, edges):
             patch.setattr(module, name, length)
         if lengths != WHOLE:  # a pool of threads for every few rows would take most of the time
             for user in (module, in_pieces, finalising):
-                patch.setattr(user, "each", one_by_one)
+                patch.setattr(user, "parallel_map", one_by_one)
         table = [some(part, slice(lengths[1] * MOST_PIECES)) for part in table]
         points, ordered = in_ranges(table, np.array(code), sorted(edges))
         found, expected = (ordered_values(METRICS, each, None, placements=True) for each in (points, ordered))

@@ -9,7 +9,7 @@ from references.formulas import average_precision, ks, roc_auc
 from sklearn.metrics import roc_auc_score
 
 import plmetrics as plm
-from plmetrics.inference.finalised import defined
+from plmetrics.inference.finalised import value_or_nan
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.ordered.views import score_view
 from plmetrics.states.scores.coarse import coarse_bins, coarse_edges, coarse_number, coarse_of_fine
@@ -157,7 +157,7 @@ def test_exact_replicates_are_row_level_reweightings(scores, table, seed):
     drawn = np.random.default_rng(seed).multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), 5).astype(float)
     views = [score_view(state) for state in table.sliced().replicate_points(drawn, scores=scores)]
     for metric in METRICS:
-        found = np.concatenate([defined(metric, view) for view in views])
+        found = np.concatenate([value_or_nan(metric, view) for view in views])
         for replicate, code in np.ndindex(found.shape):
             own = table.code == code
             mass = table.mass[own] * drawn[replicate][table.block[own]]

@@ -180,7 +180,7 @@ def test_rows_that_are_marked_as_deleted_are_refused(root):
             deletion_vectors=lambda vectors=vectors: vectors,
         )
         with pytest.raises(DataError, match="deletion vectors") if vectors.height else nullcontext():
-            delta._refuse_hidden(table, root)
+            delta._refuse_hidden_changes(table, root)
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_without_the_extra(table, monkeypatch, module):
 def test_what_plain_parquet_files_do_not_show_is_refused(table, deletes, form, words):
     file = SimpleNamespace(file_format=SimpleNamespace(value=form))
     with pytest.raises(DataError, match=words):
-        iceberg._refuse_hidden(table, [SimpleNamespace(delete_files=deletes, file=file)], Path("t"))
+        iceberg._refuse_hidden_changes(table, [SimpleNamespace(delete_files=deletes, file=file)], Path("t"))
 
 
 def test_remote_files_are_refused():
@@ -206,7 +206,7 @@ def test_remote_files_are_refused():
 
 def test_a_partition_column_that_stands_in_the_metadata_only(table, monkeypatch):
     """As in tables that were made over files of another tool: it would be null otherwise."""
-    monkeypatch.setattr(iceberg, "_needed", lambda _: frozenset({"y", "day"}))
+    monkeypatch.setattr(iceberg, "_metadata_columns", lambda _: frozenset({"y", "day"}))
     monkeypatch.setattr(
         iceberg,
         "Listing",

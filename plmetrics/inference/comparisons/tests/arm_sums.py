@@ -97,11 +97,11 @@ def proportion_tests(a: Moments, b: Moments, level: float) -> TestOutcomes:
     none = np.minimum(a.n, b.n) == 0
     size_a, size_b = np.maximum(a.n, 1), np.maximum(b.n, 1)
     pooled = (a.mean * a.n + b.mean * b.n) / np.maximum(a.n + b.n, 1)
-    spread = np.sqrt(_spread(pooled) * (1 / size_a + 1 / size_b))
+    spread = np.sqrt(_share_variance(pooled) * (1 / size_a + 1 / size_b))
     same = (spread == 0) & ~none
     difference = a.mean - b.mean
     z = difference / np.where(spread == 0, 1.0, spread)
-    error = np.sqrt(_spread(a.mean) / size_a + _spread(b.mean) / size_b)
+    error = np.sqrt(_share_variance(a.mean) / size_a + _share_variance(b.mean) / size_b)
     p = np.where(same, 1.0, 2 * ndtr(-abs(z)))
     half = where(~none & (error > 0), ndtri((1 + level) / 2) * error)
     return TestOutcomes(
@@ -132,8 +132,8 @@ def power_of_proportions(share_a: Array, share_b: Array, n_a: Array, n_b: Array,
     """The chance that the two-sided test of two shares finds their difference; NaN where nothing can vary."""
     pooled = (share_a * n_a + share_b * n_b) / np.maximum(n_a + n_b, 1)
     size_a, size_b = np.maximum(n_a, 1), np.maximum(n_b, 1)
-    alike = np.sqrt(_spread(pooled) * (1 / size_a + 1 / size_b))
-    apart = _spread(share_a) / size_a + _spread(share_b) / size_b
+    alike = np.sqrt(_share_variance(pooled) * (1 / size_a + 1 / size_b))
+    apart = _share_variance(share_a) / size_a + _share_variance(share_b) / size_b
     sound = (np.minimum(n_a, n_b) > 0) & (apart > 0)
     root = np.sqrt(np.where(sound, apart, 1.0))
     return where(sound, ndtr((abs(share_a - share_b) - ndtri((1 + level) / 2) * alike) / root))
@@ -156,8 +156,8 @@ def required_for_proportions(share_a: Array, share_b: Array, power: float, level
     sound = (share_a != share_b) & (np.minimum(share_a, share_b) >= 0) & (np.maximum(share_a, share_b) <= 1)
     first, second = np.where(sound, share_a, 0.25), np.where(sound, share_b, 0.5)
     middle = (first + second) / 2
-    apart = np.sqrt(_spread(first) + _spread(second))
-    root = ndtri((1 + level) / 2) * np.sqrt(2 * _spread(middle)) + ndtri(power) * apart
+    apart = np.sqrt(_share_variance(first) + _share_variance(second))
+    root = ndtri((1 + level) / 2) * np.sqrt(2 * _share_variance(middle)) + ndtri(power) * apart
     return where(sound, np.ceil(root**2 / (first - second) ** 2))
 
 
@@ -180,7 +180,7 @@ def required_for_means(effect: Array, power: float, level: float) -> Array:
     return where(sound & reached, high)
 
 
-def _spread(share: Array) -> Array:
+def _share_variance(share: Array) -> Array:
     """The variance of an outcome with a share; rounding does not make it negative."""
     return np.maximum(share * (1 - share), 0.0)
 

@@ -13,8 +13,8 @@ from plmetrics.inference.comparisons.tests.outcome import (
     TOO_FEW,
     Array,
     TestOutcomes,
+    as_pair,
     level_of,
-    paired,
     statuses,
     where,
 )
@@ -58,7 +58,7 @@ def diebold_mariano(model: Any, baseline: Any, *, horizon: int = 1, level: float
     >>> round(found.statistic, 4), round(found.p_value, 4)
     (-2.8901, 0.0342)
     """
-    first, second = paired(model, baseline)
+    first, second = as_pair(model, baseline)
     place = np.zeros(len(first), dtype=np.int64)
     return diebold_mariano_tests(first - second, place, 1, horizon=horizon, level=level).only(
         "diebold_mariano"

@@ -44,7 +44,7 @@ def psi(reference: Any, current: Any, *, bins: int = 10, floor: float = 1e-4) ->
     """
     least = positive(floor, "floor")
     before, now = _by_bin(reference, current, bins)
-    return _measured("psi", before, now, lambda: two_samples.psi(before, now, least))
+    return _measure("psi", before, now, lambda: two_samples.psi(before, now, least))
 
 
 def jensen_shannon(reference: Any, current: Any, *, bins: int = 10) -> TestResult:
@@ -68,7 +68,7 @@ def jensen_shannon(reference: Any, current: Any, *, bins: int = 10) -> TestResul
     1.0
     """
     before, now = _by_bin(reference, current, bins)
-    return _measured("jensen_shannon", before, now, lambda: two_samples.jensen_shannon(before, now))
+    return _measure("jensen_shannon", before, now, lambda: two_samples.jensen_shannon(before, now))
 
 
 def wasserstein(reference: Any, current: Any, *, scale: str = "unit") -> TestResult:
@@ -98,7 +98,7 @@ def wasserstein(reference: Any, current: Any, *, scale: str = "unit") -> TestRes
     before, now = (
         _segment(np.bincount(places, minlength=len(values))) for places in np.split(place, [len(first)])
     )
-    result = _measured(
+    result = _measure(
         "wasserstein", before, now, lambda: two_samples.wasserstein(_segment(values), before, now)
     )
     if scale == "unit" or result.estimate is None:
@@ -109,7 +109,7 @@ def wasserstein(reference: Any, current: Any, *, scale: str = "unit") -> TestRes
     return TestResult("wasserstein", estimate=result.estimate / deviation, n=result.n)
 
 
-def _measured(name: str, before: Segments, now: Segments, measure: Any) -> TestResult:
+def _measure(name: str, before: Segments, now: Segments, measure: Any) -> TestResult:
     sizes = [int(sample.total()[0]) for sample in (before, now)]
     if min(sizes) == 0:
         return TestResult(name, n=sum(sizes), status="no_rows")

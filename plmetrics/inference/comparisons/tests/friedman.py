@@ -9,7 +9,7 @@ import numpy as np
 
 from plmetrics.core.errors import ConfigError
 from plmetrics.core.special import chdtrc, fdtrc
-from plmetrics.inference.comparisons.tests.orders import rounded
+from plmetrics.inference.comparisons.tests.orders import round_digits
 from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     Array,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class ModelRanks:
     """Ranks of models `[block, model]`, 1 the best, and what ties take from Friedman's statistic."""
 
     models: tuple[str, ...]
@@ -41,7 +41,7 @@ class Ranked:
         return mean
 
 
-def ranked(models: Mapping[str, Any], *, higher_is_better: bool = True) -> Ranked:
+def rank_models(models: Mapping[str, Any], *, higher_is_better: bool = True) -> ModelRanks:
     """Rank the models in each block; values that are equal, to about ten digits, share the middle rank.
 
     Raises:
@@ -52,11 +52,11 @@ def ranked(models: Mapping[str, Any], *, higher_is_better: bool = True) -> Ranke
         raise ConfigError(msg)
     columns = {name: numbers(values, name) for name, values in models.items()}
     same_length(*columns.items())
-    values = rounded(np.column_stack(list(columns.values())))
+    values = round_digits(np.column_stack(list(columns.values())))
     blocks, k = values.shape
     code = np.repeat(np.arange(blocks), k)
     ranks, ties = middle_ranks((-values if higher_is_better else values).ravel(), code, blocks)
-    return Ranked(tuple(columns), ranks.reshape(blocks, k), float(ties.sum()))
+    return ModelRanks(tuple(columns), ranks.reshape(blocks, k), float(ties.sum()))
 
 
 def friedman(models: Mapping[str, Any]) -> TestResult:
@@ -81,10 +81,10 @@ def friedman(models: Mapping[str, Any]) -> TestResult:
     >>> found.statistic, round(found.p_value, 4)
     (6.5, 0.0388)
     """
-    return friedman_of(ranked(models))
+    return friedman_of(rank_models(models))
 
 
-def friedman_of(ranking: Ranked) -> TestResult:
+def friedman_of(ranking: ModelRanks) -> TestResult:
     """Friedman's test of ranks."""
     blocks, k = ranking.ranks.shape
     if blocks < 2:
@@ -121,10 +121,10 @@ def iman_davenport(models: Mapping[str, Any]) -> TestResult:
     >>> round(plm.tests.iman_davenport(table).statistic, 4)
     13.0
     """
-    return iman_davenport_of(ranked(models))
+    return iman_davenport_of(rank_models(models))
 
 
-def iman_davenport_of(ranking: Ranked) -> TestResult:
+def iman_davenport_of(ranking: ModelRanks) -> TestResult:
     """Iman and Davenport's form of Friedman's test of ranks."""
     blocks, k = ranking.ranks.shape
     plain = friedman_of(ranking)
@@ -174,10 +174,10 @@ def nemenyi(models: Mapping[str, Any], *, higher_is_better: bool = True, level: 
     >>> plm.tests.nemenyi(table).select("model", "baseline", "difference", "significant").rows()
     [('RF', 'LR', -1.25, False), ('GB', 'LR', -1.75, True), ('GB', 'RF', -0.5, False)]
     """
-    return nemenyi_of(ranked(models, higher_is_better=higher_is_better), level=level)
+    return nemenyi_of(rank_models(models, higher_is_better=higher_is_better), level=level)
 
 
-def nemenyi_of(ranking: Ranked, *, level: float = 0.95) -> pl.DataFrame:
+def nemenyi_of(ranking: ModelRanks, *, level: float = 0.95) -> pl.DataFrame:
     """Nemenyi's test of ranks.
 
     Raises:

@@ -108,7 +108,7 @@ def mcnemar_tests(
     every = np.asarray(n, dtype=np.int64)
     p = _p_values(gained, lost, method, greater=alternative == "greater")
     p = np.where(gained + lost == 0, 1.0, p)
-    statistic = _corrected(gained, lost) if method == "chi2" else gained
+    statistic = _corrected_chi_square(gained, lost) if method == "chi2" else gained
     none = every == 0
     estimate = where(~none, (gained - lost) / np.maximum(every, 1))
     return TestOutcomes(statistic, where(~none, p), every, statuses(every, ("no_rows", none)), estimate)
@@ -117,10 +117,12 @@ def mcnemar_tests(
 def _p_values(b: Array, c: Array, method: str, *, greater: bool) -> Array:
     if method == "chi2":
         discordant = np.maximum(b + c, 1.0)
-        p: Array = ndtr(-(b - c - 1.0) / np.sqrt(discordant)) if greater else chdtrc(1, _corrected(b, c))
+        p: Array = (
+            ndtr(-(b - c - 1.0) / np.sqrt(discordant)) if greater else chdtrc(1, _corrected_chi_square(b, c))
+        )
         return p
     least = b if greater else np.maximum(b, c)
-    tail = _at_least(least, b + c)
+    tail = _upper_tail(least, b + c)
     if method == "exact":
         return tail if greater else np.minimum(1.0, 2.0 * tail)
     here = _exactly(least, b + c)
@@ -129,14 +131,14 @@ def _p_values(b: Array, c: Array, method: str, *, greater: bool) -> Array:
     return np.where(b == c, 1.0 - here / 2.0, 2.0 * tail - here)
 
 
-def _corrected(b: Array, c: Array) -> Array:
+def _corrected_chi_square(b: Array, c: Array) -> Array:
     """Chi squared with continuity correction; never below 0."""
     discordant = np.maximum(b + c, 1.0)
     statistic: Array = np.maximum(np.abs(b - c) - 1.0, 0.0) ** 2 / discordant
     return statistic
 
 
-def _at_least(k: Array, n: Array) -> Array:
+def _upper_tail(k: Array, n: Array) -> Array:
     """P(X >= k) for n draws with probability 1/2."""
     some = k > 0
     tail: Array = np.where(some, betainc(np.where(some, k, 1.0), np.where(some, n - k + 1.0, 1.0), 0.5), 1.0)

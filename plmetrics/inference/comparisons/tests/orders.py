@@ -46,7 +46,7 @@ def run_starts(*ordered: NDArray[np.generic]) -> Codes:
     return np.concatenate(([0], np.flatnonzero(changes) + 1))
 
 
-def rounded(values: Array) -> Array:
+def round_digits(values: Array) -> Array:
     """The values to about ten digits: what differs in its last bits alone was the same before it was computed.
 
     >>> rounded(np.array([0.3 - 0.2, 0.4 - 0.3])).tolist() == rounded(np.array([0.1, 0.1])).tolist()

@@ -66,11 +66,11 @@ class TestOutcomes:
         """The first outcome by itself."""
         names = ("statistic", "p_value", "estimate", "lower", "upper", "df")
         columns: dict[str, Any] = {name: getattr(self, name) for name in names}
-        values = {name: None if part is None else or_none(part[0]) for name, part in columns.items()}
+        values = {name: None if part is None else optional_number(part[0]) for name, part in columns.items()}
         return TestResult(test, **values, n=int(self.n[0]), status=str(self.status[0]), note=note)
 
 
-def or_none(value: Any) -> float | None:
+def optional_number(value: Any) -> float | None:
     """A number, None where there is none."""
     number = float(value)
     return number if isfinite(number) else None
@@ -110,7 +110,7 @@ def numbers(values: Any, name: str) -> Array:
     return array
 
 
-def paired(model: Any, baseline: Any) -> tuple[Array, Array]:
+def as_pair(model: Any, baseline: Any) -> tuple[Array, Array]:
     """Two columns of the same length.
 
     Raises:

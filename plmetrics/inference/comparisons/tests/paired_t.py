@@ -13,8 +13,8 @@ from plmetrics.inference.comparisons.tests.outcome import (
     NO_VARIANCE,
     TOO_FEW,
     TestOutcomes,
+    as_pair,
     level_of,
-    paired,
     positive,
     statuses,
     where,
@@ -53,8 +53,8 @@ def paired_t(model: Any, baseline: Any, *, level: float = 0.95) -> TestResult:
     >>> round(found.statistic, 4), round(found.p_value, 3)
     (0.8377, 0.449)
     """
-    first, second = paired(model, baseline)
-    n, mean, spread = described(first - second)
+    first, second = as_pair(model, baseline)
+    n, mean, spread = moments(first - second)
     return t_tests(n, mean, spread, level=level).only("paired_t")
 
 
@@ -83,8 +83,8 @@ def corrected_resampled_t(model: Any, baseline: Any, *, ratio: float, level: flo
     >>> round(plm.tests.corrected_resampled_t(boosted, forest, ratio=0.25).statistic, 4)
     0.5585
     """
-    first, second = paired(model, baseline)
-    n, mean, spread = described(first - second)
+    first, second = as_pair(model, baseline)
+    n, mean, spread = moments(first - second)
     share = np.array([positive(ratio, "ratio")])
     return t_tests(n, mean, spread, ratio=share, level=level).only("corrected_resampled_t")
 
@@ -115,7 +115,7 @@ def five_by_two_cv_f(model: Any, baseline: Any) -> TestResult:
     >>> round(found.statistic, 3), found.df
     (2.033, (10, 5))
     """
-    first, second = paired(np.ravel(model), np.ravel(baseline))
+    first, second = as_pair(np.ravel(model), np.ravel(baseline))
     if len(first) != 2 * _DIETTERICH:
         msg = f"five_by_two_cv_f needs 5 repeats of 2 folds, ten scores of each model, not {len(first)}"
         raise ConfigError(msg)
@@ -141,7 +141,7 @@ def five_by_two(differences: Array) -> TestOutcomes:
     )
 
 
-def described(differences: Array) -> tuple[Array, Array, Array]:
+def moments(differences: Array) -> tuple[Array, Array, Array]:
     """How many differences there are, their mean and their standard deviation (ddof 1), an array of one each."""
     n = len(differences)
     mean = float(differences.mean()) if n else np.nan

@@ -81,7 +81,7 @@ def qini_permutation(
     observed = float(_qini(columns["outcome"][order][None], arm[order][None], starts, method)[0])
     batches = [
         _qini(columns["outcome"][rows], arm[rows], starts, method)
-        for rows in _shuffled(len(arm), permutations, seed)
+        for rows in _permutations(len(arm), permutations, seed)
     ]
     others = np.concatenate(batches)
     slack = 1e-12 * max(1.0, abs(observed))
@@ -92,7 +92,7 @@ def qini_permutation(
     return TestResult("qini_permutation", observed, p, observed, n=len(arm))
 
 
-def _shuffled(rows: int, permutations: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def _permutations(rows: int, permutations: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Orders of the rows, a few at a time; each depends on the seed and its own number only."""
     step = max(1, _AT_ONCE // rows)
     places = mix(np.arange(1, rows + 1, dtype=np.uint64))

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.core.special import ndtr
-from plmetrics.inference.comparisons.tests.orders import order_within, rounded, run_starts
-from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, paired, statuses
+from plmetrics.inference.comparisons.tests.orders import order_within, round_digits, run_starts
+from plmetrics.inference.comparisons.tests.outcome import Array, TestOutcomes, as_pair, statuses
 
 if TYPE_CHECKING:
     from plmetrics.inference.comparisons.tests.outcome import TestResult
@@ -48,7 +48,7 @@ def wilcoxon(model: Any, baseline: Any) -> TestResult:
     >>> found.statistic, found.p_value
     (7.0, 1.0)
     """
-    first, second = paired(model, baseline)
+    first, second = as_pair(model, baseline)
     result = wilcoxon_tests(first - second).only("wilcoxon")
     return replace(result, estimate=float(np.median(first - second)) if len(first) else None)
 
@@ -57,7 +57,7 @@ def wilcoxon_tests(differences: Array, code: Codes | None = None, slices: int = 
     """Signed-rank tests in S slices, `code` being the slice of each difference."""
     place = np.zeros(len(differences), dtype=np.int64) if code is None else code
     rows = np.bincount(place, minlength=slices)
-    sizes = rounded(np.abs(differences))
+    sizes = round_digits(np.abs(differences))
     largest = np.zeros(slices)
     np.maximum.at(largest, place, sizes)
     some = sizes > _NOTHING * largest[place]
