@@ -41,7 +41,7 @@ ANYTHING = {
 """Names of types that may be anything, and why: formulas are written once, and sqlglot's classes differ."""
 
 VAGUE = re.compile(
-    r"(said|kept|held|found|made|known|beside|looks?|revived|carried|additions?|adding|counted|encoded|ranked"
+    r"(?<![a-z])(said|kept|held|found|made|known|beside|looks?|revived|carried|additions?|adding|counted|encoded|ranked"
     r"|alike|tested|doubts|frugal|rests?)$"
 )
 
