@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from plmetrics.report.charts.rendering import require
 
 if TYPE_CHECKING:
@@ -18,23 +20,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A chart: the module whose function `draw` makes it, and the table and curves it is drawn from."""
+    """A chart: the module whose function `draw` makes it, and the table and curves it is drawn from.
+
+    `where` is a condition in SQL of which the table must have rows.
+    """
 
     module: str
     table: str = "curves"
     curves: tuple[str, ...] = ()
+    where: str = ""
 
     def drawable(self, summary: Summary) -> bool:
         """Whether a result has rows that it shows."""
         rows = summary.tables.get(self.table)
         if rows is None or rows.is_empty():
             return False
+        if self.where:
+            return not rows.filter(pl.sql_expr(self.where)).is_empty()
         return not self.curves or bool(rows["curve"].is_in(list(self.curves)).any())
 
 
 CHARTS: Mapping[str, Entry] = {
     "roc": Entry("ranking.roc", curves=("roc",)),
-    "forest": Entry("slices.forest", "metrics"),
+    "forest": Entry("slices.forest", "metrics", where="slice_set != 'overall'"),
+    "heatmap": Entry("slices.heatmap", "metrics", where="slice_set != 'overall'"),
+    "differences": Entry("comparisons.differences", "comparisons", where="contrast IN ('model', 'run')"),
+    "slice_differences": Entry(
+        "slices.slice_differences", "comparisons", where="contrast IN ('rest', 'slice')"
+    ),
 }
 
 

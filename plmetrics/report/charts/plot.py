@@ -44,6 +44,37 @@ class Plot:
         """Values of a metric in slices with their intervals, beside that of all rows; of all sets without a set."""
         return self._draw("forest", metric=metric, models=models, slice_set=slice_set, slices=slices)
 
+    def differences(
+        self,
+        metric: str | None = None,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Differences of models to their baseline: of every metric on all rows, or of one in the slices of a set."""
+        return self._draw("differences", metric=metric, models=models, slice_set=slice_set, slices=slices)
+
+    def heatmap(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Slices by metrics of one model: the number in every cell, and how far it lies from that of all rows."""
+        return self._draw("heatmap", models=models, slice_set=slice_set, slices=slices)
+
+    def slice_differences(
+        self,
+        metric: str | None = None,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Differences of slices to all other rows, or to what `compare.slices` names, by a metric."""
+        return self._draw(
+            "slice_differences", metric=metric, models=models, slice_set=slice_set, slices=slices
+        )
+
     def _draw(self, name: str, **chosen: object) -> Figure:
         return draw(name, Selection(summary=self._summary, **chosen))  # type: ignore[arg-type]
 

@@ -32,6 +32,7 @@ LIGHT: Mapping[str, str] = {
     "series-3": "#009e73",
     "series-4": "#cc79a7",
     "series-5": "#332288",
+    "neutral": "#f6f7f8",
 }
 """Colours by role. The series are told apart under every usual kind of colour blindness, and by contrast 3.1:1 and more
 from the paper; texts have 4.5:1 and more."""
@@ -56,6 +57,7 @@ DARK: Mapping[str, str] = {
     "series-3": "#eedd88",
     "series-4": "#ffaabb",
     "series-5": "#aa4499",
+    "neutral": "#22282f",
 }
 """The same roles on dark paper."""
 

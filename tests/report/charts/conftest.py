@@ -50,3 +50,18 @@ def binary() -> Result:
         uncertainty={"replicates": 60},
         compare={"baseline": "champion", "slices": {"region": "rest"}},
     )
+
+
+@pytest.fixture(scope="session")
+def gated() -> Result:
+    """Two models with a gate on their difference."""
+    return plm.evaluate(
+        binary_frame(),
+        label="y",
+        models={"champion": "p0", "challenger": "p1"},
+        metrics=["roc_auc", "log_loss", "recall", "accuracy"],
+        slices={"age": {"column": "age", "bins": [25, 40, 65]}},
+        uncertainty={"replicates": 60},
+        compare="champion",
+        gates=[{"metric": "roc_auc", "model": "challenger", "against": "champion", "no_worse_than": 0.03}],
+    )

@@ -13,6 +13,7 @@ from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
 from plmetrics.report.charts.slices.readings import slice_tests
 from plmetrics.report.charts.slices.rows import headed
 from plmetrics.report.charts.slices.slice_choice import (
+    FEW_UNITS,
     KEYS,
     chosen_slices,
     grouped,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from plmetrics.report.charts.selection import Selection
 
-FEW_UNITS = 30
 _ROWS = pl.col("look").ne_missing("header")
 
 

@@ -62,7 +62,7 @@ def side_by_side(
     for index, part in enumerate(panels):
         last = index == len(panels) - 1
         asked = [text for text in texts if (last if text.common else not many)]
-        columns, end = _columns(asked, width)
+        columns, end = columns_of(asked, width)
         parts.append(
             panel(
                 part.rows,
@@ -79,7 +79,7 @@ def side_by_side(
     return parts[0] if len(parts) == 1 else alt.hconcat(*parts, spacing=_SPACING)
 
 
-def _columns(texts: Sequence[Texts], width: float) -> tuple[list[Column], float]:
+def columns_of(texts: Sequence[Texts], width: float) -> tuple[list[Column], float]:
     """The columns with their places, and where the last one ends."""
     columns, end = [], width
     for text in texts:

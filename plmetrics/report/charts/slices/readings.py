@@ -36,11 +36,18 @@ def with_readings(summary: Summary, comparisons: pl.DataFrame) -> pl.DataFrame:
     return comparisons.with_columns(reading=pl.Series(words, dtype=pl.String))
 
 
+def slice_contrasts(comparisons: pl.DataFrame) -> pl.DataFrame:
+    """Comparisons of slices with others: those with the rest first, then with all rows, then the others."""
+    rows = usual_tests(comparisons).filter(pl.col("contrast").is_in(["rest", "slice"]))
+    order = (
+        pl.when(pl.col("contrast") == "rest").then(0).when(pl.col("baseline") == "all").then(1).otherwise(2)
+    )
+    return rows.sort(order, maintain_order=True)
+
+
 def slice_tests(summary: Summary, metric: str) -> pl.DataFrame:
     """Comparisons of slices by a metric with the rest, or with all rows where the rest was not asked for."""
-    rows = usual_tests(summary.comparisons).filter(
-        pl.col("metric") == metric,
-        (pl.col("contrast") == "rest") | ((pl.col("contrast") == "slice") & (pl.col("baseline") == "all")),
+    rows = slice_contrasts(summary.comparisons).filter(
+        pl.col("metric") == metric, (pl.col("contrast") == "rest") | (pl.col("baseline") == "all")
     )
-    order = rows.sort(pl.col("contrast") != "rest", maintain_order=True)
-    return with_readings(summary, order.unique(_KEYS, keep="first", maintain_order=True))
+    return with_readings(summary, rows.unique(_KEYS, keep="first", maintain_order=True))

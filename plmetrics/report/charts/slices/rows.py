@@ -248,9 +248,21 @@ def _names(rows: pl.DataFrame, y: alt.Y, gutter: float) -> list[alt.Chart]:
     ]
 
 
+def sides(direction: str, height: float, zero: float = 0.0) -> alt.Chart | None:
+    """Words under the axis that say on which side of 0 a difference is better; None where neither is."""
+    if direction not in {"higher", "lower"}:
+        return None
+    words = ("\u2190 worse", "better \u2192") if direction == "higher" else ("\u2190 better", "worse \u2192")
+    frame = pl.DataFrame({"x": [zero], "t": ["{}     |     {}".format(*words)]})
+    mark = base(frame).mark_text(color=LIGHT["mute"], fontSize=10.5, baseline="top")
+    chart: alt.Chart = mark.encode(x="x:Q", y=alt.value(height + 24), text="t:N")
+    return chart
+
+
 def _texts(rows: pl.DataFrame, y: alt.Y, column: Column) -> list[alt.Chart]:
     title = _above(column.title, column.place, column.align, LIGHT["mute"])
-    return [title, *_parted(rows, column.field, y, column.place, column.align, 0)]
+    written = _parted(rows, column.field, y, column.place, column.align, 0)
+    return [title, *written] if column.title else written
 
 
 def _parted(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 KEYS = ["slice_set", "slice", "class"]
 MOST_ROWS = 40
+FEW_UNITS = 30
+"""Slices of fewer independent units, or rows where those are not known, are drawn small."""
 MOST_LETTERS = 30
 
 

@@ -1,0 +1,96 @@
+"""Differences of models to their baseline, a panel a metric: each has a scale and a better side of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.comparisons.gate_limits import gate_limits, zone
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.slices.panels import columns_of
+from plmetrics.report.charts.slices.readings import usual_tests, with_readings
+from plmetrics.report.charts.slices.rows import STEP, WIDTH, Scale, forest_domain, headed, panel, sides
+from plmetrics.report.charts.slices.slice_differences import (
+    by_slice,
+    difference_columns,
+    difference_finding,
+    difference_legend,
+    difference_rows,
+)
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.words import direction_words
+from plmetrics.report.numbers import plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+MOST_ROWS = 40
+
+
+def draw(selection: Selection) -> Figure:
+    """A row a model and metric, on all rows; with a slice set the differences of a metric in its slices."""
+    rows = _compared(selection)
+    if selection.slice_set is not None or selection.slices is not None:
+        return by_slice(selection, rows)
+    rows = rows.filter(slice_set="overall")
+    rows = rows if selection.metric is None else selection.metric_rows(rows)
+    if rows.is_empty():
+        raise NothingToDraw(Problem("no models were compared on all rows"))
+    shown = with_readings(selection.summary, rows.head(MOST_ROWS))
+    baselines = shown["baseline"].unique(maintain_order=True)
+    several = len(baselines) > 1
+    panels = [
+        _panel(selection, part, several=several, titled=index == 0)
+        for index, part in enumerate(shown.partition_by("metric", "class", maintain_order=True))
+    ]
+    title = "Differences" if several else f"Differences to {_opponent(shown.row(0, named=True))}"
+    more = len(rows) - len(shown)
+    notes = (f"{plural(more, 'more difference')} in the table comparisons",) if more else ()
+    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
+    limited = any(gate_limits(selection.summary, part) for part in shown.partition_by("metric"))
+    legend = (difference_legend(selection, shown), "shaded: fails a gate" if limited else "")
+    return Figure(
+        headed(chart, title, ("; ".join(filter(None, legend)), *notes)),
+        shown.select(rows.columns),
+        title,
+        difference_finding(title, shown),
+        notes,
+    )
+
+
+def _compared(selection: Selection) -> pl.DataFrame:
+    """The comparisons of models, or of runs, on the scale of differences."""
+    rows = usual_tests(selection.of_models(selection.summary.comparisons))
+    rows = rows.filter(pl.col("contrast").is_in(["model", "run"]))
+    if rows.is_empty():
+        hint = "name a baseline when you evaluate: compare={'baseline': 'champion'}"
+        raise NothingToDraw(Problem("no models were compared", hint=hint))
+    return rows
+
+
+def _opponent(row: dict[str, Any]) -> str:
+    return ("run " if row["contrast"] == "run" else "") + short(row["baseline"], 60)
+
+
+def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: bool) -> alt.LayerChart:
+    """A header with the metric, a row a model, and words that say on which side of 0 a model is better."""
+    first = part.row(0, named=True)
+    name = short(first["metric"], 60) + (f" [{short(first['class'])}]" if first["class"] else "")
+    header = pl.DataFrame({"t": [name + direction_words(selection, first["metric"])], "look": ["header"]})
+    names = [
+        f"{short(row['model'], 14)} to {short(row['baseline'], 12)}" if several else short(row["model"], 30)
+        for row in part.rows(named=True)
+    ]
+    rows = difference_rows(part.with_columns(t=pl.Series(names, dtype=pl.String)))
+    rows = pl.concat([header, rows], how="diagonal").with_columns(k=pl.int_range(pl.len()))
+    limits = gate_limits(selection.summary, part)
+    domain = forest_domain(rows, [0.0, *(limit.value for limit in limits)])
+    columns, end = columns_of(difference_columns(selection, part, titled=titled), WIDTH)
+    under = [mark for limit in limits for mark in zone(limit, domain)]
+    chart = panel(rows, Scale(domain, "", 0.0), columns, under=under, end=end)
+    words = sides(selection.summary.directions.get(first["metric"], "none"), STEP * rows.height)
+    return chart if words is None else alt.layer(chart, words)

@@ -1,0 +1,187 @@
+"""Differences of slices to all other rows, and of models in slices: forests around 0."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import MOST_SERIES
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.slices.estimate_texts import estimate_texts
+from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
+from plmetrics.report.charts.slices.readings import slice_contrasts, with_readings
+from plmetrics.report.charts.slices.rows import headed
+from plmetrics.report.charts.slices.slice_choice import (
+    FEW_UNITS,
+    KEYS,
+    chosen_slices,
+    grouped,
+    labelled,
+    largest,
+    shown_words,
+)
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.words import level_words
+from plmetrics.report.numbers import count, p_value, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.report.charts.selection import Selection
+
+_CORRECTIONS = {
+    "holm": "Holm's method",
+    "bonferroni": "Bonferroni's method",
+    "benjamini_hochberg": "the method of Benjamini and Hochberg",
+}
+_ROWS = pl.col("look").ne_missing("header")
+
+
+def draw(selection: Selection) -> Figure:
+    """A row a slice: how much it differs from all other rows, or from what the suite names."""
+    rows = slice_contrasts(selection.of_models(selection.summary.comparisons))
+    if rows.is_empty():
+        hint = "ask for it when you evaluate: compare={'slices': {'region': 'rest'}}"
+        raise NothingToDraw(Problem("no slices were compared with others", hint=hint))
+    return by_slice(selection, rows)
+
+
+def by_slice(selection: Selection, rows: pl.DataFrame) -> Figure:
+    """A row a slice, a panel a model: differences of a metric, all to one baseline."""
+    rows = chosen_slices(selection, selection.metric_rows(rows))
+    first = rows.row(0, named=True)
+    contrast, opponent, metric = first["contrast"], first["baseline"], first["metric"]
+    rows = rows.filter(contrast=contrast, baseline=opponent)
+    models = rows["model"].unique(maintain_order=True).to_list()
+    shown = models[:MOST_SERIES]
+    rows = with_readings(selection.summary, rows)
+    slices = rows.filter(model=shown[0]).unique(KEYS, keep="first", maintain_order=True)
+    order = grouped(labelled(largest(slices)), "difference")
+    parts = [_rows(order, rows.filter(model=model)) for model in shown]
+    title = f"{short(metric, 60)} by slice: difference to {_opponent(contrast, opponent)}"
+    more = len(models) - len(shown)
+    notes = (f"{plural(more, 'more model')} in the table comparisons",) if more else ()
+    drawn = pl.concat(parts).filter(_ROWS)
+    subtitle = (
+        f"{shown_words(order.filter(_ROWS).height, slices.height)}; sorted by difference",
+        difference_legend(selection, drawn),
+        *notes,
+    )
+    chart = headed(_chart(selection, metric, shown, parts), title, subtitle)
+    columns = selection.summary.comparisons.columns
+    return Figure(chart, drawn.select(columns), title, difference_finding(title, drawn), notes)
+
+
+def _opponent(contrast: str, baseline: str) -> str:
+    if contrast == "rest":
+        return "all other rows"
+    if contrast == "slice":
+        return "all rows" if baseline == "all" else short(baseline, 60)
+    return ("run " if contrast == "run" else "") + short(baseline, 60)
+
+
+def _rows(order: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
+    mine = differences.unique(KEYS, keep="first", maintain_order=True)
+    rows = order.join(mine, on=KEYS, how="left", nulls_equal=True, maintain_order="left")
+    headers = rows.filter(~_ROWS)
+    rows = pl.concat([difference_rows(rows.filter(_ROWS)), headers], how="diagonal")
+    # Headers have no slice: they go back to their places by those of the order.
+    return (
+        order.select("slice_set", "slice", "class", "t", place=pl.int_range(pl.len()))
+        .join(rows, on=[*KEYS, "t"], how="left", nulls_equal=True, maintain_order="left")
+        .drop("place")
+        .with_columns(k=pl.int_range(pl.len()))
+    )
+
+
+def difference_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Comparisons with what a forest draws: point, interval, look, and texts of size, difference and p values."""
+    looks = (
+        pl.when(pl.col("difference").is_null())
+        .then(pl.lit("undefined"))
+        .when(pl.col("reading") == "worse")
+        .then(pl.lit("worse"))
+        .when(pl.col("n") < FEW_UNITS)
+        .then(pl.lit("small"))
+        .otherwise(pl.lit("plain"))
+    )
+    texts = {
+        "c0": ["" if n is None else count(n) for n in rows["n"]],
+        "c1": estimate_texts(rows.rows(named=True), "difference", signed=True),
+        "c2": [p_value(p) for p in rows["p_value"]],
+        "c3": [p_value(p) for p in rows["p_adjusted"]],
+        "c4": [text or "" for text in rows["reading"]],
+    }
+    return rows.with_columns(
+        x="difference",
+        lo="lower",
+        hi="upper",
+        look=looks,
+        **{name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()},
+    )
+
+
+def difference_columns(selection: Selection, rows: pl.DataFrame, *, titled: bool = True) -> list[Texts]:
+    """The columns of text beside differences: p values only where there are some."""
+    intervals = rows["lower"].is_not_null().any()
+    name = f"difference [{level_words(selection)} interval]" if intervals else "difference"
+    columns = [Texts("c1", name, 172 if intervals else 70, "left")]
+    tested = rows["p_value"].is_not_null().any()
+    if tested:
+        columns.append(Texts("c2", "p", 40))
+        if rows["p_adjusted"].is_not_null().any():
+            columns.append(Texts("c3", "adjusted p", 58))
+        columns.append(Texts("c4", "reading", 46, "left"))
+    return columns if titled else [Texts(c.field, "", c.room, c.align) for c in columns]
+
+
+def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Sequence[pl.DataFrame]) -> Any:
+    headings = [short(model, 24) if len(shown) > 1 else "" for model in shown]
+    panels = [Panel(rows, heading, 0.0) for heading, rows in zip(headings, parts, strict=True)]
+    texts = [
+        Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1),
+        *_columns(difference_columns(selection, parts[0].filter(_ROWS)), len(parts)),
+    ]
+    name = f"difference of {short(metric, 40)}"
+    side = {"higher": "right", "lower": "left"}.get(selection.summary.directions.get(metric, "none"))
+    axis = name + (f" ({side} of 0 is better)" if side else "")
+    return side_by_side(panels, axis, texts, include=[0.0], short_axis=name, reasons="c1")
+
+
+def _columns(columns: Sequence[Texts], panels: int) -> list[Texts]:
+    """All columns of one panel; of several only the difference and the p value that is read."""
+    if panels == 1 or len(columns) == 1:
+        return list(columns)
+    return [columns[0], columns[-2]]
+
+
+def difference_legend(selection: Selection, rows: pl.DataFrame) -> str:
+    """How p values were adjusted, and what the shapes mean, of those that are there."""
+    words = []
+    if rows["p_value"].is_not_null().any():
+        correction = selection.summary.correction
+        words.append(
+            f"p adjusted by {_CORRECTIONS[correction]}" if correction in _CORRECTIONS else "p not adjusted"
+        )
+    if (rows["reading"] == "worse").any():
+        words.append("orange square: worse by that p")
+    if "look" in rows.columns and (rows["look"] == "small").any():
+        words.append(f"hollow grey: fewer than {FEW_UNITS} rows")
+    return "; ".join(words)
+
+
+def difference_finding(title: str, rows: pl.DataFrame) -> str:
+    """What there is to see, in words: how many are better, worse and unclear, and the first of them."""
+    counts = rows["reading"].replace("", None).drop_nulls().value_counts(sort=True).rows()
+    words = ", ".join(f"{number} {word}" for word, number in counts)
+    named = difference_rows(rows.sort(pl.col("reading") != "worse", maintain_order=True).head(5))
+    first = [
+        f"{short(row['model'])}, {short(row['metric'])}"
+        + ("" if row["slice"] == "all" else f", {short(row['slice'])}")
+        + f": {row['c1']}"
+        for row in named.iter_rows(named=True)
+    ]
+    return f"{title}. {words + '. ' if words else ''}{'; '.join(first)}."

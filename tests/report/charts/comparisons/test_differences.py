@@ -1,0 +1,92 @@
+"""Differences of models: places, p values, readings and the zones of gates are those of the tables."""
+
+import numpy as np
+import polars as pl
+import pytest
+from references.svg_marks import axis_scale, marks_of, texts_of
+
+import plmetrics as plm
+from plmetrics.core.errors import ConfigError
+from plmetrics.report.numbers import p_value
+
+pytest.importorskip("altair", reason="charts need the extra report")
+pytest.importorskip("vl_convert", reason="charts need the extra report")
+
+
+@pytest.fixture(scope="module")
+def differences(gated):
+    return gated.plot.differences()
+
+
+@pytest.fixture(scope="module")
+def marks(differences):
+    return marks_of(differences)
+
+
+def points(marks):
+    return [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("opacity") == "1"]
+
+
+def test_each_metric_has_a_scale_of_its_own(gated, differences, marks):
+    rows = gated.comparisons.filter(contrast="model", slice_set="overall")
+    assert differences.frame.equals(rows.select(differences.frame.columns))
+    shown = sorted(points(marks), key=lambda mark: mark.y)
+    assert len(shown) == rows.height == 4
+    for number, (mark, difference) in enumerate(zip(shown, rows["difference"], strict=True)):
+        start, slope = axis_scale(marks, number=number)
+        assert abs(start + slope * mark.x - difference) < 0.5 * slope
+
+
+def test_both_p_values_and_readings_stand_beside(differences, marks):
+    texts = texts_of(marks)
+    for row in differences.frame.iter_rows(named=True):
+        assert p_value(row["p_value"]) in texts
+        assert p_value(row["p_adjusted"]) in texts
+    assert {"p", "adjusted p", "reading"} <= set(texts)
+
+
+def test_the_better_side_is_that_of_the_metric(differences, marks):
+    texts = [text for text in texts_of(marks) if "worse" in text and "better" in text and "|" in text]
+    directions = ["higher", "lower", "higher", "higher"]
+    assert [text.startswith("\u2190 worse") for text in texts] == [way == "higher" for way in directions]
+
+
+def test_the_limit_of_a_gate_bounds_a_shaded_zone(marks):
+    start, slope = axis_scale(marks)
+    limits = [
+        mark
+        for mark in marks
+        if mark.kind == "rule" and mark.attributes.get("stroke") == "#d55e00" and mark.x == mark.x2
+    ]
+    assert [round(start + slope * mark.x, 4) for mark in limits] == [-0.03]
+
+
+def test_differences_in_slices_are_sorted(gated):
+    figure = gated.plot.differences("roc_auc", slice_set="age")
+    values = figure.frame["difference"].to_list()
+    assert values == sorted(values, reverse=True)
+    marks = marks_of(figure)
+    start, slope = axis_scale(marks)
+    read = [start + slope * mark.x for mark in sorted(points(marks), key=lambda mark: mark.y)]
+    assert np.abs(np.array(read) - figure.frame["difference"].to_numpy()).max() < 0.5 * slope
+
+
+def test_eight_models_of_odd_names():
+    random = np.random.default_rng(5)
+    names = ["base", "a.b", "<b>", "x" * 120, "\u05e9\u05dc\u05d5\u05dd", "it's", "m7", "m8"]
+    frame = pl.DataFrame({"y": random.random(200) < 0.5, **{f"p{k}": random.random(200) for k in range(8)}})
+    models = {name: f"p{k}" for k, name in enumerate(names)}
+    result = plm.evaluate(frame, label="y", models=models, metrics=["accuracy"], compare="base")
+    figure = result.plot.differences()
+    assert figure.frame.height == 7
+    assert {"a.b", "<b>", "it's"} <= set(texts_of(marks_of(figure)))
+
+
+def test_without_comparisons_there_is_nothing_to_draw():
+    frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4]})
+    result = plm.evaluate(frame, label="y", models="p", metrics=["recall"])
+    with pytest.raises(ConfigError, match="no models were compared"):
+        result.plot.differences()
+    with pytest.raises(ConfigError, match="no slices were compared"):
+        result.plot.slice_differences()
+    assert not {"differences", "slice_differences", "forest", "heatmap"} & set(dir(result.plot))
