@@ -6,12 +6,15 @@ Names of users stand in values only, because the chart language reads dots and b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import altair as alt
 import numpy as np
 import polars as pl
 
+from plmetrics.report.charts.placement import Canvas
+from plmetrics.report.charts.texts import width as width_of
+from plmetrics.report.charts.texts import wrapped
 from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES, SHAPES
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatCh
 
 
 PANEL, SMALL_PANEL = 360, 210
+CORNERS = ("bottom-right", "top-left", "top-right", "bottom-left")
+_LEGEND_OFFSET = 8
 MOST_SERIES = len(SERIES)
 
 
@@ -32,6 +37,15 @@ def base(frame: pl.DataFrame) -> alt.Chart:
         pl.when(pl.selectors.float().is_finite()).then(pl.selectors.float()).otherwise(None)
     )
     return alt.Chart(finite)
+
+
+class _Channels(alt.FacetedEncoding):
+    """Channels that charts share: Altair copies a chart with each layer and panel that it becomes a part of."""
+
+    _class_is_valid_at_instantiation = False
+
+    def __deepcopy__(self, _: object) -> _Channels:
+        return self
 
 
 def axis(
@@ -84,7 +98,28 @@ def _floats(column: pl.Series) -> NDArray[np.float64]:
 
 def layered(*layers: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     """Charts in one panel, the first at the back."""
-    return cast("alt.LayerChart", alt.layer(*layers))
+    return alt.LayerChart(layer=[part for chart in layers for part in _parts(chart)])
+
+
+def _parts(chart: alt.Chart | alt.LayerChart) -> list[Any]:
+    """The marks of a chart, with mark and channels in a form that is copied fast."""
+    if isinstance(chart, alt.LayerChart):
+        # Layers of the same rows leave these to their panel.
+        return [_with_rows(part, chart.data) for part in chart.layer]
+    if isinstance(chart.encoding, _Channels) or not isinstance(chart.encoding, alt.FacetedEncoding):
+        return [chart]
+    plain = chart.copy(deep=False)
+    plain.encoding = _Channels(**chart.encoding.to_dict(validate=False))
+    plain.mark = chart.mark.to_dict(validate=False) if isinstance(chart.mark, alt.MarkDef) else chart.mark
+    return [plain]
+
+
+def _with_rows(part: Any, rows: Any) -> Any:
+    if rows is alt.Undefined or part.data is not alt.Undefined:
+        return part
+    whole = part.copy(deep=False)
+    whole.data = rows
+    return whole
 
 
 def series_scales(labels: Sequence[str], legend: alt.Legend | None) -> dict[str, Any]:
@@ -105,18 +140,33 @@ def shapes(labels: Sequence[str], legend: alt.Legend | None) -> alt.Shape:
     return alt.Shape("s:N", legend=legend, scale=alt.Scale(domain=list(labels), range=names))
 
 
+def painted(labels: Sequence[str]) -> pl.DataFrame:
+    """The colour `c` and the shape `p` of each series `s`, for marks that stand in no legend."""
+    number = range(len(labels))
+    return pl.DataFrame(
+        {
+            "s": list(labels),
+            "c": [SERIES[index % MOST_SERIES] for index in number],
+            "p": [SHAPES[index % MOST_SERIES] for index in number],
+        },
+        schema=dict.fromkeys("scp", pl.String),
+    )
+
+
 def legend(labels: Sequence[str], corner: str, title: str | None = None) -> alt.Legend | None:
     """A legend in a corner of the panel or beside it; none for one series without a label."""
     if not any(labels):
         return None
-    inside = corner in {"top-left", "top-right", "bottom-left", "bottom-right"}
+    inside = corner in CORNERS
     return alt.Legend(
         orient=corner,  # type: ignore[arg-type]
+        direction="vertical",
+        offset=_LEGEND_OFFSET,
         title=title,
         titleColor=LIGHT["mute"],
         titleFontSize=10.5,
         titleFontWeight="normal",
-        labelLimit=330,
+        labelLimit=_WIDEST_LABEL,
         labelFontSize=11,
         labelColor=LIGHT["ink"],
         symbolType="stroke",
@@ -125,8 +175,35 @@ def legend(labels: Sequence[str], corner: str, title: str | None = None) -> alt.
         rowPadding=3,
         fillColor=LIGHT["paper"] if inside else alt.Undefined,
         padding=6 if inside else 0,
-        columns=1 if inside else alt.Undefined,
+        columns=1,
     )
+
+
+_WIDEST_LABEL = 400
+
+
+def free_corner(
+    canvas: Canvas, labels: Sequence[str], corners: Sequence[str], title: str | None = None
+) -> str:
+    """The first of these corners in which a legend covers nothing; "top", above the panel, where there is none."""
+    texts = [*(width_of(label) + 30 for label in labels), width_of(title or "", 10.5)]
+    size = (min(max(texts), _WIDEST_LABEL) + 12, 12 + 18.0 * len(labels) + (15 if title else 0))
+    return canvas.corner(size, corners, _LEGEND_OFFSET) or "top"
+
+
+def canvas_of(
+    frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], width: float, height: float
+) -> Canvas | None:
+    """The places that the lines and bands of a frame take in a panel; None where an axis has no range."""
+    domains = [channel["scale"].to_dict().get("domain") for channel in (x, y)]
+    logarithmic = any(channel["scale"].to_dict().get("type") == "log" for channel in (x, y))
+    if None in domains or logarithmic:
+        return None
+    canvas = Canvas(width, height, *domains)
+    for part in frame.partition_by("s", maintain_order=True):
+        for field in {"y", "lo", "hi"} & set(part.columns):
+            canvas.line(part["x"], part[field])
+    return canvas
 
 
 def lines(
@@ -138,30 +215,56 @@ def lines(
     *,
     heading: str | None = None,
     interpolate: str = "linear",
+    canvas: Canvas | None = None,
 ) -> alt.LayerChart:
-    """A line for each series in the order of its points, with a band where `lo` and `hi` are there."""
-    key = legend(labels, corner, heading)
-    layers: list[alt.Chart] = []
-    if "lo" in frame.columns and frame["lo"].is_not_null().any():
-        area = base(frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null()))
-        ends = {"y": alt.Y(**{**y, "shorthand": "lo:Q"}), "y2": "hi:Q", "order": alt.Order("k:Q")}
-        layers.append(
-            area.mark_area(opacity=0.18, interpolate=interpolate).encode(  # type: ignore[arg-type]
-                x=alt.X(**x), detail="s:N", **ends, **series_scales(labels, None)
-            )
+    """A line for each series in the order of its points, with a band where `lo` and `hi` are there.
+
+    The legend stands in the corner asked for if nothing is drawn there, else in another one, else above the panel;
+    `canvas` says what is drawn elsewhere, by default in a panel of usual size with these lines alone.
+    """
+    canvas = canvas or canvas_of(frame, x, y, PANEL, PANEL)
+    if corner in CORNERS and canvas is not None and any(labels):
+        corner = free_corner(
+            canvas, labels, [corner, *(other for other in CORNERS if other != corner)], heading
         )
-    layers.append(
-        base(frame)
-        .mark_line(interpolate=interpolate)  # type: ignore[arg-type]
-        .encode(
+    key = legend(labels, corner, heading)
+    line = base(frame).mark_line(interpolate=interpolate)  # type: ignore[arg-type]
+    return layered(
+        *bands(frame, x, y, labels, interpolate),
+        line.encode(
             x=alt.X(**x),
             y=alt.Y(**y),
             order=alt.Order("k:Q"),
             strokeDash=dashes(labels, key),
             **series_scales(labels, key),
-        )
+        ),
     )
-    return layered(*layers)
+
+
+def bands(
+    frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str], interpolate: str
+) -> list[alt.Chart]:
+    """An area from `lo` to `hi` for each series that has them."""
+    if "lo" not in frame.columns:
+        return []
+    both = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
+    if both.is_empty():
+        return []
+    area = base(both).mark_area(opacity=0.18, interpolate=interpolate)  # type: ignore[arg-type]
+    ends = {"y": alt.Y(**{**y, "shorthand": "lo:Q"}), "y2": "hi:Q", "order": alt.Order("k:Q")}
+    return [area.encode(x=alt.X(**x), detail="s:N", **ends, **series_scales(labels, None))]
+
+
+def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:
+    """The lines of all series in light grey, to stand behind one of them on its axes."""
+    line = base(frame.select("x", "y", "k", "s")).mark_line(
+        interpolate=interpolate,  # type: ignore[arg-type]
+        strokeWidth=1,
+        color=LIGHT["faint"],
+        opacity=0.45,
+    )
+    chart: alt.Chart = line.encode(order=alt.Order("k:Q"), detail="s:N")
+    return chart
 
 
 def reference(points: Sequence[tuple[float, float]]) -> alt.Chart:
@@ -192,8 +295,25 @@ def note(
 
 
 def titled(
-    chart: alt.LayerChart | alt.Chart, title: str, subtitle: Sequence[str], width: float, height: float
+    chart: Chart,
+    title: str,
+    subtitle: Sequence[str],
+    width: float | None = None,
+    height: float | None = None,
+    *,
+    frame: str = "group",
 ) -> Any:
-    """The chart with title, subtitle and size."""
-    text = alt.Title(title, subtitle=[line for line in subtitle if line])
-    return chart.properties(title=text, width=width, height=height)
+    """The chart with title, subtitle and size; lines that are wider than the chart are broken.
+
+    The title starts where the panel does, or with `frame="bounds"` where its texts at the left do. Charts of several
+    panels have sizes of their own, and `width` is that of all of them.
+    """
+    space = (width or PANEL) + 30
+    text = alt.Title(
+        wrapped(title, space, 14.8),
+        subtitle=[part for line in subtitle if line for part in wrapped(line, space)],
+        frame=frame,  # type: ignore[arg-type]
+    )
+    panels = isinstance(chart, alt.HConcatChart | alt.VConcatChart | alt.ConcatChart)
+    size = {} if panels or height is None else {"width": width, "height": height}
+    return chart.properties(title=text, **size)

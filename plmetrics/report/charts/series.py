@@ -1,63 +1,92 @@
-"""Curves as series of a panel: a line a model, or a line a slice of one model, at most five in a panel."""
+"""Curves as series: a line a model, slice or class, in one panel or in several."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.report.charts.marks import MOST_SERIES
 from plmetrics.report.charts.texts import short
-from plmetrics.report.numbers import row_estimate
+from plmetrics.report.numbers import count, row_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from plmetrics.report.charts.selection import Selection
 
 MOST_POINTS = 200
+MOST_PANELS = 12
 
 Keys = tuple[str, str, str | None]
 """Model, slice and class of a curve."""
+KEYS = ("model", "slice", "class")
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points in short columns with their series, labels in order, what all have in common, and what is left out."""
+    """Points in short columns with their series, labels in order, what all have in common, and what is left out.
+
+    `keys` are model, slice and class of each series, `names` what tells them apart, and `values` their metric.
+    """
 
     frame: pl.DataFrame
     labels: tuple[str, ...]
     common: str
     drawn: pl.DataFrame
     omitted: int
+    keys: tuple[Keys, ...] = field(default=())
+    names: tuple[str, ...] = field(default=())
+    values: tuple[str, ...] = field(default=())
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is not drawn."""
-        return (f"{self.omitted} more are in the table curves",) if self.omitted else ()
+        if not self.omitted:
+            return ()
+        whole = count(self.omitted + len(self.labels))
+        return (f"{len(self.labels)} of {whole} shown, {count(self.omitted)} more are in the table",)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all points of all curves are there, so that steps between them are those of the curve."""
+        return all(part.height < MOST_POINTS for part in self.frame.partition_by("s"))
+
+    def part(self, numbers: Sequence[int], naming: Callable[[Keys], str]) -> Series:
+        """Some of the series, by number, each with the name of what still tells it apart and its metric."""
+        names = told_apart([naming(self.keys[number]) for number in numbers])
+        values = tuple(self.values[number] for number in numbers)
+        labels = told_apart([f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)])
+        renamed = pl.DataFrame({"s": [self.labels[number] for number in numbers], "t": labels})
+        frame = self.frame.join(renamed, on="s", maintain_order="left")
+        return replace(
+            self,
+            frame=frame.with_columns(s="t").drop("t"),
+            labels=labels,
+            keys=tuple(self.keys[number] for number in numbers),
+            names=names,
+            values=values,
+        )
+
+    def rows(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a result table that are of models, slices and classes of these series, with the label `s`."""
+        return table.join(_named(self.keys, self.labels), on=KEYS, nulls_equal=True, maintain_order="left")
 
 
 def series_of(selection: Selection, points: pl.DataFrame, metric: str | None = None) -> Series:
     """Points of the table `curves` as series; the label tells the metric of each, if it has a value there.
 
-    What all series have in common stands in the title, and what tells them apart in their labels.
+    What all series have in common stands in the title, and what tells them apart in their labels. Where there are too
+    many, those of the largest slices are shown.
     """
-    columns = ["model", "slice", "class"]
-    keys: list[Keys] = points.select(columns).unique(maintain_order=True).rows()
-    shown = keys[:MOST_SERIES]
-    labels = _labels(shown, [_estimate(selection, key, metric) for key in shown])
-    numbers = pl.DataFrame(
-        {
-            "model": [key[0] for key in shown],
-            "slice": [key[1] for key in shown],
-            "class": pl.Series([key[2] for key in shown], dtype=pl.String),
-            "s": list(labels),
-        }
-    )
-    points = pl.concat([_thinned(part) for part in points.partition_by(columns, maintain_order=True)])
-    drawn = points.join(numbers, on=columns, how="inner", nulls_equal=True, maintain_order="left")
+    keys: list[Keys] = points.select(KEYS).unique(maintain_order=True).rows()
+    shown = _largest(selection, keys)
+    values = tuple(estimate_of(selection, key, metric) for key in shown)
+    names = _names(shown)
+    labels = told_apart([f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)])
+    points = points.join(_named(shown, labels), on=KEYS, nulls_equal=True, maintain_order="left")
+    drawn = pl.concat([_thinned(part) for part in points.partition_by("s", maintain_order=True)])
     frame = drawn.select(
         "x",
         "y",
@@ -68,7 +97,31 @@ def series_of(selection: Selection, points: pl.DataFrame, metric: str | None = N
         pl.col("n").alias("n"),
         k=pl.int_range(pl.len()),
     )
-    return Series(frame, labels, _common(keys), drawn.drop("s"), len(keys) - len(shown))
+    return Series(
+        frame,
+        labels,
+        _common(keys),
+        drawn.drop("s"),
+        len(keys) - len(shown),
+        tuple(shown),
+        names,
+        values,
+    )
+
+
+def _named(keys: Sequence[Keys], labels: Sequence[str]) -> pl.DataFrame:
+    rows = [(*key, label) for key, label in zip(keys, labels, strict=True)]
+    return pl.DataFrame(rows, schema=dict.fromkeys([*KEYS, "s"], pl.String), orient="row")
+
+
+def _largest(selection: Selection, keys: list[Keys]) -> list[Keys]:
+    """As many curves as there is room for, in their order."""
+    if len(keys) <= MOST_PANELS:
+        return keys
+    rows = selection.rows(selection.summary.metrics).group_by("model", "slice").agg(pl.col("n").max())
+    sizes = {(model, text): n or 0 for model, text, n in rows.rows()}
+    largest = sorted(keys, key=lambda key: -sizes.get(key[:2], 0))[:MOST_PANELS]
+    return [key for key in keys if key in set(largest)]
 
 
 def _thinned(points: pl.DataFrame) -> pl.DataFrame:
@@ -78,15 +131,19 @@ def _thinned(points: pl.DataFrame) -> pl.DataFrame:
     return points[thin(points["x"].to_numpy(), points["y"].to_numpy(), MOST_POINTS)]
 
 
-def _labels(keys: Sequence[Keys], values: Sequence[str]) -> tuple[str, ...]:
-    """Names of the series, told apart by number where cut texts are the same."""
+def _names(keys: Sequence[Keys]) -> tuple[str, ...]:
+    """What tells the series apart, numbered where cut texts are the same."""
     vary = [len({key[part] for key in keys}) > 1 for part in range(3)]
-    names = [
-        ", ".join(short(str(key[part])) for part in range(3) if vary[part] and key[part]) for key in keys
-    ]
-    texts = [f"{name}  {value}".strip() for name, value in zip(names, values, strict=True)]
+    return told_apart(
+        [", ".join(short(str(key[part])) for part in range(3) if vary[part] and key[part]) for key in keys]
+    )
+
+
+def told_apart(texts: Sequence[str]) -> tuple[str, ...]:
+    """The texts, with a number where there are more of the same."""
     return tuple(
-        text if texts.count(text) == 1 else f"{text} ({number})" for number, text in enumerate(texts, 1)
+        text if texts.count(text) == 1 else f"{text} ({number})".strip()
+        for number, text in enumerate(texts, 1)
     )
 
 
@@ -99,7 +156,7 @@ def _common(keys: Sequence[Keys]) -> str:
     return ", ".join(common)
 
 
-def _estimate(selection: Selection, key: Keys, metric: str | None) -> str:
+def estimate_of(selection: Selection, key: Keys, metric: str | None) -> str:
     """The value of a metric of a series, with its interval; empty where it was not asked for."""
     model, text, label = key
     rows = selection.summary.metrics.filter(

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ILLEGAL = re.compile(
@@ -13,6 +18,7 @@ _ILLEGAL = re.compile(
     + "]"
 )
 """What XML 1.0 forbids or advises against, and marks that turn the direction of what follows."""
+_LEFT_TO_RIGHT = "\N{LEFT-TO-RIGHT MARK}"
 _BLANKS = re.compile(r"[\t\n\r\x7f-\x9f\u2028\u2029]+")
 
 
@@ -32,7 +38,66 @@ def short(text: str, most: int = 28) -> str:
     'a very…roduct'
     """
     text = clean(text)
-    if len(text) <= most:
-        return text
-    tail = (most - 1) // 2
-    return f"{text[: most - 1 - tail]}…{text[-tail:]}"
+    if len(text) > most:
+        tail = (most - 1) // 2
+        text = f"{text[: most - 1 - tail]}…{text[-tail:]}"
+    leftwards = any(unicodedata.bidirectional(character) in {"R", "AL"} for character in text)
+    # Numbers that follow stay on the right.
+    return f"{_LEFT_TO_RIGHT}{text}{_LEFT_TO_RIGHT}" if leftwards else text
+
+
+_WIDTHS: Mapping[str, int] = {
+    character: width
+    for width, characters in {
+        191: "'",
+        222: "ijl",
+        278: " !,./:;I[\\]ft|",
+        333: "()-`r{}",
+        370: '"*^',
+        500: "Jcksvxyz",
+        584: "+<=>~",
+        611: "FTZ",
+        667: "&ABEKPSVXY",
+        722: "CDHNRUw",
+        778: "GOQ",
+        833: "Mm",
+        889: "%",
+        944: "W",
+        1015: "@",
+    }.items()
+    for character in characters
+}
+"""Advances of the theme's font in thousandths of its size, where they are not those of figures."""
+_FIGURE, _WIDE = 556, 1000
+
+
+def width(text: str, size: float = 11) -> float:
+    """How wide a text is in the theme's font, in pixels.
+
+    >>> round(width("0.82 [0.81, 0.83]"), 1)
+    79.5
+    """
+    return sum(map(_advance, text)) * size / 1000
+
+
+def _advance(character: str) -> int:
+    if character == _LEFT_TO_RIGHT:
+        return 0
+    if character in _WIDTHS:
+        return _WIDTHS[character]
+    return _WIDE if unicodedata.east_asian_width(character) in "WF" else _FIGURE
+
+
+def wrapped(text: str, most: float, size: float = 11.5) -> list[str]:
+    """The text in lines of at most `most` pixels, broken between words.
+
+    >>> wrapped("bands of recall, pointwise; n = 6,000", 120)
+    ['bands of recall,', 'pointwise; n = 6,000']
+    """
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and width(f"{lines[-1]} {word}", size) <= most:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines

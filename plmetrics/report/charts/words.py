@@ -50,9 +50,14 @@ def size_words(selection: Selection, series: Series) -> str:
     return "; ".join([*words, *series.notes])
 
 
+def dot_words(chosen: pl.DataFrame) -> str:
+    """What the points on a curve are; empty where there are none."""
+    return "" if chosen.is_empty() else "points: at the thresholds of metrics"
+
+
 def finding(title: str, metric: str, series: Series, selection: Selection) -> str:
     """What a curve shows, in words: the metric's value of each series."""
-    values = [label for label in series.labels if label]
+    values = [" ".join(label.split()) for label in series.labels if label]
     told = selection.summary.metrics.filter(pl.col("metric") == metric).height > 0
     if not values:
         return f"{title}. {series.frame.height} points."

@@ -1,0 +1,97 @@
+"""Thresholds that metrics of the result have, as points on curves and as rules across them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.marks import base, painted
+from plmetrics.report.charts.series import KEYS
+from plmetrics.report.charts.theme import LIGHT
+from plmetrics.report.numbers import number
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.panels import Panel
+    from plmetrics.report.charts.placement import Canvas
+    from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.series import Series
+
+MOST_THRESHOLDS = 3
+"""Of a series: more would hide the line."""
+_MOST_WORDS = 6
+
+
+def thresholds_of(selection: Selection, series: Series) -> pl.DataFrame:
+    """The thresholds of a result's metrics: model, slice, class, `h` and the label `s` of the series."""
+    rows = selection.rows(selection.summary.metrics).filter(pl.col("threshold").is_not_null())
+    distinct = rows.select(*KEYS, h="threshold").unique(maintain_order=True)
+    first = distinct.filter(pl.int_range(pl.len()).over(KEYS) < MOST_THRESHOLDS)
+    return series.rows(first)
+
+
+def operating_points(selection: Selection, series: Series, points: pl.DataFrame) -> pl.DataFrame:
+    """The points of a curve at the thresholds of metrics: the lowest score at or above each is the last that is called.
+
+    Columns are those that tell series apart, `x`, `y`, the threshold `h` and its text `t`.
+    """
+    known = thresholds_of(selection, series).sort("h")
+    places = series.rows(points).filter(pl.col("threshold").is_not_null()).sort("threshold")
+    met = known.join_asof(
+        places.select("x", "y", "threshold", "s"),
+        left_on="h",
+        right_on="threshold",
+        by="s",
+        strategy="forward",
+        check_sortedness=False,
+    )
+    texts = pl.Series("t", [_text(value) for value in met["h"]], dtype=pl.String)
+    return met.with_columns(texts).filter(pl.col("x").is_not_null()).select(*KEYS, "x", "y", "h", "t")
+
+
+def _text(threshold: float) -> str:
+    return number(float(f"{threshold:.3g}"))
+
+
+def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
+    """Points at chosen thresholds, and their values where there is room for them."""
+    places = panel.series.rows(chosen)
+    if places.is_empty():
+        return []
+    painted_places = places.join(painted(panel.series.labels), on="s", maintain_order="left")
+    marks = base(painted_places.select("x", "y", "c", "p")).mark_point(
+        size=72, stroke=LIGHT["paper"], strokeWidth=1.2
+    )
+    points = marks.encode(
+        x=alt.X(**panel.x),
+        y=alt.Y(**panel.y),
+        shape=alt.Shape("p:N", legend=None, scale=None),
+        fill=alt.Fill("c:N", legend=None, scale=None),
+    )
+    return [points, *_values(panel, places, canvas)]
+
+
+def _values(panel: Panel, places: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
+    if places.height > _MOST_WORDS:
+        return []
+    words = (word(panel, row["x"], row["y"], row["t"], canvas) for row in places.iter_rows(named=True))
+    return [chart for chart in words if chart is not None]
+
+
+def word(panel: Panel, x: float, y: float, text: str, canvas: Canvas) -> alt.Chart | None:
+    """A text beside a point, on the side where most room is; None where it would lie over another one."""
+    side = canvas.side(x, y, text)
+    if side is None:
+        return None
+    align, dx, dy = side
+    mark = base(pl.DataFrame({"x": [x], "y": [y], "t": [text]})).mark_text(
+        align=align,  # type: ignore[arg-type]
+        baseline="middle",
+        dx=dx,
+        dy=dy,
+        fontSize=10.5,
+        color=LIGHT["ink"],
+    )
+    chart: alt.Chart = mark.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y), text="t:N")
+    return chart

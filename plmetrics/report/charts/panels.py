@@ -1,0 +1,161 @@
+"""Curves in one panel, or a panel for each slice, class or model where there are too many for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.marks import MOST_SERIES, PANEL, UNIT, UNIT_TICKS, background, canvas_of, layered
+from plmetrics.report.charts.placement import Canvas
+from plmetrics.report.charts.series import KEYS
+from plmetrics.report.charts.texts import short, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from plmetrics.report.charts.marks import Chart
+    from plmetrics.report.charts.series import Keys, Series
+
+_GAP = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What one panel shows, its axes and its size in pixels."""
+
+    series: Series
+    x: dict[str, Any]
+    y: dict[str, Any]
+    width: float = PANEL
+    height: float = PANEL
+
+    @property
+    def small(self) -> bool:
+        """Whether it is one of many."""
+        return self.width < PANEL
+
+    def canvas(self) -> Canvas:
+        """The places that its lines take."""
+        canvas = canvas_of(self.series.frame, self.x, self.y, self.width, self.height)
+        return canvas or Canvas(self.width, self.height, UNIT, UNIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A chart and the width of all its panels."""
+
+    chart: Chart
+    width: float
+
+
+def panels(
+    series: Series,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    draw: Callable[[Panel], alt.LayerChart],
+    *,
+    alone: bool = False,
+    height: float = PANEL,
+    interpolate: str = "linear",
+) -> Drawn:
+    """The series in one panel if there are at most five, drawn by `draw`.
+
+    Curves of several models in several slices or classes get a panel a slice or class. More than five of one kind get a
+    panel each, over all others in grey. With `alone` every series gets a panel of its own.
+    """
+    if len(series.keys) <= 1 or not (alone or _many(series)):
+        panel = Panel(series, x, y, PANEL, height)
+        return Drawn(draw(panel).properties(width=PANEL, height=height), PANEL)
+    groups = _groups(series, alone=alone)
+    crowded = not alone and all(len(numbers) == 1 for _, numbers in groups)
+    behind = background(series.frame, interpolate) if crowded else None
+    columns, side = layout_of(len(groups))
+    parts = []
+    for number, (name, numbers) in enumerate(groups):
+        part = _part(series, numbers)
+        left, last = number % columns == 0, number + columns >= len(groups)
+        panel = Panel(part, _small(x, titled=last), _small(y, titled=left), side, side * height / PANEL)
+        chart = draw(panel)
+        if behind is not None:
+            chart = layered(behind.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y)), chart)
+        parts.append(_headed(chart, panel, name, part.values if crowded or alone else ()))
+    return grid(parts, columns, side)
+
+
+def layout_of(number: int) -> tuple[int, int]:
+    """The columns of so many panels, and the width of each in pixels."""
+    if number <= 2:
+        return number, 300
+    if number <= 4:
+        return 2, 300
+    return (3, 230) if number <= 9 else (4, 180)
+
+
+def grid(parts: Sequence[alt.LayerChart | alt.VConcatChart], columns: int, side: float) -> Drawn:
+    """Panels in rows of so many."""
+    chart = alt.concat(*parts, columns=columns, spacing=_GAP).resolve_scale(
+        color="independent", strokeDash="independent", shape="independent"
+    )
+    across = min(columns, len(parts))
+    return Drawn(cast("Chart", chart), across * side + (across - 1) * (_GAP + 30))
+
+
+def _many(series: Series) -> bool:
+    vary = [len({key[part] for key in series.keys}) > 1 for part in range(3)]
+    return len(series.keys) > MOST_SERIES or sum(vary) > 1
+
+
+def _groups(series: Series, *, alone: bool) -> list[tuple[str, list[int]]]:
+    """The panels by name, with the numbers of their series."""
+    vary = [part for part in range(3) if len({key[part] for key in series.keys}) > 1]
+    by = vary if alone or len(vary) == 1 else [part for part in vary if KEYS[part] != "model"]
+    groups: dict[tuple[str | None, ...], list[int]] = {}
+    for number, key in enumerate(series.keys):
+        groups.setdefault(tuple(key[part] for part in by), []).append(number)
+    crowded = any(len(numbers) > MOST_SERIES for numbers in groups.values())
+    if alone or len(vary) == 1 or crowded:
+        return [(name, [number]) for number, name in enumerate(series.names)]
+    return [
+        (", ".join(short(str(part)) for part in group if part), numbers) for group, numbers in groups.items()
+    ]
+
+
+def _part(series: Series, numbers: list[int]) -> Series:
+    """The series of a panel: one without a label, several by model."""
+    if len(numbers) == 1:
+        return _unlabelled(series.part(numbers, lambda _: ""))
+    vary = [part for part in range(3) if len({series.keys[number][part] for number in numbers}) > 1]
+
+    def naming(key: Keys) -> str:
+        return ", ".join(short(str(key[part]), 20) for part in vary if key[part])
+
+    return series.part(numbers, naming)
+
+
+def _unlabelled(series: Series) -> Series:
+    return replace(series, frame=series.frame.with_columns(s=pl.lit("")), labels=("",))
+
+
+def _headed(chart: alt.LayerChart, panel: Panel, name: str, values: Sequence[str]) -> alt.LayerChart:
+    """A panel with its size, its name and the value of its metric above it."""
+    title = alt.Title(
+        wrapped(name, panel.width, 12),
+        subtitle=[value for value in values if value],
+        frame="group",
+        fontSize=12,
+        subtitleFontSize=10.5,
+        offset=6,
+        subtitlePadding=2,
+    )
+    return chart.properties(title=title, width=panel.width, height=panel.height)
+
+
+def _small(channel: dict[str, Any], *, titled: bool) -> dict[str, Any]:
+    """An axis of a small panel: fewer ticks, and a title at the edge of the grid alone."""
+    axis = channel["axis"].to_dict()
+    if axis.get("values") == list(UNIT_TICKS):
+        axis["values"] = [0, 0.5, 1]
+    return {**channel, "axis": alt.Axis(**axis), "title": channel["title"] if titled else None}

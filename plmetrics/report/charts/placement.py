@@ -1,0 +1,125 @@
+"""Places for words and legends in a panel: where no line runs and no other word stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plmetrics.report.charts.texts import width as width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+_STEP = 2.0
+"""Pixels between the places of a line that are looked at."""
+
+Side = tuple[str, float, float]
+"""Alignment of a word, and how far it stands from its point, to the right and downwards."""
+
+SIDES: tuple[Side, ...] = (
+    ("left", 8, 10),
+    ("right", -8, -10),
+    ("left", 8, -10),
+    ("right", -8, 10),
+    ("left", 10, 24),
+    ("right", -10, -24),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in pixels, from the panel's top left corner."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def holds(self, points: NDArray[np.float64]) -> int:
+        """How many of these points lie in it."""
+        x, y = points[:, 0], points[:, 1]
+        return int(((x > self.left) & (x < self.right) & (y > self.top) & (y < self.bottom)).sum())
+
+    def overlaps(self, other: Box) -> bool:
+        """Whether two rectangles share a place."""
+        apart = self.right <= other.left or other.right <= self.left
+        return not (apart or self.bottom <= other.top or other.bottom <= self.top)
+
+
+@dataclass(slots=True)
+class Canvas:
+    """A panel with the places that are taken in it."""
+
+    width: float
+    height: float
+    x_domain: Sequence[float]
+    y_domain: Sequence[float]
+    _points: list[NDArray[np.float64]] = field(default_factory=list)
+    _boxes: list[Box] = field(default_factory=list)
+
+    def pixels(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Places in pixels, a row a point."""
+        (left, right), (low, high) = self.x_domain, self.y_domain
+        return np.column_stack(
+            [(x - left) / (right - left) * self.width, (high - y) / (high - low) * self.height]
+        )
+
+    def line(self, x: Iterable[float | None], y: Iterable[float | None]) -> None:
+        """Take the places of a line."""
+        across, up = np.array(list(x), dtype=np.float64), np.array(list(y), dtype=np.float64)
+        places = self.pixels(across, up)
+        places = places[np.isfinite(places).all(axis=1)]
+        if len(places) == 0:
+            return
+        way = np.append(0.0, np.cumsum(np.hypot(*np.diff(places, axis=0).T)))
+        steps = np.linspace(0, way[-1], int(way[-1] / _STEP) + 2)
+        self._points.append(np.column_stack([np.interp(steps, way, places[:, axis]) for axis in (0, 1)]))
+
+    def take(self, box: Box) -> None:
+        """Take a rectangle."""
+        self._boxes.append(box)
+
+    def cost(self, box: Box) -> float:
+        """What lies in a rectangle: 0 where it is free."""
+        outside = (
+            max(0.0, -box.left)
+            + max(0.0, box.right - self.width)
+            + max(0.0, -box.top)
+            + max(0.0, box.bottom - self.height)
+        )
+        texts = sum(box.overlaps(other) for other in self._boxes)
+        return 20 * outside + 1000.0 * texts + sum(box.holds(points) for points in self._points)
+
+    def corner(self, size: tuple[float, float], corners: Sequence[str], offset: float) -> str | None:
+        """The first corner in which a rectangle of this size is free, to be taken; None where there is none."""
+        wide, high = size
+        for name in corners:
+            top = offset if name.startswith("top") else self.height - offset - high
+            left = offset if name.endswith("left") else self.width - offset - wide
+            box = Box(left, top, left + wide, top + high)
+            if self.cost(box) == 0:
+                self.take(box)
+                return name
+        return None
+
+    def side(self, x: float, y: float, text: str, size: float = 10.5) -> Side | None:
+        """Where beside a point a word is free, and take it; None where it would lie over another word."""
+        place = self.pixels(np.array([x]), np.array([y]))[0]
+        boxes = {side: _word(place, side, text, size) for side in SIDES}
+        side = min(boxes, key=lambda side: self.cost(boxes[side]))
+        if any(boxes[side].overlaps(other) for other in self._boxes):
+            return None
+        self.take(boxes[side])
+        return side
+
+
+def _word(place: NDArray[np.float64], side: Side, text: str, size: float) -> Box:
+    align, dx, dy = side
+    wide = width_of(text, size)
+    left = place[0] + dx - (wide if align == "right" else 0)
+    middle = place[1] + dy
+    return Box(left - 2, middle - size / 2 - 2, left + wide + 2, middle + size / 2 + 2)
