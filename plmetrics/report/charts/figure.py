@@ -51,7 +51,9 @@ class Figure:
     def specification(self, theme: Theme = "light", background: str | None = None) -> dict[str, Any]:
         """The chart as Vega-Lite in this theme; nothing of a theme of the reader's own gets into it."""
         frames: dict[str, pl.DataFrame] = {}
-        chart: dict[str, Any] = _detached(self.chart, frames).to_dict(context={"top_level": False})
+        chart: dict[str, Any] = _detached(self.chart, frames).to_dict(
+            validate=False, context={"top_level": False}
+        )
         chart |= {"config": configuration(), "background": background or LIGHT["paper"]}
         chart["datasets"] = {name: frame.to_dicts() for name, frame in frames.items()}
         # Values that are no JSON would drop marks without a word.

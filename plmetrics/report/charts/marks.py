@@ -12,6 +12,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from plmetrics.inference.curves.thinning import thin
 from plmetrics.report.charts.placement import Canvas
 from plmetrics.report.charts.texts import width as width_of
 from plmetrics.report.charts.texts import wrapped
@@ -28,6 +29,7 @@ Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatCh
 PANEL, SMALL_PANEL = 360, 210
 CORNERS = ("bottom-right", "top-left", "top-right", "bottom-left")
 _LEGEND_OFFSET = 8
+_BACKGROUND_POINTS = 50
 MOST_SERIES = len(SERIES)
 
 
@@ -257,7 +259,8 @@ def bands(
 
 def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:
     """The lines of all series in light grey, to stand behind one of them on its axes."""
-    line = base(frame.select("x", "y", "k", "s")).mark_line(
+    few = pl.concat([_outline(part) for part in frame.partition_by("s", maintain_order=True)])
+    line = base(few).mark_line(
         interpolate=interpolate,  # type: ignore[arg-type]
         strokeWidth=1,
         color=LIGHT["faint"],
@@ -265,6 +268,11 @@ def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:
     )
     chart: alt.Chart = line.encode(order=alt.Order("k:Q"), detail="s:N")
     return chart
+
+
+def _outline(points: pl.DataFrame) -> pl.DataFrame:
+    points = points.select("x", "y", "k", "s").drop_nulls()
+    return points[thin(points["x"].to_numpy(), points["y"].to_numpy(), _BACKGROUND_POINTS)]
 
 
 def reference(points: Sequence[tuple[float, float]]) -> alt.Chart:
@@ -312,7 +320,7 @@ def titled(
     text = alt.Title(
         wrapped(title, space, 14.8),
         subtitle=[part for line in subtitle if line for part in wrapped(line, space)],
-        frame=frame,  # type: ignore[arg-type]
+        frame=frame,
     )
     panels = isinstance(chart, alt.HConcatChart | alt.VConcatChart | alt.ConcatChart)
     size = {} if panels or height is None else {"width": width, "height": height}

@@ -11,7 +11,7 @@ import polars as pl
 from plmetrics.report.charts.marks import MOST_SERIES, PANEL, UNIT, UNIT_TICKS, background, canvas_of, layered
 from plmetrics.report.charts.placement import Canvas
 from plmetrics.report.charts.series import KEYS
-from plmetrics.report.charts.texts import short, wrapped
+from plmetrics.report.charts.texts import in_line, short, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,7 +119,8 @@ def _groups(series: Series, *, alone: bool) -> list[tuple[str, list[int]]]:
     if alone or len(vary) == 1 or crowded:
         return [(name, [number]) for number, name in enumerate(series.names)]
     return [
-        (", ".join(short(str(part)) for part in group if part), numbers) for group, numbers in groups.items()
+        (", ".join(in_line(short(str(part))) for part in group if part), numbers)
+        for group, numbers in groups.items()
     ]
 
 
@@ -130,7 +131,7 @@ def _part(series: Series, numbers: list[int]) -> Series:
     vary = [part for part in range(3) if len({series.keys[number][part] for number in numbers}) > 1]
 
     def naming(key: Keys) -> str:
-        return ", ".join(short(str(key[part]), 20) for part in vary if key[part])
+        return ", ".join(in_line(short(str(key[part]), 20)) for part in vary if key[part])
 
     return series.part(numbers, naming)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.texts import in_line, short
 from plmetrics.report.numbers import count, row_estimate
 
 if TYPE_CHECKING:
@@ -135,8 +135,12 @@ def _names(keys: Sequence[Keys]) -> tuple[str, ...]:
     """What tells the series apart, numbered where cut texts are the same."""
     vary = [len({key[part] for key in keys}) > 1 for part in range(3)]
     return told_apart(
-        [", ".join(short(str(key[part])) for part in range(3) if vary[part] and key[part]) for key in keys]
+        [", ".join(_name(key[part]) for part in range(3) if vary[part] and key[part]) for key in keys]
     )
+
+
+def _name(text: object) -> str:
+    return in_line(short(str(text)))
 
 
 def told_apart(texts: Sequence[str]) -> tuple[str, ...]:
@@ -150,9 +154,7 @@ def told_apart(texts: Sequence[str]) -> tuple[str, ...]:
 def _common(keys: Sequence[Keys]) -> str:
     """What all series have in common."""
     parts = [{key[part] for key in keys} for part in range(3)]
-    common = [
-        short(str(next(iter(part)))) for part in parts if len(part) == 1 and part not in ({None}, {"all"})
-    ]
+    common = [_name(next(iter(part))) for part in parts if len(part) == 1 and part not in ({None}, {"all"})]
     return ", ".join(common)
 
 

@@ -41,8 +41,16 @@ def short(text: str, most: int = 28) -> str:
     if len(text) > most:
         tail = (most - 1) // 2
         text = f"{text[: most - 1 - tail]}…{text[-tail:]}"
+    return text
+
+
+def in_line(text: str) -> str:
+    r"""The text with marks of direction around it if it runs leftwards, so that what follows stays on its right.
+
+    >>> in_line("plain"), in_line("\u05d0").encode("unicode_escape")
+    ('plain', b'\\u200e\\u05d0\\u200e')
+    """
     leftwards = any(unicodedata.bidirectional(character) in {"R", "AL"} for character in text)
-    # Numbers that follow stay on the right.
     return f"{_LEFT_TO_RIGHT}{text}{_LEFT_TO_RIGHT}" if leftwards else text
 
 
