@@ -10,6 +10,7 @@ import polars as pl
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.comparisons.gate_limits import gate_limits, zone
 from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import layered
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.panels import columns_of
 from plmetrics.report.charts.slices.readings import usual_tests, with_readings
@@ -26,7 +27,8 @@ from plmetrics.report.charts.words import direction_words
 from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
-    from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.marks import layered
+from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 40
 
@@ -93,4 +95,4 @@ def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: b
     under = [mark for limit in limits for mark in zone(limit, domain)]
     chart = panel(rows, Scale(domain, "", 0.0), columns, under=under, end=end)
     words = sides(selection.summary.directions.get(first["metric"], "none"), STEP * rows.height)
-    return chart if words is None else alt.layer(chart, words)
+    return chart if words is None else layered(chart, words)
