@@ -43,6 +43,13 @@ class Entry:
 CHARTS: Mapping[str, Entry] = {
     "roc": Entry("ranking.roc", curves=("roc",)),
     "forest": Entry("slices.forest", "metrics", where="slice_set != 'overall'"),
+    "residuals": Entry("regression.residuals", curves=("residual_prediction",)),
+    "residual_histogram": Entry("regression.residual_histogram", curves=("residual_histogram",)),
+    "residual_qq": Entry("regression.residual_qq", curves=("residual_qq",)),
+    "conditional": Entry(
+        "regression.conditional",
+        curves=("conditional_label", "conditional_prediction", "conditional_recall"),
+    ),
     "heatmap": Entry("slices.heatmap", "metrics", where="slice_set != 'overall'"),
     "differences": Entry("comparisons.differences", "comparisons", where="contrast IN ('model', 'run')"),
     "slice_differences": Entry(

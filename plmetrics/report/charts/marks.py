@@ -156,8 +156,8 @@ def painted(labels: Sequence[str]) -> pl.DataFrame:
 
 
 def legend(labels: Sequence[str], corner: str, title: str | None = None) -> alt.Legend | None:
-    """A legend in a corner of the panel or beside it; none for one series without a label."""
-    if not any(labels):
+    """A legend in a corner of the panel or beside it; none for one series without a label, or in the corner `none`."""
+    if not any(labels) or corner == "none":
         return None
     inside = corner in CORNERS
     return alt.Legend(
@@ -174,6 +174,7 @@ def legend(labels: Sequence[str], corner: str, title: str | None = None) -> alt.
         symbolType="stroke",
         symbolSize=260,
         symbolStrokeWidth=2,
+        symbolOpacity=1,
         rowPadding=3,
         fillColor=LIGHT["paper"] if inside else alt.Undefined,
         padding=6 if inside else 0,
@@ -219,6 +220,7 @@ def lines(
     interpolate: str = "linear",
     canvas: Canvas | None = None,
 ) -> alt.LayerChart:
+<<<<<<< Updated upstream
     """A line for each series in the order of its points, with a band where `lo` and `hi` are there.
 
     The legend stands in the corner asked for if nothing is drawn there, else in another one, else above the panel;
@@ -234,6 +236,17 @@ def lines(
     return layered(
         *bands(frame, x, y, labels, interpolate),
         line.encode(
+=======
+    """A line for each series in the order of its points, with a band where `lo` and `hi` are there."""
+    key = legend(labels, corner, heading)
+    layers: list[alt.Chart] = []
+    if "lo" in frame.columns and frame["lo"].is_not_null().any():
+        layers.append(_band(frame, x, y, labels, interpolate))
+    layers.append(
+        base(frame)
+        .mark_line(interpolate=interpolate)  # type: ignore[arg-type]
+        .encode(
+>>>>>>> Stashed changes
             x=alt.X(**x),
             y=alt.Y(**y),
             order=alt.Order("k:Q"),
@@ -275,6 +288,29 @@ def _outline(points: pl.DataFrame) -> pl.DataFrame:
     return points[thin(points["x"].to_numpy(), points["y"].to_numpy(), _BACKGROUND_POINTS)]
 
 
+def _band(
+    frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str], interpolate: str
+) -> alt.Chart:
+    """Areas between `lo` and `hi`.
+
+    Their colours are values, since a scale without a legend would take that of the lines away, and they have no
+    channel for the order, which would cut an area into points.
+    """
+    colors = {label: SERIES[index % MOST_SERIES] for index, label in enumerate(labels)}
+    area = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null()).select(
+        "x", "lo", "hi", "s", ink=pl.col("s").replace_strict(colors, return_dtype=pl.String)
+    )
+    mark = base(area).mark_area(opacity=0.18, interpolate=interpolate)  # type: ignore[arg-type]
+    chart: alt.Chart = mark.encode(
+        x=alt.X(**x),
+        y=alt.Y(**{**y, "shorthand": "lo:Q"}),
+        y2="hi:Q",
+        detail="s:N",
+        color=alt.Color("ink:N", scale=None),
+    )
+    return chart
+
+
 def reference(points: Sequence[tuple[float, float]]) -> alt.Chart:
     """A dashed line through points, to be drawn under the data."""
     frame = pl.DataFrame(
@@ -311,6 +347,7 @@ def titled(
     *,
     frame: str = "group",
 ) -> Any:
+<<<<<<< Updated upstream
     """The chart with title, subtitle and size; lines that are wider than the chart are broken.
 
     The title starts where the panel does, or with `frame="bounds"` where its texts at the left do. Charts of several
@@ -325,3 +362,14 @@ def titled(
     panels = isinstance(chart, alt.HConcatChart | alt.VConcatChart | alt.ConcatChart)
     size = {} if panels or height is None else {"width": width, "height": height}
     return chart.properties(title=text, **size)
+=======
+    """The chart with title, subtitle and size."""
+    text = alt.Title(title, subtitle=[line for line in subtitle if line])
+    return chart.properties(title=text, width=width, height=height)
+
+
+def headline(chart: Any, title: str, subtitle: Sequence[str]) -> Any:
+    """Panels with title and subtitle at the left of all that they show."""
+    text = alt.Title(title, subtitle=[line for line in subtitle if line], frame="bounds")
+    return chart.properties(title=text)
+>>>>>>> Stashed changes

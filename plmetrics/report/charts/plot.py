@@ -54,6 +54,42 @@ class Plot:
         """Differences of models to their baseline: of every metric on all rows, or of one in the slices of a set."""
         return self._draw("differences", metric=metric, models=models, slice_set=slice_set, slices=slices)
 
+    def residuals(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Residuals by prediction, a panel a model, from the curves `residual_prediction` and `residual_quantiles`."""
+        return self._draw("residuals", models=models, slice_set=slice_set, slices=slices)
+
+    def residual_histogram(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Histogram of residuals, from the curve `residual_histogram`."""
+        return self._draw("residual_histogram", models=models, slice_set=slice_set, slices=slices)
+
+    def residual_qq(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Quantiles of residuals against normal ones, from the curve `residual_qq`."""
+        return self._draw("residual_qq", models=models, slice_set=slice_set, slices=slices)
+
+    def conditional(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Means of labels by prediction and of predictions by label, from the conditional curves."""
+        return self._draw("conditional", models=models, slice_set=slice_set, slices=slices)
+
     def heatmap(
         self,
         models: Sequence[str] | None = None,

@@ -32,12 +32,14 @@ class Selection:
     slices: Sequence[str] | None = None
     metric: str | None = None
 
-    def rows(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a table that are of the models and slices asked for.
+    def rows(self, table: pl.DataFrame, *, optional: bool = False) -> pl.DataFrame:
+        """The rows of a table that are of the models and slices asked for; an `optional` table may have none.
 
         Raises:
             ConfigError: no row is of a model, slice set or slice; the nearest name is given.
         """
+        if optional and table.is_empty():
+            return table
         table = self.of_models(table)
         slice_set = self.slice_set or "overall"
         _check("slice_set", [slice_set], table["slice_set"])
