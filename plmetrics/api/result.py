@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from plmetrics.core.errors import ConfigError
 from plmetrics.core.results import ResultTables, RunRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import polars as pl
+
+    from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.report.charts.plot import Plot
     from plmetrics.states.stored import State
@@ -78,6 +83,48 @@ class Result(ResultTables):
         from plmetrics.report.summary import summarise
 
         write_page(html_text(summarise(self)), Path(path))
+
+    def leaderboard(
+        self,
+        metric: str | Metric,
+        *,
+        slice_set: str | None = None,
+        slice: str | None = None,  # noqa: A002
+    ) -> pl.DataFrame:
+        """The models by one metric, the best first.
+
+        Ranks follow the metric's direction; a metric that is best at 0 ranks by distance from it, and one without a
+        better side has no ranks. `difference` is the value less that of the best model, with interval and reading where
+        the table `comparisons` holds the two. Models without a value come last, without a rank.
+
+        Args:
+            metric: one of the suite's, as its text or as an object; aliases are known as well.
+            slice_set: name of a slice set, then with a board for each of its slices; all rows if not given.
+            slice: text of a slice, such as "region=north".
+
+        Returns:
+            A row per model: `rank, model, slice, metric, value, lower, upper, n, difference, difference_lower,
+            difference_upper, reading, status`.
+
+        Raises:
+            ConfigError: there is no such metric, slice set or slice; the nearest name is in the hint.
+
+        >>> import polars as pl, plmetrics as plm
+        >>> frame = pl.DataFrame({"y": [1, 0, 1, 0], "a": [0.9, 0.2, 0.4, 0.4], "b": [0.9, 0.2, 0.8, 0.4]})
+        >>> result = plm.evaluate(frame, label="y", models=["a", "b"], metrics=["roc_auc"])
+        >>> result.leaderboard("roc_auc").select("rank", "model", "value", "difference").rows()
+        [(1, 'b', 1.0, 0.0), (2, 'a', 0.875, -0.125)]
+        """
+        from plmetrics.report.leaderboard import leaderboard, metric_of
+        from plmetrics.suite.reader import metric_from_text
+
+        directions = {member.text: member.direction for member in self.suite.metrics}
+        name = str(metric)
+        canonical = None
+        with suppress(ConfigError):
+            canonical = metric_from_text(self.suite.task, name).text
+        text = metric_of(name, directions, canonical)
+        return leaderboard(self, text, directions[text], slice_set, slice)
 
     def __repr__(self) -> str:
         from plmetrics.report.layout import terminal_width

@@ -44,37 +44,37 @@ NEARER, FARTHER = "nearer to 0", "farther from 0"
 """Words in the note of a comparison of a metric that is best at 0."""
 
 METRICS_SCHEMA = table_schema(
-    "model slice_set slice slice_values metric class value lower upper std_error method interval_status n "
-    "weight blocks undefined_replicates threshold bound status note"
+    "model slice metric value lower upper n status slice_set class std_error method interval_status "
+    "slice_values weight blocks undefined_replicates threshold bound note"
 )
 
 COMPARISONS_SCHEMA = table_schema(
-    "contrast scale slice_set slice slice_values metric class model baseline difference lower upper "
-    "std_error method p_value p_adjusted family family_size test n interval_status status note"
+    "model slice metric reading difference lower upper p_value p_adjusted baseline contrast scale n status "
+    "slice_set class test statistic std_error method interval_status family family_size slice_values note"
 )
 
 GATES_SCHEMA = table_schema(
-    "gate level metric model slice_set slice observed lower upper rule verdict status note"
+    "gate verdict model slice observed lower upper rule level metric status slice_set note"
 )
 
-CURVES_SCHEMA = table_schema("model slice_set slice curve class x y lower upper threshold n")
+CURVES_SCHEMA = table_schema("model slice curve x y lower upper threshold n slice_set class")
 
-LEAKAGE_SCHEMA = table_schema("check columns rows share observed limit measure level verdict example note")
+LEAKAGE_SCHEMA = table_schema("check columns observed limit verdict rows share measure level example note")
 
 FOLDS_SCHEMA = table_schema(
-    "model slice_set slice slice_values metric class configuration split x repeat fold inner value n "
-    "weight status note"
+    "model slice metric value repeat fold split x n status slice_set class configuration inner slice_values "
+    "weight note"
 )
 
 CROSS_VALIDATION_SCHEMA = table_schema(
-    "model slice_set slice slice_values metric class kind configuration split x value lower upper "
-    "std_error method interval_status folds undefined_folds pooled mean sd sd_status minimum maximum n "
-    "verdict status note"
+    "model slice metric value lower upper kind pooled mean sd minimum maximum verdict n status slice_set "
+    "class configuration split x std_error method interval_status folds undefined_folds sd_status "
+    "slice_values note"
 )
 
 DRIFT_SCHEMA = table_schema(
-    "subject model column slice_set slice slice_values measure value per_sd reference current statistic "
-    "p_value p_adjusted family family_size p_status n_reference n_current bound status note"
+    "subject column measure value model slice reference current per_sd statistic p_value p_adjusted "
+    "n_reference n_current status slice_set family family_size p_status bound slice_values note"
 )
 
 DRIFT_HISTOGRAMS_SCHEMA = table_schema(
@@ -83,13 +83,13 @@ DRIFT_HISTOGRAMS_SCHEMA = table_schema(
 )
 
 DECOMPOSITION_SCHEMA = table_schema(
-    "contrast model baseline metric class slice_set slice slice_values part value lower upper std_error "
-    "method interval_status status note"
+    "model slice metric part value lower upper baseline contrast status slice_set class std_error method "
+    "interval_status slice_values note"
 )
 
 FOUND_SLICES_SCHEMA = table_schema(
-    "model metric slice slice_values depth value rest difference lower upper std_error p_value p_adjusted "
-    "family_size searched n share confirmed status note"
+    "model slice metric difference value rest lower upper p_value p_adjusted confirmed n share depth status "
+    "std_error family_size searched slice_values note"
 )
 
 TABLES = {

@@ -250,7 +250,9 @@ def _contrasts(analysis: Analysis) -> Contrasts | None:
 
 
 def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.DataFrame:
-    """The comparisons that the suite asks for, with adjusted p values."""
+    """The comparisons that the suite asks for, with adjusted p values and readings."""
+    from plmetrics.inference.comparisons.readings import readings_of
+
     compare = analysis.suite.compare
     if compare is None:
         return comparisons.clear()
@@ -264,7 +266,8 @@ def correct_comparisons(analysis: Analysis, comparisons: pl.DataFrame) -> pl.Dat
     selected = comparisons.filter(
         ~gated, ~bootstrap | (pair.is_in(requested) & pl.col("scale").is_in(compare.scales))
     )
-    return with_nearness(correct(selected, compare.correction, compare.family), selected, analysis.level)
+    adjusted = correct(selected, compare.correction, compare.family)
+    return readings_of(with_nearness(adjusted, selected, analysis.level), analysis.suite, analysis.level)
 
 
 def _metric_columns(

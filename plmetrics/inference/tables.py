@@ -202,6 +202,7 @@ def comparison_columns(difference: Difference, n: Any, *, intervals: bool, test:
             "std_error": difference.std_error,
             "method": difference.method,
             "p_value": difference.p_value,
+            "statistic": difference.statistic,
             "interval_status": difference.interval_status,
             "blocks": difference.blocks,
             "test": test,

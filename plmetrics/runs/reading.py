@@ -92,13 +92,17 @@ class StoredRun:
                 tables[name] = schema.to_frame()  # Written by a version without this table.
                 continue
             stored = self.table(name)
-            missing = [column for column in schema if column not in stored.columns]
+            missing = [
+                column for column in schema if column not in {*stored.columns, *_DERIVED.get(name, ())}
+            ]
             if _KEYS & set(missing):
                 message = f"{shown_path(self.folder / table_file(name))} has no column '{missing[0]}'"
                 raise RunFault(Problem(message, hint="run the suite again with this version"))
             if missing:
                 notes.append(f"{self.run_id}: the table {name} has no {', '.join(missing)} (another version)")
             tables[name] = _conform(stored, schema)
+            if name == "comparisons" and "reading" not in stored.columns:
+                tables[name] = _with_readings(tables[name], self.record.get("suite", {}))
         listed = self.record.get("tables", {})
         others = {name: self.table(name) for name in listed if name not in TABLES and name not in _RETAINED}
         verdict = str(self.record.get("verdict", "none"))
@@ -111,6 +115,9 @@ class StoredRun:
             notes=tuple(notes),
         )
 
+
+_DERIVED = {"comparisons": ("reading", "statistic")}
+"""Columns by table that earlier versions did not write: readings are made anew, and statistics are beside p values."""
 
 _RETAINED = ("replicates", "units")
 """Tables that are no results, but pair the run with others."""
@@ -244,6 +251,15 @@ def _conform(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
         pl.col(name).cast(dtype, strict=False) if name in frame.columns else pl.lit(None, dtype).alias(name)
         for name, dtype in schema.items()
     )
+
+
+def _with_readings(comparisons: pl.DataFrame, suite: Mapping[str, Any]) -> pl.DataFrame:
+    """The comparisons with readings, by what a record says of the suite."""
+    from plmetrics.inference.comparisons.readings import with_readings
+
+    metrics = _metrics(suite.get("task", "binary"), suite.get("metrics", ()))
+    level = (suite.get("uncertainty") or {}).get("level")
+    return with_readings(comparisons, {metric.text: metric.direction for metric in metrics}, level)
 
 
 def _metrics(task: str, texts: Sequence[Any]) -> tuple[Metric, ...]:

@@ -17,6 +17,7 @@ from plmetrics.core.results import (
     METRICS_SCHEMA,
     TABLES,
 )
+from plmetrics.inference.comparisons.readings import with_readings
 from plmetrics.report.summary import Summary
 
 MODELS = {"champion": 0.0, "challenger": 0.004, "gradient_boosting_v2": -0.012}
@@ -196,7 +197,10 @@ def gate_rows() -> list[dict[str, Any]]:
 def make_summary(*, intervals: bool = True, **changes: Any) -> Summary:
     frames = {
         "metrics": pl.DataFrame(metric_rows(intervals=intervals), schema=METRICS_SCHEMA),
-        "comparisons": pl.DataFrame(comparison_rows(intervals=intervals), schema=COMPARISONS_SCHEMA),
+        "comparisons": with_readings(
+            pl.DataFrame(comparison_rows(intervals=intervals), schema=COMPARISONS_SCHEMA),
+            {metric: direction for metric, (_, direction) in METRICS.items()},
+        ),
         "gates": pl.DataFrame(gate_rows(), schema=GATES_SCHEMA),
     }
     facts: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from plmetrics.core.results import COMPARISONS_SCHEMA, GATES_SCHEMA, METRICS_SCHEMA
-from plmetrics.report.sections.differences import reading
+from plmetrics.inference.comparisons.readings import with_readings
 from plmetrics.report.sections.worst import worst_slices
 from plmetrics.report.summary import Summary
 from plmetrics.report.terminal import render
@@ -193,7 +193,10 @@ def small(**changes: Any) -> Summary:
         "name": "nightly",
         "verdict": "fail",
         "metrics": pl.DataFrame(SMALL, schema=METRICS_SCHEMA),
-        "comparisons": pl.DataFrame(SMALL_DIFFERENCES, schema=COMPARISONS_SCHEMA),
+        "comparisons": with_readings(
+            pl.DataFrame(SMALL_DIFFERENCES, schema=COMPARISONS_SCHEMA),
+            {"roc_auc": "higher", "brier": "lower"},
+        ),
         "gates": pl.DataFrame(SMALL_GATES, schema=GATES_SCHEMA),
         "directions": {"roc_auc": "higher", "brier": "lower"},
         "record": {
@@ -278,30 +281,6 @@ def test_many_failures_are_cut_short() -> None:
     text = render(small(gates=pl.DataFrame(gates, schema=GATES_SCHEMA)), 100, brief=True)
     assert text.count("brier <= 0.1") == 60
     assert "and 15 more" in text
-
-
-@pytest.mark.parametrize(
-    ("changes", "direction", "word"),
-    [
-        ({"difference": 0.1}, "higher", "better"),
-        ({"difference": 0.1}, "lower", "worse"),
-        ({"difference": -0.1}, "lower", "better"),
-        ({"difference": -0.1}, "none", "lower"),
-        ({"difference": 0.1, "note": None}, "zero", "higher"),
-        ({"difference": -0.1, "note": "independent samples"}, "zero", "lower"),
-        ({"difference": 0.1, "note": "independent samples; nearer to 0"}, "zero", "better"),
-        ({"difference": 0.1, "note": "farther from 0"}, "zero", "worse"),
-        ({"difference": 0.1, "note": "nearer to 0", "p_adjusted": 0.1}, "zero", "unclear"),
-        ({"p_adjusted": 0.05}, "higher", "unclear"),
-        ({"p_adjusted": None, "p_value": 0.2}, "higher", "unclear"),
-        ({"p_adjusted": None, "p_value": None}, "higher", ""),
-        ({"difference": 0.0, "lower": 0.0, "upper": 0.0, "p_adjusted": 1.0}, "higher", "equal"),
-        ({"difference": None}, "higher", ""),
-    ],
-)
-def test_reading(changes: dict[str, Any], direction: str, word: str) -> None:
-    given = {"difference": 0.1, "lower": 0.0, "upper": 0.2, "p_value": 0.001, "p_adjusted": 0.01} | changes
-    assert reading(given, direction, 0.05) == word
 
 
 def expected_worst(frame: pl.DataFrame, metric: str, sign: int, most: int) -> set[tuple[str, str, str]]:

@@ -262,7 +262,8 @@ class _Models:
         lost = np.full(rows, "undefined_value", dtype=object)
         none = np.full(rows, None, dtype=object)
         blocks = np.zeros(rows, dtype=np.int64)
-        return Difference(missing, missing, missing, missing, missing, blocks, none, lost, status)
+        numbers = missing, missing, missing, missing, missing
+        return Difference(*numbers, blocks, none, lost, status, missing)
 
     def _rows(
         self, names: Sequence[str], values: Sequence[Any], parts: Sequence[str], difference: Difference

@@ -22,7 +22,7 @@ from plmetrics.inference.across_runs.decomposition import (
 )
 from plmetrics.inference.across_runs.retained import sharing
 from plmetrics.inference.across_runs.sides import NOT_IN_RUN, Side, sample
-from plmetrics.inference.comparisons.paired import Difference, student_test
+from plmetrics.inference.comparisons.paired import Difference, student_statistic, student_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -206,14 +206,14 @@ class _Runs:
         method = np.where(status == "ok", "t", "").astype(object)
         method[status != "ok"] = None
         blocks, ok = freedom.astype(np.int64), np.full(value.shape, "ok", dtype=object)
-        return Difference(value, value - half, value + half, error, p, blocks, method, status, ok)
+        t = student_statistic(value, error, p)
+        return Difference(value, value - half, value + half, error, p, blocks, method, status, ok, t)
 
     def _refused(self, status: str, note: str | None) -> pl.DataFrame:
         missing = np.full(1, np.nan)
         lost, why, none = (np.full(1, word, dtype=object) for word in ("undefined_value", status, None))
-        nothing = Difference(
-            missing, missing, missing, missing, missing, np.zeros(1, dtype=np.int64), none, lost, why
-        )
+        numbers = missing, missing, missing, missing, missing
+        nothing = Difference(*numbers, np.zeros(1, dtype=np.int64), none, lost, why, missing)
         return part_rows(self._about, ["all"], [[]], ["total"], nothing, note)
 
 

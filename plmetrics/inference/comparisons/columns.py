@@ -17,6 +17,7 @@ def tested_columns(text: str, form: str | None, tested: TestOutcomes) -> pl.Data
     nothing = np.full(len(ok), np.nan)
     columns = {"difference": tested.estimate, "lower": tested.lower, "upper": tested.upper}
     columns |= {"std_error": tested.std_error, "p_value": tested.p_value}
+    columns["statistic"] = tested.statistic
     numbers = {
         name: np.where(ok & np.isfinite(part), part, np.nan) if part is not None else nothing
         for name, part in columns.items()

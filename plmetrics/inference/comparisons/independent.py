@@ -13,6 +13,7 @@ from plmetrics.inference.comparisons.paired import (
     back_transform,
     log_estimate,
     ratio_status,
+    student_statistic,
     student_test,
 )
 from plmetrics.inference.estimate import Estimate
@@ -114,6 +115,7 @@ def independent_difference(
         method,
         interval_status,
         status,
+        np.where(none, np.nan, student_statistic(centre, error, p)),
     )
 
 

@@ -142,6 +142,7 @@ def noise_bounds(
         lower=np.where(testable, np.fmin(difference.lower, corrected - half), difference.lower),
         upper=np.where(testable, np.fmax(difference.upper, corrected + half), difference.upper),
         p_value=np.where(testable, p, difference.p_value),
+        statistic=np.where(testable, np.nan, difference.statistic),
     )
 
 

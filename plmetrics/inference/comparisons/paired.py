@@ -28,7 +28,8 @@ class Difference:
     """Differences model - baseline over S slices, or ratios, with interval and p value.
 
     `difference` is NaN exactly where `status` is not "ok"; `lower` and `upper` are NaN exactly where
-    `interval_status` is not "ok", and `p_value` is NaN there as well. `method` is None without an interval.
+    `interval_status` is not "ok", and `p_value` is NaN there as well. `method` is None without an interval. `statistic`
+    is the t of the p value, of a ratio that of its logarithm; NaN where there is none.
     """
 
     difference: Array
@@ -40,6 +41,7 @@ class Difference:
     method: Texts
     interval_status: Texts
     status: Texts
+    statistic: Array
 
     def part(self, first: int, last: int) -> Difference:
         """Those from one place up to another."""
@@ -54,12 +56,12 @@ class Difference:
 
     def untested(self, where: Flags, status: str) -> Difference:
         """The same without intervals and p values where those would mislead, for a reason."""
-        ends = (self.lower, self.upper, self.std_error, self.p_value)
-        lower, upper, error, p = (np.where(where, np.nan, values) for values in ends)
+        ends = (self.lower, self.upper, self.std_error, self.p_value, self.statistic)
+        lower, upper, error, p, t = (np.where(where, np.nan, values) for values in ends)
         method, interval_status = np.array(self.method), np.array(self.interval_status)
         method[where], interval_status[where] = None, status
         return Difference(
-            self.difference, lower, upper, error, p, self.blocks, method, interval_status, self.status
+            self.difference, lower, upper, error, p, self.blocks, method, interval_status, self.status, t
         )
 
 
@@ -116,17 +118,19 @@ def paired_difference(
     described = replicate_spread(replicates, magnitude, model.kind, difference, _groups(model, baseline))
     interval_status = _interval_status(ok, equal, blocks, described)
     std_error = np.where(ok & (blocks >= 2), described.std_error, np.nan)
-    half, p = student_test(difference, described.student_error(blocks), blocks - 1.0, level)
+    error = described.student_error(blocks)
+    half, p = student_test(difference, error, blocks - 1.0, level)
+    t = student_statistic(difference, error, p)
     if p_value == "percentile" and model.kind == "bootstrap":
-        p = _percentile_p(replicates)
+        p, t = _percentile_p(replicates), np.full(p.shape, np.nan)
     none = interval_status != "ok"
     for statistic, sure in ((half, 0.0), (p, 1.0), (std_error, 0.0)):
         statistic[ok & equal] = sure
-    half[none], p[none] = np.nan, np.nan
+    half[none], p[none], t[none | equal] = np.nan, np.nan, np.nan
     method = np.full(none.shape, "t", dtype=object)
     method[none] = None
     ends = difference - half, difference + half
-    return Difference(difference, *ends, std_error, p, blocks, method, interval_status, status)
+    return Difference(difference, *ends, std_error, p, blocks, method, interval_status, status, t)
 
 
 def distance(estimate: Estimate) -> Estimate:
@@ -212,6 +216,7 @@ def paired_ratio(
         method,
         interval_status,
         status,
+        np.where(none, np.nan, log_difference.statistic),
     )
 
 
@@ -271,6 +276,13 @@ def student_test(difference: Array, error: Array, freedom: Array, level: float) 
     return np.where(usable, half, np.nan), np.where(usable, p, np.nan)
 
 
+def student_statistic(difference: Array, error: Array, p: Array) -> Array:
+    """The t of a difference with a standard error, NaN where it has no p value."""
+    usable = np.isfinite(p)
+    t: Array = np.divide(difference, error, out=np.full(difference.shape, np.nan), where=usable)
+    return t
+
+
 def _log(values: Array) -> Array:
     positive = values > 0
     out: Array = np.log(values, out=np.full(values.shape, np.nan), where=positive)
@@ -315,4 +327,5 @@ def _without_interval(difference: Array, blocks: NDArray[np.int64], status: Text
     nothing = np.full(difference.shape, np.nan)
     method = np.full(difference.shape, None, dtype=object)
     requested = np.full(difference.shape, reason, dtype=object)
-    return Difference(difference, nothing, nothing, nothing, nothing, blocks, method, requested, status)
+    numbers = difference, nothing, nothing, nothing, nothing
+    return Difference(*numbers, blocks, method, requested, status, nothing)

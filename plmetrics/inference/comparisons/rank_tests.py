@@ -95,7 +95,7 @@ def _rows(test: ComparisonTest, ranking: ModelRanks, level: float) -> pl.DataFra
     single_block = len(ranking.ranks) < 2
     if test.test != "nemenyi":
         single = _OMNIBUS[test.test](ranking)
-        columns = {"difference": single.statistic, "p_value": single.p_value}
+        columns = {"difference": single.statistic, "statistic": single.statistic, "p_value": single.p_value}
         row = pl.DataFrame([columns | {"status": single.status, "note": single.note}], schema=_OF_ROW)
         return row.with_columns(pl.lit("statistic").alias("scale"))
     if single_block:
@@ -114,4 +114,5 @@ def _rows(test: ComparisonTest, ranking: ModelRanks, level: float) -> pl.DataFra
     )
 
 
-_OF_ROW = pl.Schema({"difference": pl.Float64, "p_value": pl.Float64, "status": pl.String, "note": pl.String})
+_NUMBERS = dict.fromkeys(("difference", "statistic", "p_value"), pl.Float64)
+_OF_ROW = pl.Schema({**_NUMBERS, "status": pl.String, "note": pl.String})

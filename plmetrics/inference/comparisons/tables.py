@@ -115,7 +115,8 @@ def with_areas(comparisons: pl.DataFrame, analysis: Analysis, rows: PairedRows |
     ]
     if not tables:
         return comparisons
-    names = ("difference", "lower", "upper", "std_error", "p_value", "method", "interval_status", "test")
+    numbers = ("difference", "lower", "upper", "std_error", "p_value", "statistic")
+    names = (*numbers, "method", "interval_status", "test")
     answers = pl.concat(tables).filter(status="ok").select(*PLACE, *names)
     joined = comparisons.join(answers, on=PLACE, how="left", suffix="|answer", maintain_order="left")
     delta = (pl.col("test") == TESTS["influence"]) & (pl.col("scale") == "difference")
@@ -150,7 +151,7 @@ def _in_place(comparisons: pl.DataFrame, tables: list[pl.DataFrame], order: dict
     )
     tested = pl.concat(tables, how="diagonal_relaxed").join(places, on=PLACE, how="inner")
     too_few = pl.col("@status") == "too_few_rows"
-    numbers = ("difference", "lower", "upper", "std_error", "p_value", "method")
+    numbers = ("difference", "lower", "upper", "std_error", "p_value", "statistic", "method")
     tested = tested.with_columns(
         *(pl.when(~too_few).then(name).alias(name) for name in numbers),
         *(

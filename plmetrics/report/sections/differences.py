@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rich.text import Text
 
-from plmetrics.core.results import FARTHER, NEARER
+from plmetrics.inference.comparisons.readings import READINGS
 from plmetrics.inference.tables import INDEPENDENT_TEST, TESTS
 from plmetrics.report.layout import (
     FAINT,
@@ -32,7 +32,6 @@ _PLACE = ["contrast", "model", "baseline", "slice_set", "slice", "metric", "clas
 _STYLES = {"better": "green", "worse": "red", "higher": "cyan", "lower": "cyan"}
 _ARROWS = {"better": "▲", "worse": "▼", "higher": "▲", "lower": "▼"}
 _MOST = 8
-_ORDER = ("better", "worse", "higher", "lower", "unclear", "equal")
 
 
 def differences(summary: Summary, width: int) -> list[Text]:
@@ -53,29 +52,6 @@ def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
     return comparisons.filter(default | ((pl.col("test") == "delong") & ~answered))
 
 
-def reading(row: Row, direction: str, alpha: float) -> str:
-    """What a difference says in a word: better, worse, higher, lower, unclear, equal, or nothing.
-
-    A metric that is best at 0 is better where the note says that it is nearer to it.
-    """
-    difference, p = row["difference"], row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
-    if difference is None or p is None:
-        return ""
-    if row.get("scale") == "ratio":
-        difference -= 1
-    if difference == 0 and row["lower"] == row["upper"]:
-        return "equal"
-    if p >= alpha:
-        return "unclear"
-    words = (row.get("note") or "").split("; ") if direction == "zero" else ()
-    if NEARER in words or FARTHER in words:
-        return "better" if NEARER in words else "worse"
-    up, down = {"higher": ("better", "worse"), "lower": ("worse", "better")}.get(
-        direction, ("higher", "lower")
-    )
-    return up if difference > 0 else down
-
-
 def _remark(summary: Summary, scale: str, *, tested: bool) -> str:
     """What stands beside the title of comparisons: their scale, and what was done to their p values."""
     how = "p not adjusted" if summary.correction in (None, "none") else f"p adjusted by {summary.correction}"
@@ -90,39 +66,34 @@ def _pair(summary: Summary, pair: pl.DataFrame, width: int) -> list[Text]:
     other = f"run {first['baseline']}" if first["contrast"] == "run" else first["baseline"]
     title = f"{printable(first['model'])} against {printable(other)}"
     lines = heading(title, _remark(summary, first["scale"], tested=tested), width)
-    lines += _lines(summary, rows, width, tested=tested)
-    return lines + _in_slices(summary, pair.filter(pl.col("slice_set") != "overall"), width)
+    lines += _lines(rows, width, tested=tested)
+    return lines + _in_slices(pair.filter(pl.col("slice_set") != "overall"), width)
 
 
-def _lines(summary: Summary, rows: list[Row], width: int, *, tested: bool) -> list[Text]:
+def _lines(rows: list[Row], width: int, *, tested: bool) -> list[Text]:
     cells = []
     for row, difference in zip(rows, align([_difference(row) for row in rows]), strict=True):
         cells.append([Text(metric_label(row)), difference])
         if tested:
-            cells[-1] += _reading_cells(summary, row)
+            cells[-1] += _reading_cells(row)
     title = rows[0]["scale"].replace("_", " ") if rows else "difference"
     columns = [Column("metric"), Column(title), Column("p", align="right"), Column("reading")]
     return table_or_stack(columns if tested else columns[:2], cells, width)
 
 
-def _in_slices(summary: Summary, frame: pl.DataFrame, width: int) -> list[Text]:
+def _in_slices(frame: pl.DataFrame, width: int) -> list[Text]:
     rows = frame.filter(pl.col("p_value").is_not_null()).rows(named=True)
     if not rows:
         return []
-    counts = Counter(reading_of(summary, row) for row in rows)
-    parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _ORDER if counts[outcome])
+    counts = Counter(row["reading"] for row in rows)
+    parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in READINGS if counts[outcome])
     return wrap(Text(f"in slices: {parts}", FAINT), width)
 
 
-def reading_of(summary: Summary, row: Row) -> str:
-    """What a difference says in a word, at the level of the run."""
-    return reading(row, summary.directions.get(row["metric"], "none"), _alpha(summary))
-
-
-def _reading_cells(summary: Summary, row: Row) -> list[Text]:
+def _reading_cells(row: Row) -> list[Text]:
     """The p value, and a reading with its arrow and colour."""
     p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
-    outcome = reading_of(summary, row)
+    outcome = row["reading"] or ""
     arrow = _ARROWS.get(outcome)
     text = Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
     return [Text(p_value(p)), text]
@@ -131,11 +102,6 @@ def _reading_cells(summary: Summary, row: Row) -> list[Text]:
 def _difference(row: Row) -> Estimate:
     """A comparison with its interval, or why there is none."""
     return row_estimate(row, "difference", signed=row["scale"] != "ratio")
-
-
-def _alpha(summary: Summary) -> float:
-    """What p values are held against."""
-    return 1 - (0.95 if summary.level is None else summary.level)
 
 
 def slice_comparisons(summary: Summary, width: int) -> list[Text]:
@@ -159,9 +125,7 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     named = Column("slice"), Column("against"), Column("metric"), Column(first["scale"].replace("_", " "))
     columns = [*named, Column("p", align="right"), Column("reading")] if tested else list(named)
     numbers = align([_difference(row) for row in rows[:_MOST]])
-    cells = [
-        _cells(summary, row, number, tested=tested) for row, number in zip(rows[:_MOST], numbers, strict=True)
-    ]
+    cells = [_cells(row, number, tested=tested) for row, number in zip(rows[:_MOST], numbers, strict=True)]
     lines += table_or_stack(columns, cells, width)
     remarks = []
     if len(rows) > _MOST:
@@ -171,6 +135,6 @@ def _block(summary: Summary, part: pl.DataFrame, width: int) -> list[Text]:
     return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
 
 
-def _cells(summary: Summary, row: dict[str, Any], number: Text, *, tested: bool) -> list[Text]:
+def _cells(row: dict[str, Any], number: Text, *, tested: bool) -> list[Text]:
     cells = [Text(printable(row["slice"])), Text(printable(row["baseline"])), Text(metric_label(row)), number]
-    return cells + _reading_cells(summary, row) if tested else cells
+    return cells + _reading_cells(row) if tested else cells

@@ -13,7 +13,7 @@ from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.marks import layered
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.panels import columns_of
-from plmetrics.report.charts.slices.readings import usual_tests, with_readings
+from plmetrics.report.charts.slices.readings import usual_tests
 from plmetrics.report.charts.slices.rows import STEP, WIDTH, Scale, forest_domain, headed, panel, sides
 from plmetrics.report.charts.slices.slice_differences import (
     by_slice,
@@ -42,7 +42,7 @@ def draw(selection: Selection) -> Figure:
     rows = rows if selection.metric is None else selection.metric_rows(rows)
     if rows.is_empty():
         raise NothingToDraw(Problem("no models were compared on all rows"))
-    shown = with_readings(selection.summary, rows.head(MOST_ROWS))
+    shown = rows.head(MOST_ROWS)
     baselines = shown["baseline"].unique(maintain_order=True)
     several = len(baselines) > 1
     panels = [

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.inference.tables import DELONG, INDEPENDENT_TEST, TESTS
-from plmetrics.report.sections.differences import reading
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -24,18 +23,6 @@ def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
     return comparisons.filter(usual, pl.col("scale") == "difference").filter(place.is_first_distinct())
 
 
-def with_readings(summary: Summary, comparisons: pl.DataFrame) -> pl.DataFrame:
-    """The comparisons with `reading`: better, worse, higher, lower, unclear, equal, or nothing."""
-    if "reading" in comparisons.columns:
-        return comparisons
-    alpha = 1 - (0.95 if summary.level is None else summary.level)
-    words = [
-        reading(row, summary.directions.get(row["metric"], "none"), alpha)
-        for row in comparisons.iter_rows(named=True)
-    ]
-    return comparisons.with_columns(reading=pl.Series(words, dtype=pl.String))
-
-
 def slice_contrasts(comparisons: pl.DataFrame) -> pl.DataFrame:
     """Comparisons of slices with others: those with the rest first, then with all rows, then the others."""
     rows = usual_tests(comparisons).filter(pl.col("contrast").is_in(["rest", "slice"]))
@@ -50,4 +37,4 @@ def slice_tests(summary: Summary, metric: str) -> pl.DataFrame:
     rows = slice_contrasts(summary.comparisons).filter(
         pl.col("metric") == metric, (pl.col("contrast") == "rest") | (pl.col("baseline") == "all")
     )
-    return with_readings(summary, rows.unique(_KEYS, keep="first", maintain_order=True))
+    return rows.unique(_KEYS, keep="first", maintain_order=True)

@@ -12,7 +12,7 @@ from plmetrics.report.charts.marks import MOST_SERIES
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.estimate_texts import estimate_texts
 from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
-from plmetrics.report.charts.slices.readings import slice_contrasts, with_readings
+from plmetrics.report.charts.slices.readings import slice_contrasts
 from plmetrics.report.charts.slices.rows import headed
 from plmetrics.report.charts.slices.slice_choice import (
     FEW_UNITS,
@@ -57,7 +57,6 @@ def by_slice(selection: Selection, rows: pl.DataFrame) -> Figure:
     rows = rows.filter(contrast=contrast, baseline=opponent)
     models = rows["model"].unique(maintain_order=True).to_list()
     shown = models[:MOST_SERIES]
-    rows = with_readings(selection.summary, rows)
     slices = rows.filter(model=shown[0]).unique(KEYS, keep="first", maintain_order=True)
     order = grouped(labelled(largest(slices)), "difference")
     parts = [_rows(order, rows.filter(model=model)) for model in shown]

@@ -8,7 +8,7 @@ import polars as pl
 
 from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
 from plmetrics.report.numbers import p_value, plural
-from plmetrics.report.sections.differences import reading_of, usual_tests
+from plmetrics.report.sections.differences import usual_tests
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _pair(summary: Summary, part: pl.DataFrame, contrast: str) -> Table | None:
         return None
     other = f"run {first['baseline']}" if contrast == "run" else first["baseline"]
     caption = f"{first['model']} against {other}"
-    cells = [[words(metric_label(row)), *_difference(summary, row)] for row in rows]
+    cells = [[words(metric_label(row)), *_difference(row)] for row in rows]
     columns = ["metric", first["scale"].replace("_", " "), *_COLUMNS]
     return Table(words(caption).text, columns, cells, [_p_words(summary)], first=40)
 
@@ -62,7 +62,7 @@ def slice_differences(summary: Summary) -> Section:
                 words(row["slice"]),
                 words(row["baseline"]),
                 words(metric_label(row)),
-                *_difference(summary, row),
+                *_difference(row),
             ]
             for row in rows.head(_MOST_SLICES).iter_rows(named=True)
         ]
@@ -76,9 +76,9 @@ def slice_differences(summary: Summary) -> Section:
     return Section("Slices against others", tables)
 
 
-def _difference(summary: Summary, row: dict[str, Any]) -> list[Cell]:
+def _difference(row: dict[str, Any]) -> list[Cell]:
     """The difference with its interval, its p value and what they say."""
-    reading = reading_of(summary, row)
+    reading = row["reading"] or ""
     p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
     return [
         value_cell(row, "difference", signed=row["scale"] != "ratio"),

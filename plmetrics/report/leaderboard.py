@@ -1,0 +1,149 @@
+"""Leaderboards: the models by one metric, the best first, each with its difference to the best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.core.results import first_rows
+from plmetrics.report.sections.differences import usual_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from plmetrics.core.results import ResultTables
+
+OVERALL, WHOLE = "overall", "all"
+COLUMNS = [
+    *("rank", "model", "slice", "metric", "value", "lower", "upper", "n"),
+    *("difference", "difference_lower", "difference_upper", "reading", "status"),
+]
+
+_OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
+_PLACE = ["slice_set", "slice"]
+
+
+def leaderboard(
+    tables: ResultTables,
+    metric: str,
+    direction: str,
+    slice_set: str | None = None,
+    slice: str | None = None,  # noqa: A002
+) -> pl.DataFrame:
+    """The models of one metric in the order of their values.
+
+    Args:
+        tables: the result.
+        metric: canonical text.
+        direction: `higher`, `lower`, `zero`, or `none`: then models have no rank, and stay in the suite's order.
+        slice_set: its name; all rows if neither it nor `slice` is given.
+        slice: text of a slice; all of the set if not given.
+
+    Returns:
+        A row per model and slice, slices in their order; models without a value come last, without a rank.
+
+    Raises:
+        ConfigError: nothing has that name.
+    """
+    rows = _rows(first_rows(tables.metrics), metric, slice_set, slice)
+    merit = {"higher": pl.col("value"), "lower": -pl.col("value"), "zero": -pl.col("value").abs()}.get(
+        direction, pl.lit(None, pl.Float64)
+    )
+    places = rows.select(_PLACE).unique(maintain_order=True).with_row_index("@place")
+    ordered = (
+        rows.join(places, on=_PLACE, how="left", maintain_order="left")
+        .with_columns(merit.alias("@merit"))
+        .sort("@place", "@merit", descending=[False, True], nulls_last=True, maintain_order=True)
+        .with_columns(
+            rank=pl.col("@merit").rank("min", descending=True).over("@place").cast(pl.Int64),
+            best=pl.col("model").filter(pl.col("@merit").is_not_null()).first().over("@place"),
+        )
+    )
+    return _with_differences(ordered, tables.comparisons, metric).select(COLUMNS)
+
+
+def _with_differences(ordered: pl.DataFrame, comparisons: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """The rows with the difference to the best model of their slice, and its interval and reading where it was made."""
+    at_best = pl.col("model") == pl.col("best")
+    values = ordered.with_columns(
+        difference=pl.col("value") - pl.col("value").filter(at_best).first().over("@place")
+    )
+    compared = usual_tests(comparisons).filter(
+        pl.col("metric") == metric,
+        pl.col("contrast") == "model",
+        pl.col("scale") == "difference",
+        pl.col("class").is_null(),
+    )
+    both = pl.concat([_side(compared), _side(_reversed(compared))])
+    joined = values.join(both, on=[*_PLACE, "model", "best"], how="left", maintain_order="left")
+    return joined.with_columns(difference=pl.coalesce("compared", "difference"))
+
+
+def _side(compared: pl.DataFrame) -> pl.DataFrame:
+    return compared.select(
+        *_PLACE,
+        "model",
+        pl.col("baseline").alias("best"),
+        pl.col("difference").alias("compared"),
+        pl.col("lower").alias("difference_lower"),
+        pl.col("upper").alias("difference_upper"),
+        "reading",
+    )
+
+
+def _reversed(compared: pl.DataFrame) -> pl.DataFrame:
+    """The same comparisons, said of the baseline."""
+    return compared.with_columns(
+        model="baseline",
+        baseline="model",
+        difference=-pl.col("difference"),
+        lower=-pl.col("upper"),
+        upper=-pl.col("lower"),
+        reading=pl.col("reading").replace(_OPPOSITE),
+    )
+
+
+def _rows(metrics: pl.DataFrame, metric: str, slice_set: str | None, text: str | None) -> pl.DataFrame:
+    """The rows of the table `metrics` that are asked for."""
+    of_metric = metrics.filter(pl.col("metric") == metric)
+    rows = of_metric.filter(pl.col("class").is_null())
+    if rows.is_empty() and not of_metric.is_empty():
+        msg = f"'{metric}' has a value for each class, and none for all of them"
+        raise ConfigError(Problem(msg, ("metric",), "name a metric that averages over classes"))
+    if slice_set is None and text is None:
+        overall = rows.filter(slice="all", slice_set=OVERALL)
+        return overall if not overall.is_empty() else rows.filter(slice=WHOLE)
+    if slice_set is not None:
+        _check(slice_set, rows["slice_set"].unique(maintain_order=True), "slice set", "slice_set")
+        rows = rows.filter(pl.col("slice_set") == slice_set)
+    if text is not None:
+        _check(text, rows["slice"].unique(maintain_order=True), "slice", "slice")
+        rows = rows.filter(pl.col("slice") == text)
+    return rows
+
+
+def _check(name: str, names: Iterable[str], kind: str, argument: str) -> None:
+    names = list(names)
+    if name not in names:
+        raise ConfigError(Problem(f"there is no {kind} '{name}'", (argument,), did_you_mean(name, names)))
+
+
+def metric_of(name: str, directions: Mapping[str, str], canonical: str | None) -> str:
+    """The metric of a result that a name stands for.
+
+    Args:
+        name: as it was written.
+        directions: of the metrics of the result, by canonical text.
+        canonical: the canonical text of the name, None where it is no metric.
+
+    Raises:
+        ConfigError: the result has no such metric; the nearest one is named.
+    """
+    for text in (name, canonical):
+        if text is not None and text in directions:
+            return text
+    msg = f"the result has no metric '{name}'"
+    raise ConfigError(Problem(msg, ("metric",), did_you_mean(canonical or name, directions)))
