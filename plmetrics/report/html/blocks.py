@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.report.charts.texts import clean
@@ -19,7 +19,7 @@ MINUS, UNDEFINED = "\N{MINUS SIGN}", "\N{EN DASH}"
 class Cell:
     """A cell of a table: its text, an interval in quieter ink, and the number in full for programs.
 
-    `kind` is the class that says how it looks; `number` is whether it is aligned as one.
+    `kind` is the class that says how it looks; `number` is whether it is aligned as one; `mark` refers to a footnote.
     """
 
     text: str
@@ -27,6 +27,34 @@ class Cell:
     value: float | None = None
     kind: str = ""
     number: bool = False
+    mark: str = ""
+
+
+class Footnotes:
+    """The notes of rows of result tables, so that they stand below the table with the numbers that they concern."""
+
+    def __init__(self) -> None:
+        self._marks: dict[str, str] = {}
+
+    def of(self, row: Mapping[str, Any] | None) -> str:
+        """The mark of the row's note; empty without one."""
+        note = None if row is None else row.get("note")
+        return self.mark(note) if note else ""
+
+    def mark(self, text: str) -> str:
+        """The mark of a text, the same for the same text."""
+        return self._marks.setdefault(clean(text), _letters(len(self._marks)))
+
+    @property
+    def lines(self) -> list[str]:
+        """The notes, each with its mark."""
+        return [f"{mark}: {note}" for note, mark in self._marks.items()]
+
+
+def _letters(number: int) -> str:
+    """The mark of a number: a, b, ..., z, aa, ab, ..."""
+    head, last = divmod(number, 26)
+    return (_letters(head - 1) if head else "") + chr(ord("a") + last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +159,14 @@ def estimate_cell(estimate: Estimate, value: float | None, kind: str = "") -> Ce
 
 
 def value_cell(
-    row: Mapping[str, Any] | None, column: str = "value", kind: str = "", *, signed: bool = False
+    row: Mapping[str, Any] | None,
+    column: str = "value",
+    footnotes: Footnotes | None = None,
+    *,
+    signed: bool = False,
 ) -> Cell:
     """The cell of a row of a result table; empty without the row."""
     if row is None:
         return Cell("", number=True)
-    return estimate_cell(row_estimate(row, column, signed=signed), row[column], kind)
+    cell = estimate_cell(row_estimate(row, column, signed=signed), row[column])
+    return cell if footnotes is None else replace(cell, mark=footnotes.of(row))

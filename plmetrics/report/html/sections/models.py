@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.html.blocks import Section, Table, value_cell, words
+from plmetrics.report.html.blocks import Cell, Footnotes, Section, Table, value_cell, words
 from plmetrics.report.numbers import plural
 from plmetrics.report.sections.overall import metric_label
 
 if TYPE_CHECKING:
-    from plmetrics.report.html.blocks import Cell
     from plmetrics.report.summary import Summary
 
 MOST_MODELS = 8
@@ -25,16 +24,24 @@ def models(summary: Summary) -> Section:
         return Section("Models")
     values = {(metric_label(row), row["model"]): row for row in frame.iter_rows(named=True)}
     metrics, names = _distinct(key[0] for key in values), _distinct(key[1] for key in values)
+    footnotes = Footnotes()
     caption = "All rows" + (", with intervals" if summary.level is not None else "")
     if len(names) <= MOST_MODELS:
         rows = [
-            [_metric(summary, metric, values), *(value_cell(values.get((metric, name))) for name in names)]
+            [_metric(summary, metric, values), *(_cell(values, metric, name, footnotes) for name in names)]
             for metric in metrics
         ]
-        return Section("Models", [Table(caption, ["metric", *map(_name, names)], rows, first=40)])
+        columns = ["metric", *map(_name, names)]
+        return Section("Models", [Table(caption, columns, rows, footnotes.lines, first=40)])
     ranked, notes = _ranked(summary, names, metrics, values)
-    rows = [[words(name), *(value_cell(values.get((metric, name))) for metric in metrics)] for name in ranked]
-    return Section("Models", [Table(caption, ["model", *metrics], rows, notes)])
+    rows = [[words(name), *(_cell(values, metric, name, footnotes) for metric in metrics)] for name in ranked]
+    return Section("Models", [Table(caption, ["model", *metrics], rows, [*notes, *footnotes.lines])])
+
+
+def _cell(
+    values: dict[tuple[str, str], dict[str, Any]], metric: str, name: str, footnotes: Footnotes
+) -> Cell:
+    return value_cell(values.get((metric, name)), footnotes=footnotes)
 
 
 def class_values(summary: Summary) -> Section:
@@ -60,14 +67,14 @@ def _name(model: str) -> str:
     return words(model).text
 
 
-def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str, object]]) -> Cell:
+def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str, Any]]) -> Cell:
     """The metric with an arrow to where it is better."""
     metric = next(row["metric"] for (text, _), row in values.items() if text == label)
     return words(f"{label} {_ARROWS.get(summary.directions.get(str(metric), ''), '')}".strip())
 
 
 def _ranked(
-    summary: Summary, names: list[str], metrics: list[str], values: dict[tuple[str, str], dict[str, object]]
+    summary: Summary, names: list[str], metrics: list[str], values: dict[tuple[str, str], dict[str, Any]]
 ) -> tuple[list[str], list[str]]:
     """The models by the first metric that has a better side, and the words that say so."""
     metric = next((text for text in metrics if summary.directions.get(text) in {"higher", "lower"}), None)
@@ -77,6 +84,6 @@ def _ranked(
 
     def place(name: str) -> float:
         value = values.get((metric, name), {}).get("value")
-        return float("inf") if value is None else sign * float(value)  # type: ignore[arg-type]
+        return float("inf") if value is None else sign * float(value)
 
     return sorted(names, key=place), [f"{plural(len(names), 'model')}, the best by {metric} first"]

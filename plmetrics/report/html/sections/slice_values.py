@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.html.blocks import MINUS, UNDEFINED, Cell, Section, Table, rows_cell, value_cell, words
+from plmetrics.report.html.blocks import (
+    MINUS,
+    UNDEFINED,
+    Cell,
+    Footnotes,
+    Section,
+    Table,
+    rows_cell,
+    value_cell,
+    words,
+)
 from plmetrics.report.numbers import number, plural, row_estimate
 from plmetrics.report.sections.worst import first_judged, worst_slices
 
@@ -18,6 +28,9 @@ if TYPE_CHECKING:
 MOST, MOST_METRICS, MOST_MODELS = 50, 10, 5
 _STEPS = (1.0, 2.0, 3.0)
 """Differences in standard errors where a shade becomes darker."""
+_SHADES = "shades: by how many standard errors of the slice (1, 2, 3) a value is worse or better than overall"
+
+Place = tuple[str, str, str]
 
 
 def slices(summary: Summary, gallery: Gallery) -> Section:
@@ -41,11 +54,12 @@ def _worst(summary: Summary) -> list[Block]:
     if metric is None:
         return []
     rows = worst_slices(summary.metrics, metric, summary.directions[metric])
+    footnotes = Footnotes()
     cells = [
         [
             words(row["slice"]),
             words(row["model"]),
-            value_cell(row),
+            value_cell(row, footnotes=footnotes),
             Cell(_shortfall(row), value=row["shortfall"], number=True),
             rows_cell(row["n"]),
         ]
@@ -54,7 +68,7 @@ def _worst(summary: Summary) -> list[Block]:
     if not cells:
         return []
     columns = ["slice", "model", metric, "short of all rows by", "rows"]
-    return [Table(f"Worst slices by {metric}", columns, cells)]
+    return [Table(f"Worst slices by {metric}", columns, cells, footnotes.lines)]
 
 
 def _shortfall(row: dict[str, Any]) -> str:
@@ -70,48 +84,43 @@ def _shaded(summary: Summary, frame: pl.DataFrame, model: str) -> Table:
         for row in summary.metrics.filter(slice_set="overall", model=model).iter_rows(named=True)
         if row["class"] is None
     }
-    values = {(row["slice"], row["metric"]): row for row in frame.iter_rows(named=True)}
-    sizes = frame.group_by("slice", maintain_order=True).agg(pl.col("n").max()).rows()
-    shown = _chosen(sizes)
-    rows = []
-    for text, rows_used in shown:
-        cells = [_cell(summary, values.get((text, metric)), overall.get(metric)) for metric in metrics]
-        rows.append([words(text), rows_cell(rows_used), *cells])
-    notes = [
-        "shades: by how many standard errors of the slice (1, 2, 3) a value is worse or better than overall"
-    ]
+    values = {(_place(row), row["metric"]): row for row in frame.iter_rows(named=True)}
+    sizes: dict[Place, int] = {}
+    for (place, _), row in values.items():
+        sizes[place] = max(sizes.get(place, 0), row["n"] or 0)
+    shown, footnotes, rows = _chosen(sizes), Footnotes(), []
+    for place in shown:
+        cells = [
+            _cell(summary, values.get((place, metric)), overall.get(metric), footnotes) for metric in metrics
+        ]
+        rows.append([words(place[1]), rows_cell(sizes[place]), *cells])
+    notes = [_SHADES]
     if len(sizes) > len(shown):
-        notes.append(
-            f"the {len(shown)} largest of {plural(len(sizes), 'slice')}; the others are in the table metrics"
-        )
-    reasons = frame.filter(pl.col("value").is_null())["status"].unique(maintain_order=True).to_list()
-    if reasons:
-        notes.append(f"{UNDEFINED} is undefined: {', '.join(reasons)}")
+        slices_words = plural(len(sizes), "slice")
+        notes.append(f"the {len(shown)} largest of {slices_words}; the others are in the table metrics")
     columns = ["slice", "rows", *metrics]
-    return Table(words(f"Slices by metrics: {model}").text, columns, rows, notes)
+    return Table(words(f"Slices by metrics: {model}").text, columns, rows, [*notes, *footnotes.lines])
 
 
-def _chosen(sizes: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]:
+def _place(row: dict[str, Any]) -> Place:
+    """Slice set, text and values of a slice: texts of two slices can be the same."""
+    return row["slice_set"], row["slice"], str(row["slice_values"])
+
+
+def _chosen(sizes: dict[Place, int]) -> list[Place]:
     """The slices of the table: the largest, in the order of the result."""
-    if len(sizes) <= MOST:
-        return sizes
-    largest = sorted(sizes, key=lambda size: -(size[1] or 0))[:MOST]
-    keep = {text for text, _ in largest}
-    return [size for size in sizes if size[0] in keep]
+    largest = set(sorted(sizes, key=lambda place: -sizes[place])[:MOST])
+    return [place for place in sizes if place in largest]
 
 
-def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None) -> Cell:
+def _cell(summary: Summary, row: dict[str, Any] | None, overall: float | None, footnotes: Footnotes) -> Cell:
     """The value alone, since many stand beside each other; its interval is in the table metrics."""
     if row is None:
         return Cell("", number=True)
     if row["value"] is None:
-        return Cell(UNDEFINED, kind="undefined", number=True)
-    return Cell(
-        row_estimate(row).value.replace("-", MINUS),
-        value=row["value"],
-        kind=_shade(summary, row, overall),
-        number=True,
-    )
+        return Cell(UNDEFINED, kind="undefined", number=True, mark=footnotes.mark(row["status"]))
+    text, shade = row_estimate(row).value.replace("-", MINUS), _shade(summary, row, overall)
+    return Cell(text, value=row["value"], kind=shade, number=True, mark=footnotes.of(row))
 
 
 def _shade(summary: Summary, row: dict[str, Any], overall: float | None) -> str:
