@@ -220,7 +220,6 @@ def lines(
     interpolate: str = "linear",
     canvas: Canvas | None = None,
 ) -> alt.LayerChart:
-<<<<<<< Updated upstream
     """A line for each series in the order of its points, with a band where `lo` and `hi` are there.
 
     The legend stands in the corner asked for if nothing is drawn there, else in another one, else above the panel;
@@ -236,17 +235,6 @@ def lines(
     return layered(
         *bands(frame, x, y, labels, interpolate),
         line.encode(
-=======
-    """A line for each series in the order of its points, with a band where `lo` and `hi` are there."""
-    key = legend(labels, corner, heading)
-    layers: list[alt.Chart] = []
-    if "lo" in frame.columns and frame["lo"].is_not_null().any():
-        layers.append(_band(frame, x, y, labels, interpolate))
-    layers.append(
-        base(frame)
-        .mark_line(interpolate=interpolate)  # type: ignore[arg-type]
-        .encode(
->>>>>>> Stashed changes
             x=alt.X(**x),
             y=alt.Y(**y),
             order=alt.Order("k:Q"),
@@ -259,15 +247,22 @@ def lines(
 def bands(
     frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str], interpolate: str
 ) -> list[alt.Chart]:
-    """An area from `lo` to `hi` for each series that has them."""
+    """An area from `lo` to `hi` for each series that has them.
+
+    Their colours are values, since a scale without a legend would take that of the lines away, and they have no
+    channel for the order, which would cut an area into points.
+    """
     if "lo" not in frame.columns:
         return []
-    both = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
+    colors = {label: SERIES[index % MOST_SERIES] for index, label in enumerate(labels)}
+    both = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null()).select(
+        "x", "lo", "hi", "s", ink=pl.col("s").replace_strict(colors, return_dtype=pl.String)
+    )
     if both.is_empty():
         return []
     area = base(both).mark_area(opacity=0.18, interpolate=interpolate)  # type: ignore[arg-type]
-    ends = {"y": alt.Y(**{**y, "shorthand": "lo:Q"}), "y2": "hi:Q", "order": alt.Order("k:Q")}
-    return [area.encode(x=alt.X(**x), detail="s:N", **ends, **series_scales(labels, None))]
+    ends = {"y": alt.Y(**{**y, "shorthand": "lo:Q"}), "y2": "hi:Q"}
+    return [area.encode(x=alt.X(**x), detail="s:N", **ends, color=alt.Color("ink:N", scale=None))]
 
 
 def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:
@@ -286,29 +281,6 @@ def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:
 def _outline(points: pl.DataFrame) -> pl.DataFrame:
     points = points.select("x", "y", "k", "s").drop_nulls()
     return points[thin(points["x"].to_numpy(), points["y"].to_numpy(), _BACKGROUND_POINTS)]
-
-
-def _band(
-    frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str], interpolate: str
-) -> alt.Chart:
-    """Areas between `lo` and `hi`.
-
-    Their colours are values, since a scale without a legend would take that of the lines away, and they have no
-    channel for the order, which would cut an area into points.
-    """
-    colors = {label: SERIES[index % MOST_SERIES] for index, label in enumerate(labels)}
-    area = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null()).select(
-        "x", "lo", "hi", "s", ink=pl.col("s").replace_strict(colors, return_dtype=pl.String)
-    )
-    mark = base(area).mark_area(opacity=0.18, interpolate=interpolate)  # type: ignore[arg-type]
-    chart: alt.Chart = mark.encode(
-        x=alt.X(**x),
-        y=alt.Y(**{**y, "shorthand": "lo:Q"}),
-        y2="hi:Q",
-        detail="s:N",
-        color=alt.Color("ink:N", scale=None),
-    )
-    return chart
 
 
 def reference(points: Sequence[tuple[float, float]]) -> alt.Chart:
@@ -347,7 +319,6 @@ def titled(
     *,
     frame: str = "group",
 ) -> Any:
-<<<<<<< Updated upstream
     """The chart with title, subtitle and size; lines that are wider than the chart are broken.
 
     The title starts where the panel does, or with `frame="bounds"` where its texts at the left do. Charts of several
@@ -362,14 +333,3 @@ def titled(
     panels = isinstance(chart, alt.HConcatChart | alt.VConcatChart | alt.ConcatChart)
     size = {} if panels or height is None else {"width": width, "height": height}
     return chart.properties(title=text, **size)
-=======
-    """The chart with title, subtitle and size."""
-    text = alt.Title(title, subtitle=[line for line in subtitle if line])
-    return chart.properties(title=text, width=width, height=height)
-
-
-def headline(chart: Any, title: str, subtitle: Sequence[str]) -> Any:
-    """Panels with title and subtitle at the left of all that they show."""
-    text = alt.Title(title, subtitle=[line for line in subtitle if line], frame="bounds")
-    return chart.properties(title=text)
->>>>>>> Stashed changes
