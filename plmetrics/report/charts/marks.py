@@ -6,6 +6,7 @@ Names of users stand in values only, because the chart language reads dots and b
 
 from __future__ import annotations
 
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import altair as alt
@@ -96,6 +97,21 @@ def span(*columns: pl.Series, margin: float = 0.04, include: Sequence[float] = (
 
 def _floats(column: pl.Series) -> NDArray[np.float64]:
     return column.cast(pl.Float64).to_numpy()
+
+
+def nice_ticks(domain: tuple[float, float], most: int) -> list[float]:
+    """At most so many round places in a range, evenly apart.
+
+    >>> nice_ticks((0.58, 0.97), 6)
+    [0.6, 0.7, 0.8, 0.9]
+    """
+    low, high = domain
+    rough = (high - low) / max(most, 1)
+    power = 10.0 ** floor(log10(rough))
+    step = next((base * power for base in (1, 2, 5) if base * power >= rough), 10 * power)
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    digits = max(0, -floor(log10(step)))
+    return [round(number * step, digits) for number in range(first, last + 1)]
 
 
 def layered(*layers: alt.Chart | alt.LayerChart) -> alt.LayerChart:

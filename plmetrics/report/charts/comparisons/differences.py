@@ -27,8 +27,7 @@ from plmetrics.report.charts.words import direction_words
 from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
-    from plmetrics.report.charts.marks import layered
-from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.selection import Selection
 
 MOST_ROWS = 40
 

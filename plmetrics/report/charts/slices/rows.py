@@ -7,14 +7,14 @@ Rows are a frame with `k`, their place from the top, `t`, their name, `x`, `lo` 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor, inf, log10
+from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 import altair as alt
 import numpy as np
 import polars as pl
 
-from plmetrics.report.charts.marks import axis, base, layered
+from plmetrics.report.charts.marks import axis, base, layered, nice_ticks
 from plmetrics.report.charts.theme import LIGHT
 
 if TYPE_CHECKING:
@@ -98,21 +98,6 @@ def forest_domain(
     low, high = float(values.min()), float(values.max())
     pad = (high - low) * margin or abs(high) * margin or 0.5
     return low - pad, high + pad
-
-
-def nice_ticks(domain: tuple[float, float], most: int) -> list[float]:
-    """At most so many round places in a range, evenly apart.
-
-    >>> nice_ticks((0.58, 0.97), 6)
-    [0.6, 0.7, 0.8, 0.9]
-    """
-    low, high = domain
-    rough = (high - low) / max(most, 1)
-    power = 10.0 ** floor(log10(rough))
-    step = next((base * power for base in (1, 2, 5) if base * power >= rough), 10 * power)
-    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
-    digits = max(0, -floor(log10(step)))
-    return [round(number * step, digits) for number in range(first, last + 1)]
 
 
 def _finite(column: pl.Series) -> Any:

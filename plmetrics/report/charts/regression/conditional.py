@@ -1,0 +1,82 @@
+"""Labels given predictions, predictions given labels, and how often both fall into one bin: three panels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import (
+    SMALL_PANEL,
+    axis,
+    layered,
+    lines,
+    nice_ticks,
+    reference,
+    span,
+    titled,
+    unit,
+)
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.series import Series, series_of
+from plmetrics.report.charts.words import finding, level_words, size_words, title_of
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+_CURVES = {
+    "conditional_label": ("Prediction", "Mean label"),
+    "conditional_prediction": ("Label", "Mean prediction"),
+    "conditional_recall": ("Label", "Share in the same bin"),
+}
+
+
+def draw(selection: Selection) -> Figure:
+    """A panel a curve that was drawn, at most three, with the diagonal where prediction and label are equal."""
+    there = selection.summary.curves["curve"].unique().to_list()
+    names = [name for name in _CURVES if name in there]
+    if not names:
+        hint = "ask for it when you evaluate: curves=['conditional_label', 'conditional_prediction']"
+        raise NothingToDraw(Problem("the result has no conditional curve", hint=hint))
+    series = {name: series_of(selection, selection.curve(name), "rmse") for name in names}
+    ends = [
+        column
+        for name, part in series.items()
+        if name != "conditional_recall"
+        for column in (part.frame["x"], part.frame["y"])
+    ]
+    square = span(*ends) if ends else span(series[names[0]].frame["x"])
+    first = series[names[0]]
+    panels = [_panel(name, part, square, keyed=name == names[0]) for name, part in series.items()]
+    chart = alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", strokeDash="independent")
+    title = title_of("Conditional means", first)
+    subtitle = (
+        f"20 bins of equal weight; {level_words(selection)} band of the mean, rows taken as independent",
+        size_words(selection, first),
+    )
+    drawn = pl.concat([part.drawn for part in series.values()])
+    return Figure(
+        titled(chart, title, subtitle, 3 * SMALL_PANEL, frame="bounds"),
+        drawn,
+        title,
+        finding(title, "rmse", first, selection),
+        first.notes,
+    )
+
+
+def _panel(name: str, series: Series, square: tuple[float, float], *, keyed: bool) -> alt.LayerChart:
+    across, up = _CURVES[name]
+    x = axis("x", across, square, ticks=nice_ticks(square, 5))
+    labels = series.labels if keyed else tuple(series.labels)
+    if name == "conditional_recall":
+        y = unit("y", f"{up} (higher is better)")
+        parts: list[alt.Chart | alt.LayerChart] = []
+    else:
+        y = axis("y", up, square, ticks=nice_ticks(square, 5))
+        parts = [reference([(square[0], square[0]), (square[1], square[1])])]
+    parts.append(lines(series.frame, x, y, labels, "top-left" if keyed else "none"))
+    chart: alt.LayerChart = layered(*parts).properties(width=SMALL_PANEL + 30, height=SMALL_PANEL + 30)
+    return chart

@@ -1,0 +1,136 @@
+"""Residuals by prediction: their mean with its band, and the spread around it, a panel a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import (
+    MOST_SERIES,
+    PANEL,
+    SMALL_PANEL,
+    axis,
+    base,
+    layered,
+    nice_ticks,
+    reference,
+    span,
+    titled,
+)
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.theme import LIGHT, SERIES
+from plmetrics.report.charts.words import level_words
+from plmetrics.report.numbers import number, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.marks import Chart
+    from plmetrics.report.charts.selection import Selection
+
+_COLUMNS = 3
+_BANDS = (("0.05", "0.95", 0.10), ("0.25", "0.75", 0.18))
+_KEYS = ["model", "slice", "class"]
+
+
+def draw(selection: Selection) -> Figure:
+    """Mean residual by prediction; where the quantiles were drawn, the middle 50 and 90 % behind it."""
+    means = selection.curve("residual_prediction")
+    spread = selection.rows(selection.summary.curves.filter(curve="residual_quantiles"), optional=True)
+    keys = means.select("model", "slice").unique(maintain_order=True).rows()
+    shown = keys[:MOST_SERIES]
+    kept = pl.concat([means, spread]).filter(pl.struct("model", "slice").is_in(_structs(shown)))
+    x = span(kept["x"])
+    y = span(kept["y"], kept["lower"], kept["upper"], include=[0.0])
+    panels = [
+        _panel(kept.filter(model=model, slice=text), x, y, _name(model, text, keys), alone=len(shown) == 1)
+        for model, text in shown
+    ]
+    more = len(keys) - len(shown)
+    notes = (f"{plural(more, 'more model')} in the table curves",) if more else ()
+    title = "Residuals by prediction" + (f": {_label(*shown[0])}" if len(shown) == 1 else "")
+    subtitle = (
+        f"residual = prediction \N{MINUS SIGN} label; points: mean of 20 bins with a {level_words(selection)} band",
+        "grey: the middle 50 and 90 % of the residuals" if spread.height else "",
+        *notes,
+    )
+    chart: Chart = panels[0] if len(panels) == 1 else alt.concat(*panels, columns=_COLUMNS, spacing=24)
+    return Figure(
+        titled(chart, title, subtitle, _room(len(panels)), frame="bounds"),
+        kept,
+        title,
+        _finding(title, means),
+        notes,
+    )
+
+
+def _room(panels: int) -> float:
+    """The width of all panels."""
+    return PANEL + 60 if panels == 1 else (SMALL_PANEL + 90) * min(panels, _COLUMNS)
+
+
+def _structs(keys: list[tuple[str, str]]) -> pl.Series:
+    return pl.DataFrame(keys, schema=["model", "slice"], orient="row").to_struct()
+
+
+def _label(model: str, text: str) -> str:
+    return short(model) if text == "all" else f"{short(model)}, {short(text)}"
+
+
+def _name(model: str, text: str, keys: list[tuple[str, str]]) -> str:
+    return _label(model, text) if len(keys) > 1 else ""
+
+
+def _panel(
+    points: pl.DataFrame, x: tuple[float, float], y: tuple[float, float], name: str, *, alone: bool
+) -> alt.LayerChart:
+    mean = points.filter(curve="residual_prediction")
+    horizontal = axis("x", "Prediction", x, ticks=nice_ticks(x, 6))
+    vertical = axis("y", "Residual (best at 0)", y, ticks=nice_ticks(y, 6))
+    frame = mean.select("x", "y", lo="lower", hi="upper", k=pl.int_range(pl.len()))
+    layers = [*_spread(points, horizontal, vertical), reference([(x[0], 0), (x[1], 0)])]
+    across = alt.X(**horizontal)
+    lower = alt.Y(**{**vertical, "shorthand": "lo:Q"})
+    layers += [
+        base(frame).mark_area(color=SERIES[0], opacity=0.22).encode(x=across, y=lower, y2="hi:Q"),
+        base(frame).mark_line(color=SERIES[0]).encode(x=across, y=alt.Y(**vertical), order=alt.Order("k:Q")),
+        base(frame)
+        .mark_point(color=SERIES[0], stroke=LIGHT["paper"], strokeWidth=1, size=44)
+        .encode(x=across, y=alt.Y(**vertical)),
+    ]
+    width, height = (PANEL + 60, PANEL - 80) if alone else (SMALL_PANEL + 20, SMALL_PANEL)
+    chart = layered(*layers).properties(width=width, height=height)
+    named: alt.LayerChart = chart.properties(title=alt.Title(name, fontSize=12, offset=8)) if name else chart
+    return named
+
+
+def _spread(points: pl.DataFrame, x: dict[str, object], y: dict[str, object]) -> list[alt.Chart]:
+    """Areas between quantiles of the residuals."""
+    quantiles = points.filter(curve="residual_quantiles")
+    areas = []
+    for low, high, opacity in _BANDS:
+        ends = [
+            quantiles.filter(pl.col("class") == level).select("x", pl.col("y").alias(name))
+            for level, name in ((low, "lo"), (high, "hi"))
+        ]
+        frame = ends[0].with_columns(ends[1]["hi"]) if len(ends[0]) == len(ends[1]) else ends[0].clear()
+        if frame.is_empty():
+            continue
+        lower = alt.Y(**{**y, "shorthand": "lo:Q"})
+        area = base(frame).mark_area(color=LIGHT["reference"], opacity=opacity)
+        areas.append(area.encode(x=alt.X(**x), y=lower, y2="hi:Q"))
+    return areas
+
+
+def _finding(title: str, means: pl.DataFrame) -> str:
+    """What there is to see, in words: in how many bins the band holds 0, and the largest mean residual."""
+    words = []
+    for (model, text), part in means.group_by("model", "slice", maintain_order=True):
+        away = part.filter((pl.col("lower") > 0) | (pl.col("upper") < 0)).height
+        largest = part.sort(pl.col("y").abs(), descending=True).row(0, named=True)
+        words.append(
+            f"{_label(str(model), str(text))}: band without 0 in {away} of {plural(part.height, 'bin')}, "
+            f"largest mean residual {number(largest['y'])} at a prediction of {number(largest['x'])}"
+        )
+    return f"{title}. {'; '.join(words[:MOST_SERIES])}."
