@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from plmetrics.suite.tasks import Task
 
 
-def metric(text: str, task: Task = "binary") -> Metric:
-    """A metric from its text.
+def metric(text: str, task: Task = "binary", **parameters: object) -> Metric:
+    """A metric from its text, or from its name and parameters.
 
     Args:
-        text: name and parameters, such as "precision(threshold=0.3)"; aliases are known as well.
+        text: name and parameters, such as "precision(threshold=0.3)"; aliases are known as well, and names of other
+            libraries that mean the same.
         task: the task it belongs to; some names have a metric in several.
+        parameters: its parameters, where `text` is the name alone.
 
     Returns:
         The metric: `text` is its canonical text, `expr` makes it a Polars expression.
@@ -24,13 +26,15 @@ def metric(text: str, task: Task = "binary") -> Metric:
     >>> import plmetrics as plm
     >>> str(plm.metric("precision(threshold=0.3)"))
     'precision(threshold=0.3)'
+    >>> str(plm.metric("fbeta_score", beta=2))
+    'fbeta(beta=2)'
 
     Raises:
         ConfigError: the text names no metric of the task, or a parameter is wrong.
     """
     from plmetrics.suite.reader import metric_from_text
 
-    return metric_from_text(task, text)
+    return metric_from_text(task, text, parameters)
 
 
 def metrics(task: Task | None = None) -> pl.DataFrame:

@@ -14,7 +14,6 @@ from plmetrics.catalogue.needs import Family, Reads
 from plmetrics.catalogue.parameters import ParameterError
 from plmetrics.catalogue.parameters import parameters as parameters_of
 from plmetrics.core.errors import EnvironmentFault, Problem
-from plmetrics.core.names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,13 +143,29 @@ def find(task: str, name: str) -> type[Metric]:
     metric = _metrics.get((task, _aliases.get((task, name), name)))
     if metric is not None:
         return metric
-    elsewhere = [other for other in tasks() if name in reserved_names(other)]
-    if elsewhere:
-        hint: str | None = f"'{name}' belongs to task " + ", ".join(repr(t) for t in elsewhere)
-    else:
-        hint = did_you_mean(name, reserved_names(task))
+    from plmetrics.catalogue.synonyms import table
+
     msg = f"unknown metric '{name}' for task '{task}'"
-    raise UnknownMetricError(msg, hint)
+    raise UnknownMetricError(msg, table.hint(task, name, {other: reserved_names(other) for other in tasks()}))
+
+
+def meaning(task: str, name: str) -> tuple[str, dict[str, Any]]:
+    """The name of ours that a name stands for, with parameters: itself, or what another library calls by it.
+
+    >>> meaning("ranking", "ndcg_cut_10"), meaning("binary", "recall")
+    (('ndcg', {'k': 10}), ('recall', {}))
+
+    Raises:
+        UnknownMetricError: as `find`.
+    """
+    if (task, name) not in _HOMES and name not in reserved_names(task):
+        from plmetrics.catalogue.synonyms.table import equivalent
+
+        call = equivalent(task, name, reserved_names(task))
+        if call is not None:
+            return call.name, dict(call.parameters)
+    find(task, name)
+    return name, {}
 
 
 def create(task: str, name: str, parameters: Mapping[str, Any]) -> Metric:
@@ -160,18 +175,19 @@ def create(task: str, name: str, parameters: Mapping[str, Any]) -> Metric:
         UnknownMetricError: no such name.
         ParameterError: a parameter is unknown, missing or outside its domain.
     """
-    metric = find(task, name)
-    preset = metric.presets.get(name, {})
-    for key, value in preset.items():
-        if parameters.get(key, value) != value:
-            meaning = f"{metric.name} with {key}={value}"
-            msg = f"{name}: stands for {meaning}; leave {key} out, or write {metric.name}"
-            raise ParameterError(msg)
-    parameters = {**parameters, **preset}
+    own_name, implied = meaning(task, name)
+    metric = find(task, own_name)
+    if own_name != name:
+        from plmetrics.catalogue.synonyms.table import own_parameters
+
+        parameters = {**implied, **own_parameters(parameters, parameters_of(metric))}
+    parameters = _with_preset(metric, own_name, parameters)
     fields = parameters_of(metric)
     for key_given in parameters:
         if key_given not in fields:
-            hint = did_you_mean(key_given, fields) or f"'{metric.name}' has no parameters"
+            from plmetrics.catalogue.synonyms.table import parameter_hint
+
+            hint = parameter_hint(metric.name, parameters, key_given, fields, reserved_names(task))
             msg = f"{metric.name}: unknown parameter '{key_given}' ({hint})"
             raise ParameterError(msg, key_given)
     for key, field in fields.items():
@@ -179,6 +195,17 @@ def create(task: str, name: str, parameters: Mapping[str, Any]) -> Metric:
             msg = f"{metric.name}: parameter '{key}' is missing ({field.metadata['doc']})"
             raise ParameterError(msg)
     return metric(**{fields[key].name: value for key, value in parameters.items()})
+
+
+def _with_preset(metric: type[Metric], name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with those that a name of a metric stands for."""
+    preset = metric.presets.get(name, {})
+    for key, value in preset.items():
+        if parameters.get(key, value) != value:
+            words = f"{metric.name} with {key}={value}"
+            msg = f"{name}: stands for {words}; leave {key} out, or write {metric.name}"
+            raise ParameterError(msg)
+    return {**parameters, **preset}
 
 
 def default_metrics(task: str) -> tuple[Metric, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +14,11 @@ from plmetrics.cli.options import Debug  # noqa: TC001 (typer reads the annotati
 from plmetrics.cli.terminal.completion import metric_names
 from plmetrics.cli.terminal.console import wants_color, width, write_result
 from plmetrics.cli.terminal.guard import UsageError, guard
+from plmetrics.core.errors import Problem
+from plmetrics.core.names import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from plmetrics.catalogue.metric import Metric
 
@@ -34,6 +38,12 @@ def metrics(
         typer.Argument(metavar="NAME", help="Show the card of this metric.", autocompletion=metric_names),
     ] = None,
     task: Annotated[str | None, typer.Option(help="Only metrics of this task.")] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORD", help="Only metrics with this word in their names, here or elsewhere, or texts."
+        ),
+    ] = None,
     form: Annotated[
         Format, typer.Option("--format", help="text, json, csv, or markdown: the table of the documentation.")
     ] = Format.text,
@@ -45,18 +55,56 @@ def metrics(
 
         if task is not None and task not in registry.tasks():
             raise UsageError.unknown(task, registry.tasks(), "task")
-        if name is None:
-            chosen = registry.classes(task)
-        else:
-            chosen = _classes_by_name(name.partition("(")[0].strip(), registry.classes(task))
+        chosen = registry.classes(task)
+        if search is not None:
+            chosen = _about(search, chosen)
+        if name is not None:
+            chosen = _classes_by_name(re.split("[(@]", name)[0].strip(), chosen)
         write_result(_output(chosen, form, card=name is not None))
 
 
 def _classes_by_name(name: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
-    chosen = tuple(metric for metric in classes if name in (metric.name, *metric.aliases))
+    """The metrics of a name, of ours or of another library."""
+    from plmetrics.catalogue import registry
+
+    chosen = tuple(metric for metric in classes if name in (metric.name, *metric.aliases, *metric.presets))
+    if chosen:
+        return chosen
+    meanings: set[tuple[str, str]] = set()
+    tasks = tuple(dict.fromkeys(metric.task for metric in classes))
+    for task in tasks:
+        with suppress(registry.UnknownMetricError):
+            meanings.add((task, registry.meaning(task, name)[0]))
+    if not meanings:
+        raise UsageError(Problem(f"unknown metric '{name}'", hint=_hint(name, tasks, classes)))
+    return tuple(metric for metric in classes if (metric.task, metric.name) in meanings)
+
+
+def _hint(name: str, tasks: Iterable[str], classes: Sequence[type[Metric]]) -> str | None:
+    """What the name means where it is not quite a metric of ours, else the nearest name."""
+    from plmetrics.catalogue.synonyms.table import synonym
+
+    known = [synonym(task, name) for task in tasks]
+    first = next((meaning.hint for meaning in known if meaning is not None), None)
+    names = [candidate for metric in classes for candidate in (metric.name, *metric.aliases, *metric.presets)]
+    return first or did_you_mean(name, names)
+
+
+def _about(word: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ...]:
+    """The metrics with a word in their names, here or elsewhere, or in what is said of them."""
+    from plmetrics.report.catalogue import names_elsewhere
+
+    def texts(metric: type[Metric]) -> Iterable[str]:
+        own = (metric.name, *metric.aliases, *metric.presets, metric.use_when, str(metric.__doc__))
+        return (*own, *(known.name for known in names_elsewhere(metric)))
+
+    chosen = tuple(
+        metric for metric in classes if any(word.lower() in text.lower() for text in texts(metric))
+    )
     if not chosen:
-        names = [candidate for metric in classes for candidate in (metric.name, *metric.aliases)]
-        raise UsageError.unknown(name, names, "metric")
+        raise UsageError(
+            Problem(f"no metric has '{word}' in its names or texts", hint="plmetrics metrics lists all")
+        )
     return chosen
 
 

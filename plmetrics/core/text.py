@@ -113,15 +113,15 @@ def parse_call(text: str, *, unnamed: bool = False) -> Call:
     return Call(name, parameters, tuple(arguments))
 
 
-def refuse_nameless(name: str, value: Value, text: str) -> NoReturn:
-    """Refuse a value that has no name.
+def refuse_nameless(name: str, value: Value, text: str, hint: str | None = None) -> NoReturn:
+    """Refuse a value that has no name; `hint` is what to write instead.
 
     Raises:
         TextError: always.
     """
     first = value_text(value)
     msg = f"the value {first} in {text!r} has no name"
-    raise TextError(msg, f"write name=value: {name}(name={first})")
+    raise TextError(msg, hint or f"write name=value: {name}(name={first})")
 
 
 def at_ranks(text: str) -> tuple[str, ...]:

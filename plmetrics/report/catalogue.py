@@ -13,6 +13,7 @@ from rich.text import Text
 from plmetrics.catalogue.advice.advice_rules import matching_rules
 from plmetrics.catalogue.parameters import parameter_name
 from plmetrics.catalogue.parameters import parameters as parameters_of
+from plmetrics.catalogue.synonyms.table import synonyms
 from plmetrics.core.names import number_text
 from plmetrics.report.layout import (
     FAINT,
@@ -28,9 +29,10 @@ from plmetrics.report.layout import (
 from plmetrics.report.numbers import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from plmetrics.catalogue.metric import Metric
+    from plmetrics.catalogue.synonyms.table import Synonym
 
 MetricClass = type["Metric"]
 _NAME = 36
@@ -96,6 +98,7 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
         ("task", metric.task),
         ("family", metric.family),
         ("aliases", ", ".join(_aliases(metric))),
+        ("elsewhere", ", ".join(dict.fromkeys(known.name for known in names_elsewhere(metric)))),
         ("undefined", ", ".join(undefined_statuses(metric))),
         ("range", _range(metric)),
         ("better", _WORDS[metric.direction]),
@@ -131,6 +134,13 @@ def markdown_text(metrics: Sequence[MetricClass]) -> str:
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
         blocks.append(f"Task `{task}`:\n\n{table}\n")
     return "\n".join(blocks)
+
+
+def names_elsewhere(metric: MetricClass) -> Iterator[Synonym]:
+    """What other libraries call a metric, or a metric with some of its parameters."""
+    for known in synonyms(metric.task):
+        if known.same and known.metric.partition("(")[0] in (metric.name, *metric.aliases):
+            yield known
 
 
 def undefined_statuses(metric: MetricClass) -> tuple[str, ...]:

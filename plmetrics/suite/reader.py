@@ -154,14 +154,14 @@ def _sections(raw: Mapping[str, Any], reader: MetricReader, findings: Findings) 
     return {key: section for key, section in sections.items() if section is not None}
 
 
-def metric_from_text(task: str, text: str) -> Metric:
-    """A metric of a task from its text.
+def metric_from_text(task: str, text: str, parameters: Mapping[str, Any] | None = None) -> Metric:
+    """A metric of a task from its text, or from its name and parameters.
 
     Raises:
         ConfigError: no such metric, or a parameter is wrong.
     """
     findings = Findings()
-    metric = MetricReader(task, findings).read(text, ())
+    metric = MetricReader(task, findings).read({text: parameters} if parameters else text, ())
     if metric is None:
         raise ConfigError(findings.problems)
     return metric

@@ -135,6 +135,52 @@ def test_metrics_unknown_name_suggests(invoke: Any) -> None:
     assert "did you mean 'roc_auc'?" in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("name", "starts"),
+    [
+        ("roc_auc_score", ["roc_auc (binary)"]),
+        ("auc", ["roc_auc (binary)"]),
+        ("mean_absolute_error", ["mae (regression)", "mae (quantile)"]),
+        ("ndcg_cut_10", ["ndcg(k=all, gain=linear, empty=skip, ties=average) (ranking)"]),
+        ("nDCG@10", ["ndcg(k=all, gain=linear, empty=skip, ties=average) (ranking)"]),
+        ("mce", ["ece(bins=15, strategy=uniform, norm=l1, debias=false) (binary)"]),
+    ],
+)
+def test_metrics_card_by_the_name_of_another_library(invoke: Any, name: str, starts: list[str]) -> None:
+    lines = invoke("metrics", name).out.splitlines()
+    assert [line for line in lines if line.endswith(tuple(f" ({task})" for task in registry.tasks()))] == starts
+
+
+def test_metrics_card_tells_other_names(invoke: Any) -> None:
+    words = " ".join(invoke("metrics", "brier").out.split())
+    assert "elsewhere brier_score_loss, brier_class, brier_score" in words
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("neg_log_loss", "did you mean 'log_loss'? lower is better here"),
+        ("confusion_matrix", "its cells are tp, fp, fn and tn"),
+        ("bpref", "there is none here"),
+        ("roc_auc_scor", "did you mean 'roc_auc'?"),
+    ],
+)
+def test_metrics_says_what_a_name_of_another_library_is_not(invoke: Any, name: str, hint: str) -> None:
+    outcome = invoke("metrics", name)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert hint in outcome.err
+
+
+def test_metrics_are_searched_by_their_words(invoke: Any) -> None:
+    listed = json.loads(invoke("metrics", "--search", "pinball", "--format", "json").out)
+    names = {entry["name"] for entry in listed}
+    assert {"quantile_loss", "wis"} <= names
+    assert not {"roc_auc", "mae"} & names
+    by_name = json.loads(invoke("metrics", "--search", "BinaryAUROC", "--format", "json").out)
+    assert [(entry["task"], entry["name"]) for entry in by_name] == [("binary", "roc_auc")]
+    assert "no metric has 'qqqq'" in invoke("metrics", "--search", "qqqq").err
+
+
 def test_schema(invoke: Any) -> None:
     pytest.importorskip("plmetrics.suite.schema")
     schema = json.loads(invoke("schema").out)

@@ -51,7 +51,7 @@ def found(problems: tuple[Problem, ...], line: int, *words: str) -> bool:
         ("task: regresion\n", ["task must be one of binary, multiclass, regression", "did you mean"]),
         ("metrics: [roc_acu]\n", ["unknown metric 'roc_acu' for task 'binary'", "did you mean 'roc_auc'?"]),
         ("metrics: [mae]\n", ["unknown metric 'mae'", "belongs to task 'regression'"]),
-        ("metrics: [precision(0.3)]\n", ["has no name", "write name=value"]),
+        ("metrics: [precision(0.3)]\n", ["has no name", "write precision(threshold=0.3)"]),
         (
             "metrics: [precision(treshold=0.3)]\n",
             ["unknown parameter 'treshold'", "did you mean 'threshold'?"],
@@ -145,7 +145,7 @@ def test_says_what_is_wrong_where_and_what_to_do(refuse: Any, text: str, words: 
             "{metric: f1(threshold=0.3), at_least: 0.1}",
             ["'f1(threshold=0.3)' is not in metrics", "f1, roc_auc"],
         ),
-        ("{metric: f2, at_most: 0.1}", ["unknown metric 'f2'"]),
+        ("{metric: f22, at_most: 0.1}", ["unknown metric 'f22'"]),
         ("{metric: roc_acu, at_least: 0.1}", ["unknown metric 'roc_acu'", "did you mean 'roc_auc'?"]),
         ("{metric: f1, model: c, at_least: 0.5}", ["model 'c'", "known: a, b"]),
         ("{metric: f1, against: c, at_least: 0}", ["against 'c'", "known: a, b"]),
@@ -378,7 +378,7 @@ def test_the_text_of_every_metric_reads_back(metric: Metric) -> None:
     ("text", "words"),
     [
         ("roc_acu", "roc_auc"),
-        ("precision(0.3)", "write name=value"),
+        ("precision(0.3)", "write precision(threshold=0.3)"),
         ("fbeta", "beta"),
         ("f1(", "not closed"),
     ],

@@ -204,12 +204,14 @@ class MetricReader:
         except registry.UnknownMetricError:
             return None
 
-    def _named(self, call: Call, text: str) -> dict[str, Any]:
+    def _classes_by_name(self, call: Call, text: str) -> dict[str, Any]:
         """The parameters of a text, that without a name under its own; a nested metric as text."""
         parameters: dict[str, Any] = dict(call.parameters)
         inner = self._unnamed(call.name)
         if call.arguments and (inner is None or inner in parameters or len(call.arguments) > 1):
-            refuse_nameless(call.name, call.arguments[-1], text)
+            from plmetrics.suite.sections.metric_hints import unnamed_hint
+
+            refuse_nameless(call.name, call.arguments[-1], text, unnamed_hint(self._task, text))
         if inner is not None and call.arguments:
             parameters[inner] = call.arguments[0]
         if inner is not None and isinstance(parameters.get(inner), Call):
@@ -293,6 +295,12 @@ def is_torn(value: Any) -> bool:
 
 def say_torn(text: str, path: SuitePath, findings: Findings) -> None:
     """Note a metric's text that lacks quotes."""
+    from plmetrics.suite.sections.metric_hints import decimal_text
+
+    decimal = decimal_text(text.replace(", ", ","))
+    if decimal is not None:
+        findings.add(f"YAML splits {text} at its comma", path, f"write {decimal}, with a decimal point")
+        return
     hint = f'write "{text}", with the quotes'
     findings.add(f"YAML splits {text} at its comma: it needs quotes inside [ ] and {{ }}", path, hint)
 
@@ -307,7 +315,7 @@ def _create(task: str, name: str, parameters: dict[str, Any], customs: tuple[str
             raise
     for other_task in registry.tasks():
         try:
-            registry.find(other_task, name)
+            registry.meaning(other_task, name)
         except registry.UnknownMetricError:
             continue
         return registry.create(other_task, name, parameters)

@@ -1,0 +1,1 @@
+"""Names that other libraries give to metrics."""

@@ -1,0 +1,18 @@
+"""The form of the tables of synonyms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Names(NamedTuple):
+    """What a library calls metrics, by tasks (several are set apart by blanks).
+
+    `same` are names with one meaning, which is that of a metric of ours, by text. `near` have another sign, scale or
+    definition, or several: the metric that comes nearest (none: an empty text), and what differs. A capital K at the
+    end of a name, behind an underscore, stands for a whole number, and for the same in the text.
+    """
+
+    library: str
+    same: dict[str, dict[str, str]]
+    near: dict[str, dict[str, tuple[str, str]]]

@@ -1,0 +1,78 @@
+"""Measures of trec_eval (a test compares values) and of ir-measures."""
+
+from __future__ import annotations
+
+from plmetrics.catalogue.synonyms.names import Names
+
+_NONE = "there is none here: map, ndcg and recall_at_k know what was judged"
+_SETS = "of ranks here: write a k"
+
+TREC_EVAL = Names(
+    "trec_eval",
+    same={
+        "ranking": {
+            "map_cut_K": "map(k=K)",
+            "recip_rank": "mrr",
+            "ndcg_cut_K": "ndcg(k=K)",
+            "P_K": "precision_at_k(k=K)",
+            "recall_K": "recall_at_k(k=K)",
+            "success_K": "hit_at_k(k=K)",
+            "Rprec": "r_precision",
+        }
+    },
+    near={
+        "ranking": {
+            "map_cut": ("map(k=10)", "with a rank"),
+            "ndcg_cut": ("ndcg(k=10)", "with a rank"),
+            "success": ("hit_at_k(k=10)", "with a rank"),
+            "bpref": ("", _NONE),
+            "infAP": ("", _NONE),
+            "infap": ("", _NONE),
+            "gm_map": ("map", "the arithmetic mean over queries here"),
+            "ndcg_rel": ("ndcg", "gains are labels, or 2^label - 1, here"),
+            "Rndcg": ("ndcg", "with one k for all queries here"),
+            "iprec_at_recall": ("precision_at_k(k=10)", "at ranks here, not at recalls"),
+            "11pt_avg": ("map", "without interpolation here"),
+            "set_P": ("precision_at_k(k=10)", _SETS),
+            "set_recall": ("recall_at_k(k=100)", _SETS),
+            "set_F": ("f1_at_k(k=10)", _SETS),
+            "set_map": ("map", "of ranks here"),
+            "num_q": ("", "n in every row of the results counts queries"),
+        }
+    },
+)
+
+IR_MEASURES = Names(
+    "ir-measures",
+    same={
+        "ranking": {
+            "nDCG": "ndcg",
+            "AP": "map",
+            "MAP": "map",
+            "RR": "mrr",
+            "MRR": "mrr",
+            "P": "precision_at_k",
+            "R": "recall_at_k",
+            "Recall": "recall_at_k",
+            "Precision": "precision_at_k",
+            "Rprec": "r_precision",
+            "RPrec": "r_precision",
+            "Success": "hit_at_k",
+        }
+    },
+    near={
+        "ranking": {
+            "Bpref": ("", _NONE),
+            "ERR": ("mrr", "the expected reciprocal rank reads grades; mrr reads relevant or not"),
+            "err": ("mrr", "the expected reciprocal rank reads grades; mrr reads relevant or not"),
+            "RBP": ("ndcg", "which discounts by the logarithm of the rank"),
+            "rbp": ("ndcg", "which discounts by the logarithm of the rank"),
+            "IPrec": ("precision_at_k(k=10)", "at ranks here, not at recalls"),
+            "Judged": ("", "the share that was judged can be a custom metric"),
+            "SetP": ("precision_at_k(k=10)", _SETS),
+            "SetR": ("recall_at_k(k=100)", _SETS),
+            "SetF": ("f1_at_k(k=10)", _SETS),
+            "NumQ": ("", "n in every row of the results counts queries"),
+        }
+    },
+)

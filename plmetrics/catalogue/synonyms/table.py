@@ -1,0 +1,181 @@
+"""Looking up what other libraries call a metric: loaded only for a name that is none of ours."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from plmetrics.catalogue.synonyms.other_libraries import FAIRLEARN, TFMA, TORCHMETRICS, YARDSTICK
+from plmetrics.catalogue.synonyms.retrieval import IR_MEASURES, TREC_EVAL
+from plmetrics.catalogue.synonyms.scikit_learn import SCIKIT_LEARN
+from plmetrics.catalogue.synonyms.short_names import SHORT_NAMES
+from plmetrics.core.names import did_you_mean, nearest
+from plmetrics.core.text import Call, parse_call
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from plmetrics.catalogue.synonyms.names import Names
+
+LIBRARIES = (SCIKIT_LEARN, TREC_EVAL, IR_MEASURES, YARDSTICK, TORCHMETRICS, TFMA, FAIRLEARN, SHORT_NAMES)
+
+PARAMETERS = {
+    "alpha": "tau",
+    "quantile": "tau",
+    "q": "tau",
+    "weights": "weighting",
+    "n_bins": "bins",
+    "num_bins": "bins",
+    "nbins": "bins",
+    "top_k": "k",
+    "topk": "k",
+    "cutoff": "k",
+    "cut": "k",
+    "at": "k",
+    "rel": "relevant_at",
+    "relevance_level": "relevant_at",
+    "sensitive_features": "by",
+    "group": "by",
+    "groups": "by",
+    "multi_class": "scheme",
+    "zero_division": "undefined",
+    "cutpoint": "threshold",
+    "eps": "clip",
+}
+"""What others call parameters, by name the one of ours."""
+
+_RANK = re.compile(r"(.+_)(\d+)")
+
+
+class Synonym(NamedTuple):
+    """What a name means: the text of a metric (empty: there is none), and what differs if something does."""
+
+    library: str
+    name: str
+    metric: str
+    same: bool
+    difference: str = ""
+
+    @property
+    def hint(self) -> str:
+        """What to write instead."""
+        if not self.metric:
+            return self.difference
+        return f"did you mean '{self.metric}'? {self.difference}".rstrip()
+
+
+def synonyms(task: str) -> Iterator[Synonym]:
+    """The names that other libraries give to metrics of a task, in the order of the tables."""
+    for names in LIBRARIES:
+        yield from _synonyms_of(names, task)
+
+
+def synonym(task: str, name: str) -> Synonym | None:
+    """What a name means in a task; one in capitals may stand for small letters.
+
+    >>> synonym("ranking", "ndcg_cut_10").metric, synonym("binary", "AUROC").metric
+    ('ndcg(k=10)', 'roc_auc')
+    """
+    known = _by_name(task)
+    for spelling in _spellings(name):
+        if spelling in known:
+            return known[spelling]
+        rank = _RANK.fullmatch(spelling)
+        if rank is not None and (pattern := known.get(f"{rank[1]}K")) is not None:
+            metric = pattern.metric.replace("k=K", f"k={int(rank[2])}")
+            return pattern._replace(name=name, metric=metric)
+    return None
+
+
+def equivalent(task: str, name: str, reserved: Collection[str]) -> Call | None:
+    """The metric of ours that a name stands for in a task, if it means just that: `reserved` are our own names."""
+    found = synonym(task, name)
+    if found is not None:
+        return parse_call(found.metric, unnamed=True) if found.same else None
+    return Call(name.lower()) if name.isupper() and name.lower() in reserved else None
+
+
+def own_parameters(given: Mapping[str, object], fields: Collection[str]) -> dict[str, object]:
+    """Parameters by our names: those that a metric has not, and has by another name."""
+    return {_own_parameter(name, fields): value for name, value in given.items()}
+
+
+def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str | None:
+    """What was meant by a name that no metric of a task has; `reserved` are our own names by task."""
+    found = synonym(task, name)
+    if found is not None:
+        return found.hint
+    tasks = [other for other, names in reserved.items() if name in names]
+    if tasks:
+        return f"'{name}' belongs to task {_quoted(tasks)}"
+    elsewhere = [(other, found) for other in reserved if (found := synonym(other, name)) is not None]
+    if elsewhere:
+        return _elsewhere(name, elsewhere)
+    return _by_spelling(task, name, reserved.get(task, ()))
+
+
+def parameter_hint(
+    metric: str, given: Mapping[str, Any], name: str, fields: Collection[str], reserved: Collection[str]
+) -> str:
+    """What was meant by a parameter that a metric has not, of those given; `reserved` are the names of its task."""
+    own = _own_parameter(name, fields)
+    if own != name:
+        return f"did you mean '{own}'?"
+    if name == "k" and f"{metric}_at_k" in reserved:
+        return f"did you mean '{Call(f'{metric}_at_k', dict(given))}'?"
+    return did_you_mean(name, fields) or f"'{metric}' has no parameters"
+
+
+def _elsewhere(name: str, meanings: Iterable[tuple[str, Synonym]]) -> str:
+    """That a name belongs to other tasks, and what it is there."""
+    metrics: dict[str, list[str]] = {}
+    for task, found in meanings:
+        metrics.setdefault(found.metric or found.difference, []).append(task)
+    parts = [
+        f"'{metric}' of task {_quoted(tasks)}" if "(" in metric or " " not in metric else metric
+        for metric, tasks in metrics.items()
+    ]
+    return f"'{name}' is " + ", or ".join(parts)
+
+
+def _by_spelling(task: str, name: str, own: Collection[str]) -> str | None:
+    """The nearest name, of ours and of others: what it means where it is one of theirs."""
+    known = _by_name(task)
+    match = nearest(name, {*own, *known})
+    if match is None or match in own:
+        return did_you_mean(name, own)
+    return known[match].hint
+
+
+def _own_parameter(name: str, fields: Collection[str]) -> str:
+    own = PARAMETERS.get(name, name)
+    return own if name not in fields and own in fields else name
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    return (name, name.lower()) if name.isupper() else (name,)
+
+
+def _quoted(tasks: Iterable[str]) -> str:
+    return ", ".join(repr(task) for task in tasks)
+
+
+def _synonyms_of(names: Names, task: str) -> Iterator[Synonym]:
+    for tasks, same in names.same.items():
+        if task in tasks.split():
+            for name, metric in same.items():
+                yield Synonym(names.library, name, metric, same=True)
+    for tasks, near in names.near.items():
+        if task in tasks.split():
+            for name, (metric, difference) in near.items():
+                yield Synonym(names.library, name, metric, same=False, difference=difference)
+
+
+@cache
+def _by_name(task: str) -> dict[str, Synonym]:
+    """By name its first meaning, which is that of all libraries where it has one."""
+    meanings: dict[str, Synonym] = {}
+    for found in synonyms(task):
+        meanings.setdefault(found.name, found)
+    return meanings

@@ -1,0 +1,72 @@
+"""What to write in place of a metric's text that has a value without a name, or a decimal comma."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.catalogue import registry
+from plmetrics.catalogue.parameters import ParameterError, normalised, parameters
+from plmetrics.core.text import Call, parse_call
+
+if TYPE_CHECKING:
+    import dataclasses
+    from collections.abc import Mapping
+
+    from plmetrics.core.text import Value
+
+_COMMA = re.compile(r"(=\s*[+-]?\d+|\(\s*0),(\d+)(?=\s*[,)])")
+
+
+def unnamed_hint(task: str, text: str) -> str:
+    """What to write in place of a text whose values lack names: those that take them, in the order of the metric.
+
+    >>> unnamed_hint("binary", "fbeta(2)"), unnamed_hint("binary", "recall(threshold=0,3)")
+    ('write fbeta(beta=2)', 'write recall(threshold=0.3), with a decimal point')
+
+    Raises:
+        UnknownMetricError: there is no such metric.
+    """
+    decimal = decimal_text(text)
+    call = parse_call(decimal or text, unnamed=True)
+    fields = parameters(registry.find(task, registry.meaning(task, call.name)[0]))
+    named: dict[str, Value] = {**call.parameters}
+    for value in call.arguments:
+        name = _taker(value, {name: field for name, field in fields.items() if name not in named})
+        if name is None:
+            return _parameters_of(call.name, fields)
+        named[name] = value
+    return f"write {Call(call.name, named)}{', with a decimal point' if decimal else ''}"
+
+
+def decimal_text(text: str) -> str | None:
+    """A metric's text with points in place of decimal commas; None where it has none.
+
+    >>> decimal_text("recall(threshold=0,3)"), decimal_text("fbeta(beta=2, threshold=1)")
+    ('recall(threshold=0.3)', None)
+    """
+    decimal = _COMMA.sub(r"\1.\2", text)
+    return None if decimal == text else decimal
+
+
+def _taker(value: Value, fields: Mapping[str, dataclasses.Field[Any]]) -> str | None:
+    """The first parameter that can have a value: one that is required before the others."""
+    if isinstance(value, Call):
+        return "threshold" if "threshold" in fields else None
+    required = [name for name, field in fields.items() if field.kw_only]
+    return next((name for name in (*required, *fields) if _fits(value, fields[name])), None)
+
+
+def _fits(value: Value, field: dataclasses.Field[Any]) -> bool:
+    try:
+        plain = normalised(value, field, "")
+    except ParameterError:
+        return False
+    check = field.metadata["check"]
+    return check is None or bool(check(plain))
+
+
+def _parameters_of(name: str, fields: Mapping[str, object]) -> str:
+    if not fields:
+        return f"'{name}' has no parameters"
+    return f"write name=value; the parameters of '{name}': {', '.join(fields)}"
