@@ -20,6 +20,7 @@ import yaml
 
 from docs import keywords
 from plmetrics.catalogue import registry
+from plmetrics.catalogue.synonyms.table import synonyms
 from plmetrics.cli.app import app
 from plmetrics.core.results import FURTHER_TABLES, TABLES
 from plmetrics.report.catalogue import describe, markdown_text, undefined_statuses
@@ -109,12 +110,35 @@ def command_options(*commands: str) -> str:
     return "\n".join(_command(name, group.commands[name]) for name in commands or group.commands)
 
 
+def synonym_table(library: str, *tasks: str) -> str:
+    """The names of a library that are taken as metrics, by task; then those that are not, and why."""
+    known = [
+        (task, synonym)
+        for task in tasks or registry.tasks()
+        for synonym in synonyms(task)
+        if synonym.library == library
+    ]
+    columns = 3 - (len(tasks) == 1)
+    same: dict[tuple[str, ...], list[str]] = {}
+    near: dict[tuple[str, ...], list[str]] = {}
+    for task, synonym in known:
+        metric = f"`{synonym.metric}`" if synonym.metric else ""
+        facts = (metric, f"`{task}`")[: columns - 1]
+        rows, key = (same, facts) if synonym.same else (near, (*facts, synonym.difference))
+        rows.setdefault(key, []).append(f"`{synonym.name}`")
+    head = (library, "plmetrics", "task")[:columns]
+    taken = _table(head, [(", ".join(names), *facts) for facts, names in same.items()])
+    others = _table((*head, "what differs"), [(", ".join(names), *facts) for facts, names in near.items()])
+    return f"{taken}\nNot taken:\n\n{others}" if near else taken
+
+
 GENERATORS: dict[str, Callable[..., str]] = {
     "metrics": catalogue_table,
     "cards": metric_cards,
     "keys": suite_keys,
     "columns": result_columns,
     "commands": command_options,
+    "names": synonym_table,
 }
 
 

@@ -90,7 +90,7 @@ def test_a_run_loads_what_it_asks_for() -> None:
         assert len(modules) <= MOST_LOADED[name], (name, len(modules))
         features = {module.split(".")[2] for module in modules if module.startswith("plmetrics.features.")}
         assert features <= {"registry", "protocol"}
-        assert not [module for module in modules if re.search("histor|earlier|runs.reading", module)]
+        assert not [module for module in modules if re.search("histor|earlier|runs.reading|synonyms", module)]
 
 
 def test_what_is_handed_over_has_a_type() -> None:
