@@ -76,7 +76,8 @@ def json_schema() -> Schema:
 
 def _metrics() -> Schema:
     names = [name for task in registry.tasks() for name in registry.names(task)]
-    text = {"type": "string", "pattern": r"^\s*[A-Za-z_]\w*\s*(\(.*\))?\s*$", "examples": names}
+    pattern = r"^\s*[A-Za-z_]\w*\s*(\(.*\))?\s*(@(all|\d+|\[[\d,\s]+\])\s*(\(.*\))?\s*)?$"
+    text = {"type": "string", "pattern": pattern, "examples": names}
     with_parameters = {"type": "object", "minProperties": 1, "maxProperties": 1}
     return {
         "type": "array",

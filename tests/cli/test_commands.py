@@ -148,7 +148,9 @@ def test_metrics_unknown_name_suggests(invoke: Any) -> None:
 )
 def test_metrics_card_by_the_name_of_another_library(invoke: Any, name: str, starts: list[str]) -> None:
     lines = invoke("metrics", name).out.splitlines()
-    assert [line for line in lines if line.endswith(tuple(f" ({task})" for task in registry.tasks()))] == starts
+    assert [
+        line for line in lines if line.endswith(tuple(f" ({task})" for task in registry.tasks()))
+    ] == starts
 
 
 def test_metrics_card_tells_other_names(invoke: Any) -> None:

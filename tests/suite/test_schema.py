@@ -120,6 +120,7 @@ def test_every_key_is_described_with_its_default(model: Any) -> None:
         "models: [p, q]",
         "models: {a: {score: p}, b: {prediction: q}}",
         "metrics: [roc_auc, precision(threshold=0.3), {fbeta: {beta: 2}}, {f1: null}]",
+        "metrics: [precision_at_k@5, 'recall_at_k@[5, 10]', roc_auc_score]",
         "metrics: [{metric: roc_auc, slices: [region]}, {metric: roc_auc, slices: []}]",
         "metrics: [{metric: 'recall(threshold=max(f1))', select_on: a > 1}, precision(threshold=at(recall=0.9))]",
         "metrics: [{name: m, mean: score < 0.2, where: a > 1, direction: lower}, {name: c, formula: fp + m}]",

@@ -204,7 +204,7 @@ class MetricReader:
         except registry.UnknownMetricError:
             return None
 
-    def _classes_by_name(self, call: Call, text: str) -> dict[str, Any]:
+    def _named(self, call: Call, text: str) -> dict[str, Any]:
         """The parameters of a text, that without a name under its own; a nested metric as text."""
         parameters: dict[str, Any] = dict(call.parameters)
         inner = self._unnamed(call.name)
