@@ -112,24 +112,26 @@ def command_options(*commands: str) -> str:
 
 def synonym_table(library: str, *tasks: str) -> str:
     """The names of a library that are taken as metrics, by task; then those that are not, and why."""
-    known = [
+    entries = [
         (task, synonym)
         for task in tasks or registry.tasks()
         for synonym in synonyms(task)
         if synonym.library == library
     ]
     columns = 3 - (len(tasks) == 1)
-    same: dict[tuple[str, ...], list[str]] = {}
-    near: dict[tuple[str, ...], list[str]] = {}
-    for task, synonym in known:
+    equivalents: dict[tuple[str, ...], list[str]] = {}
+    neighbours: dict[tuple[str, ...], list[str]] = {}
+    for task, synonym in entries:
         metric = f"`{synonym.metric}`" if synonym.metric else ""
         facts = (metric, f"`{task}`")[: columns - 1]
-        rows, key = (same, facts) if synonym.same else (near, (*facts, synonym.difference))
+        rows, key = (equivalents, facts) if synonym.same else (neighbours, (*facts, synonym.difference))
         rows.setdefault(key, []).append(f"`{synonym.name}`")
     head = (library, "plmetrics", "task")[:columns]
-    taken = _table(head, [(", ".join(names), *facts) for facts, names in same.items()])
-    others = _table((*head, "what differs"), [(", ".join(names), *facts) for facts, names in near.items()])
-    return f"{taken}\nNot taken:\n\n{others}" if near else taken
+    first = _table(head, [(", ".join(names), *facts) for facts, names in equivalents.items()])
+    others = _table(
+        (*head, "what differs"), [(", ".join(names), *facts) for facts, names in neighbours.items()]
+    )
+    return f"{first}\nNot taken:\n\n{others}" if neighbours else first
 
 
 GENERATORS: dict[str, Callable[..., str]] = {

@@ -84,8 +84,8 @@ def _hint(name: str, tasks: Iterable[str], classes: Sequence[type[Metric]]) -> s
     """What the name means where it is not quite a metric of ours, else the nearest name."""
     from plmetrics.catalogue.synonyms.table import synonym
 
-    known = [synonym(task, name) for task in tasks]
-    first = next((meaning.hint for meaning in known if meaning is not None), None)
+    entries = [synonym(task, name) for task in tasks]
+    first = next((meaning.hint for meaning in entries if meaning is not None), None)
     names = [candidate for metric in classes for candidate in (metric.name, *metric.aliases, *metric.presets)]
     return first or did_you_mean(name, names)
 
@@ -96,7 +96,7 @@ def _about(word: str, classes: Sequence[type[Metric]]) -> tuple[type[Metric], ..
 
     def texts(metric: type[Metric]) -> Iterable[str]:
         own = (metric.name, *metric.aliases, *metric.presets, metric.use_when, str(metric.__doc__))
-        return (*own, *(known.name for known in names_elsewhere(metric)))
+        return (*own, *(synonym.name for synonym in names_elsewhere(metric)))
 
     chosen = tuple(
         metric for metric in classes if any(word.lower() in text.lower() for text in texts(metric))

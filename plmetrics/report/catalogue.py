@@ -98,7 +98,7 @@ def card_text(metric: MetricClass, width: int = 100, *, color: bool = False) -> 
         ("task", metric.task),
         ("family", metric.family),
         ("aliases", ", ".join(_aliases(metric))),
-        ("elsewhere", ", ".join(dict.fromkeys(known.name for known in names_elsewhere(metric)))),
+        ("elsewhere", ", ".join(dict.fromkeys(synonym.name for synonym in names_elsewhere(metric)))),
         ("undefined", ", ".join(undefined_statuses(metric))),
         ("range", _range(metric)),
         ("better", _WORDS[metric.direction]),
@@ -138,9 +138,9 @@ def markdown_text(metrics: Sequence[MetricClass]) -> str:
 
 def names_elsewhere(metric: MetricClass) -> Iterator[Synonym]:
     """What other libraries call a metric, or a metric with some of its parameters."""
-    for known in synonyms(metric.task):
-        if known.same and known.metric.partition("(")[0] in (metric.name, *metric.aliases):
-            yield known
+    for synonym in synonyms(metric.task):
+        if synonym.same and synonym.metric.partition("(")[0] in (metric.name, *metric.aliases):
+            yield synonym
 
 
 def undefined_statuses(metric: MetricClass) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 class Names(NamedTuple):
     """What a library calls metrics, by tasks (several are set apart by blanks).
 
-    `same` are names with one meaning, which is that of a metric of ours, by text. `near` have another sign, scale or
-    definition, or several: the metric that comes nearest (none: an empty text), and what differs. A capital K at the
-    end of a name, behind an underscore, stands for a whole number, and for the same in the text.
+    `equivalents` are names with one meaning, which is that of a metric of ours, by text. `neighbours` have another
+    sign, scale or definition, or several: the metric that comes nearest (none: an empty text), and what differs. A
+    capital K at the end of a name, behind an underscore, stands for a whole number, and for the same in the text.
     """
 
     library: str
-    same: dict[str, dict[str, str]]
-    near: dict[str, dict[str, tuple[str, str]]]
+    equivalents: dict[str, dict[str, str]]
+    neighbours: dict[str, dict[str, tuple[str, str]]]

@@ -14,7 +14,7 @@ _GROUP = "write disparity(METRIC, by=SET), or a gate on all slices of the set"
 
 YARDSTICK = Names(
     "yardstick",
-    same={
+    equivalents={
         "binary multiclass": {"kap": "cohen_kappa", "mn_log_loss": "log_loss"},
         "binary": {
             "bal_accuracy": "balanced_accuracy",
@@ -32,7 +32,7 @@ YARDSTICK = Names(
         },
         "regression": {"huber_loss": "huber", "rsq_trad": "r2"},
     },
-    near={
+    neighbours={
         "binary": {
             "gain_capture": ("gini", "the area between gain curve and diagonal, as a share of the best"),
             "classification_cost": ("expected_cost", "with cost_fp and cost_fn"),
@@ -62,7 +62,7 @@ YARDSTICK = Names(
 
 TORCHMETRICS = Names(
     "torchmetrics",
-    same={
+    equivalents={
         "binary": {"BinaryAUROC": "roc_auc", "BinaryAveragePrecision": "average_precision"},
         "multiclass": {
             "MulticlassF1Score": "f1",
@@ -86,7 +86,7 @@ TORCHMETRICS = Names(
         },
         "ranking": {"RetrievalMRR": "mrr", "RetrievalNormalizedDCG": "ndcg(empty=zero)"},
     },
-    near={
+    neighbours={
         "binary": {
             "BinaryAccuracy": ("accuracy", _STRICT),
             "BinaryPrecision": ("precision", _STRICT),
@@ -151,7 +151,7 @@ TORCHMETRICS = Names(
 
 TFMA = Names(
     "TFMA",
-    same={
+    equivalents={
         "binary": {
             "AUC": "roc_auc",
             "Calibration": "calibration_ratio",
@@ -165,7 +165,7 @@ TFMA = Names(
             "MeanSquaredLogarithmicError": "msle",
         },
     },
-    near={
+    neighbours={
         "binary": {
             "BinaryAccuracy": ("accuracy", _STRICT),
             "Accuracy": ("accuracy", _STRICT),
@@ -211,7 +211,7 @@ TFMA = Names(
 
 FAIRLEARN = Names(
     "fairlearn",
-    same={
+    equivalents={
         "binary": {
             "count": "n",
             "true_positive_rate": "recall",
@@ -227,7 +227,7 @@ FAIRLEARN = Names(
             "accuracy_score_difference": "accuracy_parity_difference(min_share=0)",
         }
     },
-    near={
+    neighbours={
         "binary": {
             "mean_prediction": ("selection_rate", "or calibration_ratio, mean prediction over mean label"),
             "true_negative_rate_difference": ("fpr_parity_difference(by=SET)", "which it equals"),

@@ -9,7 +9,7 @@ _SETS = "of ranks here: write a k"
 
 TREC_EVAL = Names(
     "trec_eval",
-    same={
+    equivalents={
         "ranking": {
             "map_cut_K": "map(k=K)",
             "recip_rank": "mrr",
@@ -20,7 +20,7 @@ TREC_EVAL = Names(
             "Rprec": "r_precision",
         }
     },
-    near={
+    neighbours={
         "ranking": {
             "map_cut": ("map(k=10)", "with a rank"),
             "ndcg_cut": ("ndcg(k=10)", "with a rank"),
@@ -43,7 +43,7 @@ TREC_EVAL = Names(
 
 IR_MEASURES = Names(
     "ir-measures",
-    same={
+    equivalents={
         "ranking": {
             "nDCG": "ndcg",
             "AP": "map",
@@ -59,7 +59,7 @@ IR_MEASURES = Names(
             "Success": "hit_at_k",
         }
     },
-    near={
+    neighbours={
         "ranking": {
             "Bpref": ("", _NONE),
             "ERR": ("mrr", "the expected reciprocal rank reads grades; mrr reads relevant or not"),

@@ -12,7 +12,7 @@ _CURVE = "a curve: curves: [{}]"
 
 SCIKIT_LEARN = Names(
     "scikit-learn",
-    same={
+    equivalents={
         "binary multiclass": {
             "accuracy_score": "accuracy",
             "balanced_accuracy_score": "balanced_accuracy",
@@ -64,7 +64,7 @@ SCIKIT_LEARN = Names(
         },
         "ranking": {"ndcg_score": "ndcg(empty=zero)", "dcg_score": "dcg"},
     },
-    near={
+    neighbours={
         "binary multiclass": {
             "neg_log_loss": ("log_loss", _HIGHER),
             "neg_brier_score": ("brier", _HIGHER),

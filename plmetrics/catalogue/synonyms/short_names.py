@@ -12,7 +12,7 @@ _SKUPLIFT = "in gain per row here; others divide by the best or by chance"
 
 SHORT_NAMES = Names(
     "",
-    same={
+    equivalents={
         "binary multiclass": {
             "acc": "accuracy",
             "balanced_acc": "balanced_accuracy",
@@ -128,7 +128,7 @@ SHORT_NAMES = Names(
         },
         "uplift": {"average_treatment_effect": "ate", "area_under_uplift_curve": "auuc"},
     },
-    near={
+    neighbours={
         "binary": {
             "prauc": ("average_precision", _AREA),
             "auprc": ("average_precision", _AREA),

@@ -77,12 +77,12 @@ def synonym(task: str, name: str) -> Synonym | None:
     >>> synonym("ranking", "ndcg_cut_10").metric, synonym("binary", "AUROC").metric
     ('ndcg(k=10)', 'roc_auc')
     """
-    known = _by_name(task)
+    entries = _by_name(task)
     for spelling in _spellings(name):
-        if spelling in known:
-            return known[spelling]
+        if spelling in entries:
+            return entries[spelling]
         rank = _RANK.fullmatch(spelling)
-        if rank is not None and (pattern := known.get(f"{rank[1]}K")) is not None:
+        if rank is not None and (pattern := entries.get(f"{rank[1]}K")) is not None:
             metric = pattern.metric.replace("k=K", f"k={int(rank[2])}")
             return pattern._replace(name=name, metric=metric)
     return None
@@ -90,9 +90,9 @@ def synonym(task: str, name: str) -> Synonym | None:
 
 def equivalent(task: str, name: str, reserved: Collection[str]) -> Call | None:
     """The metric of ours that a name stands for in a task, if it means just that: `reserved` are our own names."""
-    found = synonym(task, name)
-    if found is not None:
-        return parse_call(found.metric, unnamed=True) if found.same else None
+    entry = synonym(task, name)
+    if entry is not None:
+        return parse_call(entry.metric, unnamed=True) if entry.same else None
     return Call(name.lower()) if name.isupper() and name.lower() in reserved else None
 
 
@@ -103,13 +103,13 @@ def own_parameters(given: Mapping[str, object], fields: Collection[str]) -> dict
 
 def hint(task: str, name: str, reserved: Mapping[str, Collection[str]]) -> str | None:
     """What was meant by a name that no metric of a task has; `reserved` are our own names by task."""
-    found = synonym(task, name)
-    if found is not None:
-        return found.hint
+    entry = synonym(task, name)
+    if entry is not None:
+        return entry.hint
     tasks = [other for other, names in reserved.items() if name in names]
     if tasks:
         return f"'{name}' belongs to task {_quoted(tasks)}"
-    elsewhere = [(other, found) for other in reserved if (found := synonym(other, name)) is not None]
+    elsewhere = [(other, entry) for other in reserved if (entry := synonym(other, name)) is not None]
     if elsewhere:
         return _elsewhere(name, elsewhere)
     return _by_spelling(task, name, reserved.get(task, ()))
@@ -130,8 +130,8 @@ def parameter_hint(
 def _elsewhere(name: str, meanings: Iterable[tuple[str, Synonym]]) -> str:
     """That a name belongs to other tasks, and what it is there."""
     metrics: dict[str, list[str]] = {}
-    for task, found in meanings:
-        metrics.setdefault(found.metric or found.difference, []).append(task)
+    for task, entry in meanings:
+        metrics.setdefault(entry.metric or entry.difference, []).append(task)
     parts = [
         f"'{metric}' of task {_quoted(tasks)}" if "(" in metric or " " not in metric else metric
         for metric, tasks in metrics.items()
@@ -141,11 +141,11 @@ def _elsewhere(name: str, meanings: Iterable[tuple[str, Synonym]]) -> str:
 
 def _by_spelling(task: str, name: str, own: Collection[str]) -> str | None:
     """The nearest name, of ours and of others: what it means where it is one of theirs."""
-    known = _by_name(task)
-    match = nearest(name, {*own, *known})
+    entries = _by_name(task)
+    match = nearest(name, {*own, *entries})
     if match is None or match in own:
         return did_you_mean(name, own)
-    return known[match].hint
+    return entries[match].hint
 
 
 def _own_parameter(name: str, fields: Collection[str]) -> str:
@@ -162,13 +162,13 @@ def _quoted(tasks: Iterable[str]) -> str:
 
 
 def _synonyms_of(names: Names, task: str) -> Iterator[Synonym]:
-    for tasks, same in names.same.items():
+    for tasks, equivalents in names.equivalents.items():
         if task in tasks.split():
-            for name, metric in same.items():
+            for name, metric in equivalents.items():
                 yield Synonym(names.library, name, metric, same=True)
-    for tasks, near in names.near.items():
+    for tasks, neighbours in names.neighbours.items():
         if task in tasks.split():
-            for name, (metric, difference) in near.items():
+            for name, (metric, difference) in neighbours.items():
                 yield Synonym(names.library, name, metric, same=False, difference=difference)
 
 
@@ -176,6 +176,6 @@ def _synonyms_of(names: Names, task: str) -> Iterator[Synonym]:
 def _by_name(task: str) -> dict[str, Synonym]:
     """By name its first meaning, which is that of all libraries where it has one."""
     meanings: dict[str, Synonym] = {}
-    for found in synonyms(task):
-        meanings.setdefault(found.name, found)
+    for entry in synonyms(task):
+        meanings.setdefault(entry.name, entry)
     return meanings

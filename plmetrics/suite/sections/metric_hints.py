@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
-from plmetrics.catalogue.parameters import ParameterError, normalised, parameters
+from plmetrics.catalogue.parameters import ParameterError, normalise, parameters
 from plmetrics.core.text import Call, parse_call
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _taker(value: Value, fields: Mapping[str, dataclasses.Field[Any]]) -> str | 
 
 def _fits(value: Value, field: dataclasses.Field[Any]) -> bool:
     try:
-        plain = normalised(value, field, "")
+        plain = normalise(value, field, "")
     except ParameterError:
         return False
     check = field.metadata["check"]

@@ -19,7 +19,7 @@ def test_names_of_fairlearn_give_its_values() -> None:
     p = rng.random(ROWS)
     y, group = (rng.random(ROWS) < p).astype(int), np.where(np.arange(ROWS) < 6, 0, rng.integers(1, 4, ROWS))
     frame, called = pl.DataFrame({"y": y, "p": p, "g": group}), p >= 0.5
-    names = FAIRLEARN.same["binary"]
+    names = FAIRLEARN.equivalents["binary"]
     of_groups = [name for name in names if name.endswith(("_difference", "_ratio"))]
     assert len(of_groups) >= 7
     texts = [f"{name}(sensitive_features=g)" if name in of_groups else name for name in names]

@@ -10,7 +10,7 @@ import pytrec_eval
 import plmetrics as plm
 from plmetrics.catalogue.synonyms.retrieval import IR_MEASURES, TREC_EVAL
 
-NAMES = [name.replace("_K", "_5") for name in TREC_EVAL.same["ranking"]]
+NAMES = [name.replace("_K", "_5") for name in TREC_EVAL.equivalents["ranking"]]
 TIES = {"document": "{}(ties=document)", "none": "{}"}
 
 
@@ -64,4 +64,4 @@ def test_names_of_trec_eval_give_its_values(ties: str) -> None:
 def test_names_of_ir_measures_are_measures_of_trec_eval(name: str, measure: str) -> None:
     """As ir-measures says what trec_eval calls its measures."""
     assert plm.metric(name, "ranking") == plm.metric(measure, "ranking")
-    assert name.partition("@")[0] in IR_MEASURES.same["ranking"]
+    assert name.partition("@")[0] in IR_MEASURES.equivalents["ranking"]

@@ -33,7 +33,9 @@ SCORERS = set(metrics.get_scorer_names())
 
 
 def names(task: str) -> list[str]:
-    return [name for tasks, same in SCIKIT_LEARN.same.items() if task in tasks.split() for name in same]
+    return [
+        name for tasks, same in SCIKIT_LEARN.equivalents.items() if task in tasks.split() for name in same
+    ]
 
 
 def function_of(name: str) -> tuple[Callable[..., float], bool]:
@@ -113,7 +115,7 @@ def test_rankings() -> None:
 
 
 def test_what_has_another_sign_or_scale_is_not_taken() -> None:
-    """The reason why the names in `near` of scorers are no metrics here."""
+    """The reason why the `neighbours` of scorers are no metrics here."""
     iris = load_iris()
     y, p = (iris.target > 1).astype(int), np.clip(iris.data[:, 3] / 2.5, 0.01, 0.99)
     frame = pl.DataFrame({"y": y, "p": p})
@@ -139,7 +141,10 @@ def test_every_scorer_is_known() -> None:
         "v_measure_",
     )
     listed = [
-        name for sides in (SCIKIT_LEARN.same, SCIKIT_LEARN.near) for table in sides.values() for name in table
+        name
+        for sides in (SCIKIT_LEARN.equivalents, SCIKIT_LEARN.neighbours)
+        for table in sides.values()
+        for name in table
     ]
     own = {name for task in ("binary", "multiclass", "regression") for name in plm.metrics(task)["name"]}
     unknown = {
