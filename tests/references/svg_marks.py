@@ -45,7 +45,7 @@ def _walk(element: Any, x: float, y: float, kind: str, found: list[Mark]) -> Non
     if place is not None:
         x, y = x + float(place[1]), y + float(place[2])
     classes = element.get("class", "")
-    if "role-axis-" in classes or "role-title" in classes:
+    if "role-axis-" in classes or "role-title" in classes or "role-legend-" in classes:
         kind = classes.rpartition("role-")[2]
     elif "role-mark" in classes:
         kind = classes.partition(" ")[0].removeprefix("mark-")

@@ -50,6 +50,9 @@ CHARTS: Mapping[str, Entry] = {
         "regression.conditional",
         curves=("conditional_label", "conditional_prediction", "conditional_recall"),
     ),
+    "uplift": Entry("effects.uplift", curves=("uplift",)),
+    "qini": Entry("effects.qini", curves=("qini",)),
+    "effect_calibration": Entry("effects.effect_calibration", curves=("effect_calibration",)),
     "heatmap": Entry("slices.heatmap", "metrics", where="slice_set != 'overall'"),
     "differences": Entry("comparisons.differences", "comparisons", where="contrast IN ('model', 'run')"),
     "slice_differences": Entry(

@@ -90,6 +90,33 @@ class Plot:
         """Means of labels by prediction and of predictions by label, from the conditional curves."""
         return self._draw("conditional", models=models, slice_set=slice_set, slices=slices)
 
+    def uplift(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Uplift curves over the line of a random order, from the curve `uplift`."""
+        return self._draw("uplift", models=models, slice_set=slice_set, slices=slices)
+
+    def qini(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Qini curves over the line of a random order, from the curve `qini`."""
+        return self._draw("qini", models=models, slice_set=slice_set, slices=slices)
+
+    def effect_calibration(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Observed effects against predicted ones by tenth, from the curve `effect_calibration`."""
+        return self._draw("effect_calibration", models=models, slice_set=slice_set, slices=slices)
+
     def heatmap(
         self,
         models: Sequence[str] | None = None,

@@ -1,0 +1,90 @@
+"""Predicted against observed effects, by tenths of the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import (
+    PANEL,
+    axis,
+    base,
+    layered,
+    legend,
+    nice_ticks,
+    note,
+    reference,
+    shapes,
+    span,
+    titled,
+)
+from plmetrics.report.charts.series import series_of
+from plmetrics.report.charts.theme import LIGHT, SERIES
+from plmetrics.report.charts.words import finding, level_words, size_words, title_of
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+
+def draw(selection: Selection) -> Figure:
+    """A point a tenth and model, with its interval; on the diagonal effects are as predicted."""
+    series = series_of(selection, selection.curve("effect_calibration"))
+    frame = series.frame
+    across = span(frame["x"])
+    up = span(frame["y"], frame["lo"], frame["hi"], include=[0.0])
+    x = axis("x", "Mean predicted effect", across, ticks=nice_ticks(across, 6))
+    y = axis("y", "Observed effect", up, ticks=nice_ticks(up, 7))
+    low, high = max(across[0], up[0]), min(across[1], up[1])
+    colors = {label: SERIES[index] for index, label in enumerate(series.labels)}
+    bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null()).with_columns(
+        ink=pl.col("s").replace_strict(colors, return_dtype=pl.String)
+    )
+    key = _key(series.labels)
+    layers = [reference([(across[0], 0), (across[1], 0)])]
+    if low < high:
+        layers += [
+            reference([(low, low), (high, high)]),
+            note(high, high, "as predicted", align="right", dx=-10, dy=12),
+        ]
+    layers += [
+        base(bars)
+        .mark_rule()
+        .encode(
+            x=alt.X(**x),
+            y=alt.Y(**{**y, "shorthand": "lo:Q"}),
+            y2="hi:Q",
+            color=alt.Color("ink:N", scale=None),
+        ),
+        base(frame)
+        .mark_point(stroke=LIGHT["paper"], strokeWidth=1.2, size=60)
+        .encode(x=alt.X(**x), y=alt.Y(**y), fill=_fill(series.labels, key), shape=shapes(series.labels, key)),
+    ]
+    title = title_of("Effects by tenth of the predicted one", series)
+    told = bars.height > 0
+    subtitle = (
+        f"bars: {level_words(selection)} intervals" if told else "",
+        size_words(selection, series),
+    )
+    return Figure(
+        titled(layered(*layers), title, subtitle, PANEL + 40, PANEL),
+        series.drawn,
+        title,
+        finding(title, "", series, selection),
+        series.notes,
+    )
+
+
+def _key(labels: tuple[str, ...]) -> alt.Legend | None:
+    """The legend, above the panel: points fill all its corners."""
+    key = legend(labels, "top")
+    if key is not None:
+        key["symbolSize"], key["symbolType"], key["symbolStrokeWidth"] = 60, alt.Undefined, 0
+    return key
+
+
+def _fill(labels: tuple[str, ...], key: alt.Legend | None) -> alt.Fill:
+    colors = [SERIES[index] for index in range(len(labels))]
+    return alt.Fill("s:N", legend=key, scale=alt.Scale(domain=list(labels), range=colors))

@@ -1,0 +1,109 @@
+"""Charts of residuals and conditional means: places are those of the curves."""
+
+import numpy as np
+import polars as pl
+import pytest
+from references.svg_marks import axis_scale, marks_of, texts_of
+
+import plmetrics as plm
+
+pytest.importorskip("altair", reason="charts need the extra report")
+pytest.importorskip("vl_convert", reason="charts need the extra report")
+
+CURVES = [
+    *("residual_histogram", "residual_qq", "residual_prediction", "residual_quantiles"),
+    *("conditional_label", "conditional_prediction", "conditional_recall"),
+]
+
+
+@pytest.fixture(scope="module")
+def result():
+    random = np.random.default_rng(4)
+    truth = random.gamma(2, 50, 2000)
+    frame = pl.DataFrame(
+        {
+            "y": truth + random.standard_t(3, 2000) * 15,
+            "p": truth + random.normal(size=2000) * 5,
+            "q": 0.9 * truth + 8,
+        }
+    )
+    models = {"<b>first<i>": "p", "second a.b": "q"}
+    return plm.evaluate(frame, task="regression", label="y", models=models, metrics=["rmse"], curves=CURVES)
+
+
+def path(mark):
+    """The places of a line, from its path."""
+    steps = mark.attributes["d"].replace("M", "").split("L")
+    return np.array([[float(number) for number in step.split(",")] for step in steps])
+
+
+def lines(marks, color):
+    return [mark for mark in marks if mark.kind == "line" and mark.attributes.get("stroke") == color]
+
+
+def test_mean_residuals_stand_at_their_predictions(result):
+    figure = result.plot.residuals(models=["second a.b"])
+    marks = marks_of(figure)
+    (x, per_x), (y, per_y) = axis_scale(marks), axis_scale(marks, vertical=True)
+    points = sorted((mark.x, mark.y) for mark in marks if mark.kind == "symbol")
+    read = np.array([[x + per_x * across, y + per_y * up] for across, up in points])
+    curve = figure.frame.filter(curve="residual_prediction").select("x", "y").sort("x").to_numpy()
+    assert len(read) == 20
+    assert np.all(np.abs(read - curve) <= 0.6 * np.abs([per_x, per_y]))
+
+
+def test_models_have_panels_of_residuals_with_their_spread(result):
+    figure = result.plot.residuals()
+    marks = marks_of(figure)
+    assert len([mark for mark in marks if mark.kind == "area"]) == 2 * 3
+    assert {"<b>first<i>", "second a.b"} <= set(texts_of(marks, "title-text"))
+    assert "band without 0 in" in figure.description
+
+
+def test_quantiles_of_residuals_are_those_of_the_curve(result):
+    figure = result.plot.residual_qq(models=["second a.b"])
+    marks = marks_of(figure)
+    (x, per_x), (y, per_y) = axis_scale(marks), axis_scale(marks, vertical=True)
+    drawn = lines(marks, "#0072b2")[0]
+    line = path(drawn) + np.array([drawn.x, drawn.y])
+    read = np.column_stack([x + per_x * line[:, 0], y + per_y * line[:, 1]])
+    assert len(read) == figure.frame.height <= 200
+    assert np.all(np.abs(read - figure.frame.select("x", "y").to_numpy()) <= 0.6 * np.abs([per_x, per_y]))
+
+
+def test_bars_are_shares_and_what_lies_beyond_is_told(result):
+    figure = result.plot.residual_histogram(models=["<b>first<i>"])
+    marks = marks_of(figure)
+    bars = [mark for mark in marks if mark.kind == "rect"]
+    _, per_y = axis_scale(marks, vertical=True)
+    heights = [abs(float(mark.attributes["d"].split("v")[1].split("h")[0]) * per_y) for mark in bars]
+    curve = result.curves.filter(curve="residual_histogram", model="<b>first<i>")
+    beyond = 1 - sum(heights)
+    assert 0 < beyond < 0.1
+    told = [text for text in texts_of(marks) if "beyond" in text]
+    shares = [float(text.replace("\u2190", "").split("%")[0]) / 100 for text in told]
+    assert abs(sum(shares) - beyond) < 0.01
+    assert abs(max(heights) - curve["y"].max()) < 0.6 * abs(per_y)
+
+
+def test_two_models_have_outlines_on_the_same_bins(result):
+    marks = marks_of(result.plot.residual_histogram())
+    assert len(lines(marks, "#0072b2")) == len(lines(marks, "#d55e00")) == 1
+    assert not [mark for mark in marks if mark.kind == "rect"]
+
+
+def test_conditional_means_have_three_panels_and_one_legend(result):
+    figure = result.plot.conditional()
+    marks = marks_of(figure)
+    assert texts_of(marks, "axis-title") == [
+        *(
+            "Prediction",
+            "Mean label",
+            "Label",
+            "Mean prediction",
+            "Label",
+            "Share in the same bin (higher is better)",
+        )
+    ]
+    assert figure.frame["curve"].n_unique() == 3
+    assert len([text for text in texts_of(marks, "legend-label") if text]) == 2
