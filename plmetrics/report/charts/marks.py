@@ -39,7 +39,30 @@ def base(frame: pl.DataFrame) -> alt.Chart:
     finite = frame.with_columns(
         pl.when(pl.selectors.float().is_finite()).then(pl.selectors.float()).otherwise(None)
     )
-    return alt.Chart(finite)
+    return _Marks(finite)
+
+
+class _Marks(alt.Chart):
+    """A chart whose short forms of channels become channels here: Altair searches its whole schema for each."""
+
+    def encode(self, *args: Any, **channels: Any) -> _Marks:
+        """Give the marks their channels, as Altair does."""
+        marks: _Marks = super().encode(
+            *args, **{name: _channel(name, short) for name, short in channels.items()}
+        )
+        return marks
+
+
+def _channel(name: str, short: Any) -> Any:
+    """The channel of a field, a value or a place that is given in short form."""
+    kind = name[0].upper() + name[1:]
+    if isinstance(short, str):
+        return getattr(alt, kind)(short)
+    if isinstance(short, dict) and "value" in short:
+        return getattr(alt, f"{kind}Value")(short["value"])
+    if isinstance(short, dict) and "datum" in short:
+        return getattr(alt, f"{kind}Datum")(short["datum"])
+    return short
 
 
 class _Channels(alt.FacetedEncoding):
