@@ -42,6 +42,12 @@ class Entry:
 
 CHARTS: Mapping[str, Entry] = {
     "roc": Entry("ranking.roc", curves=("roc",)),
+    "pr": Entry("ranking.pr", curves=("pr",)),
+    "gain": Entry("ranking.gain", curves=("gain",)),
+    "lift": Entry("ranking.lift", curves=("lift",)),
+    "ks": Entry("ranking.ks", curves=("roc",)),
+    "cost": Entry("ranking.cost", curves=("cost",)),
+    "thresholds": Entry("ranking.thresholds", curves=("pr",)),
     "forest": Entry("slices.forest", "metrics", where="slice_set != 'overall'"),
     "residuals": Entry("regression.residuals", curves=("residual_prediction",)),
     "residual_histogram": Entry("regression.residual_histogram", curves=("residual_histogram",)),
@@ -66,8 +72,8 @@ def drawable(summary: Summary) -> list[str]:
     return [name for name, entry in CHARTS.items() if entry.drawable(summary)]
 
 
-def draw(name: str, selection: Selection) -> Figure:
-    """The chart of this name.
+def draw(name: str, selection: Selection, **options: object) -> Figure:
+    """The chart of this name, with options of its own.
 
     Raises:
         ConfigError: the result has not what it shows.
@@ -75,5 +81,5 @@ def draw(name: str, selection: Selection) -> Figure:
     """
     require("altair", needed_for="a chart")
     module = import_module(f"plmetrics.report.charts.{CHARTS[name].module}")
-    make: Callable[[Selection], Figure] = module.draw
-    return make(selection)
+    make: Callable[..., Figure] = module.draw
+    return make(selection, **options)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.report.charts.placement import Side
+
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.ConcatChart
 
 
@@ -301,7 +303,7 @@ def bands(
         return []
     area = base(both).mark_area(opacity=0.18, interpolate=interpolate)  # type: ignore[arg-type]
     ends = {"y": alt.Y(**{**y, "shorthand": "lo:Q"}), "y2": "hi:Q"}
-    return [area.encode(x=alt.X(**x), detail="s:N", **ends, color=alt.Color("ink:N", scale=None))]
+    return [area.encode(x=alt.X(**x), detail="s:N", **ends, fill=alt.Fill("ink:N", scale=None, legend=None))]
 
 
 def background(frame: pl.DataFrame, interpolate: str) -> alt.Chart:
@@ -322,12 +324,14 @@ def _outline(points: pl.DataFrame) -> pl.DataFrame:
     return points[thin(points["x"].to_numpy(), points["y"].to_numpy(), _BACKGROUND_POINTS)]
 
 
-def reference(points: Sequence[tuple[float, float]]) -> alt.Chart:
-    """A dashed line through points, to be drawn under the data."""
+def reference(
+    points: Sequence[tuple[float, float]], color: str = LIGHT["reference"], *, solid: bool = False
+) -> alt.Chart:
+    """A dashed or thin line through points, to be drawn under the data."""
     frame = pl.DataFrame(
         {"x": [float(x) for x, _ in points], "y": [float(y) for _, y in points], "k": range(len(points))}
     )
-    line = base(frame).mark_line(strokeDash=[4, 4], strokeWidth=1.3, color=LIGHT["reference"])
+    line = base(frame).mark_line(strokeDash=[1, 0] if solid else [4, 4], strokeWidth=1.3, color=color)
     chart: alt.Chart = line.encode(x="x:Q", y="y:Q", order=alt.Order("k:Q"))
     return chart
 
@@ -372,3 +376,32 @@ def titled(
     panels = isinstance(chart, alt.HConcatChart | alt.VConcatChart | alt.ConcatChart)
     size = {} if panels or height is None else {"width": width, "height": height}
     return chart.properties(title=text, **size)
+
+
+def beside(x: float, y: float, text: str, side: Side, color: str = LIGHT["ink"], **style: Any) -> alt.Chart:
+    """A word on a side of a point."""
+    align, dx, dy = side
+    mark = base(pl.DataFrame({"x": [float(x)], "y": [float(y)], "t": [text]})).mark_text(
+        align=align,  # type: ignore[arg-type]
+        baseline="middle",
+        dx=dx,
+        dy=dy,
+        color=color,
+        **{"fontSize": 10.5, **style},
+    )
+    chart: alt.Chart = mark.encode(x="x:Q", y="y:Q", text="t:N")
+    return chart
+
+
+def remark(
+    canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
+) -> alt.Chart:
+    """A word about a reference line, at the first of these places where nothing is drawn."""
+    return beside(*_spot(canvas, places, text, sides), LIGHT["mute"], fontStyle="italic")
+
+
+def _spot(
+    canvas: Canvas, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side]
+) -> tuple[float, float, str, Side]:
+    x, y, side = canvas.spot(places, text, sides)
+    return x, y, text, side

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import altair as alt
 import polars as pl
 
-from plmetrics.report.charts.marks import base, painted
+from plmetrics.report.charts.marks import base, beside, painted
 from plmetrics.report.charts.series import KEYS
 from plmetrics.report.charts.theme import LIGHT
-from plmetrics.report.numbers import number
+from plmetrics.report.charts.words import rounded
 
 if TYPE_CHECKING:
     from plmetrics.report.charts.panels import Panel
@@ -46,12 +46,8 @@ def operating_points(selection: Selection, series: Series, points: pl.DataFrame)
         strategy="forward",
         check_sortedness=False,
     )
-    texts = pl.Series("t", [_text(value) for value in met["h"]], dtype=pl.String)
+    texts = pl.Series("t", [rounded(value) for value in met["h"]], dtype=pl.String)
     return met.with_columns(texts).filter(pl.col("x").is_not_null()).select(*KEYS, "x", "y", "h", "t")
-
-
-def _text(threshold: float) -> str:
-    return number(float(f"{threshold:.3g}"))
 
 
 def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
@@ -69,29 +65,19 @@ def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
         shape=alt.Shape("p:N", legend=None, scale=None),
         fill=alt.Fill("c:N", legend=None, scale=None),
     )
-    return [points, *_values(panel, places, canvas)]
+    return [points, *_values(places, canvas)]
 
 
-def _values(panel: Panel, places: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
+def _values(places: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
     if places.height > _MOST_WORDS:
         return []
-    words = (word(panel, row["x"], row["y"], row["t"], canvas) for row in places.iter_rows(named=True))
+    words = (word(row["x"], row["y"], row["t"], canvas) for row in places.iter_rows(named=True))
     return [chart for chart in words if chart is not None]
 
 
-def word(panel: Panel, x: float, y: float, text: str, canvas: Canvas) -> alt.Chart | None:
+def word(x: float, y: float, text: str, canvas: Canvas) -> alt.Chart | None:
     """A text beside a point, on the side where most room is; None where it would lie over another one."""
     side = canvas.side(x, y, text)
     if side is None:
         return None
-    align, dx, dy = side
-    mark = base(pl.DataFrame({"x": [x], "y": [y], "t": [text]})).mark_text(
-        align=align,  # type: ignore[arg-type]
-        baseline="middle",
-        dx=dx,
-        dy=dy,
-        fontSize=10.5,
-        color=LIGHT["ink"],
-    )
-    chart: alt.Chart = mark.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y), text="t:N")
-    return chart
+    return beside(x, y, text, side)

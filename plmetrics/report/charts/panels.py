@@ -37,9 +37,10 @@ class Panel:
         """Whether it is one of many."""
         return self.width < PANEL
 
-    def canvas(self) -> Canvas:
-        """The places that its lines take."""
-        canvas = canvas_of(self.series.frame, self.x, self.y, self.width, self.height)
+    def canvas(self, frame: pl.DataFrame | None = None) -> Canvas:
+        """The places that its lines take, or those of another frame."""
+        lines = self.series.frame if frame is None else frame
+        canvas = canvas_of(lines, self.x, self.y, self.width, self.height)
         return canvas or Canvas(self.width, self.height, UNIT, UNIT)
 
 
@@ -58,13 +59,15 @@ def panels(
     draw: Callable[[Panel], alt.LayerChart],
     *,
     alone: bool = False,
+    shared: bool = False,
     height: float = PANEL,
     interpolate: str = "linear",
 ) -> Drawn:
     """The series in one panel if there are at most five, drawn by `draw`.
 
     Curves of several models in several slices or classes get a panel a slice or class. More than five of one kind get a
-    panel each, over all others in grey. With `alone` every series gets a panel of its own.
+    panel each, over all others in grey. With `alone` every series gets a panel of its own, with `shared` they have one
+    legend.
     """
     if len(series.keys) <= 1 or not (alone or _many(series)):
         panel = Panel(series, x, y, PANEL, height)
@@ -82,7 +85,7 @@ def panels(
         if behind is not None:
             chart = layered(behind.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y)), chart)
         parts.append(_headed(chart, panel, name, part.values if crowded or alone else ()))
-    return grid(parts, columns, side)
+    return grid(parts, columns, side, shared=shared)
 
 
 def layout_of(number: int) -> tuple[int, int]:
@@ -94,11 +97,14 @@ def layout_of(number: int) -> tuple[int, int]:
     return (3, 230) if number <= 9 else (4, 180)
 
 
-def grid(parts: Sequence[alt.LayerChart | alt.VConcatChart], columns: int, side: float) -> Drawn:
-    """Panels in rows of so many."""
-    chart = alt.concat(*parts, columns=columns, spacing=_GAP).resolve_scale(
-        color="independent", strokeDash="independent", shape="independent"
+def grid(
+    parts: Sequence[alt.LayerChart | alt.VConcatChart], columns: int, side: float, *, shared: bool = False
+) -> Drawn:
+    """Panels in rows of so many, with a legend each or one that they share."""
+    scales: dict[str, Any] = dict.fromkeys(
+        ("color", "strokeDash", "shape"), "shared" if shared else "independent"
     )
+    chart = alt.concat(*parts, columns=columns, spacing=_GAP).resolve_scale(**scales)
     across = min(columns, len(parts))
     return Drawn(cast("Chart", chart), across * side + (across - 1) * (_GAP + 30))
 

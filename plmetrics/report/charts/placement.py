@@ -116,6 +116,17 @@ class Canvas:
         self.take(boxes[side])
         return side
 
+    def spot(
+        self, places: Sequence[tuple[float, float]], text: str, sides: Sequence[Side], size: float = 10.5
+    ) -> tuple[float, float, Side]:
+        """The first of these places, with one of these sides, at which a word covers least; take it."""
+        spots = [(x, y, side) for x, y in places for side in sides]
+        pixels = self.pixels(*np.array(places, dtype=np.float64).T)
+        boxes = [_word(place, side, text, size) for place in pixels for side in sides]
+        best = min(range(len(spots)), key=lambda number: self.cost(boxes[number]))
+        self.take(boxes[best])
+        return spots[best]
+
 
 def _word(place: NDArray[np.float64], side: Side, text: str, size: float) -> Box:
     align, dx, dy = side

@@ -34,6 +34,63 @@ class Plot:
         """ROC curves with the area under each, from the curve `roc`."""
         return self._draw("roc", models=models, slice_set=slice_set, slices=slices)
 
+    def pr(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+        *,
+        iso_f1: bool = False,
+    ) -> Figure:
+        """Precision against recall with average precision and prevalence, from the curve `pr`; with lines of one F1."""
+        chosen = {"models": models, "slice_set": slice_set, "slices": slices}
+        return draw("pr", Selection(summary=self._summary, **chosen), iso_f1=iso_f1)  # type: ignore[arg-type]
+
+    def gain(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Recall against the share of rows called, highest scores first, from the curve `gain`."""
+        return self._draw("gain", models=models, slice_set=slice_set, slices=slices)
+
+    def lift(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Precision as a multiple of the prevalence against the share of rows called, from the curve `lift`."""
+        return self._draw("lift", models=models, slice_set=slice_set, slices=slices)
+
+    def ks(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Shares of both classes below each score, with the largest gap between them, from the curve `roc`."""
+        return self._draw("ks", models=models, slice_set=slice_set, slices=slices)
+
+    def cost(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Expected cost of a row by threshold, with the lowest, from the curve `cost`."""
+        return self._draw("cost", models=models, slice_set=slice_set, slices=slices)
+
+    def thresholds(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Precision, recall, F1 and the share of rows called by threshold, from the curve `pr`."""
+        return self._draw("thresholds", models=models, slice_set=slice_set, slices=slices)
+
     def forest(
         self,
         metric: str | None = None,

@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from plmetrics.report.charts.series import Series
 
 
+def rounded(value: float) -> str:
+    """A number in a chart, to three digits.
+
+    >>> rounded(0.342855)
+    '0.343'
+    """
+    return number(float(f"{value:.3g}"))
+
+
 def title_of(name: str, series: Series) -> str:
     """The chart's name with what all series have in common."""
     return f"{name}: {series.common}" if series.common else name

@@ -4,65 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import layered, lines, note, reference, titled, unit
-from plmetrics.report.charts.operating import dots, operating_points
-from plmetrics.report.charts.panels import panels
+from plmetrics.report.charts.marks import reference, remark, unit
+from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.series import series_of
-from plmetrics.report.charts.words import (
-    band_words,
-    dot_words,
-    finding,
-    level_words,
-    size_words,
-    title_of,
-)
 
 if TYPE_CHECKING:
     import altair as alt
 
+    from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.panels import Panel
+    from plmetrics.report.charts.placement import Canvas
     from plmetrics.report.charts.selection import Selection
 
 
 def draw(selection: Selection) -> Figure:
     """A line a model, the area under it beside its name, and the band of recall where there is one."""
     points = selection.curve("roc")
-    series = series_of(selection, points, "roc_auc")
-    chosen = operating_points(selection, series, points)
-
-    def panel(panel: Panel) -> alt.LayerChart:
-        canvas = panel.canvas()
-        canvas.line([0, 1], [0, 1])
-        shown = panel.series
-        curves = lines(
-            shown.frame,
-            panel.x,
-            panel.y,
-            shown.labels,
-            heading=f"area [{level_words(selection)} interval]",
-            canvas=canvas,
-        )
-        return layered(
-            reference([(0, 0), (1, 1)]),
-            *([] if panel.small else [note(0.62, 0.62, "no skill", dx=6, dy=12)]),
-            curves,
-            *dots(panel, chosen, canvas),
-        )
-
-    x = unit("x", "False positive rate (lower is better)")
-    y = unit("y", "Recall (higher is better)")
-    drawn = panels(series, x, y, panel)
-    title = title_of("ROC curve", series)
-    subtitle = (
-        band_words(selection, series, "recall at each false positive rate"),
-        size_words(selection, series),
-        dot_words(chosen),
+    chart = LineChart(
+        "ROC curve",
+        unit("x", "False positive rate (lower is better)"),
+        unit("y", "Recall (higher is better)"),
+        metric="roc_auc",
+        heading="area",
+        band="recall at each false positive rate",
+        under=_chance,
     )
-    return Figure(
-        titled(drawn.chart, title, subtitle, drawn.width),
-        series.drawn,
-        title,
-        finding(title, "roc_auc", series, selection),
-        series.notes,
-    )
+    return chart.figure(selection, series_of(selection, points, "roc_auc"), points)
+
+
+def _chance(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+    """The line of a score without skill."""
+    line = reference([(0, 0), (1, 1)])
+    canvas.line([0, 1], [0, 1])
+    if panel.small:
+        return [line]
+    sides = (("left", 8, 12), ("right", -8, -12))
+    return [line, remark(canvas, [(0.62, 0.62), (0.8, 0.8), (0.45, 0.45)], "no skill", sides)]

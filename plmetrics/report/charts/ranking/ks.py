@@ -1,0 +1,81 @@
+"""The Kolmogorov-Smirnov chart: how much of each class has a lower score, and where the two are farthest apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import base, beside, layered, lines, titled, unit
+from plmetrics.report.charts.panels import panels
+from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
+from plmetrics.report.charts.series import series_of
+from plmetrics.report.charts.theme import LIGHT
+from plmetrics.report.charts.words import finding, level_words, rounded, size_words, title_of
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.panels import Panel
+    from plmetrics.report.charts.placement import Canvas, Side
+    from plmetrics.report.charts.selection import Selection
+
+CLASSES = ("positives", "negatives")
+
+
+def draw(selection: Selection) -> Figure:
+    """Two cumulative lines a panel, with a rule where they are farthest apart; from the points of the ROC curve."""
+    series = series_of(selection, selection.curve("roc"), "ks")
+    x = threshold_axis(series.frame["h"])
+    y = unit("y", "Share of the class with a lower score")
+
+    def panel(panel: Panel) -> alt.LayerChart:
+        wide = _below(panel.series.frame)
+        long = _by_class(wide)
+        canvas = panel.canvas(long)
+        corner = "right" if panel.small else "top-left"
+        step = "step-before" if panel.series.exact else "linear"
+        curves = lines(long, panel.x, panel.y, CLASSES, corner, interpolate=step, canvas=canvas)
+        gap = wide.sort((pl.col("negatives") - pl.col("positives")).abs(), descending=True).row(0, named=True)
+        ends = pl.DataFrame({"x": [gap["h"]], "lo": [gap["positives"]], "hi": [gap["negatives"]]})
+        rule = base(ends).mark_rule(color=LIGHT["ink"], strokeWidth=1.6)
+        size = abs(gap["negatives"] - gap["positives"])
+        text = f"{rounded(size)} at {rounded(gap['h'])}"
+        canvas.line([gap["h"], gap["h"]], [gap["positives"], gap["negatives"]])
+        label = beside(*_beside(canvas, gap["h"], (gap["positives"], gap["negatives"]), text))
+        rule = rule.encode(x=alt.X(**panel.x), y=alt.Y(**{**panel.y, "shorthand": "lo:Q"}), y2="hi:Q")
+        return layered(curves, rule, label)
+
+    drawn = panels(series, x, y, panel, alone=True, shared=True)
+    title = title_of("Kolmogorov-Smirnov", series)
+    value = f"largest gap {series.values[0]}" if len(series.keys) == 1 and series.values[0] else ""
+    level = f"[{level_words(selection)} interval]" if any("[" in text for text in series.values) else ""
+    subtitle = (size_words(selection, series), f"{value} {level}".strip() if value else "")
+    return Figure(
+        titled(drawn.chart, title, subtitle, drawn.width),
+        series.drawn,
+        title,
+        finding(title, "ks", series, selection),
+        series.notes,
+    )
+
+
+def _beside(canvas: Canvas, x: float, ends: tuple[float, float], text: str) -> tuple[float, float, str, Side]:
+    """The text on the side of the rule where it covers less."""
+    heights = np.linspace(*ends, 9)[1:-1].tolist()
+    x, y, side = canvas.spot([(x, at) for at in heights], text, [("left", 6, 0), ("right", -6, 0)], 10.5)
+    return x, y, text, side
+
+
+def _below(frame: pl.DataFrame) -> pl.DataFrame:
+    """By threshold, the shares of the classes below it; above the highest score it is all of both."""
+    called = frame.filter(pl.col("h").is_not_null()).sort("h")
+    shares = called.select("h", positives=1 - pl.col("y"), negatives=1 - pl.col("x"))
+    last = shares.tail(1).with_columns(positives=pl.lit(1.0), negatives=pl.lit(1.0))
+    return pl.concat([shares, last])
+
+
+def _by_class(wide: pl.DataFrame) -> pl.DataFrame:
+    parts = [wide.select(x="h", y=name, s=pl.lit(name), k=pl.int_range(pl.len())) for name in CLASSES]
+    return pl.concat(parts)

@@ -1,0 +1,93 @@
+"""What charts of one curve have in common: a line a model, its metric, its band and its chosen thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import PANEL, layered, lines, titled
+from plmetrics.report.charts.operating import dots, operating_points
+from plmetrics.report.charts.panels import panels
+from plmetrics.report.charts.words import (
+    band_words,
+    dot_words,
+    finding,
+    level_words,
+    size_words,
+    title_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import altair as alt
+    import polars as pl
+
+    from plmetrics.report.charts.panels import Panel
+    from plmetrics.report.charts.placement import Canvas
+    from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.series import Series
+
+    Marks = Callable[[Panel, Canvas], list[alt.Chart]]
+
+
+@dataclass(frozen=True, slots=True)
+class LineChart:
+    """A chart of one curve: its title, its metric with a heading for the legend, and what its band is one of.
+
+    `under` and `over` give the marks below and above the lines of a panel.
+    """
+
+    title: str
+    x: dict[str, Any]
+    y: dict[str, Any]
+    metric: str | None = None
+    heading: str = ""
+    band: str = ""
+    corner: str = "bottom-right"
+    interpolate: str = "linear"
+    height: float = PANEL
+    notes: tuple[str, ...] = ()
+    under: Marks = lambda _panel, _canvas: []
+    over: Marks = lambda _panel, _canvas: []
+
+    def figure(self, selection: Selection, series: Series, points: pl.DataFrame | None = None) -> Figure:
+        """The chart of these series, with the thresholds of metrics on the lines if the curve's points are given."""
+        chosen = None if points is None else operating_points(selection, series, points)
+        interval = (
+            f" [{level_words(selection)} interval]" if any("[" in text for text in series.values) else ""
+        )
+        heading = f"{self.heading}{interval}" if any(series.values) else None
+
+        def draw(panel: Panel) -> alt.LayerChart:
+            canvas = panel.canvas()
+            under = self.under(panel, canvas)
+            curves = lines(
+                panel.series.frame,
+                panel.x,
+                panel.y,
+                panel.series.labels,
+                self.corner,
+                heading=heading,
+                interpolate=self.interpolate,
+                canvas=canvas,
+            )
+            marked = [] if chosen is None else dots(panel, chosen, canvas)
+            return layered(*under, curves, *marked, *self.over(panel, canvas))
+
+        drawn = panels(series, self.x, self.y, draw, height=self.height, interpolate=self.interpolate)
+        title = title_of(self.title, series)
+        subtitle = (
+            band_words(selection, series, self.band) if self.band else "",
+            size_words(selection, series),
+            *self.notes,
+            "" if chosen is None else dot_words(chosen),
+        )
+        return Figure(
+            titled(drawn.chart, title, subtitle, drawn.width),
+            series.drawn,
+            title,
+            finding(title, self.metric or "", series, selection),
+            series.notes,
+        )

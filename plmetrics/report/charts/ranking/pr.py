@@ -1,0 +1,79 @@
+"""The precision-recall curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plmetrics.report.charts.marks import beside, painted, reference, remark, unit
+from plmetrics.report.charts.ranking.line_chart import LineChart
+from plmetrics.report.charts.ranking.prevalence import prevalence_of
+from plmetrics.report.charts.series import series_of
+from plmetrics.report.charts.theme import LIGHT
+from plmetrics.report.charts.words import rounded
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.panels import Panel
+    from plmetrics.report.charts.placement import Canvas
+    from plmetrics.report.charts.selection import Selection
+
+_SIDES = (("right", -6, -9), ("right", -6, 9), ("left", 6, -9), ("left", 6, 9))
+
+
+def draw(selection: Selection, *, iso_f1: bool = False) -> Figure:
+    """A line a model with its average precision, the prevalence as a line, and lines of one F1 if asked for."""
+    points = selection.curve("pr")
+    series = series_of(selection, points, "average_precision")
+
+    def under(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+        lines = _lines_of_f1(canvas) if iso_f1 else []
+        return [*lines, *_prevalence(selection, panel, canvas)]
+
+    chart = LineChart(
+        "Precision and recall",
+        unit("x", "Recall (higher is better)"),
+        unit("y", "Precision (higher is better)"),
+        metric="average_precision",
+        heading="average precision",
+        band="precision at each recall",
+        corner="top-right",
+        # A point's precision is that of all recalls since the point before, as in the average precision.
+        interpolate="step-before" if series.exact else "linear",
+        under=under,
+    )
+    return chart.figure(selection, series, points)
+
+
+def _prevalence(selection: Selection, panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+    """What precision a score without skill has: a line for all series, or one for each where they differ."""
+    rates = prevalence_of(selection, panel.series)
+    same = len(set(rates.values())) == 1
+    colors = dict(painted(panel.series.labels).select("s", "c").iter_rows())
+    marks: list[alt.Chart] = []
+    for label, rate in list(rates.items())[: 1 if same else None]:
+        canvas.line([0, 1], [rate, rate])
+        marks.append(reference([(0, rate), (1, rate)], LIGHT["reference"] if same else colors[label]))
+    for label, rate in list(rates.items())[: 1 if same else None]:
+        text = f"{'prevalence ' if same else ''}{rounded(rate)}"
+        places = [(1.0, rate), (0.0, rate), (0.5, rate)]
+        if same:
+            marks.append(remark(canvas, places, text, _SIDES))
+        else:
+            x, y, side = canvas.spot(places, text, _SIDES)
+            marks.append(beside(x, y, text, side, colors[label]))
+    return marks
+
+
+def _lines_of_f1(canvas: Canvas) -> list[alt.Chart]:
+    """Recall and precision that have the same F1."""
+    marks: list[alt.Chart] = []
+    for value in (0.2, 0.4, 0.6, 0.8):
+        recall = np.linspace(value / (2 - value), 1, 40)
+        precision = value * recall / (2 * recall - value)
+        marks.append(reference(list(zip(recall, precision, strict=True)), LIGHT["grid"], solid=True))
+        marks.append(remark(canvas, [(1.0, float(precision[-1]))], f"F1 {value}", [("right", -4, -8)]))
+    return marks

@@ -1,0 +1,88 @@
+"""What each threshold would give: precision, recall, F1 and the share of rows called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import base, layered, lines, titled, unit
+from plmetrics.report.charts.operating import thresholds_of
+from plmetrics.report.charts.panels import panels
+from plmetrics.report.charts.ranking.prevalence import prevalence_of
+from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
+from plmetrics.report.charts.series import KEYS, series_of
+from plmetrics.report.charts.theme import LIGHT
+from plmetrics.report.charts.words import finding, rounded, size_words, title_of
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.panels import Panel
+    from plmetrics.report.charts.selection import Selection
+
+SHARES = ("precision", "recall", "F1", "share called")
+
+
+def draw(selection: Selection) -> Figure:
+    """A panel a model with a line a share, and rules at the thresholds of metrics; from the curve `pr`."""
+    series = series_of(selection, selection.curve("pr"))
+    chosen = thresholds_of(selection, series).select(*KEYS, "h")
+    x, y = threshold_axis(series.frame["h"]), unit("y", "Share")
+
+    def panel(panel: Panel) -> alt.LayerChart:
+        rate = next(iter(prevalence_of(selection, panel.series).values()))
+        long = _shares(panel.series.frame, rate)
+        canvas = panel.canvas(long)
+        step = "step-before" if panel.series.exact else "linear"
+        rules = _rules(panel, panel.series.rows(chosen))
+        curves = lines(long, panel.x, panel.y, SHARES, "right", interpolate=step, canvas=canvas)
+        return layered(*rules, curves)
+
+    drawn = panels(series, x, y, panel, alone=True, shared=True)
+    title = title_of("Thresholds", series)
+    marked = "" if chosen.is_empty() else "rules: thresholds of metrics"
+    subtitle = (size_words(selection, series), marked, _doubt(selection))
+    return Figure(
+        titled(drawn.chart, title, subtitle, drawn.width),
+        series.drawn,
+        title,
+        finding(title, "", series, selection),
+        series.notes,
+    )
+
+
+def _shares(frame: pl.DataFrame, rate: float) -> pl.DataFrame:
+    """The shares by threshold; how many rows are called follows from recall, precision and prevalence."""
+    precision, recall = pl.col("y"), pl.col("x")
+    wide = frame.filter(pl.col("h").is_not_null()).sort("h")
+    wide = wide.with_columns(
+        pl.when(precision > 0).then(recall * rate / precision).alias("share called"),
+        precision=precision,
+        recall=recall,
+        F1=pl.when(precision + recall > 0).then(2 * precision * recall / (precision + recall)).otherwise(0.0),
+    )
+    return pl.concat(
+        [wide.select(x="h", y=name, s=pl.lit(name), k=pl.int_range(pl.len())) for name in SHARES]
+    )
+
+
+def _rules(panel: Panel, chosen: pl.DataFrame) -> list[alt.Chart]:
+    if chosen.is_empty():
+        return []
+    places = chosen.select(
+        x="h", y=pl.lit(1.0), t=pl.Series([rounded(value) for value in chosen["h"]], dtype=pl.String)
+    )
+    rule = base(places).mark_rule(color=LIGHT["reference"], strokeDash=[4, 4], strokeWidth=1.3)
+    text = base(places).mark_text(dy=-7, fontSize=10.5, color=LIGHT["mute"])
+    return [
+        rule.encode(x=alt.X(**panel.x)),
+        text.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y), text="t:N"),
+    ]
+
+
+def _doubt(selection: Selection) -> str:
+    """That thresholds were chosen on the rows they are judged by, where the run warned of it."""
+    warnings = selection.summary.record.get("warnings", ())
+    same = any(str(text).startswith("chosen on the rows that are evaluated") for text in warnings)
+    return "thresholds were chosen on these rows: values there look better than they are" if same else ""
