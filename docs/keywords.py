@@ -50,7 +50,7 @@ Written by `python -m docs.generate` from the schema of suites.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from datetime import date
 from os import PathLike
 from typing import Literal, Never, Protocol, Required, TypeAlias, TypedDict
@@ -68,7 +68,15 @@ class TableInMemory(Protocol):
     def columns(self) -> object:
         """The columns, or their names."""
 
-Table: TypeAlias = TableInMemory | PathLike[str] | str | Sequence[PathLike[str] | str]
+class ArrowStream(Protocol):
+    """A table of any library that speaks the Arrow PyCapsule interface."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A stream of record batches."""
+
+Columns: TypeAlias = Mapping[str, Sized]
+"""Arrays, lists or Series by the name of their column."""
+
+Table: TypeAlias = TableInMemory | ArrowStream | Columns | PathLike[str] | str | Sequence[PathLike[str] | str]
 """A table in memory, a path, or a list of paths."""
 
 class TrecFiles(TypedDict, total=False):

@@ -10,11 +10,12 @@ from plmetrics.api.context import RunContext
 from plmetrics.api.pipeline import evaluate_suite
 from plmetrics.api.suite_files import error_places, without_values, without_variables
 from plmetrics.api.warnings import issues_warnings
-from plmetrics.core.errors import EnvironmentFault, PlmetricsError
+from plmetrics.core.errors import ConfigError, EnvironmentFault, PlmetricsError, Problem
 from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Never
 
     from plmetrics.api.result import Result
     from plmetrics.api.stopwatch import Progress
@@ -44,7 +45,7 @@ REPORT = "report.html"
 @issues_warnings
 def evaluate(
     data: Table | TrecTable,
-    *,
+    *arrays: Never,
     task: Task = "binary",
     label: str | None = None,
     models: Models | None = None,
@@ -81,8 +82,10 @@ def evaluate(
     """Evaluate a prediction table: every metric, for every model, in every slice.
 
     Args:
-        data: a DataFrame or LazyFrame, a pandas or pyarrow table, or a path, glob, folder or list of paths; for a
-            ranking also {"trec": {"qrels": path, "run": path}}.
+        data: a DataFrame or LazyFrame, a pandas or pyarrow table or any of the Arrow stream interface, a mapping of
+            columns such as {"y": array, "p": array}, or a path, glob, folder or list of paths; for a ranking also
+            {"trec": {"qrels": path, "run": path}}.
+        arrays: none; arrays go into a mapping as columns with names.
         task: what is predicted: binary, multiclass, regression, quantile, ranking or uplift.
         label: column of the truth: 0/1 or booleans (else see `positive`), classes, or numbers. Needed, as `models` are,
             but for TREC files.
@@ -140,6 +143,10 @@ def evaluate(
     from plmetrics.suite.arguments import python_words, suite_from_arguments
     from plmetrics.table.opening import open_source
 
+    if arrays:
+        msg = "evaluate takes one table; arrays have no names of columns"
+        hint = 'name them: plm.evaluate({"y": y, "A": scores}, label="y", models=["A"])'
+        raise ConfigError(Problem(msg, ("data",), hint))
     arguments: Arguments = {
         "task": task,
         "label": label,

@@ -69,6 +69,15 @@ class PlmetricsError(Exception):
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython shows: what to fix, without our own frames; of a bug everything."""
+        public = next(kind for kind in type(self).__mro__ if kind.__module__ == "plmetrics")
+        if public is PlmetricsError:
+            from traceback import format_exception
+
+            return "".join(format_exception(self)).splitlines()
+        return f"{public.__name__}: {self}".splitlines()
+
 
 class ConfigError(PlmetricsError, ValueError):
     """The suite, a keyword argument or the command line is wrong. Nothing was read. It is a ValueError as well.

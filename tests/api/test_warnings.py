@@ -57,3 +57,9 @@ def test_the_readout_of_an_experiment_issues_its_own(tmp_path, monkeypatch):
     assert cut.startswith("t.csv: the last line does not end in a line break")
     assert ratio.startswith("sample ratio mismatch: do not trust the rest: A 600 of 450, B 300 of 450")
     assert {one.filename for one in caught} == {__file__}
+
+
+def test_a_positive_label_that_nothing_has_is_no_silent_number():
+    frame = pl.DataFrame({"sex": ["Male", "Female"] * 10, "p": [0.9, 0.2] * 10})
+    with pytest.raises(plm.DataError, match=r"(?s)no value of column 'sex' is 'male'.*did you mean 'Male'"):
+        plm.evaluate(frame, label="sex", positive="male", models="p", metrics=["ece"])

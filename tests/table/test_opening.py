@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from plmetrics.core.errors import DataError, EnvironmentFault
-from plmetrics.table.opening import as_frame
+from plmetrics.table.frames import as_frame
 
 
 class Scores(pd.DataFrame):
@@ -38,7 +38,7 @@ def test_nan_of_pandas_is_null():
     assert frame["s"].to_list() == [0.5, None]
 
 
-@pytest.mark.parametrize("data", ["a.csv", ["a.csv"], None, {"y": [1]}, pd.Series([1]), pa.array([1])])
+@pytest.mark.parametrize("data", ["a.csv", ["a.csv"], None, {}, {"trec": {}}, pd.Series([1]), pa.array([1])])
 def test_anything_else_is_not_a_table(data):
     assert as_frame(data) is None
 

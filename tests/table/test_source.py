@@ -102,9 +102,9 @@ def test_a_polars_frame(lazy):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({"y": [1]}, "dict is not a prediction table"),
+        ({}, "dict is not a prediction table"),
+        (2.5, "float is not a prediction table"),
         (None, "NoneType is not a prediction table"),
-        (pl.Series([1]), "polars.series.series.Series is not a prediction table"),
         ([], "the list of paths is empty"),
         ([ROWS, "a.csv", 1], "a list must hold paths only, but this one holds int, polars.dataframe"),
     ],

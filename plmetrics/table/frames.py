@@ -1,0 +1,131 @@
+"""Tables in memory as Polars frames: of other libraries, of the Arrow stream interface, and mappings of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sized
+from typing import Any
+
+import numpy as np
+import polars as pl
+from polars.exceptions import PolarsError
+
+from plmetrics.core.errors import ConfigError, DataError, EnvironmentFault, Problem
+
+_PANDAS = ("pandas", "DataFrame")
+_COLUMN = ("pandas", "Series")
+_ARROW = (("pyarrow", "Table"), ("pyarrow", "RecordBatch"))
+_NARWHALS = (("narwhals", "DataFrame"), ("narwhals", "LazyFrame"))
+_SINGLE = (("polars", "Series"), _COLUMN, ("pyarrow", "ChunkedArray"), ("pyarrow", "Array"))
+"""Single columns, some of which are Arrow streams as well."""
+
+_AS_TABLE = 'name the columns: plm.evaluate({"y": y, "A": scores}, label="y", models=["A"])'
+
+
+def as_frame(data: object) -> pl.DataFrame | pl.LazyFrame | None:
+    """The table as a Polars frame; None where it is not a table in memory.
+
+    A pandas index is left out, and NaN in a pandas column is null.
+
+    Raises:
+        ConfigError: a mapping whose values are no columns
+        DataError: a table has columns that Polars cannot hold, or columns differ in length
+        EnvironmentFault: a pandas table needs pyarrow, which is not installed
+    """
+    if isinstance(data, (pl.DataFrame, pl.LazyFrame)):
+        return data
+    kinds = _kinds(data)
+    if not kinds.isdisjoint(_NARWHALS) and hasattr(data, "to_native"):
+        return as_frame(data.to_native())
+    if isinstance(data, Mapping):
+        return _from_columns(data) if data and set(data) != {"trec"} else None
+    return _from_library(data, kinds)
+
+
+def _from_library(data: Any, kinds: set[tuple[str, str]]) -> pl.DataFrame | None:
+    """The table of another library; None where it is none."""
+    frame: pl.DataFrame
+    if _PANDAS in kinds:
+        return _from_pandas(data)
+    if not kinds.isdisjoint(_ARROW):
+        frame = _convert(pl.from_arrow, data, "pyarrow table")
+        return frame
+    if hasattr(data, "__arrow_c_stream__") and kinds.isdisjoint(_SINGLE):
+        frame = _convert(pl.DataFrame, data, kind_name(data))
+        return frame
+    return None
+
+
+def kind_name(data: object) -> str:
+    """The name of a value's type, with its module."""
+    kind = type(data)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _kinds(data: object) -> set[tuple[str, str]]:
+    return {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(data).__mro__}
+
+
+def check_names(data: object) -> None:
+    """Refuse values without names of columns: an array, one column, or a list of numbers or rows.
+
+    Raises:
+        ConfigError: with what to write.
+    """
+    first = data[0] if isinstance(data, (list, tuple)) and data else None
+    listed = isinstance(first, (int, float, list, tuple, np.ndarray, np.generic))
+    if listed or hasattr(data, "__array__") or not _kinds(data).isdisjoint(_SINGLE):
+        msg = f"{kind_name(data)} holds values without names of columns: it is not a prediction table"
+        raise ConfigError(Problem(msg, ("data",), _AS_TABLE))
+
+
+def _from_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
+    """A frame of named columns.
+
+    Raises:
+        ConfigError: a name is no text, or a column is none.
+        DataError: columns differ in length, or hold what Polars cannot.
+    """
+    for name, values in columns.items():
+        if not isinstance(name, str):
+            msg = f"names of columns are texts, not {name!r}"
+            raise ConfigError(Problem(msg, ("data",), _AS_TABLE))
+        if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sized):
+            msg = f"column '{name}' is not an array or a list of values, but a {kind_name(values)}"
+            raise ConfigError(Problem(msg, ("data",), _AS_TABLE))
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        words = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
+        raise DataError(Problem(f"columns are not of the same length: {words}", ("data",)))
+    return pl.DataFrame([_column(name, values) for name, values in columns.items()])
+
+
+def _column(name: str, values: Any) -> pl.Series:
+    """A column from a list, an array or a Series."""
+    if _COLUMN in _kinds(values):
+        return _from_pandas(values.to_frame(name))[name]
+    if hasattr(values, "__array__") and not isinstance(values, pl.Series):
+        array = np.asarray(values)
+        if array.ndim != 1:
+            msg = f"column '{name}' is an array of shape {array.shape}, not one value a row"
+            hint = "give each column of it a name: {'A_0': scores[:, 0], 'A_1': scores[:, 1]}"
+            raise ConfigError(Problem(msg, ("data",), hint))
+        values = array.tolist() if array.dtype == object else array
+    column: pl.Series = _convert(lambda values: pl.Series(name, values), values, f"column '{name}'")
+    return column
+
+
+def _from_pandas(data: Any) -> pl.DataFrame:
+    try:
+        frame: pl.DataFrame = _convert(pl.from_pandas, data, "pandas DataFrame")
+    except ImportError as error:
+        fault = EnvironmentFault.missing_extra(extra="pandas", needed_for="reading a pandas DataFrame")
+        raise fault from error
+    return frame
+
+
+def _convert(convert: Any, data: Any, kind: str) -> Any:
+    try:
+        return convert(data)
+    except (PolarsError, ValueError, TypeError, OverflowError) as error:
+        msg = f"the {kind} cannot be read as a Polars table: {str(error).splitlines()[0]}"
+        raise DataError(msg) from error

@@ -1,0 +1,112 @@
+"""Tables as people have them in memory, and the words for what is none."""
+
+from __future__ import annotations
+
+import array
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.testing import assert_frame_equal
+
+import plmetrics as plm
+from plmetrics.table.frames import as_frame
+
+ROWS = pl.DataFrame({"y": [1, 0, 1, 0], "A": [0.9, 0.2, 0.4, 0.3], "g": ["a", "b", "a", None]})
+TEXTS = ["a", "b", "a", None]
+SCORES = [0.9, 0.2, 0.4, 0.3]
+
+
+class Stream:
+    """A table of a library that nobody knows."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return ROWS.__arrow_c_stream__(requested_schema)
+
+
+FORMS = {
+    "arrays": {"y": np.array([1, 0, 1, 0]), "A": np.array(SCORES), "g": TEXTS},
+    "series": {"y": [1, 0, 1, 0], "A": pd.Series(SCORES, index=[7, 7, 7, 7]), "g": ROWS["g"]},
+    "objects": {"y": (1, 0, 1, 0), "A": pa.array(SCORES), "g": np.array(TEXTS, dtype=object)},
+    "buffers": {"y": pd.Series([1, 0, 1, 0]), "A": array.array("d", SCORES), "g": pd.Series(TEXTS)},
+    "stream": Stream(),
+    "batches": pa.RecordBatchReader.from_batches(ROWS.to_arrow().schema, ROWS.to_arrow().to_batches()),
+    "narwhals": nw.from_native(ROWS),
+    "lazy narwhals": nw.from_native(ROWS.lazy()),
+    "narwhals of pandas": nw.from_native(ROWS.to_pandas()),
+    "pandas": ROWS.to_pandas(),
+    "pyarrow": ROWS.to_arrow(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_same_table_in_many_forms(form: str) -> None:
+    frame = as_frame(FORMS[form])
+    assert frame is not None
+    assert_frame_equal(frame.lazy().collect(), ROWS)
+
+
+def test_nan_of_pandas_is_null_and_of_numpy_is_not() -> None:
+    frame = as_frame({"a": pd.Series([1.0, np.nan]), "b": np.array([1.0, np.nan])})
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.null_count().row(0) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (np.array([1, 0]), "numpy.ndarray holds values without names of columns"),
+        (np.zeros((4, 2)), "numpy.ndarray holds values without names"),
+        ([1, 0, 1], "list holds values without names"),
+        ([[1, 0.5], [0, 0.4]], "list holds values without names"),
+        (pl.Series([1]), "polars.series.series.Series holds values without names"),
+        (pd.Series([1]), "Series holds values without names"),
+        (pa.array([1]), "Int64Array holds values without names"),
+        ({"y": [1, 0], "A": np.zeros((2, 2))}, r"column 'A' is an array of shape \(2, 2\)"),
+        ({"y": [1, 0], "A": 0.5}, "column 'A' is not an array or a list of values, but a float"),
+        ({"y": [1, 0], "A": "scores"}, "column 'A' is not an array or a list of values, but a str"),
+        ({0: [1, 0]}, "names of columns are texts, not 0"),
+    ],
+)
+def test_arrays_are_refused_with_the_way(data: object, words: str) -> None:
+    with pytest.raises(plm.ConfigError, match=words) as caught:
+        plm.evaluate(data, label="y", models=["A"])  # type: ignore[arg-type]
+    hint = str(caught.value.problems[0].hint)
+    assert "name the columns" in hint or "a name" in hint
+
+
+def test_arrays_one_after_another_as_others_take_them() -> None:
+    y, scores = np.array([1, 0]), np.array([0.9, 0.1])
+    with pytest.raises(plm.ConfigError, match="evaluate takes one table"):
+        plm.evaluate(y, scores)  # type: ignore[arg-type]
+
+
+def test_columns_that_do_not_fit_together() -> None:
+    with pytest.raises(plm.DataError, match="not of the same length: y 2, A 3"):
+        as_frame({"y": [1, 0], "A": [1, 2, 3]})
+    with pytest.raises(plm.DataError, match="column 'A' cannot be read"):
+        as_frame({"y": [1, 0], "A": [1, "two"]})
+
+
+def test_columns_go_wherever_a_table_does() -> None:
+    columns = {"y": [1, 0, 1, 0] * 30, "A": SCORES * 30, "id": list(range(120))}
+    frame = pl.DataFrame(columns)
+    asked = {"label": "y", "models": ["A"], "metrics": ["brier"]}
+    of_frame, of_columns = (
+        plm.evaluate(
+            data,
+            **asked,
+            drift={"reference": data, "columns": ["id"]},
+            leakage={"train": data, "keys": ["id"]},
+        )
+        for data in (frame, columns)
+    )
+    assert of_frame.leakage["rows"].to_list() == [120]
+    for name, table in of_frame.tables.items():
+        assert_frame_equal(of_columns.tables[name], table)
+    brier = plm.merge(plm.state(columns, **asked)).metrics["value"].item()
+    assert brier == pytest.approx(of_frame.metrics["value"].item())
+    assert plm.suggest(columns).text == plm.suggest(frame).text
