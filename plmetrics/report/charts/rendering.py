@@ -63,6 +63,11 @@ class Renderer:
             raise RenderingFault(Problem(f"the renderer refused it: {answer['error']}"))
         return base64.b64decode(answer["image"])
 
+    def start(self) -> None:
+        """Start the process ahead of the first chart."""
+        with self._lock:
+            self._running()
+
     def _ask(self, line: bytes) -> dict[str, str]:
         process = self._running()
         try:

@@ -32,6 +32,8 @@ class Gallery:
         self._summary = summary
         self._drawable = set(drawable(summary))
         self._complete = installed()
+        if self._complete and self._drawable:
+            RENDERER.start()
 
     def section(self, title: str) -> Section:
         """A section of charts alone."""
@@ -54,6 +56,9 @@ class Gallery:
             return None
         except EnvironmentFault as fault:
             return Words([f"The chart {name} is missing: {fault.problems[0].message}"], "note")
+        except Exception as error:
+            # A fault of a chart costs the chart, never the report.
+            return Words([f"The chart {name} is missing, which is a fault of plmetrics: {error!r}"], "note")
         return Picture(
             with_variables(named(svg, figure.title, figure.description)), figure.title, figure.description
         )
