@@ -199,9 +199,20 @@ def estimate(
     contrasts = any(feature.compares(suite) for feature in features_of(suite))
     weights = resampling(suite, aggregated.units)
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units, contrasts)
+    of_sums = _of_sums(analysis)
     if not needs_rows(prepared):
-        return analysis, {}, CURVES_SCHEMA.to_frame()
-    return analysis, *_of_rows(analysis, prepared, aggregated, counted)
+        return analysis, {}, of_sums
+    ordered, curves = _of_rows(analysis, prepared, aggregated, counted)
+    return analysis, ordered, pl.concat([curves, of_sums])
+
+
+def _of_sums(analysis: Analysis) -> pl.DataFrame:
+    """The curves that are drawn from sums."""
+    if len(analysis.suite.row_curves) == len(analysis.suite.curves):
+        return CURVES_SCHEMA.to_frame()
+    from plmetrics.inference.curves.forecasts import forecast_curves
+
+    return forecast_curves(analysis)
 
 
 def _of_rows(

@@ -102,7 +102,7 @@ class Request:
     def orders_scores(self) -> bool:
         """Whether rows are ordered by the models' scores."""
         by_score = any(need.by is None for need in self.orders)
-        return by_score or (bool(self.suite.curves) and not self.draws_rows)
+        return by_score or (bool(self.suite.row_curves) and not self.draws_rows)
 
     @property
     def areas_alone(self) -> bool:
@@ -134,7 +134,7 @@ class Request:
     @property
     def draws_rows(self) -> bool:
         """Whether curves are drawn from labels and predictions row by row."""
-        return bool(self.suite.curves) and self.suite.task in {"regression", "quantile", "multiclass"}
+        return bool(self.suite.row_curves) and self.suite.task in {"regression", "quantile", "multiclass"}
 
     @property
     def ranks(self) -> tuple[Metric, ...]:

@@ -228,8 +228,8 @@ class Curve(TypedDict, total=False):
     curve: (
         Required[Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "reliability",
         "residual_histogram", "residual_qq", "label_histogram", "conditional_label", "conditional_prediction",
-        "conditional_recall", "residual_prediction", "residual_quantiles", "qini", "uplift", "guelman",
-        "effect_calibration"]]
+        "conditional_recall", "residual_prediction", "residual_quantiles", "coverage", "quantile_coverage",
+        "pit_histogram", "qini", "uplift", "guelman", "effect_calibration"]]
     )
     slices: str | Sequence[str]
     cost_fp: float
@@ -342,8 +342,8 @@ Slices: TypeAlias = Mapping[str, str | Sequence[str] | SliceSet] | Sequence[str 
 Curves: TypeAlias = (
     Sequence[Curve | Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost",
     "reliability", "residual_histogram", "residual_qq", "label_histogram", "conditional_label",
-    "conditional_prediction", "conditional_recall", "residual_prediction", "residual_quantiles", "qini", "uplift",
-    "guelman", "effect_calibration"]]
+    "conditional_prediction", "conditional_recall", "residual_prediction", "residual_quantiles", "coverage",
+    "quantile_coverage", "pit_histogram", "qini", "uplift", "guelman", "effect_calibration"]]
 )
 
 class Arguments(TypedDict, total=False):

@@ -23,12 +23,16 @@ from plmetrics.suite.sections.basics import (
     SliceSet,
 )
 from plmetrics.suite.sections.gates import Gate  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.sections.section import Column, Section, Strict
+from plmetrics.suite.sections.section import Column, Section, Strict, each_once
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.tasks import Task  # noqa: TC001 (pydantic reads it)
+from plmetrics.suite.tasks import FORECAST_CURVES, Task
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import SerializerFunctionWrapHandler
+
+    from plmetrics.catalogue.forecast.calibration_shares import CalibrationShare
 
 
 class Suite(Strict):
@@ -123,6 +127,28 @@ class Suite(Strict):
         return ("overall", *(name for name in self.slices if name in chosen))
 
     @property
+    def row_curves(self) -> tuple[Curve, ...]:
+        """The curves that are drawn from rows: from scores in order, or from labels and predictions."""
+        return tuple(curve for curve in self.curves if curve.curve not in FORECAST_CURVES)
+
+    def calibration_shares(self, *slice_sets: str) -> Mapping[CalibrationShare, tuple[str, ...]]:
+        """The shares that curves of forecasts are made from in some slice sets, each with all sets it is drawn for."""
+        if len(self.row_curves) == len(self.curves):
+            return {}
+        from plmetrics.catalogue.forecast.calibration_shares import shares_of_curves
+
+        parts = [tuple(model.columns()) for model in self.models.values()]
+        drawn: dict[str, tuple[str, ...]] = {}
+        for curve in self.curves:
+            drawn[curve.curve] = each_once((*drawn.get(curve.curve, ("overall",)), *curve.slices))
+        of = {name.rpartition("|")[2] for name in slice_sets}
+        return {
+            share: drawn[share.curve]
+            for share in shares_of_curves(drawn, parts)
+            if of & {*drawn[share.curve]}
+        }
+
+    @property
     def computed(self) -> tuple[Metric, ...]:
         """The metrics, and those that only gates look at, each once."""
         judged = (gate.subject for gate in self.gates if is_across_slices(gate.subject))
@@ -181,6 +207,7 @@ class Suite(Strict):
         metrics += [
             leaf for section in self.sections.values() for m in section.metrics() for leaf in leaves(m)
         ]
+        metrics += self.calibration_shares(*slice_sets)
         return tuple({metric.text: metric for metric in metrics}.values())
 
 

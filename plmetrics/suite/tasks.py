@@ -30,6 +30,9 @@ REGRESSION_CURVES = (
     "residual_prediction",
     "residual_quantiles",
 )
+FORECAST_CURVES = ("coverage", "quantile_coverage", "pit_histogram")
+"""Curves that are drawn from sums over rows."""
+
 MULTICLASS_CURVES = ("confusion",)
 UPLIFT_CURVES = ("qini", "uplift", "guelman", "effect_calibration")
 CurveName = Literal[
@@ -50,6 +53,9 @@ CurveName = Literal[
     "conditional_recall",
     "residual_prediction",
     "residual_quantiles",
+    "coverage",
+    "quantile_coverage",
+    "pit_histogram",
     "qini",
     "uplift",
     "guelman",
@@ -65,7 +71,7 @@ CURVES: dict[str, tuple[str, ...]] = {
     "binary": BINARY_CURVES,
     "multiclass": MULTICLASS_CURVES,
     "regression": REGRESSION_CURVES,
-    "quantile": REGRESSION_CURVES,
+    "quantile": (*REGRESSION_CURVES, *FORECAST_CURVES),
     "uplift": UPLIFT_CURVES,
 }
 """The curves of each task."""

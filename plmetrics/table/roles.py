@@ -25,10 +25,13 @@ from plmetrics.table.predicted import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from plmetrics.core.names import SuitePath
     from plmetrics.table.slice_keys import SliceKey
+
+    Transform: TypeAlias = Callable[[pl.Expr, Mapping[str, pl.Expr]], Mapping[str, pl.Expr]]
 
 LABEL = "@label"
 WEIGHT = "@weight"
@@ -58,7 +61,8 @@ class RoleColumns:
     `probability` are the models whose scores must lie in [0, 1]. `classes` are those of a multiclass label, in order;
     empty where they are not known yet. `unit` is the hash expression, given when intervals are asked for. `columns`
     are others that row expressions read, `made` those that are made from raw ones first, and `requirements` what must
-    hold for some of them. `null_scores` says that a model may have no score in a row: that of a ranking which did not
+    hold for some of them. `transform` makes further parts of each model's prediction from the label and its parts.
+    `null_scores` says that a model may have no score in a row: that of a ranking which did not
     retrieve it.
     """
 
@@ -78,6 +82,7 @@ class RoleColumns:
     treatment: str | None = None
     requirements: tuple[Requirement, ...] = ()
     made: Mapping[str, pl.Expr] = field(default_factory=dict)
+    transform: Transform | None = None
     null_scores: bool = False
 
     @property
@@ -209,7 +214,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
             columns[TREATMENT] = _number(schema, roles.treatment, "treatment", ("columns", "treatment"))
     for model, predicted in roles.models.items():
         with collected.step():
-            columns |= _prediction_columns(schema, roles, model, predicted)
+            columns |= _prediction_columns(schema, roles, model, predicted, columns.get(LABEL))
     collected.settle()
     if roles.unit is not None:
         columns[UNIT] = roles.unit
@@ -223,7 +228,7 @@ def _casts(schema: pl.Schema, roles: RoleColumns) -> dict[str, pl.Expr]:
 
 
 def _prediction_columns(
-    schema: pl.Schema, roles: RoleColumns, model: str, predicted: PredictionColumns
+    schema: pl.Schema, roles: RoleColumns, model: str, predicted: PredictionColumns, label: pl.Expr | None
 ) -> dict[str, pl.Expr]:
     """The canonical columns of a model."""
     collected = Collected()
@@ -236,8 +241,11 @@ def _prediction_columns(
         return {score_column(model): next(iter(parts.values()))}
     if predicted.normalise:
         parts = normalise_probabilities(parts)
+    first = leading(parts)
+    if roles.transform is not None and label is not None:
+        parts |= roles.transform(label, parts)
     columns = {part_column(model, part): value for part, value in parts.items()}
-    return columns | {score_column(model): leading(parts)}
+    return columns | {score_column(model): first}
 
 
 def _part(schema: pl.Schema, roles: RoleColumns, model: str, part: str) -> pl.Expr:

@@ -164,7 +164,7 @@ def collect_aggregates(
 def needs_rows(prepared: Prepared) -> bool:
     """Whether an ordered metric or a curve needs the rows themselves."""
     suite = prepared.request.suite
-    return bool(prepared.request.scores or prepared.request.ranks or suite.curves)
+    return bool(prepared.request.scores or prepared.request.ranks or suite.row_curves)
 
 
 def brings_rows(prepared: Prepared) -> bool:

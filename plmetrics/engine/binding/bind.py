@@ -10,7 +10,7 @@ import polars as pl
 from plmetrics.catalogue.metric import Facts, leaves
 from plmetrics.core.errors import Collected, DataError, Problem
 from plmetrics.core.rowsql import compile_row
-from plmetrics.engine.binding.models import classes_of, predicted_models
+from plmetrics.engine.binding.models import classes_of, predicted_models, with_levels
 from plmetrics.engine.inquiry import Inquiry
 from plmetrics.engine.memory.budget import refuse_rows
 from plmetrics.engine.request import OVERALL, Request, unit_column
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
     from plmetrics.table.checks import Requirement
     from plmetrics.table.predicted import PredictionColumns
+    from plmetrics.table.roles import Transform
     from plmetrics.table.slice_keys import SliceKey
     from plmetrics.table.source import Source
 
@@ -85,7 +86,7 @@ def _request(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Requ
     models: dict[str, PredictionColumns] = {}
     with collected.step():
         models = predicted_models(suite, source.schema)
-    suite = suite.settled(Facts(classes_of(suite, models)))
+    suite = with_levels(suite.settled(Facts(classes_of(suite, models))), models)
     roles = _roles(suite, models, tuple(named.values()), unit)
     if suite.task == "ranking" and source.not_retrieved != "refused":
         roles = replace(roles, null_scores=True)
@@ -184,7 +185,17 @@ def _roles(
         treatment=suite.columns.treatment if suite.task == "uplift" else None,
         requirements=each_once([*needs, *(need for metric in needed for need in metric.requirements())]),
         made={name: expr for metric in needed for name, expr in metric.made(suite.columns.label).items()},
+        transform=_transform(suite),
     )
+
+
+def _transform(suite: Suite) -> Transform | None:
+    """What curves of forecasts read of a row beside its prediction."""
+    if not suite.calibration_shares("overall"):
+        return None
+    from plmetrics.catalogue.forecast.calibration_shares import transform_parts
+
+    return transform_parts
 
 
 def _times(suite: Suite) -> tuple[str, ...]:

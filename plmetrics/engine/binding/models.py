@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plmetrics.core.errors import Collected, ConfigError, DataError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import lacks_column
-from plmetrics.table.predicted import PredictionColumns, quantile_part
+from plmetrics.table.predicted import PredictionColumns, levels_of, quantile_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,6 +42,23 @@ def predicted_models(suite: Suite, schema: pl.Schema) -> dict[str, PredictionCol
                 out[name] = _in_order(name, predicted, classes)
     collected.settle()
     return out
+
+
+def with_levels(suite: Suite, models: Mapping[str, PredictionColumns]) -> Suite:
+    """The suite with the levels of all quantiles, of which curves have points; elsewhere columns may say them."""
+    if len(suite.row_curves) == len(suite.curves):
+        return suite
+    described = {
+        name: model.model_copy(update={"quantiles": _by_level(models[name])})
+        for name, model in suite.models.items()
+        if isinstance(model.quantiles, str) and name in models
+    }
+    return suite.model_copy(update={"models": {**suite.models, **described}})
+
+
+def _by_level(predicted: PredictionColumns) -> dict[float, str]:
+    """The column of each quantile."""
+    return {level: predicted.columns[quantile_part(level)] for level in levels_of(predicted.parts)}
 
 
 def with_model(request: Request, name: str, predicted: PredictionColumns, columns: ModelColumns) -> Request:

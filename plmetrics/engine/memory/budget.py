@@ -151,7 +151,7 @@ def order_plan(request: Request, rows: int, cubes: int) -> OrderPlan:
             return plan
     if fits:
         return in_memory
-    if exact and (request.scores or request.ranks or request.suite.curves):
+    if exact and (request.scores or request.ranks or request.suite.row_curves):
         least = in_memory.bytes
         if by_points(request, max(rows, POINT_ROWS)):
             least = min(least, _least_by_points(request, rows, cubes))
@@ -196,7 +196,7 @@ def _replicates_rows(suite: Suite, rows: int) -> bool:
 
 def reads_scores(request: Request) -> bool:
     """Whether scores themselves are read, beyond their order: thresholds are, and curves."""
-    has_curves = any(curve.curve != "reliability" for curve in request.suite.curves)
+    has_curves = any(curve.curve != "reliability" for curve in request.suite.row_curves)
     return has_curves or any(metric.reads_points for metric in request.scores)
 
 

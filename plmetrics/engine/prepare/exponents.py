@@ -53,7 +53,7 @@ def adds_in_bins(suite: Suite) -> bool:
     """Whether numbers with fractions are added in the bins that scores are counted on."""
     needs = [leaf.needs for metric in suite.metrics for leaf in leaves(metric)]
     if suite.columns.weight is not None:
-        return bool(suite.curves) or any(isinstance(need, OrderedRows) for need in needs)
+        return bool(suite.row_curves) or any(isinstance(need, OrderedRows) for need in needs)
     has_curves = any(curve.curve == "reliability" for curve in suite.curves)
     return has_curves or any(isinstance(need, Bins) for need in needs)
 

@@ -48,7 +48,7 @@ def ordered_stage(
     of a slice set by its number. Only `exact` ones, which are sorted rows, give those of a rest.
     """
     out: OrderedByPlace = {}
-    drawing = Drawing(analysis.level, analysis.replication.counts if analysis.suite.curves else None)
+    drawing = Drawing(analysis.level, analysis.replication.counts if analysis.suite.row_curves else None)
     for model, value, of_set in scores:
         for index, states in enumerate(analysis.sets):
             drawn_here = _curves_of(analysis, states.slices) if value is None else []
@@ -152,7 +152,7 @@ def _in_order(need: Need, value: str | None) -> bool:
 def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:
     """The curves that are drawn for a slice set, each once."""
     name = slices.slice_set.name
-    requested = [curve for curve in analysis.suite.curves if name == "overall" or name in curve.slices]
+    requested = [curve for curve in analysis.suite.row_curves if name == "overall" or name in curve.slices]
     return list({curve.model_copy(update={"slices": ()}): curve for curve in requested}.values())
 
 

@@ -1,0 +1,95 @@
+"""Curves of forecasts from shares of rows: coverage, and histograms of the probability integral transform."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.results import CURVES_SCHEMA
+from plmetrics.inference.analysis import tables
+from plmetrics.inference.intervals.closed_forms import wilson
+from plmetrics.inference.subject import base_analysis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plmetrics.inference.subject import Analysis
+    from plmetrics.suite.model import Suite
+
+_POINTS = pl.Schema(
+    {
+        "model": pl.String(),
+        "metric": pl.String(),
+        "curve": pl.String(),
+        "x": pl.Float64(),
+        "threshold": pl.Float64(),
+        "width": pl.Float64(),
+    }
+)
+
+
+def forecast_curves(analysis: Analysis) -> pl.DataFrame:
+    """The points of all curves of forecasts, as rows of the table `curves`; none where a share is undefined.
+
+    Shares of independent rows that count once have Wilson intervals; others have percentiles of the bootstrap, where a
+    suite asks for intervals. A share of a bin of the transform is divided by the bin's width, which 1 is expected of;
+    `n` is the number of its rows, null under weights.
+    """
+    independent = analysis.population.independent
+    shares = _shares(analysis, resampled=not independent)
+    points = pl.DataFrame(list(_points(analysis.suite)), schema=_POINTS, orient="row")
+    found = shares.join(points, on=["model", "metric"], how="inner", maintain_order="left")
+    found = found.filter(pl.col("value").is_not_null())
+    if independent:
+        lower, upper = wilson(found["value"].to_numpy(), found["n"].to_numpy(), analysis.level)
+        found = found.with_columns(pl.Series("lower", lower), pl.Series("upper", upper))
+    return _curves(found, weighted=analysis.suite.columns.weight is not None)
+
+
+def _curves(shares: pl.DataFrame, *, weighted: bool) -> pl.DataFrame:
+    """Shares as points: those of bins as densities."""
+    in_bins = pl.col("width").is_not_null()
+    per_width = 1.0 / pl.col("width").fill_null(1.0)
+    rows = (
+        pl.lit(None, dtype=pl.Int64) if weighted else (pl.col("value") * pl.col("n")).round().cast(pl.Int64)
+    )
+    frame = shares.with_columns(
+        (pl.col("value") * per_width).alias("y"),
+        *(pl.col(end) * per_width for end in ("lower", "upper")),
+        pl.when(in_bins).then(rows).otherwise("n").alias("n"),
+        pl.lit(None, dtype=pl.String).alias("class"),
+    )
+    parts = frame.partition_by("curve", maintain_order=True)
+    return pl.concat([CURVES_SCHEMA.to_frame(), *(part.select(list(CURVES_SCHEMA)) for part in parts)])
+
+
+def _shares(analysis: Analysis, *, resampled: bool) -> pl.DataFrame:
+    """The shares as rows of the table `metrics`."""
+    suite = analysis.suite
+    drawn = suite.calibration_shares("overall")
+    uncertainty = None
+    if resampled and suite.uncertainty is not None:
+        asked = {"method": "bootstrap", "methods": None, "interval": "percentile"}
+        uncertainty = suite.uncertainty.model_copy(update=asked)
+    alone: dict[str, Any] = {
+        "metrics": tuple(drawn),
+        "metric_slices": {share.text: sets for share, sets in drawn.items()},
+        "gates": (),
+        "compare": None,
+        "curves": (),
+        "uncertainty": uncertainty,
+    }
+    about = replace(analysis, suite=suite.model_copy(update=alone), pairs=(), contrasts=False)
+    return tables(base_analysis(about), {})[0].drop("threshold")
+
+
+def _points(suite: Suite) -> Iterator[tuple[str, str, str, float, float | None, float | None]]:
+    """Where each share of each model is drawn: its x, and of a bin its upper edge and width."""
+    for name, model in suite.models.items():
+        parts = tuple(model.columns())
+        for share in suite.calibration_shares("overall"):
+            points = share.points(parts)
+            if share.number < len(points):
+                yield name, share.text, share.curve, *share.place(points[share.number])
