@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import base, beside, layered, lines, titled, unit
+from plmetrics.report.charts.labels import beside
+from plmetrics.report.charts.marks import base, layered, lines, titled, unit
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import series_of

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plmetrics.report.charts.marks import beside, painted, reference, remark, unit
+from plmetrics.report.charts.labels import beside, remark
+from plmetrics.report.charts.marks import painted, reference, unit
 from plmetrics.report.charts.ranking.line_chart import LineChart
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
 from plmetrics.report.charts.series import series_of
