@@ -99,6 +99,8 @@ _WORDS = {
     "datetime_type": "a date",
     "is_instance_of": "a metric",
 }
+_SWITCHES = {"true": ("yes", "on", "y"), "false": ("no", "off", "n")}
+_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 _LIMITS = {
     "greater_than": ("greater than", "gt"),
     "greater_than_equal": ("at least", "ge"),
@@ -117,8 +119,22 @@ def _expectation(error: Any) -> str:
     return _WORDS.get(kind) or str(error["msg"]).removeprefix("Input should be ").lower()
 
 
+def switch_hint(value: Any) -> str | None:
+    """What to write in place of a word that earlier versions of YAML read as true or false."""
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return next((f"write {truth}" for truth, words in _SWITCHES.items() if word in words), None)
+
+
 def _quotes(expected: Sequence[str], value: Any) -> str | None:
-    """What to do where quotes make the difference between a text and a number."""
+    """What to write where a text stands in place of a number or of true and false, or the other way round."""
+    if "true or false" in expected and (hint := switch_hint(value)) is not None:
+        return hint
+    if isinstance(value, str) and (share := _PERCENT.fullmatch(value)) is not None:
+        return (
+            f"write {number_text(float(share[1]) / 100)}"
+            if any("number" in word for word in expected)
+            else None
+        )
     if isinstance(value, (int, float)) and "a text" in expected:
         return f"put it in quotes: '{message_text(value)}'"
     if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", value.strip()):

@@ -16,7 +16,7 @@ from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite import crosschecks
 from plmetrics.suite.mentions import SuiteMentions
 from plmetrics.suite.model import Suite
-from plmetrics.suite.problems import Findings, message_text
+from plmetrics.suite.problems import Findings, message_text, switch_hint
 from plmetrics.suite.sections.basics import Columns, Compare, Curve, Data, Output
 from plmetrics.suite.sections.gates import Gate, read_margins, read_opponent
 from plmetrics.suite.sections.metrics import MetricReader, is_torn, say_torn
@@ -248,7 +248,9 @@ def _classes(value: Any, findings: Findings) -> tuple[str, ...] | None:
 def _uncertainty(value: Any, findings: Findings) -> Uncertainty | None:
     if value is None or value is False:
         return None
-    section = findings.model(Uncertainty, {} if value is True else value, ("uncertainty",))
+    section = findings.model(
+        Uncertainty, {} if value is True else value, ("uncertainty",), switch_hint(value)
+    )
     if section is not None and section.methods is not None and "method" in section.model_fields_set:
         msg = "method and methods both say how intervals are made"
         findings.add(msg, ("uncertainty", "method"), "leave one of them out")

@@ -45,6 +45,7 @@ _REFUSED = {
     **dict.fromkeys(
         ("PARAMETER", "PLACEHOLDER", "COLON", "DAT"), ("parameters ('{}') are not allowed", None)
     ),
+    "DAMP": ("'{}' is not allowed", "write AND"),
     "SEMICOLON": ("only one expression is allowed, without '{}'", None),
 }
 _SIGNS = {

@@ -21,6 +21,12 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
     if isinstance(value, str):
         value = [value]
     if isinstance(value, (list, tuple)):
+        twice = next((name for place, name in enumerate(value) if name in value[:place]), None)
+        if twice is not None:
+            findings.add(
+                f"{message_text(twice)} stands in models twice", ("models",), "leave one of them out"
+            )
+            return None
         value = {str(column): column for column in value}
     if not isinstance(value, Mapping) or not value:
         hint = "write models: {name: score column}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Location, Problem
-from plmetrics.core.names import did_you_mean
+from plmetrics.core.names import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
 MAX_NODES = 50_000
 
+_TABLES = frozenset({".parquet", ".arrow", ".feather", ".ipc", ".gz", ".zst"})
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -62,10 +63,7 @@ def parse_document(file: Path) -> Document:
         with file.open("rb") as opened:
             raw = opened.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        others = [other.name for other in file.parent.glob("*.y*ml")] if file.parent.is_dir() else []
-        raise ConfigError(
-            Problem(f"{file}: there is no such file", hint=did_you_mean(file.name, others))
-        ) from None
+        raise ConfigError(Problem(f"{file}: there is no such file", hint=_file_hint(file))) from None
     except IsADirectoryError:
         raise ConfigError(Problem(f"{file}: this is a folder, not a suite")) from None
     except OSError as error:
@@ -77,8 +75,25 @@ def parse_document(file: Path) -> Document:
     except UnicodeDecodeError as error:
         before = raw[: error.start]
         where = Location(str(file), before.count(b"\n") + 1, error.start - before.rfind(b"\n"))
-        raise ConfigError(Problem("this is not UTF-8 text", where=where)) from error
+        raise ConfigError(Problem("this is not UTF-8 text", hint=_table_hint(file), where=where)) from error
     return parse(text, str(file))
+
+
+def _file_hint(file: Path) -> str | None:
+    """The suite beside a file that is not there whose name, but for its ending, is the nearest."""
+    others = sorted(file.parent.glob("*.y*ml")) if file.parent.is_dir() else []
+    match = nearest(file.stem, {other.stem for other in others})
+    name = next((other.name for other in others if other.stem == match), None)
+    return None if name is None else f"did you mean '{name}'?"
+
+
+def _table_hint(file: Path) -> str | None:
+    """What to do with a table in place of a suite."""
+    if file.suffix not in _TABLES:
+        return None
+    return (
+        f"a table is no suite: plmetrics init {file} writes one for it, plmetrics suggest {file} with reasons"
+    )
 
 
 def parse(text: str, file: str) -> Document:
@@ -205,4 +220,8 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     where = Location(file, 1, 1) if mark is None else _location(file, mark)
     words = ", ".join(part for part in (error.context, error.problem) if part)
     hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in words), _QUOTES)
+    start = error.context_mark
+    if mark is not None and start is not None and "flow" in words and start.line < mark.line:
+        bracket = "{" if "mapping" in words else "["
+        hint = f"is the {bracket} of line {start.line + 1} closed? {hint}"
     return Problem(f"this is no YAML: {words}", hint=hint, where=where)
