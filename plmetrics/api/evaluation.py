@@ -140,7 +140,7 @@ def evaluate(
     >>> plm.evaluate(frame, label="y", models="p", metrics=["roc_auc"]).metrics["value"].item()
     0.875
     """
-    from plmetrics.suite.arguments import python_words, suite_from_arguments
+    from plmetrics.suite.arguments import python_warnings, python_words, suite_from_arguments
     from plmetrics.table.opening import open_source
 
     if arrays:
@@ -184,7 +184,8 @@ def evaluate(
     with python_words():
         suite = suite_from_arguments(data, **arguments)
         source = open_source(data, where=suite.reads_where)
-        return evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
+        result = evaluate_suite(suite, source, context=RunContext.of(suite, source, arguments))
+    return replace(result, record={**result.record, "warnings": list(python_warnings(result.warnings))})
 
 
 @issues_warnings

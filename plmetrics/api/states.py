@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
     from plmetrics.api.stopwatch import Progress
     from plmetrics.states.stored import State
-    from plmetrics.suite.keywords import Arguments, Table
+    from plmetrics.suite.keywords import Arguments, Table, TrecTable
 
 
 @issues_warnings
 def state(
-    data: Table,
+    data: Table | TrecTable,
     output: str | Path | None = None,
     *,
     set: Mapping[str, object] | None = None,  # noqa: A002
@@ -62,7 +63,7 @@ def state(
     >>> plm.merge(*days).metrics.select("n", "value").row(0)
     (5, 0.182)
     """
-    from plmetrics.suite.arguments import python_words, suite_from_arguments
+    from plmetrics.suite.arguments import python_warnings, python_words, suite_from_arguments
     from plmetrics.suite.yaml.load import load_suite
     from plmetrics.table.opening import open_source
 
@@ -70,9 +71,11 @@ def state(
     pinned = None if constants is None else stored_state(constants)
     if arguments:
         with python_words():
-            suite = suite_from_arguments(**arguments)
-            stored = state_of_rows(suite, open_source(data, where=suite.reads_where), pinned, watch.stage)
-        return written_state(*stored, None if output is None else Path(output))
+            suite = suite_from_arguments(data, **arguments)
+            source = open_source(data, where=suite.reads_where)
+            head, table = state_of_rows(suite, source, pinned, watch.stage)
+        head = replace(head, warnings=python_warnings(head.warnings))
+        return written_state(head, table, None if output is None else Path(output))
     if not isinstance(data, (str, Path)):
         raise ConfigError(
             Problem("a table needs the keyword arguments of evaluate: label, models", ("data",))

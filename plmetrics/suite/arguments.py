@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from plmetrics.features.registry import FEATURES, feature
 from plmetrics.suite.reader import suite_from_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Unpack
 
     from plmetrics.suite.keywords import Arguments
@@ -38,6 +39,7 @@ _SUITE = (
     "memory",
     "name",
 )
+_HEADING = re.compile(r"(\w+: |)(.*)", re.DOTALL)
 _KNOWN = (*_ROLES, *_DATA, *_SUITE, *FEATURES, "compare", "uncertainty", "seed")
 
 
@@ -85,6 +87,16 @@ def python_words() -> Iterator[None]:
 
         in_python_words(error)
         raise
+
+
+def python_warnings(texts: Sequence[str]) -> tuple[str, ...]:
+    """Warnings that speak of arguments and of values of Python; a first word such as `leakage:` is a heading."""
+    if not texts:
+        return ()
+    from plmetrics.suite.python_words import python_text
+
+    parts = (_HEADING.match(text) for text in texts)
+    return tuple(f"{part[1]}{python_text(part[2])}" for part in parts if part)
 
 
 def _select(arguments: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:

@@ -387,6 +387,14 @@ def test_a_suite_is_written_as_it_was_read(made: tuple[dict[str, Any], pl.DataFr
     assert fingerprint(suite_from_mapping(json.loads(json.dumps(suite_content(suite))))) == fingerprint(suite)
 
 
+def test_trec_files_say_which_columns_and_models_there_are(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 2\n1 0 b 1\n2 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 c 1 0.5 x\n1 Q0 a 2 0.25 x\n2 Q0 a 1 1 x\n")
+    data: Any = {"trec": {"qrels": tmp_path / "qrels", "run": tmp_path / "run"}}
+    merged = plm.merge(plm.state(data, task="ranking", metrics=["mrr"]))
+    assert merged.metrics.select("model", "value").rows() == [("run", (1 / 2 + 1) / 2)]
+
+
 def test_states_name_no_values_of_variables_and_yet_tell_files_apart(tmp_path, monkeypatch):
     days = ["tok-day-1", "tok-day-2"]
     asked = {

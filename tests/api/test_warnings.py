@@ -1,5 +1,6 @@
 """What is no error but probably not meant is issued as Python's warnings, and stands in the result."""
 
+import json
 import warnings
 
 import polars as pl
@@ -63,3 +64,38 @@ def test_a_positive_label_that_nothing_has_is_no_silent_number():
     frame = pl.DataFrame({"sex": ["Male", "Female"] * 10, "p": [0.9, 0.2] * 10})
     with pytest.raises(plm.DataError, match=r"(?s)no value of column 'sex' is 'male'.*did you mean 'Male'"):
         plm.evaluate(frame, label="sex", positive="male", models="p", metrics=["ece"])
+
+
+def test_warnings_speak_of_what_their_reader_wrote(tmp_path):
+    """A suite has `columns.unit`, a call has `unit`."""
+    rows = pl.concat(
+        [RARE.with_columns(f=pl.int_range(pl.len()) % 2, size=pl.lit(size)) for size in (10, 20)]
+    )
+    rows.write_parquet(tmp_path / "t.parquet")
+    call = {
+        "metrics": ["brier"],
+        "cross_validation": {"train_size": "size"},
+        "uncertainty": {"replicates": 5},
+    }
+    suite = {
+        "data": {"path": "t.parquet"},
+        "columns": {"label": "y", "fold": "f"},
+        "models": {"m": "p"},
+        **call,
+    }
+    (tmp_path / "s.yaml").write_text(json.dumps(suite))
+    of_suite = issued(plm.run, tmp_path / "s.yaml")
+    of_call = issued(plm.evaluate, rows, label="y", fold="f", models={"m": "p"}, **call)
+    (of_file, *_), (in_memory, *_) = of_suite.warnings, of_call.warnings
+    assert of_file.endswith("name what they are about as columns.unit")
+    assert in_memory.endswith("name what they are about as unit")
+
+
+def test_warnings_of_a_state_are_those_of_the_run(tmp_path):
+    """Also in its file, and in what it is merged into."""
+    wide = pl.DataFrame({"y": [0, 1] * 200, "p": [0.9] * 400})
+    wide.write_parquet(tmp_path / "t.parquet")
+    call = {"label": "y", "models": "p", "metrics": ["recall(threshold=optimal(cost_fp=1, cost_fn=5))"]}
+    state = issued(plm.state, tmp_path / "t.parquet", tmp_path / "day.state", **call)
+    assert state.warnings == issued(plm.evaluate, wide, **call).warnings
+    assert set(state.warnings) <= set(issued(plm.merge, tmp_path / "day.state").warnings)

@@ -143,9 +143,10 @@ def _optimism(request: Request, condition: str | None, rules: list[ThresholdRule
     shared = request.source.frame.select((compile_row(condition).expr & evaluated).sum().alias("rows"))
     (counted,) = yield [shared]
     rows = int(counted.item() or 0)
-    return (
-        [f"{rows:,} rows to choose a threshold on are evaluated as well: {named}; {advice}"] if rows else []
+    which = (
+        "1 row to choose a threshold on is" if rows == 1 else f"{rows:,} rows to choose a threshold on are"
     )
+    return [f"{which} evaluated as well: {named}; {advice}"] if rows else []
 
 
 def _calibration_warnings(request: Request, rules: Mapping[str, ThresholdRule]) -> Question[list[str]]:

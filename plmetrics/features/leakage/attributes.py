@@ -155,7 +155,8 @@ def attribute_findings(rows: pl.LazyFrame, request: Request, columns: Sequence[s
     counts, facts = first["counts"], first["looked"].row(0, named=True)
     rest = facts["@n"] - (counts["n"].max() or 0)
     if rest < LEAST_ROWS:
-        note = f"not judged: {rest} rows have another label than the most frequent one, and {LEAST_ROWS} are needed"
+        which = "1 row has" if rest == 1 else f"{rest} rows have"
+        note = f"not judged: {which} another label than the most frequent one, and {LEAST_ROWS} are needed"
         return [{"columns": tuple(columns), "note": note}]
     groups = collected_frames({column.name: column.grouped(labelled, facts) for column in attributes})
     out: list[About] = []

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 _SAYS = {
-    "keys": "have keys that are in the training table",
-    "folds": "have keys that are in another fold too",
-    "duplicates": "are there more than once",
-    "time": "are no later than the training table's last",
+    "keys": ("has a key that is", "have keys that are", "in the training table"),
+    "folds": ("has a key that is", "have keys that are", "in another fold too"),
+    "duplicates": ("is", "are", "there more than once"),
+    "time": ("is", "are", "no later than the training table's last"),
 }
+"""What rows of a check do, of one row and of several."""
 _STRENGTH = "strength"
 _UNDEFINED = {"attributes": "too_few_rows"}
 _NAMED = 5
@@ -134,5 +135,12 @@ def leakage_warnings(table: pl.DataFrame) -> list[str]:
             texts.append(f"leakage: column '{row['columns']}' tells the label by itself: {strength}")
         else:
             example = "" if row["example"] is None else f", e.g. {row['example']}"
-            texts.append(f"leakage: {row['rows']:,} rows ({row['share']:.2%}) {_SAYS[row['check']]}{example}")
+            texts.append(f"leakage: {_rows_text(row)}{example}")
     return texts
+
+
+def _rows_text(row: dict[str, Any]) -> str:
+    """How many rows a check found, and what they are."""
+    singular, plural, what = _SAYS[row["check"]]
+    noun, verb = ("row", singular) if row["rows"] == 1 else ("rows", plural)
+    return f"{row['rows']:,} {noun} ({row['share']:.2%}) {verb} {what}"

@@ -305,6 +305,25 @@ def test_limits_and_levels(limit: float, level: str, verdict: str, whole: str) -
     ])  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (
+            {"train": pl.DataFrame({"id": [1]}), "keys": "id"},
+            "has a key that is in the training table, e.g. id=1",
+        ),
+        (
+            {"train": pl.DataFrame({"id": [2]}), "time": "id"},
+            "is no later than the training table's last, e.g. id=1",
+        ),
+    ],
+)
+def test_a_single_row_is_told_as_one(check: dict[str, Any], words: str) -> None:
+    frame = pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.5] * 4, "id": [1, 4, 5, 6]})
+    (text,) = (text for text in look(frame, check).record["warnings"] if "leakage" in text)
+    assert text == f"leakage: 1 row (25.00%) {words}"
+
+
 def test_without_the_section_the_table_is_empty_and_has_its_columns() -> None:
     result = plm.evaluate(rows(), label="y", models="p", metrics=["accuracy"])
     assert (result.leakage.schema, result.leakage.height, result.verdict) == (LEAKAGE_SCHEMA, 0, "none")
