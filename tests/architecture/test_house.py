@@ -45,6 +45,48 @@ VAGUE = re.compile(
     r"|alike|tested|doubts|frugal|rests?)$"
 )
 
+PARTICIPLE = re.compile(
+    r"(?<![a-z])([a-z]*(?<!ne)(?<!se)(?<!spe)ed|found|held|made|known|kept|said|told|taken|given|shown|drawn|written|lost|won|beside"
+    r"|both|each|every|other|others|some|few|many|more|most|least|own|whose|nothing|all)$"
+)
+"""What functions and classes are not called: by a participle or a pronoun at the end of the name. `is_lost` may be."""
+
+UNNAMED = ("report/",)
+"""Where names are still being given."""
+
+NAMES = {
+    "api/inspection.py: Validated": "public",
+    "catalogue/regression/errors.py: BiasSquared": "the metric's name",
+    "catalogue/regression/explained.py: RSquared": "the metric's name",
+    "catalogue/regression/explained.py: AdjustedRSquared": "the metric's name",
+    "core/errors.py: Collected": "an error by its name in tracebacks",
+    "inference/comparisons/correction.py: adjusted": "public in plm.tests",
+    **{
+        f"features/splits/splitters.py: {name}": "public in plm.splits"
+        for name in ("stratified", "grouped", "stratified_grouped", "repeated", "nested")
+    },
+    "features/splits/time_splits.py: time_ordered": "public in plm.splits",
+    "states/scores/packed.py: SlicedPacked": "packed rows, as sorted ones are SlicedScores",
+    "features/stored/support.py: unsupported": "what is unsupported",
+    "inference/comparisons/correction.py: _unadjusted": "the correction `none`",
+    "features/cross_validation/fold_summaries.py: join_pooled": "joins the column `pooled`",
+    "catalogue/fairness/parity.py: _Favoured": "a base of metrics, as the two below",
+    "catalogue/fairness/parity.py: _Aggregated": "by an aggregate",
+    "catalogue/fairness/parity.py: _Calibrated": "by calibration",
+    **dict.fromkeys(
+        (
+            "engine/prepared.py: Prepared",
+            "catalogue/synonyms/table.py: _quoted",
+            "features/slice_search/slice_contrasts.py: others",
+            "inference/curves/bands.py: _both",
+            "inference/curves/bands.py: _interpolated",
+            "inference/curves/bands.py: _positives_of_all",
+        ),
+        "has no better name yet",
+    ),
+}
+"""Functions and classes that are called so, and why."""
+
 RUNS = {
     "recall": "",
     "recall with intervals in slices": ", uncertainty={'replicates': 20}, slices={'g': 'g'}",
@@ -69,6 +111,20 @@ def test_names_of_modules_tell_them_apart() -> None:
     names = Counter(path.stem for path in MODULES)
     assert not {name: number for name, number in names.items() if number > MOST_OF_A_NAME}
     assert not [shown(path) for path in MODULES if VAGUE.search(path.stem)]
+
+
+def test_functions_and_classes_are_nouns_and_verbs() -> None:
+    named = {
+        f"{shown(path)}: {node.name}"
+        for path in MODULES
+        if not shown(path).startswith(UNNAMED)
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and PARTICIPLE.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node.name).lower())
+        and not node.name.lstrip("_").startswith(("is_", "has_"))
+    }
+    assert named - NAMES.keys() == set()
+    assert NAMES.keys() - named == set()
 
 
 def loaded(options: str) -> list[str]:
