@@ -124,7 +124,7 @@ class _Reading:
     most: Callable[[Operating], Array] = lambda points: np.ones(len(points.hits))
 
 
-def _interpolated(x: Array, xs: Array, ys: Array) -> Array:
+def interpolated(x: Array, xs: Array, ys: Array) -> Array:
     """Lines through the points of each replicate `[replicate, point]` at some x, the last of equal ones there."""
     apart = _APART * np.arange(len(xs))[:, None]
     flat = np.interp((x + apart).reshape(-1), (xs + apart).reshape(-1), ys.reshape(-1))
@@ -132,7 +132,7 @@ def _interpolated(x: Array, xs: Array, ys: Array) -> Array:
 
 
 def _recall_at_fpr(x: Array, hits: Array, alarms: Array) -> Array:
-    return _interpolated(x, alarms / alarms[:, -1:], hits / hits[:, -1:])
+    return interpolated(x, alarms / alarms[:, -1:], hits / hits[:, -1:])
 
 
 def _highest_recall(points: Operating) -> Array:
@@ -143,7 +143,7 @@ def _highest_recall(points: Operating) -> Array:
 def _precision_at_recall(x: Array, hits: Array, alarms: Array) -> Array:
     """Of the first rows that reach it; NaN for a recall of 0."""
     recall = hits / hits[:, -1:]
-    called = _interpolated(-x[::-1], -recall[:, ::-1], alarms[:, ::-1])[:, ::-1]
+    called = interpolated(-x[::-1], -recall[:, ::-1], alarms[:, ::-1])[:, ::-1]
     right = x * hits[:, -1:]
     with np.errstate(invalid="ignore"):
         precision: Array = right / (right + called)
@@ -157,7 +157,7 @@ def _first_precision(points: Operating) -> Array:
 
 def _recall_at_share(x: Array, hits: Array, alarms: Array) -> Array:
     calls = hits + alarms
-    return _interpolated(x, calls / calls[:, -1:], hits / hits[:, -1:])
+    return interpolated(x, calls / calls[:, -1:], hits / hits[:, -1:])
 
 
 def _lift_at_share(x: Array, hits: Array, alarms: Array) -> Array:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plmetrics.catalogue.uplift.targeted import TargetedTotals
+from plmetrics.inference.curves.effect_bands import drawn_arms, effect_band
 from plmetrics.inference.curves.thinning import thin
 from plmetrics.inference.estimate import effective_blocks
 from plmetrics.inference.intervals.percentile import quantiles
@@ -35,7 +37,7 @@ def points_of_effects(
 
     qini, uplift and guelman: y over the share x of rows with the highest scores, from nobody on, with the score of the
     last of them as `threshold`. effect_calibration: mean score and observed effect by tenth of the scores, lowest
-    first, with percentile bands where blocks are resampled; a tenth without rows of one arm is left out.
+    first; a tenth without rows of one arm is left out. Where blocks are resampled there are percentile bands.
     """
     if curve == "effect_calibration":
         out: list[dict[str, Any]] = []
@@ -43,10 +45,13 @@ def points_of_effects(
             out += [_calibration(part, weights, level, weighted=sliced.weighted) for part in counts]
         return out
     state = sliced.point_state()
-    return [_gain_points(curve, state, index) for index in range(sliced.slices)]
+    replicates = repeat(None, sliced.slices) if weights is None else drawn_arms(sliced, weights)
+    return [_gain_points(curve, state, index, drawn, level) for index, drawn in enumerate(replicates)]
 
 
-def _gain_points(curve: str, state: Mapping[str, Segments], index: int) -> Points:
+def _gain_points(
+    curve: str, state: Mapping[str, Segments], index: int, drawn: Array | None, level: float
+) -> Points:
     low, high = state["score"].offsets[index : index + 2]
     view = score_view({name: part.values[low:high] for name, part in state.items()})
     if view.treated_weight == 0 or view.control_weight == 0:
@@ -57,7 +62,10 @@ def _gain_points(curve: str, state: Mapping[str, Segments], index: int) -> Point
         for start, values in ((0.0, targeted.share), (0.0, _GAINED[curve](targeted)), (np.nan, view.score))
     )
     keep = thin(x, y)
-    return {"x": x[keep], "y": y[keep], "threshold": threshold[keep]}
+    out = {"x": x[keep], "y": y[keep], "threshold": threshold[keep]}
+    if drawn is not None:
+        out["lower"], out["upper"] = effect_band(_GAINED[curve], out["x"], out["y"], drawn, level)
+    return out
 
 
 _GAINED: dict[str, Callable[[TargetedTotals], Any]] = {

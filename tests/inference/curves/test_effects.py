@@ -100,6 +100,70 @@ def test_bands_are_as_wide_as_effects_vary() -> None:
     assert np.mean(half / errors) == pytest.approx(1.96, rel=0.08)
 
 
-def test_without_intervals_there_are_no_bands() -> None:
-    points = evaluate(table(), "effect_calibration").curves
+@pytest.mark.parametrize("curve", [*AREAS, "effect_calibration"])
+def test_without_intervals_there_are_no_bands(curve: str) -> None:
+    points = evaluate(table(), curve).curves
     assert points["lower"].null_count() == points["upper"].null_count() == points.height > 0
+
+
+def gained(curve: str, score: Any, y: Any, t: Any, w: Any, x: Any) -> Any:
+    """A curve at some shares of all rows, from weighted rows one by one: each row is a point."""
+    order = np.argsort(-score, kind="stable")
+    w, t, y = w[order], t[order], y[order]
+    treated, control = np.cumsum(w * t), np.cumsum(w * ~t)
+    treated_outcome, control_outcome = np.cumsum(w * t * y), np.cumsum(w * ~t * y)
+    share = np.cumsum(w) / w.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.nan_to_num(treated_outcome / treated), np.nan_to_num(control_outcome / control)
+        values = {
+            "qini": (treated_outcome - means[1] * treated) / treated[-1],
+            "uplift": share * (means[0] - means[1]),
+            "guelman": treated_outcome / treated[-1] - control_outcome / control[-1],
+        }[curve]
+    return np.interp(x, np.append(0, share), np.append(0, values))
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"unit": "u"}], ids=["rows", "weights", "units"])
+@pytest.mark.parametrize("curve", AREAS)
+def test_bands_of_gains_are_those_of_a_bootstrap_of_rows(curve: str, options: dict[str, str]) -> None:
+    rng = np.random.default_rng(8)
+    rows = table(3000, seed=8).with_columns(
+        p=pl.Series(rng.normal(size=3000)), u=pl.Series(rng.integers(0, 80, 3000))
+    )
+    rows = rows.with_columns(y=pl.col("y") + pl.col("p") * pl.col("t"))
+    points = evaluate(rows, curve, uncertainty={"replicates": 1000}, **options).curves.filter(slice="all")
+    at = np.array([0.1, 0.3, 0.6, 1.0])
+    near = [int(np.argmin(np.abs(points["x"].to_numpy() - x))) for x in at]
+    own = points[near]
+    score, y, t = (rows[name].to_numpy() for name in ("p", "y", "t"))
+    w = rows["w"].to_numpy().astype(float) if "weight" in options else np.ones(len(y))
+    unit = rows["u"].to_numpy() if "unit" in options else np.arange(len(y))
+    drawn = []
+    for _ in range(600):
+        times = np.bincount(rng.integers(0, unit.max() + 1, unit.max() + 1), minlength=unit.max() + 1)
+        drawn.append(gained(curve, score, y, t, w * times[unit], own["x"].to_numpy()))
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    width = high - low
+    np.testing.assert_allclose(own["y"], gained(curve, score, y, t, w, own["x"].to_numpy()), atol=1e-9)
+    assert np.abs(own["lower"].to_numpy() - low).max() < 0.2 * width.max()
+    np.testing.assert_allclose((own["upper"] - own["lower"]) / width, 1, atol=0.15)
+    assert points["lower"][0] == points["upper"][0] == 0
+
+
+def test_the_last_point_of_gains_is_the_effect_with_its_interval() -> None:
+    rows = table(2000, seed=2)
+    result = evaluate(rows, "guelman", uncertainty={"replicates": 2000, "interval": "percentile"})
+    last = result.curves.filter(slice="all").row(-1, named=True)
+    settings = {"task": "uplift", "label": "y", "treatment": "t", "models": "p", "metrics": ["ate"]}
+    effect = plm.evaluate(rows, **settings, uncertainty={"replicates": 2000, "interval": "percentile"})
+    ate = effect.metrics.row(0, named=True)
+    assert (last["x"], last["y"]) == (pytest.approx(1), pytest.approx(ate["value"]))
+    half = (ate["upper"] - ate["lower"]) / 2
+    assert last["lower"] == pytest.approx(ate["lower"], abs=0.02 * half)
+    assert last["upper"] == pytest.approx(ate["upper"], abs=0.02 * half)
+
+
+def test_an_arm_of_one_unit_has_no_band() -> None:
+    rows = table(300).with_columns(u=pl.when("t").then(0).otherwise(pl.int_range(pl.len())))
+    points = evaluate(rows, "qini", unit="u", uncertainty={"replicates": 50}).curves
+    assert points["lower"].null_count() == points.height > 0
