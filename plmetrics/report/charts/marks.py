@@ -182,15 +182,15 @@ def shapes(labels: Sequence[str], legend: alt.Legend | None) -> alt.Shape:
 
 
 def painted(labels: Sequence[str]) -> pl.DataFrame:
-    """The colour `c` and the shape `p` of each series `s`, for marks that stand in no legend."""
+    """The colour `fill` and the shape `p` of each series `s`, for marks that stand in no legend."""
     number = range(len(labels))
     return pl.DataFrame(
         {
             "s": list(labels),
-            "c": [SERIES[index % MOST_SERIES] for index in number],
+            "fill": [SERIES[index % MOST_SERIES] for index in number],
             "p": [SHAPES[index % MOST_SERIES] for index in number],
         },
-        schema=dict.fromkeys("scp", pl.String),
+        schema=dict.fromkeys(("s", "fill", "p"), pl.String),
     )
 
 

@@ -57,14 +57,14 @@ def dots(panel: Panel, chosen: pl.DataFrame, canvas: Canvas) -> list[alt.Chart]:
     if places.is_empty():
         return []
     painted_places = places.join(painted(panel.series.labels), on="s", maintain_order="left")
-    marks = base(painted_places.select("x", "y", "c", "p")).mark_point(
+    marks = base(painted_places.select("x", "y", "fill", "p")).mark_point(
         size=72, stroke=LIGHT["paper"], strokeWidth=1.2
     )
     points = marks.encode(
         x=alt.X(**panel.x),
         y=alt.Y(**panel.y),
         shape=alt.Shape("p:N", legend=None, scale=None),
-        fill=alt.Fill("c:N", legend=None, scale=None),
+        fill=alt.Fill("fill:N", legend=None, scale=None),
     )
     return [points, *_values(places, canvas)]
 
@@ -82,3 +82,17 @@ def word(x: float, y: float, text: str, canvas: Canvas) -> alt.Chart | None:
     if side is None:
         return None
     return beside(x, y, text, side)
+
+
+def rules(panel: Panel, chosen: pl.DataFrame, top: float) -> list[alt.Chart]:
+    """Rules across a panel at thresholds `h`, with their values above it."""
+    if chosen.is_empty():
+        return []
+    texts = pl.Series([rounded(value) for value in chosen["h"]], dtype=pl.String)
+    places = chosen.select(x="h", y=pl.lit(float(top)), t=texts)
+    rule = base(places).mark_rule(color=LIGHT["reference"], strokeDash=[4, 4], strokeWidth=1.3)
+    text = base(places).mark_text(dy=-7, fontSize=10.5, color=LIGHT["mute"])
+    return [
+        rule.encode(x=alt.X(**panel.x)),
+        text.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y), text="t:N"),
+    ]

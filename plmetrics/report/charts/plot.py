@@ -91,6 +91,33 @@ class Plot:
         """Precision, recall, F1 and the share of rows called by threshold, from the curve `pr`."""
         return self._draw("thresholds", models=models, slice_set=slice_set, slices=slices)
 
+    def net_benefit(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Net benefit by threshold probability, beside treating all and none, from the curve `net_benefit`."""
+        return self._draw("net_benefit", models=models, slice_set=slice_set, slices=slices)
+
+    def reliability(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Rates of positives against mean scores in bins, with the range of calibrated ones, from `reliability`."""
+        return self._draw("reliability", models=models, slice_set=slice_set, slices=slices)
+
+    def score_histogram(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Scores of positives and of negatives, with thresholds of metrics, from the curve `score_histogram`."""
+        return self._draw("score_histogram", models=models, slice_set=slice_set, slices=slices)
+
     def forest(
         self,
         metric: str | None = None,

@@ -32,6 +32,12 @@ LIGHT: Mapping[str, str] = {
     "series-3": "#009e73",
     "series-4": "#cc79a7",
     "series-5": "#332288",
+    "share-0": "#f2f6f9",
+    "share-1": "#d6e6f2",
+    "share-2": "#a9cce3",
+    "share-3": "#6ba7cf",
+    "share-4": "#2673ac",
+    "share-5": "#0b5690",
     "neutral": "#f6f7f8",
 }
 """Colours by role. The series are told apart under every usual kind of colour blindness, and by contrast 3.1:1 and more
@@ -57,6 +63,12 @@ DARK: Mapping[str, str] = {
     "series-3": "#eedd88",
     "series-4": "#ffaabb",
     "series-5": "#aa4499",
+    "share-0": "#1b2229",
+    "share-1": "#1d3444",
+    "share-2": "#1f4b68",
+    "share-3": "#20618b",
+    "share-4": "#4d9fd6",
+    "share-5": "#9fd0f5",
     "neutral": "#22282f",
 }
 """The same roles on dark paper."""

@@ -59,6 +59,12 @@ def size_words(selection: Selection, series: Series) -> str:
     return "; ".join([*words, *series.notes])
 
 
+def metric_of(selection: Selection, name: str) -> str | None:
+    """The first metric of this name, whatever its parameters, as the result writes it."""
+    texts = selection.summary.metrics["metric"].unique(maintain_order=True).to_list()
+    return next((text for text in texts if text.split("(")[0] == name), None)
+
+
 def dot_words(chosen: pl.DataFrame) -> str:
     """What the points on a curve are; empty where there are none."""
     return "" if chosen.is_empty() else "points: at the thresholds of metrics"

@@ -42,14 +42,14 @@ def _lowest(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
     frame = panel.series.frame.filter(pl.col("y").is_not_null())
     lowest = frame.sort("y", "k").group_by("s", maintain_order=True).first()
     places = lowest.join(painted(panel.series.labels), on="s", maintain_order="left")
-    marks = base(places.select("x", "y", "c", "p")).mark_point(
+    marks = base(places.select("x", "y", "fill", "p")).mark_point(
         size=72, stroke=LIGHT["paper"], strokeWidth=1.2
     )
     points = marks.encode(
         x=alt.X(**panel.x),
         y=alt.Y(**panel.y),
         shape=alt.Shape("p:N", legend=None, scale=None),
-        fill=alt.Fill("c:N", legend=None, scale=None),
+        fill=alt.Fill("fill:N", legend=None, scale=None),
     )
     words = [
         word(x, y, f"{rounded(y)} at {rounded(x)}", canvas) for x, y in places.select("x", "y").iter_rows()

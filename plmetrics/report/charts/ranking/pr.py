@@ -53,7 +53,7 @@ def _prevalence(selection: Selection, panel: Panel, canvas: Canvas) -> list[alt.
     """What precision a score without skill has: a line for all series, or one for each where they differ."""
     rates = prevalence_of(selection, panel.series)
     same = len(set(rates.values())) == 1
-    colors = dict(painted(panel.series.labels).select("s", "c").iter_rows())
+    colors = dict(painted(panel.series.labels).select("s", "fill").iter_rows())
     marks: list[alt.Chart] = []
     for label, rate in list(rates.items())[: 1 if same else None]:
         canvas.line([0, 1], [rate, rate])

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import base, layered, lines, titled, unit
-from plmetrics.report.charts.operating import thresholds_of
+from plmetrics.report.charts.marks import layered, lines, titled, unit
+from plmetrics.report.charts.operating import rules, thresholds_of
 from plmetrics.report.charts.panels import panels
 from plmetrics.report.charts.ranking.prevalence import prevalence_of
 from plmetrics.report.charts.ranking.threshold_axis import threshold_axis
 from plmetrics.report.charts.series import KEYS, series_of
-from plmetrics.report.charts.theme import LIGHT
-from plmetrics.report.charts.words import finding, rounded, size_words, title_of
+from plmetrics.report.charts.words import finding, size_words, title_of
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from plmetrics.report.charts.panels import Panel
     from plmetrics.report.charts.selection import Selection
 
@@ -35,9 +35,9 @@ def draw(selection: Selection) -> Figure:
         long = _shares(panel.series.frame, rate)
         canvas = panel.canvas(long)
         step = "step-before" if panel.series.exact else "linear"
-        rules = _rules(panel, panel.series.rows(chosen))
+        marks = rules(panel, panel.series.rows(chosen), 1.0)
         curves = lines(long, panel.x, panel.y, SHARES, "right", interpolate=step, canvas=canvas)
-        return layered(*rules, curves)
+        return layered(*marks, curves)
 
     drawn = panels(series, x, y, panel, alone=True, shared=True)
     title = title_of("Thresholds", series)
@@ -65,20 +65,6 @@ def _shares(frame: pl.DataFrame, rate: float) -> pl.DataFrame:
     return pl.concat(
         [wide.select(x="h", y=name, s=pl.lit(name), k=pl.int_range(pl.len())) for name in SHARES]
     )
-
-
-def _rules(panel: Panel, chosen: pl.DataFrame) -> list[alt.Chart]:
-    if chosen.is_empty():
-        return []
-    places = chosen.select(
-        x="h", y=pl.lit(1.0), t=pl.Series([rounded(value) for value in chosen["h"]], dtype=pl.String)
-    )
-    rule = base(places).mark_rule(color=LIGHT["reference"], strokeDash=[4, 4], strokeWidth=1.3)
-    text = base(places).mark_text(dy=-7, fontSize=10.5, color=LIGHT["mute"])
-    return [
-        rule.encode(x=alt.X(**panel.x)),
-        text.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y), text="t:N"),
-    ]
 
 
 def _doubt(selection: Selection) -> str:

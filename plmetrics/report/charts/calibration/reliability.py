@@ -1,0 +1,165 @@
+"""The reliability diagram: how often what was given a probability happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+from scipy.stats import binom
+
+from plmetrics.report.charts.calibration.score_bars import bars_of, mirrored, mirrored_axis, reach
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.labels import remark
+from plmetrics.report.charts.marks import PANEL, axis, base, layered, reference, titled, unit
+from plmetrics.report.charts.panels import Panel, panels
+from plmetrics.report.charts.series import KEYS, series_of
+from plmetrics.report.charts.theme import LIGHT, SERIES
+from plmetrics.report.charts.words import finding, level_words, metric_of, title_of
+from plmetrics.report.numbers import count, plural, row_estimate
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+    from plmetrics.report.charts.series import Series
+
+_HISTOGRAM = 96
+_MEASURES = {"calibration_slope": "calibration slope", "ece": "ECE"}
+
+
+def draw(selection: Selection) -> Figure:
+    """A panel a model: rates of bins with intervals, the range of calibrated ones, and below the scores by class."""
+    series = series_of(selection, selection.curve("reliability"), metric_of(selection, "ece"))
+    level = selection.summary.level or 0.95
+    corp = selection.summary.curves.filter(curve="corp")
+
+    def panel(panel: Panel) -> alt.LayerChart:
+        return layered(*_marks(panel, level, series.rows(_of_slices(selection, corp))))
+
+    x, y = unit("x", "Predicted probability"), unit("y", "Observed event rate")
+    histogram = _histogram(selection, series) if len(series.keys) == 1 else None
+    if histogram is None:
+        drawn = panels(series, x, y, panel, alone=True)
+        chart, width = drawn.chart, drawn.width
+    else:
+        bare = {**x, "title": None, "axis": alt.Axis(labels=False, values=[0, 0.2, 0.4, 0.6, 0.8, 1])}
+        upper = panel(Panel(series, bare, y)).properties(width=PANEL, height=PANEL)
+        chart, width = alt.vconcat(upper, histogram, spacing=14), PANEL
+    title = title_of("Reliability", series)
+    return Figure(
+        titled(chart, title, _subtitle(selection, series, corp), width),
+        series.drawn,
+        title,
+        finding(title, metric_of(selection, "ece") or "", series, selection),
+        series.notes,
+    )
+
+
+def _of_slices(selection: Selection, table: pl.DataFrame) -> pl.DataFrame:
+    return table.filter(slice_set=selection.slice_set or "overall")
+
+
+def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[alt.Chart | alt.LayerChart]:
+    """The marks of a panel, from the back to the front."""
+    frame = panel.series.frame.filter(pl.col("y").is_not_null()).sort("x")
+    x, y = alt.X(**panel.x), alt.Y(**panel.y)
+    canvas = panel.canvas()
+    canvas.line([0, 1], [0, 1])
+    ends = {"y": alt.Y(**{**panel.y, "shorthand": "lo:Q"}), "y2": "hi:Q"}
+    calibrated = _calibrated(frame, level)
+    area = base(calibrated).mark_area(color=LIGHT["faint"], opacity=0.28).encode(x=x, **ends)
+    bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
+    rule = base(bars.select("x", "lo", "hi")).mark_rule(color=SERIES[0]).encode(x=x, **ends)
+    line = base(frame.select("x", "y", "k")).mark_line(color=SERIES[0], strokeWidth=1.4).encode(x=x, y=y)
+    point = base(frame.select("x", "y")).mark_point(
+        color=SERIES[0],
+        stroke=LIGHT["paper"],
+        strokeWidth=1.2,
+        fill=SERIES[0],
+        size=52 if panel.small else 58,
+    )
+    marks: list[alt.Chart | alt.LayerChart] = [] if calibrated.is_empty() else [area]
+    marks.append(reference([(0, 0), (1, 1)]))
+    if not panel.small:
+        sides = [("right", -8, -10), ("left", 8, 12)]
+        marks.append(remark(canvas, [(0.92, 0.92), (0.75, 0.75), (0.3, 0.3)], "perfect", sides))
+        marks.append(remark(canvas, [(0.0, 1.0), (0.0, 0.6)], "observed above predicted", [("left", 10, 12)]))
+        marks.append(
+            remark(canvas, [(1.0, 0.0), (1.0, 0.4)], "observed below predicted", [("right", -10, -14)])
+        )
+    # The isotonic line says better than one through the bins what lies between them.
+    return [*marks, rule, *(_isotonic(panel, corp) or [line]), point.encode(x=x, y=y)]
+
+
+def _isotonic(panel: Panel, corp: pl.DataFrame) -> list[alt.Chart]:
+    """The isotonic regression of labels on scores, where the result has it."""
+    keys = pl.DataFrame(panel.series.keys, schema=dict.fromkeys(KEYS, pl.String), orient="row")
+    own = corp.join(keys, on=KEYS, how="semi", nulls_equal=True)
+    if own.is_empty():
+        return []
+    line = base(own.select("x", "y", k=pl.int_range(pl.len()))).mark_line(color=SERIES[1], strokeWidth=1.6)
+    return [line.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y), order=alt.Order("k:Q"))]
+
+
+def _calibrated(frame: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Where rates of bins of this size lie if scores are the true rates; of weighted rows it is not known."""
+    known = frame.filter(pl.col("n").is_not_null(), pl.col("n") > 0)
+    rows, rate = known["n"].to_numpy(), known["x"].clip(0, 1).to_numpy()
+    low, high = (binom.ppf(share, rows, rate) for share in ((1 - level) / 2, (1 + level) / 2))
+    return known.select("x", lo=pl.Series(low / rows), hi=pl.Series(high / rows))
+
+
+def _histogram(selection: Selection, series: Series) -> alt.LayerChart | None:
+    """The scores of both classes below the diagram, where the result has them."""
+    model, text, _ = series.keys[0]
+    rows = _of_slices(selection, selection.summary.curves).filter(
+        curve="score_histogram", model=model, slice=text
+    )
+    if series.keys[0][2] is not None or rows.is_empty():
+        return None
+    height = "n" if rows["n"].is_not_null().all() else "y"
+    bars = bars_of(rows, height)
+    if bars.is_empty() or bars["x"].min() < -1e-9 or bars["x2"].max() > 1 + 1e-9:  # type: ignore[operator]
+        return None
+    word = "Rows per bin" if height == "n" else "Share of class"
+    y = mirrored_axis(axis("y", word, reach(bars, 0.2)), ",.0f" if height == "n" else ".0%")
+    chart = mirrored(bars, unit("x", "Predicted probability"), y, ("events", "non-events"))
+    return chart.properties(width=PANEL, height=_HISTOGRAM)
+
+
+def _subtitle(selection: Selection, series: Series, corp: pl.DataFrame) -> list[str]:
+    level = level_words(selection)
+    weighted = series.frame["n"].is_null().all()
+    intervals = series.frame["lo"].is_not_null().any()
+    bins = series.frame.group_by("s").len()["len"].max() or 0
+    kind = "bootstrap" if weighted else "Wilson"
+    first = plural(int(bins), "bin") + (f" with {level} {kind} intervals" if intervals else "")  # type: ignore[arg-type]
+    grey = "" if weighted else f"; grey: {level} range if calibrated"
+    isotonic = (
+        "orange: isotonic regression (CORP)" if series.rows(_of_slices(selection, corp))["s"].len() else ""
+    )
+    return [first + grey, _sizes(selection, series), isotonic, *series.notes]
+
+
+def _sizes(selection: Selection, series: Series) -> str:
+    """Rows and events of one series, with its calibration slope and ECE; ECE stands above panels of several."""
+    if len(series.keys) > 1:
+        return f"above panels: ECE [{level_words(selection)} interval]" if any(series.values) else ""
+    frame = series.frame.filter(pl.col("n").is_not_null())
+    words = []
+    if not frame.is_empty():
+        rows = int(frame["n"].sum())
+        events = float((frame["y"] * frame["n"]).sum())
+        words.append(f"n = {count(rows)}, events {events / rows:.1%}")
+    rows_of_key: dict[str, Any] = _estimates(selection, series)
+    return "; ".join([*words, *(f"{_MEASURES[name]} {text}" for name, text in rows_of_key.items())])
+
+
+def _estimates(selection: Selection, series: Series) -> dict[str, str]:
+    """The calibration slope and the ECE of the only series, as text."""
+    rows = series.rows(_of_slices(selection, selection.summary.metrics))
+    texts = {}
+    for name in _MEASURES:
+        of_metric = rows.filter(pl.col("metric") == metric_of(selection, name))
+        if not of_metric.is_empty():
+            texts[name] = str(row_estimate(of_metric.row(0, named=True)))
+    return texts

@@ -1,0 +1,75 @@
+"""Histograms of scores by class: positives upwards, negatives downwards, in the same bins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.labels import beside
+from plmetrics.report.charts.marks import base, layered
+from plmetrics.report.charts.theme import LIGHT, SERIES
+from plmetrics.report.numbers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+POSITIVE, NEGATIVE = "positive", "negative"
+
+
+def bars_of(rows: pl.DataFrame, height: str) -> pl.DataFrame:
+    """The bars of the curve `score_histogram`, from `x` to `x2` and from 0 to `y`, which is below 0 for negatives."""
+    sign = pl.when(pl.col("class") == POSITIVE).then(1.0).otherwise(-1.0)
+    colors = {POSITIVE: SERIES[0], NEGATIVE: LIGHT["faint"]}
+    return rows.filter(pl.col(height).is_not_null()).select(
+        x=2 * pl.col("x") - pl.col("threshold"),
+        x2="threshold",
+        y=pl.col(height) * sign,
+        z=pl.lit(0.0),
+        fill=pl.col("class").replace_strict(colors, return_dtype=pl.String),
+        side="class",
+        n="n",
+    )
+
+
+def reach(bars: pl.DataFrame, room: float = 0.08) -> tuple[float, float]:
+    """The range of the bars' heights, with some room for words."""
+    low, high = float(bars["y"].min() or 0.0), float(bars["y"].max() or 0.0)  # type: ignore[arg-type]
+    pad = room * (high - low) or 1.0
+    return low - pad, high + pad
+
+
+def mirrored(
+    bars: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], names: Sequence[str]
+) -> alt.LayerChart:
+    """The bars with a line at 0, and the names of both classes with their rows at the emptier side."""
+    mark = base(bars.select("x", "x2", "y", "z", "fill")).mark_bar(stroke=LIGHT["paper"], strokeWidth=0.6)
+    columns = mark.encode(
+        x=alt.X(**x), x2="x2:Q", y=alt.Y(**y), y2="z:Q", fill=alt.Fill("fill:N", scale=None, legend=None)
+    )
+    left, right = x["scale"].to_dict()["domain"]
+    low, high = y["scale"].to_dict()["domain"]
+    places, weights = bars["x"].to_numpy(), bars["y"].abs().to_numpy()
+    middle = float((places * weights).sum() / (weights.sum() or 1.0))
+    place, side = (right, "right") if middle < (left + right) / 2 else (left, "left")
+    shift = -6 if side == "right" else 6
+    words = [
+        beside(place, end, f"{name} {_rows(bars, kind)}".strip(), (side, shift, dy), LIGHT["mute"])
+        for name, kind, end, dy in (
+            (names[0], POSITIVE, high, 10),
+            (names[1], NEGATIVE, low, -10),
+        )
+    ]
+    return layered(columns, *words)
+
+
+def _rows(bars: pl.DataFrame, kind: str) -> str:
+    rows = bars.filter(side=kind)["n"].drop_nulls()
+    return count(int(rows.sum())) if len(rows) else ""
+
+
+def mirrored_axis(channel: dict[str, Any], form: str) -> dict[str, Any]:
+    """The axis with lengths of bars instead of heights, so that both sides are positive."""
+    labels = alt.Axis(labelExpr=f"format(abs(datum.value), '{form}')", tickCount=4)
+    return {**channel, "axis": labels}

@@ -1,0 +1,1 @@
+"""Charts of decisions by a threshold, and of called classes."""

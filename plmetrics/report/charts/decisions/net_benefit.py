@@ -1,0 +1,65 @@
+"""Decision curves: the net benefit of calling by threshold probability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.report.charts.labels import remark
+from plmetrics.report.charts.marks import axis, reference
+from plmetrics.report.charts.ranking.line_chart import LineChart
+from plmetrics.report.charts.series import series_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.panels import Panel
+    from plmetrics.report.charts.placement import Canvas
+    from plmetrics.report.charts.selection import Selection
+
+_LOW, _HIGH = 0.01, 0.99
+_BELOW = 0.1
+"""How far below 0 the axis goes, as a share of the prevalence."""
+_SIDES = (("left", 6, -9), ("left", 6, 9), ("right", -6, -9), ("right", -6, 9))
+
+
+def draw(selection: Selection) -> Figure:
+    """A line a model, with those of calling all rows and none in grey."""
+    inside = pl.col("x").is_between(_LOW, _HIGH)
+    points = selection.curve("net_benefit").filter(inside)
+    everybody = selection.rows(selection.summary.curves.filter(curve="net_benefit_all")).filter(inside)
+    series = series_of(selection, points)
+    highest = [column.max() or 0.0 for column in (series.frame["y"], series.frame["hi"], everybody["y"])]
+    top = max(float(value) for value in highest)  # type: ignore[arg-type]
+    low = -_BELOW * top
+
+    def under(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
+        slices = [key[1] for key in panel.series.keys]
+        of_panel = everybody.filter(pl.col("slice").is_in(slices), pl.col("y") >= low)
+        canvas.line([0, 1], [0, 0])
+        marks = [reference([(0, 0), (1, 0)])]
+        for part in of_panel.partition_by("slice", "class", maintain_order=True):
+            line = list(part.select("x", "y").iter_rows())
+            canvas.line(part["x"], part["y"])
+            marks.append(reference(line))
+            if not panel.small:
+                sides = [("right", -6, 8), ("left", 6, -8)]
+                marks.append(
+                    remark(canvas, line[len(line) // 3 :: max(1, len(line) // 6)], "call all", sides)
+                )
+        if not panel.small:
+            marks.append(remark(canvas, [(1.0, 0.0), (0.6, 0.0)], "call none", _SIDES[2:]))
+        return marks
+
+    ticks = (0, 0.2, 0.4, 0.6, 0.8, 1)
+    chart = LineChart(
+        "Net benefit",
+        axis("x", "Threshold probability", (0, 1), form=".0%", ticks=ticks),
+        axis("y", "Net benefit of a row (higher is better)", (low, top * 1.04 or 1.0)),
+        band="net benefit at each threshold",
+        corner="top-right",
+        under=under,
+    )
+    return chart.figure(selection, series)
