@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import plmetrics as plm
-from plmetrics.report.charts.index import CHARTS
+from plmetrics.report.charts.index import charts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def figures() -> dict[str, tuple[str, Figure]]:
         for chart in dir(result.plot):
             if chart not in drawn:
                 drawn[chart] = (name, getattr(result.plot, chart)())
-    return {chart: drawn[chart] for chart in CHARTS if chart in drawn}
+    return {chart: drawn[chart] for chart in charts() if chart in drawn}
 
 
 def page(drawn: dict[str, tuple[str, Figure]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from plmetrics.suite.sections.section import plain_path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
+    from plmetrics.report.charts.entry import Entry
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.stored import Builder, State
@@ -110,6 +112,7 @@ class Feature(ABC):
         state_refusal: why stored states cannot hold it; None where they can.
         state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
         merge_warning: what results from merged states lack of it; None where they lack nothing.
+        charts: by name the charts of its tables.
     """
 
     key: ClassVar[str]
@@ -121,6 +124,7 @@ class Feature(ABC):
     state_refusal: ClassVar[str | None] = None
     state_rounding: ClassVar[str | None] = None
     merge_warning: ClassVar[str | None] = None
+    charts: ClassVar[Mapping[str, Entry]] = MappingProxyType({})
 
     def read(self, value: object, problems: Findings, read_metric: ReadMetric) -> Section | None:
         """The section from plain values, short forms written out; None where it is wrong."""

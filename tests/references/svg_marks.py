@@ -66,7 +66,7 @@ def axis_scale(marks: list[Mark], vertical: bool = False, number: int = 0) -> tu
         upright = mark.attributes.get("text-anchor") == "end"
         groups.setdefault(("y", mark.x) if upright else ("x", mark.y), []).append(mark)
     axes = [group for (kind, _), group in groups.items() if kind == ("y" if vertical else "x")]
-    parts = [part for group in axes for part in _runs(group, vertical)]
+    parts = [part for group in axes for part in _runs(group)]
     chosen = parts[number]
     # Axes are drawn half a pixel off, so that their lines are crisp; upright labels stand lower by their height.
     places = [mark.y - _HALF - _LOWER for mark in chosen] if vertical else [mark.x - _HALF for mark in chosen]
@@ -75,12 +75,12 @@ def axis_scale(marks: list[Mark], vertical: bool = False, number: int = 0) -> tu
     return float(intercept), float(slope)
 
 
-def _runs(labels: list[Mark], vertical: bool) -> list[list[Mark]]:
-    """The labels of panels side by side: a new one starts where the values fall."""
+def _runs(labels: list[Mark]) -> list[list[Mark]]:
+    """The labels of panels in a row or column: a new one starts where the values fall."""
     out: list[list[Mark]] = []
     for mark in labels:
         rising = bool(out) and _value(mark.text) > _value(out[-1][-1].text)
-        if rising or (vertical and out):
+        if rising:
             out[-1].append(mark)
         else:
             out.append([mark])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
 from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +32,20 @@ class CrossValidationFeature(Feature):
     section = CrossValidation
     description = "Estimates fold by fold; columns.fold alone asks for them with defaults."
     after = "order"
+    charts = MappingProxyType(
+        {
+            "learning": Entry(
+                "plmetrics.features.cross_validation.charts.learning_curve",
+                "cross_validation",
+                where="kind = 'learning_curve'",
+            ),
+            "validation": Entry(
+                "plmetrics.features.cross_validation.charts.validation_curve",
+                "cross_validation",
+                where="kind = 'validation_curve'",
+            ),
+        }
+    )
     state_refusal = "folds belong to one run over all rows, and a state holds some"
 
     def path(self, suite: Suite) -> SuitePath:

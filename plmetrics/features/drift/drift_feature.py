@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.features.drift.drift_section import Drift, section_of
 from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +34,12 @@ class DriftFeature(Feature):
     section = Drift
     description = "How scores, labels and attributes moved from a reference window; none if not given."
     paths = ("reference", "state", "run")
+    charts = MappingProxyType(
+        {
+            "drift": Entry("plmetrics.features.drift.charts.measures", "drift"),
+            "drift_histograms": Entry("plmetrics.features.drift.charts.windows_by_bin", "drift_histograms"),
+        }
+    )
     state_rounding = "drift adds values within bins as they come"
     merge_warning = (
         "drift is not measured here, nor are its gates judged: a merged state (--states FILE) keeps the counts, and is "

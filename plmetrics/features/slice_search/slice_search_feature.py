@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from plmetrics.features.protocol import Feature, Outputs
 from plmetrics.features.slice_search.search_section import FindSlices, section_of
+from plmetrics.report.charts.entry import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +36,9 @@ class SliceSearchFeature(Feature):
     description = "A search for slices that are worse than the rest; none if not given."
     stage = "search"
     after = "tests"
+    charts = MappingProxyType(
+        {"found_slices": Entry("plmetrics.features.slice_search.search_chart", "found_slices")}
+    )
     state_refusal = "find_slices searches the rows, which a state does not hold"
 
     def columns(self, suite: Suite) -> tuple[str, ...]:

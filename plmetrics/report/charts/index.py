@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import polars as pl
-
+from plmetrics.features.registry import features
+from plmetrics.report.charts.entry import Entry
 from plmetrics.report.charts.rendering import require
 
 if TYPE_CHECKING:
@@ -16,29 +16,6 @@ if TYPE_CHECKING:
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.summary import Summary
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A chart: the module whose function `draw` makes it, and the table and curves it is drawn from.
-
-    `where` is a condition in SQL of which the table must have rows.
-    """
-
-    module: str
-    table: str = "curves"
-    curves: tuple[str, ...] = ()
-    where: str = ""
-
-    def drawable(self, summary: Summary) -> bool:
-        """Whether a result has rows that it shows."""
-        rows = summary.tables.get(self.table)
-        if rows is None or rows.is_empty():
-            return False
-        if self.where:
-            return not rows.filter(pl.sql_expr(self.where)).is_empty()
-        return not self.curves or bool(rows["curve"].is_in(list(self.curves)).any())
-
 
 CHARTS: Mapping[str, Entry] = {
     "roc": Entry("ranking.roc", curves=("roc",)),
@@ -70,9 +47,15 @@ CHARTS: Mapping[str, Entry] = {
 }
 
 
+@cache
+def charts() -> Mapping[str, Entry]:
+    """All charts by name, those of features after the others."""
+    return {**CHARTS, **{name: entry for feature in features() for name, entry in feature.charts.items()}}
+
+
 def drawable(summary: Summary) -> list[str]:
     """The names of the charts that a result has rows for."""
-    return [name for name, entry in CHARTS.items() if entry.drawable(summary)]
+    return [name for name, entry in charts().items() if entry.drawable(summary)]
 
 
 def draw(name: str, selection: Selection, **options: object) -> Figure:
@@ -83,6 +66,5 @@ def draw(name: str, selection: Selection, **options: object) -> Figure:
         EnvironmentFault: the extra `report` is not installed.
     """
     require("altair", needed_for="a chart")
-    module = import_module(f"plmetrics.report.charts.{CHARTS[name].module}")
-    make: Callable[..., Figure] = module.draw
+    make: Callable[..., Figure] = import_module(charts()[name].path).draw
     return make(selection, **options)

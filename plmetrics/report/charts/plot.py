@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.core.names import did_you_mean
-from plmetrics.report.charts.index import CHARTS, draw, drawable
+from plmetrics.report.charts.index import charts, draw, drawable
 from plmetrics.report.charts.selection import Selection
 
 if TYPE_CHECKING:
@@ -222,6 +222,26 @@ class Plot:
             "slice_differences", metric=metric, models=models, slice_set=slice_set, slices=slices
         )
 
+    def drift(self, slice_set: str | None = None, slices: Sequence[str] | None = None) -> Figure:
+        """How far columns moved by each measure, with the limits of gates, from the table `drift`."""
+        return self._draw("drift", slice_set=slice_set, slices=slices)
+
+    def drift_histograms(self, slice_set: str | None = None, slices: Sequence[str] | None = None) -> Figure:
+        """Both windows of the columns that moved most on shared bins, from the table `drift_histograms`."""
+        return self._draw("drift_histograms", slice_set=slice_set, slices=slices)
+
+    def learning(self, metric: str | None = None, models: Sequence[str] | None = None) -> Figure:
+        """A metric by the number of rows trained on, from the tables `cross_validation` and `folds`."""
+        return self._draw("learning", metric=metric, models=models)
+
+    def validation(self, metric: str | None = None, models: Sequence[str] | None = None) -> Figure:
+        """A metric by the value of a parameter, from the tables `cross_validation` and `folds`."""
+        return self._draw("validation", metric=metric, models=models)
+
+    def found_slices(self, models: Sequence[str] | None = None) -> Figure:
+        """Slices that a search found, by how much worse they are, from the table `found_slices`."""
+        return self._draw("found_slices", models=models)
+
     def _draw(self, name: str, **chosen: object) -> Figure:
         return draw(name, Selection(summary=self._summary, **chosen))  # type: ignore[arg-type]
 
@@ -229,7 +249,7 @@ class Plot:
         return drawable(self._summary)
 
     def __getattr__(self, name: str) -> object:
-        hint = did_you_mean(name, CHARTS)
+        hint = did_you_mean(name, charts())
         raise AttributeError(f"there is no chart '{name}'" + (f"; {hint}" if hint else ""))
 
     def __repr__(self) -> str:

@@ -41,8 +41,9 @@ def gain(selection: Selection, curve: str, metric: str, name: str, side: str) ->
     y = axis("y", side, domain, ticks=nice_ticks(domain, 7))
     ends_of_random = _ends(series.drawn)
     canvas = canvas_of(series.frame, x, y, _WIDTH, _HEIGHT)
-    for row in ends_of_random if canvas is not None else []:
-        canvas.line([0.0, row["x"]], [0.0, row["y"]])
+    if canvas is not None:
+        for row in ends_of_random:
+            canvas.line([0.0, row["x"]], [0.0, row["y"]])
     heading = _heading(selection, series.labels, metric)
     chart = layered(
         *_random(ends_of_random),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
@@ -44,7 +44,7 @@ def draw(selection: Selection) -> Figure:
 
 
 def _shares(
-    bins: pl.DataFrame, series: Series, x: dict[str, object], y: dict[str, object]
+    bins: pl.DataFrame, series: Series, x: dict[str, Any], y: dict[str, Any]
 ) -> list[alt.Chart | alt.LayerChart]:
     if len(series.labels) > 1:
         return [lines(bins.select("x", "y", "s", "k"), x, y, series.labels, "top-right", interpolate="step")]
@@ -56,16 +56,16 @@ def _shares(
 
 def _domain(bins: pl.DataFrame) -> tuple[float, float]:
     """The range of bins within so many quartile ranges of the quartiles, of all series."""
-    lows, highs = [], []
+    ends = []
     for _, part in bins.sort("x").group_by("s", maintain_order=True):
         share = part["y"].cum_sum() / part["y"].sum()
         first, third = (part["x"][int((share < level).sum())] for level in (0.25, 0.7499))
         width = float(part["h"][0] - part["low"][0])
         reach = _REACH * max(third - first, width)
         near = part.filter(pl.col("low") >= first - reach, pl.col("h") <= third + reach)
-        lows.append(near["low"].min())
-        highs.append(near["h"].max())
-    return float(min(lows)), float(max(highs))
+        ends.append(near)
+    every = pl.concat(ends)
+    return float(every["low"].to_numpy().min()), float(every["h"].to_numpy().max())
 
 
 def _beyond(bins: pl.DataFrame, series: Series, low: float, high: float, top: float) -> list[alt.Chart]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
@@ -105,7 +105,7 @@ def _panel(
     return named
 
 
-def _spread(points: pl.DataFrame, x: dict[str, object], y: dict[str, object]) -> list[alt.Chart]:
+def _spread(points: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
     """Areas between quantiles of the residuals."""
     quantiles = points.filter(curve="residual_quantiles")
     areas = []

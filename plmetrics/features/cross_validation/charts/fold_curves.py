@@ -1,0 +1,157 @@
+"""Metrics over sizes or parameters: the mean of folds with its interval, and each fold as a faint point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import (
+    MOST_SERIES,
+    PANEL,
+    SMALL_PANEL,
+    axis,
+    base,
+    layered,
+    nice_ticks,
+    span,
+    titled,
+)
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.theme import DASHES, LIGHT, SERIES
+from plmetrics.report.charts.words import direction_words, level_words
+from plmetrics.report.numbers import number, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+_GEOMETRIC = 5.0
+_MOST_POINTS = 400
+_COLUMNS = 3
+
+
+def fold_curve(selection: Selection, kind: str, name: str, across: str, hint: str) -> Figure:
+    """A panel a model: rows that were trained on in grey, others in colour; sizes of a geometric row on a log axis."""
+    table = selection.summary.cross_validation.filter(pl.col("kind") == kind, pl.col("class").is_null())
+    if table.is_empty():
+        raise NothingToDraw(Problem(f"the result has no {name.lower()}", hint=hint))
+    means = selection.metric_rows(selection.rows(table))
+    metric: str = means["metric"][0]
+    folds = selection.rows(selection.summary.folds, optional=True)
+    folds = folds.filter(pl.col("metric") == metric, pl.col("class").is_null(), pl.col("x").is_not_null())
+    folds = folds if folds.height <= _MOST_POINTS else folds.clear()
+    models: list[str] = means["model"].unique(maintain_order=True).to_list()
+    shown = models[:MOST_SERIES]
+    kept = means.filter(pl.col("model").is_in(shown))
+    ends = [kept[column] for column in ("value", "lower", "upper")]
+    y = span(*ends, folds.filter(pl.col("model").is_in(shown))["value"])
+    x = _across(kept["x"], across)
+    up = axis("y", f"{short(metric, 40)}{direction_words(selection, metric)}", y, ticks=nice_ticks(y, 6))
+    panels = [
+        _panel(kept.filter(model=model), folds.filter(model=model), x, up, "" if len(models) == 1 else model)
+        for model in shown
+    ]
+    more = len(models) - len(shown)
+    notes = (f"{plural(more, 'more model')} in the table cross_validation",) if more else ()
+    title = f"{name}: {short(metric, 40)}" + (f" of {short(shown[0])}" if len(models) == 1 else "")
+    subtitle = (_legend(selection, kept, folds), *notes)
+    chart = panels[0] if len(panels) == 1 else alt.concat(*panels, columns=_COLUMNS, spacing=26)
+    width = PANEL + 60 if len(panels) == 1 else (SMALL_PANEL + 90) * min(len(panels), _COLUMNS)
+    figure = titled(chart, title, subtitle, width, frame="bounds")
+    return Figure(figure, kept.select(table.columns), title, _finding(title, kept), notes)
+
+
+def _across(values: pl.Series, title: str) -> dict[str, Any]:
+    """The axis of sizes or parameters: logarithmic where they are a geometric row over a wide range."""
+    places = values.drop_nulls().unique().sort()
+    low, high = float(places[0]), float(places[-1])
+    log = low > 0 and len(places) > 2 and high / low > _GEOMETRIC
+    ticks = [float(place) for place in places] if len(places) <= 7 else None
+    channel = axis(
+        "x",
+        title + (", log scale" if log else ""),
+        span(places) if not log else (low / 1.15, high * 1.15),
+        ticks=ticks,
+        log=log,
+    )
+    labels = {"format": "~g"} if high < 1e4 else {"format": "~s"}
+    channel["axis"] = alt.Axis(**labels, **({} if ticks is None else {"values": ticks}), labelOverlap=True)
+    return channel
+
+
+def _panel(means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], name: str) -> Any:
+    layers: list[alt.Chart] = []
+    for split, ink, dash in _splits(means):
+        mine, points = (
+            part.filter(pl.col("split").eq_missing(pl.lit(split, dtype=pl.String))) for part in (means, folds)
+        )
+        layers += _split(mine.sort("x"), points, x, y, ink, dash)
+    chart = layered(*layers).properties(
+        width=SMALL_PANEL + 20 if name else PANEL + 60, height=SMALL_PANEL if name else PANEL - 80
+    )
+    return (
+        chart.properties(title=alt.Title(short(name), fontSize=12, offset=8, anchor="start"))
+        if name
+        else chart
+    )
+
+
+def _splits(means: pl.DataFrame) -> list[tuple[str | None, str, list[int]]]:
+    """The splits with colour and dashes: training rows in grey, others in the colours of series."""
+    splits = means["split"].unique(maintain_order=True).to_list()
+    others = [split for split in splits if split != "train"]
+    colors = {
+        split: (SERIES[place % MOST_SERIES], DASHES[place % MOST_SERIES])
+        for place, split in enumerate(others)
+    }
+    return [(split, *colors.get(split, (LIGHT["reference"], [7, 3]))) for split in splits]
+
+
+def _split(
+    means: pl.DataFrame, folds: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], ink: str, dash: list[int]
+) -> list[alt.Chart]:
+    frame = means.select("x", y="value", lo="lower", hi="upper", t=pl.col("split").fill_null(""))
+    across, up = alt.X(**x), alt.Y(**y)
+    bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
+    lower = alt.Y(**{**y, "shorthand": "lo:Q"})
+    return [
+        base(folds.select("x", y="value")).mark_point(color=ink, size=18, opacity=0.3).encode(x=across, y=up),
+        base(bars).mark_rule(color=ink).encode(x=across, y=lower, y2="hi:Q"),
+        base(frame).mark_line(color=ink, strokeDash=dash).encode(x=across, y=up),
+        base(frame)
+        .mark_point(color=ink, size=56, stroke=LIGHT["paper"], strokeWidth=1.2)
+        .encode(x=across, y=up),
+        base(frame.tail(1))
+        .mark_text(color=ink, align="left", dx=8, fontSize=11)
+        .encode(x=across, y=up, text="t:N"),
+    ]
+
+
+def _legend(selection: Selection, means: pl.DataFrame, folds: pl.DataFrame) -> str:
+    words = ["line: mean of folds"]
+    if folds.height:
+        words.append("faint: each fold")
+    if means["lower"].is_not_null().any():
+        words.append(f"bars: {level_words(selection)} intervals")
+    if (means["split"] == "train").any():
+        words.append("grey: rows trained on")
+    return "; ".join(words)
+
+
+def _finding(title: str, means: pl.DataFrame) -> str:
+    """What there is to see, in words: the first and last mean of each model and split."""
+    words = []
+    for (model, split), part in means.sort("x").group_by("model", "split", maintain_order=True):
+        ends = part.filter(pl.col("value").is_not_null())
+        if ends.is_empty():
+            continue
+        first, last = ends.row(0, named=True), ends.row(-1, named=True)
+        words.append(
+            f"{short(str(model))}{f' ({split})' if split else ''}: {number(first['value'])} at {number(first['x'])}, "
+            f"{number(last['value'])} at {number(last['x'])}"
+        )
+    return f"{title}. {'; '.join(words[:10])}."

@@ -1,0 +1,17 @@
+"""The validation curve: a metric by the value of a parameter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plmetrics.features.cross_validation.charts.fold_curves import fold_curve
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.selection import Selection
+
+
+def draw(selection: Selection) -> Figure:
+    """The mean of folds at each value, on rows trained on and on others."""
+    hint = "name its column when you evaluate: cross_validation={'parameter': ...}"
+    return fold_curve(selection, "validation_curve", "Validation curve", "Parameter", hint)

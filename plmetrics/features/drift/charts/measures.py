@@ -1,0 +1,147 @@
+"""How far columns moved: a panel a measure, a row a column, with the limits of gates."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.comparisons.gate_limits import Limit, zone
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.slices.estimate_texts import minus
+from plmetrics.report.charts.slices.panels import Texts, columns_of
+from plmetrics.report.charts.slices.rows import WIDTH, Scale, forest_domain, headed, panel
+from plmetrics.report.charts.texts import short
+from plmetrics.report.numbers import count, number, p_value, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+MOST_ROWS = 60
+_SHIFTS = ("mean", "variance", "quantile")
+_LIMIT = re.compile(r"^(>=|<=) (-?[\d.]+(?:e[-+]?\d+)?)$")
+_TEXTS = (
+    Texts("c1", "value", 70),
+    Texts("c2", "reference \N{RIGHTWARDS ARROW} current", 150),
+    Texts("c3", "adjusted p", 70),
+)
+
+
+def draw(selection: Selection) -> Figure:
+    """A dot a column and measure, those that moved most first; shifts of means are in standard deviations."""
+    table = selection.summary.drift
+    if table.is_empty():
+        raise NothingToDraw(
+            Problem("the result has no drift", hint="ask for it when you evaluate: drift={...}")
+        )
+    rows = selection.rows(table).filter(pl.col("value").is_not_null() | (pl.col("status") != "no_numbers"))
+    rows = rows.filter((pl.col("measure") != "null_share") | (pl.col("value").abs() > 0))
+    measures = rows["measure"].unique(maintain_order=True).to_list()
+    each = max(1, MOST_ROWS // max(1, len(measures)))
+    parts = [_largest(rows.filter(measure=measure), each) for measure in measures]
+    panels = [_panel(selection, part, titled=index == 0) for index, part in enumerate(parts)]
+    shown = pl.concat(parts)
+    more = rows.height - shown.height
+    notes = (f"{plural(more, 'more measure')} in the table drift",) if more else ()
+    first = table.row(0, named=True)
+    title = "Drift" + ("" if selection.slice_set is None else f" by {short(selection.slice_set, 60)}")
+    limited = any(_limits(selection, part) for part in parts)
+    subtitle = (
+        f"{count(first['n_reference'])} reference rows, {count(first['n_current'])} now",
+        "shaded: beyond the limit of a gate; orange: a gate failed" if limited else "",
+        *notes,
+    )
+    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=10)
+    return Figure(
+        headed(chart, title, subtitle), shown.select(table.columns), title, _finding(title, parts), notes
+    )
+
+
+def _largest(part: pl.DataFrame, most: int) -> pl.DataFrame:
+    return part.sort(_size(part).abs(), descending=True, nulls_last=True, maintain_order=True).head(most)
+
+
+def _size(part: pl.DataFrame) -> pl.Expr:
+    """What is drawn: shifts in standard deviations of the reference, so that columns of any unit stand together."""
+    shift = part["measure"][0].startswith(_SHIFTS) or part["measure"][0] == "wasserstein"
+    return pl.col("per_sd") if shift and part["per_sd"].is_not_null().any() else pl.col("value")
+
+
+def _panel(selection: Selection, part: pl.DataFrame, *, titled: bool) -> alt.LayerChart:
+    scaled = _size(part).meta.output_name() == "per_sd"
+    name = short(part["measure"][0], 60) + (" (in standard deviations)" if scaled else "")
+    limits = [] if scaled else _limits(selection, part)
+    rows = part.with_columns(
+        t=pl.Series([_label(row) for row in part.rows(named=True)], dtype=pl.String),
+        x=_size(part),
+        lo=pl.lit(None, dtype=pl.Float64),
+        hi=pl.lit(None, dtype=pl.Float64),
+        c1=pl.Series([_value(row) for row in part.rows(named=True)], dtype=pl.String),
+        c2=pl.Series([_windows(row) for row in part.rows(named=True)], dtype=pl.String),
+        c3=pl.Series([p_value(row["p_adjusted"]) for row in part.rows(named=True)], dtype=pl.String),
+    ).with_columns(look=_look(selection, part))
+    header = pl.DataFrame({"t": [name], "look": ["header"]})
+    rows = pl.concat([header, rows], how="diagonal").with_columns(k=pl.int_range(pl.len()))
+    domain = forest_domain(rows, [0.0, *(limit.value for limit in limits)])
+    texts = [text if titled else Texts(text.field, "", text.room, text.align) for text in _TEXTS]
+    columns, end = columns_of(texts, WIDTH)
+    under = [mark for limit in limits for mark in zone(limit, domain)]
+    return panel(rows, Scale(domain, "", 0.0), columns, under=under, end=end)
+
+
+def _look(selection: Selection, part: pl.DataFrame) -> pl.Expr:
+    """Orange where a gate failed on the very value: others may have limits of their own."""
+    failed = selection.summary.gates.filter(metric=part["measure"][0], verdict="fail")
+    keys = pl.struct("slice", "value").is_in(failed.select("slice", value="observed").to_struct().implode())
+    return (
+        pl.when(pl.col("x").is_null())
+        .then(pl.lit("undefined"))
+        .when(keys)
+        .then(pl.lit("worse"))
+        .otherwise(pl.lit("plain"))
+    )
+
+
+def _limits(selection: Selection, part: pl.DataFrame) -> list[Limit]:
+    """The limits of gates on the measure; those on p values are none of the axis."""
+    rows = selection.summary.gates.filter(
+        pl.col("metric") == part["measure"][0],
+        pl.col("gate").str.starts_with("drift: ") | pl.col("model").is_null(),
+    )
+    matches = [_LIMIT.match(rule) for rule in rows["rule"].unique(maintain_order=True)]
+    limits = [Limit(float(match[2]), fails_below=match[1] == ">=") for match in matches if match is not None]
+    return list(dict.fromkeys(limits))
+
+
+def _label(row: dict[str, Any]) -> str:
+    name = short(row["column"], 24)
+    if row["subject"] == "score":
+        name = f"{short(row['model'], 18)} ({short(row['column'], 12)})"
+    elif row["subject"] == "label":
+        name = f"{name} (label)"
+    return name if row["slice"] == "all" else f"{short(name, 16)}, {short(row['slice'], 16)}"
+
+
+def _value(row: dict[str, Any]) -> str:
+    if row["value"] is None:
+        return f"undefined: {(row['status'] or '').replace('_', ' ')}"
+    return minus(number(row["value"]))
+
+
+def _windows(row: dict[str, Any]) -> str:
+    if row["reference"] is None or row["current"] is None:
+        return ""
+    return minus(f"{number(row['reference'])} \N{RIGHTWARDS ARROW} {number(row['current'])}")
+
+
+def _finding(title: str, parts: list[pl.DataFrame]) -> str:
+    """What there is to see, in words: what moved most by each measure."""
+    words = []
+    for part in parts:
+        row = part.row(0, named=True)
+        words.append(f"most by {row['measure']}: {_label(row)} {_value(row)}")
+    return f"{title}. {'; '.join(words)}."

@@ -1,0 +1,137 @@
+"""Both windows of columns on shared bins: the share of rows in each, the columns that moved most first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import axis, base, layered, nice_ticks, titled
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.theme import LIGHT, SERIES
+from plmetrics.report.numbers import count, number, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+MOST_PAIRS = 24
+_COLUMNS, _WIDTH, _HEIGHT = 3, 230, 130
+_KEYS = ["subject", "model", "column", "slice_set", "slice"]
+_MOST_LABELS = 5
+
+
+def draw(selection: Selection) -> Figure:
+    """A panel a column: the reference as a grey area, the rows of now as a line."""
+    table = selection.summary.tables.get("drift_histograms")
+    if table is None or table.is_empty():
+        raise NothingToDraw(
+            Problem("the result has no table drift_histograms", hint="run it again with drift")
+        )
+    bins = selection.rows(table)
+    order = _by_size(selection, bins)
+    shown = order.head(MOST_PAIRS)
+    parts = [
+        (
+            row,
+            bins.join(
+                pl.DataFrame([row]).select(_KEYS).cast(pl.String), on=_KEYS, how="semi", nulls_equal=True
+            ),
+        )
+        for row in shown.rows(named=True)
+    ]
+    panels = [_panel(part, _heading(row)) for row, part in parts]
+    more = order.height - shown.height
+    notes = (f"{plural(more, 'more column')} in the table drift_histograms",) if more else ()
+    title = "Columns then and now"
+    subtitle = (
+        "grey: reference, blue: now; share of rows by bin; sorted by psi",
+        _sizes(bins),
+        *notes,
+    )
+    chart: Any = panels[0] if len(panels) == 1 else alt.concat(*panels, columns=_COLUMNS, spacing=26)
+    width = (_WIDTH + 60) * min(len(panels), _COLUMNS)
+    words = "; ".join(_heading(row) for row in shown.head(5).rows(named=True))
+    drawn = pl.concat([part for _, part in parts])
+    return Figure(
+        titled(chart, title, subtitle, width, frame="bounds"), drawn, title, f"{title}. {words}.", notes
+    )
+
+
+def _by_size(selection: Selection, bins: pl.DataFrame) -> pl.DataFrame:
+    """The columns with their psi, the largest first; those without one in the order of the table."""
+    keys = bins.select(_KEYS).unique(maintain_order=True)
+    psi = selection.summary.drift.filter(pl.col("measure").str.starts_with("psi")).select(*_KEYS, "value")
+    psi = psi.unique(_KEYS, keep="first", maintain_order=True)
+    joined = keys.join(psi, on=_KEYS, how="left", nulls_equal=True, maintain_order="left")
+    return joined.sort("value", descending=True, nulls_last=True, maintain_order=True)
+
+
+def _heading(row: dict[str, Any]) -> str:
+    name = short(row["column"], 20)
+    if row["subject"] == "score":
+        name = f"{short(row['model'], 14)} ({short(row['column'], 10)})"
+    if row["slice"] != "all":
+        name = f"{name}, {short(row['slice'], 14)}"
+    return name if row["value"] is None else f"{name}  psi {number(row['value'])}"
+
+
+def _panel(part: pl.DataFrame, heading: str) -> Any:
+    part = part.with_columns(k=pl.int_range(pl.len()))
+    top = (
+        max(float(part.select(pl.max_horizontal(pl.col("^share_.*$").max().fill_null(0.0))).item()), 1e-9)
+        * 1.08
+    )
+    ticks, words = _labels(part)
+    x = axis("x", None, (0, part.height), ticks=ticks)
+    x["axis"] = alt.Axis(values=ticks, labelExpr=_expression(ticks, words), labelAngle=0, grid=False)
+    y = axis("y", None, (0, top), form=".0%" if top > 0.05 else ".1%", ticks=nice_ticks((0, top), 4))
+    outlines = [_outline(part, column) for column in ("share_reference", "share_current")]
+    area = base(outlines[0]).mark_area(color=LIGHT["reference"], opacity=0.35)
+    line = base(outlines[1]).mark_line(color=SERIES[0], strokeWidth=1.8)
+    across, order = alt.X(**x), alt.Order("k:Q")
+    chart = layered(
+        area.encode(x=across, y=alt.Y(**y), y2=alt.datum(0)), line.encode(x=across, y=alt.Y(**y), order=order)
+    )
+    return chart.properties(
+        width=_WIDTH, height=_HEIGHT, title=alt.Title(heading, fontSize=11.5, offset=6, anchor="start")
+    )
+
+
+def _outline(part: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The corners of the steps over the bins, which stand one after the other."""
+    share = pl.col(column).fill_null(0.0)
+    left = part.select(x=pl.col("k").cast(pl.Float64) + 1e-6, y=share, k=2 * pl.col("k"))
+    right = part.select(x=pl.col("k") + 1.0, y=share, k=2 * pl.col("k") + 1)
+    return pl.concat([left, right]).sort("k")
+
+
+def _labels(part: pl.DataFrame) -> tuple[list[float], list[str]]:
+    """Where ticks stand and what they say: edges of intervals, or names in the middle of a bin."""
+    step = -(-part.height // _MOST_LABELS)
+    ticks: list[float] = []
+    words: list[str] = []
+    for row in part.rows(named=True)[::step]:
+        edge = row["kind"] == "interval" and row["lower"] is not None
+        ticks.append(float(row["k"]) if edge else row["k"] + 0.5)
+        words.append(
+            number(row["lower"]) if edge and row["unit"] is None else short(row["bin"] or "(missing)", 9)
+        )
+    return ticks, words
+
+
+def _expression(ticks: list[float], words: list[str]) -> str:
+    """The texts of ticks as an expression; names are data, so that quotes in them end nothing."""
+    import json
+
+    pairs = {f"{tick:g}": word for tick, word in zip(ticks, words, strict=True)}
+    return f"({json.dumps(pairs)})[toString(datum.value)]"
+
+
+def _sizes(bins: pl.DataFrame) -> str:
+    first = bins.group_by(_KEYS, maintain_order=True).agg(pl.col("n_reference", "n_current").sum())
+    reference, current = first["n_reference"].max(), first["n_current"].max()
+    return f"{count(int(reference or 0))} reference rows, {count(int(current or 0))} now"  # type: ignore[arg-type]

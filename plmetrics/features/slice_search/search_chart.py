@@ -1,0 +1,90 @@
+"""Slices that a search found, as a forest: the difference to the rest in rows that did not choose them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
+from plmetrics.report.charts.slices.panels import Panel, Texts, side_by_side
+from plmetrics.report.charts.slices.rows import headed
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.words import level_words
+from plmetrics.report.numbers import count, number, p_value, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+MOST_ROWS = 40
+
+
+def draw(selection: Selection) -> Figure:
+    """A row a slice and model, the confirmed ones first, with the difference that the search saw beside it."""
+    table = selection.of_models(selection.summary.found_slices)
+    if table.is_empty():
+        hint = "search when you evaluate: find_slices={'columns': [...], 'metric': ...}"
+        raise NothingToDraw(Problem("the result has no slices of a search", hint=hint))
+    metric: str = table["metric"][0]
+    order = pl.col("difference").abs()
+    rows = table.sort(pl.col("confirmed").not_(), order, descending=[False, True], maintain_order=True)
+    rows = rows.head(MOST_ROWS)
+    drawn = _rows(rows)
+    title = f"Slices worse than the rest by {short(metric, 60)}"
+    more = table.height - rows.height
+    notes = (f"{plural(more, 'more slice')} in the table found_slices",) if more else ()
+    subtitle = (
+        "differences of rows that had no part in the search; orange square: confirmed by the adjusted p",
+        "searched: the difference that the search saw, which flatters it",
+        *notes,
+    )
+    texts = (
+        Texts("c0", "n", 52),
+        Texts("c1", f"difference [{level_words(selection)} interval]", 172, "left"),
+        Texts("c2", "adjusted p", 58),
+        Texts("c3", "searched", 62),
+    )
+    side = {"higher": "right", "lower": "left"}.get(selection.summary.directions.get(metric, "none"))
+    axis = f"difference of {short(metric, 40)} to the rest" + (f" ({side} of 0 is better)" if side else "")
+    chart = side_by_side([Panel(drawn, "", 0.0)], axis, texts, include=[0.0])
+    return Figure(headed(chart, title, subtitle), rows, title, _finding(title, drawn), notes)
+
+
+def _rows(rows: pl.DataFrame) -> pl.DataFrame:
+    several = rows["model"].n_unique() > 1
+    names = [
+        short(f"{row['slice']}", 16 if several else 30) + (f", {short(row['model'], 12)}" if several else "")
+        for row in rows.rows(named=True)
+    ]
+    looks = (
+        pl.when(pl.col("difference").is_null())
+        .then(pl.lit("undefined"))
+        .when(pl.col("confirmed").fill_null(value=False))
+        .then(pl.lit("worse"))
+        .otherwise(pl.lit("plain"))
+    )
+    texts = {
+        "t": names,
+        "c0": [count(n or 0) for n in rows["n"]],
+        "c1": estimate_texts(rows.rows(named=True), "difference", signed=True),
+        "c2": [p_value(p) for p in rows["p_adjusted"]],
+        "c3": ["" if seen is None else minus(number(seen, signed=True)) for seen in rows["searched"]],
+    }
+    return rows.with_columns(
+        k=pl.int_range(pl.len()),
+        x="difference",
+        lo="lower",
+        hi="upper",
+        look=looks,
+        **{name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()},
+    )
+
+
+def _finding(title: str, rows: pl.DataFrame) -> str:
+    """What there is to see, in words: how many slices are confirmed, and the worst of them."""
+    confirmed = rows.filter(look="worse")
+    first = "; ".join(f"{short(row['slice'], 60)}: {row['c1']}" for row in confirmed.head(5).rows(named=True))
+    return f"{title}. {confirmed.height} of {plural(rows.height, 'slice')} confirmed{': ' + first if first else ''}."

@@ -1,0 +1,69 @@
+"""Learning and validation curves: lines are means of folds, points each fold."""
+
+import numpy as np
+import polars as pl
+import pytest
+from references.svg_marks import axis_scale, marks_of, texts_of
+
+import plmetrics as plm
+
+pytest.importorskip("altair", reason="charts need the extra report")
+pytest.importorskip("vl_convert", reason="charts need the extra report")
+
+
+@pytest.fixture(
+    scope="module", params=[("train_size", [100, 200, 400, 800]), ("parameter", [1.0, 2.0, 3.0, 4.0])]
+)
+def case(request):
+    key, places = request.param
+    random = np.random.default_rng(2)
+    parts = []
+    for place in places:
+        for fold in "abc":
+            label = random.random(80) < 0.5
+            score = label + random.normal(size=80) * (1 + places.index(place))
+            parts.append(
+                pl.DataFrame(
+                    {"y": label, "p": 1 / (1 + np.exp(-score)), key: [place] * 80, "fold": [fold] * 80}
+                )
+            )
+    frame = pl.concat(parts)
+    result = plm.evaluate(
+        frame, label="y", models="p", metrics=["roc_auc"], fold="fold", cross_validation={key: key}
+    )
+    return key, result, (result.plot.learning() if key == "train_size" else result.plot.validation())
+
+
+def test_means_of_folds_stand_over_their_places(case):
+    key, result, figure = case
+    marks = marks_of(figure)
+    start, slope = axis_scale(marks, vertical=True)
+    big = [mark for mark in marks if mark.kind == "symbol" and mark.attributes.get("stroke") == "#ffffff"]
+    read = np.array([start + slope * mark.y for mark in sorted(big, key=lambda mark: mark.x)])
+    kind = "learning_curve" if key == "train_size" else "validation_curve"
+    means = result.cross_validation.filter(kind=kind).sort("x")["value"].to_numpy()
+    assert np.abs(read - means).max() < 0.6 * abs(slope)
+    faint = [mark for mark in marks if mark.kind == "symbol" and mark not in big]
+    assert len(faint) == result.folds.height == 12
+
+
+def test_a_geometric_row_has_a_logarithmic_axis(case):
+    key, _, figure = case
+    marks = marks_of(figure)
+    title = next(text for text in texts_of(marks, "axis-title") if "log scale" in text or "Parameter" in text)
+    assert ("log scale" in title) == (key == "train_size")
+    across = [
+        mark for mark in marks if mark.kind == "axis-label" and mark.attributes["text-anchor"] == "middle"
+    ]
+    steps = np.diff([mark.x for mark in across])
+    assert np.allclose(steps, steps[0])
+    assert [mark.text for mark in across] == (
+        ["100", "200", "400", "800"] if key == "train_size" else ["1", "2", "3", "4"]
+    )
+
+
+def test_without_sizes_there_is_no_learning_curve():
+    frame = pl.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.4], "fold": [0, 0, 1, 1]})
+    result = plm.evaluate(frame, label="y", models="p", metrics=["recall"], fold="fold")
+    with pytest.raises(plm.ConfigError, match="no learning curve"):
+        result.plot.learning()
