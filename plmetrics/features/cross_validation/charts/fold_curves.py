@@ -78,8 +78,10 @@ def _across(values: pl.Series, title: str) -> dict[str, Any]:
         ticks=ticks,
         log=log,
     )
-    labels = {"format": "~g"} if high < 1e4 else {"format": "~s"}
-    channel["axis"] = alt.Axis(**labels, **({} if ticks is None else {"values": ticks}), labelOverlap=True)
+    labels: dict[str, Any] = {"format": "~g" if high < 1e4 else "~s", "labelOverlap": True}
+    if ticks is not None:
+        labels["values"] = ticks
+    channel["axis"] = alt.Axis(**labels)
     return channel
 
 
