@@ -25,7 +25,9 @@ def report(
     html: HtmlFile = None,
     show: Annotated[bool, typer.Option("--open", help="Open the file of --html in a browser.")] = False,
 ) -> None:
-    """Print the report of a run folder again, or write it as an HTML file with charts.
+    """Print the report of a run again.
+
+    With --html it is written as a page with charts.
 
     A run is its folder, its run.json, or the folder of a suite's runs: then the last complete one. The verdict of the
     gates is shown, not enforced: the exit code is 0 also where a gate failed.

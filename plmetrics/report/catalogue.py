@@ -249,7 +249,7 @@ def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
     }
 
 
-def description(metric: MetricClass) -> str:
+def description(metric: Metric | MetricClass) -> str:
     """What a metric measures, from its documentation, in one paragraph."""
     text = (metric.__doc__ or "").partition(">>>")[0]
     return " ".join(text.split())

@@ -24,7 +24,7 @@ def definitions(summary: Summary) -> Section:
 def _definition(metric: Metric) -> str:
     """The first line of the metric's description, and its better side."""
     better = {"higher": " Higher is better.", "lower": " Lower is better.", "zero": " Best at 0."}
-    return clean(f"{description(type(metric))}{better.get(metric.direction, '')}")
+    return clean(f"{description(metric)}{better.get(metric.direction, '')}")
 
 
 def settings(summary: Summary) -> Section:
