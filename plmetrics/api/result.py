@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from plmetrics.catalogue.metric import Metric
     from plmetrics.inference.across_runs.retained import RunReplicates
     from plmetrics.report.charts.plot import Plot
+    from plmetrics.report.summary import Summary
     from plmetrics.states.stored import State
     from plmetrics.suite.model import Suite
 
@@ -126,11 +127,28 @@ class Result(ResultTables):
         text = metric_of(name, directions, canonical)
         return leaderboard(self, text, directions[text], slice_set, slice)
 
-    def __repr__(self) -> str:
-        from plmetrics.report.layout import terminal_width
+    def to_markdown(self) -> str:
+        """The report as GitHub Markdown, for pull requests: verdict, gates, changes, models, worst slices, warnings."""
+        from plmetrics.report.markdown import to_markdown
+
+        return to_markdown(self._summary())
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the report in short; None, for the text, where Jinja2 is not installed."""
+        try:
+            from plmetrics.report.notebook import to_html
+        except ImportError:
+            return None
+        return to_html(self._summary())
+
+    def _summary(self) -> Summary:
         from plmetrics.report.summary import summarise
-        from plmetrics.report.terminal import render
         from plmetrics.table.files import shown_path
 
-        place = None if self.folder is None else shown_path(self.folder)
-        return render(summarise(self, place), terminal_width()).rstrip("\n")
+        return summarise(self, None if self.folder is None else shown_path(self.folder))
+
+    def __repr__(self) -> str:
+        from plmetrics.report.layout import terminal_width
+        from plmetrics.report.terminal import render
+
+        return render(self._summary(), terminal_width()).rstrip("\n")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat
+from plmetrics.cli.options import Debug, Quiet, ReportFormat, ResultFormat
 from plmetrics.cli.run import show_and_exit
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
@@ -38,7 +38,7 @@ def merge(
         bool,
         typer.Option("--allow-overlap", help="Take states that share a file; its rows then count twice."),
     ] = False,
-    form: ResultFormat = Format.text,
+    form: ResultFormat = ReportFormat.text,
     debug: Debug = False,
     quiet: Quiet = False,
 ) -> None:

@@ -42,16 +42,28 @@ Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceb
 
 
 class Format(StrEnum):
-    """How a result is printed."""
+    """How a table is printed."""
 
     text = "text"
     json = "json"
     csv = "csv"
 
 
+class ReportFormat(StrEnum):
+    """How a result is printed."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+
+
 ResultFormat: TypeAlias = Annotated[
-    Format,
-    typer.Option("--format", help="text for people, json for programs, csv for the metrics table."),
+    ReportFormat,
+    typer.Option(
+        "--format",
+        help="text for people, markdown for pull requests, json for programs, csv for the metrics table.",
+    ),
 ]
 HtmlFile: TypeAlias = Annotated[
     Path | None,

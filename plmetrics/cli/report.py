@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, Format, HtmlFile, ResultFormat, RunPath
+from plmetrics.cli.options import Debug, HtmlFile, ReportFormat, ResultFormat, RunPath
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guard
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def report(
     run: RunPath,
-    form: ResultFormat = Format.text,
+    form: ResultFormat = ReportFormat.text,
     debug: Debug = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates.")] = False,
     html: HtmlFile = None,
@@ -56,15 +56,18 @@ def _write(result: StoredResult, path: Path) -> None:
     say(f"written: {shown_path(path)}")
 
 
-def _text(result: StoredResult, form: Format, *, quiet: bool) -> str:
+def _text(result: StoredResult, form: ReportFormat, *, quiet: bool) -> str:
     from plmetrics.report.export import to_csv, to_json
+    from plmetrics.report.markdown import to_markdown
     from plmetrics.report.summary import summarise
     from plmetrics.report.terminal import render
 
     match form:
-        case Format.json:
+        case ReportFormat.json:
             return to_json(result, result.folder)
-        case Format.csv:
+        case ReportFormat.csv:
             return to_csv(result)
     place = shown_path(result.folder)
+    if form is ReportFormat.markdown:
+        return to_markdown(summarise(result, place))
     return render(summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from plmetrics.cli.options import Debug, Format, Quiet, ResultFormat, Settings, SuiteFile, overrides
+from plmetrics.cli.options import Debug, Quiet, ReportFormat, ResultFormat, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
@@ -29,7 +29,7 @@ def run(
         ),
     ] = None,
     settings: Settings = None,
-    form: ResultFormat = Format.text,
+    form: ResultFormat = ReportFormat.text,
     debug: Debug = False,
     quiet: Quiet = False,
 ) -> None:
@@ -45,7 +45,7 @@ def run(
         show_and_exit(result, form, quiet=quiet)
 
 
-def show_and_exit(result: Result, form: Format, *, quiet: bool) -> NoReturn:
+def show_and_exit(result: Result, form: ReportFormat, *, quiet: bool) -> NoReturn:
     """Print a result and its warnings, and end with the exit code of its verdict."""
     from plmetrics.api.evaluation import REPORT
     from plmetrics.runs.failure import verdict_exit_code
@@ -57,33 +57,36 @@ def show_and_exit(result: Result, form: Format, *, quiet: bool) -> NoReturn:
     raise typer.Exit(verdict_exit_code(result.verdict))
 
 
-def result_text(result: Result, form: Format, *, quiet: bool) -> str:
+def result_text(result: Result, form: ReportFormat, *, quiet: bool) -> str:
     """A result as it is printed."""
     match form:
-        case Format.json:
+        case ReportFormat.json:
             from plmetrics.report.export import to_json
 
             return to_json(result, result.folder)
-        case Format.csv:
+        case ReportFormat.csv:
             from plmetrics.report.export import to_csv
             from plmetrics.report.layout import printable
 
             text = to_csv(result)
             return printable(text, keep="\n") if sys.stdout.isatty() else text
+    from plmetrics.report.markdown import to_markdown
     from plmetrics.report.summary import summarise
     from plmetrics.report.terminal import render
 
     place = None if result.folder is None else shown_path(result.folder)
+    if form is ReportFormat.markdown:
+        return to_markdown(summarise(result, place))
     return render(summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet)
 
 
-def warn(result: Result, form: Format) -> None:
+def warn(result: Result, form: ReportFormat) -> None:
     """Say what is no error but probably not meant; gates, where they are not in the result."""
     from plmetrics.report.layout import printable
 
     for warning in result.record.get("warnings", ()):
         say(printable(f"warning: {warning}"))
-    if form is Format.text:
+    if form in {ReportFormat.text, ReportFormat.markdown}:
         return
     counted = Counter(result.gates.select("gate", "level", "verdict").rows())
     for (gate, level, verdict), checks in counted.items():

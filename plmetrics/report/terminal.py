@@ -15,13 +15,15 @@ from plmetrics.report.sections.gaps import gaps
 from plmetrics.report.sections.gates import gates
 from plmetrics.report.sections.overall import classes, overall
 from plmetrics.report.sections.tests import tests
-from plmetrics.report.sections.verdict import verdict
+from plmetrics.report.sections.verdict import verdict, verdict_line
 from plmetrics.report.sections.worst import worst
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
 NARROWEST = 40
+SCREEN = 24
+"""A report of more lines ends with the verdict, where the first one has scrolled away."""
 _PLACED = ("leakage", "cross_validation", "find_slices", "drift")
 """The features whose part has a place of its own; those of others come behind them."""
 
@@ -65,6 +67,8 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
     if summary.place is not None:
         place = Text.assemble(("Run folder  ", "bold"), printable(summary.place))
         sections.append(wrap(place, width, indent=0))
+    if sum(map(len, sections)) > SCREEN and not brief:
+        sections.append(verdict_line(summary, width))
     return to_text(join_blocks(sections), width, color=color)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import groupby
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -39,6 +41,7 @@ _STYLES = {
 }
 _QUIET = frozenset({"pass", "skipped"})
 _SHOWN_EACH = 3
+_LIMIT = re.compile(r"([<>])=? (-?(?:inf|[0-9][0-9.]*(?:e[-+]?[0-9]+)?))(?=$| and | by interval|,)")
 _MOST = 60
 
 Row = dict[str, Any]
@@ -53,18 +56,53 @@ def gates(summary: Summary, width: int) -> list[Text]:
     """A line a check, fail and inconclusive ones first; many checks of a gate that passed are one line."""
     if summary.gates.is_empty():
         return []
-    checks = [row | {"outcome": outcome(row)} for row in summary.gates.iter_rows(named=True)]
-    checks.sort(key=lambda row: OUTCOMES.index(row["outcome"]))
-    rows = list(_condense(checks))
-    lines = heading("Gates", width=width) + _lines(rows[:_MOST], width)
+    rows = list(_condense(gate_checks(summary.gates)))
+    shown, remarks = _common_notes(rows[:_MOST])
     if len(rows) > _MOST:
-        lines += wrap(Text(f"and {len(rows) - _MOST} more in the table gates", FAINT), width)
-    return lines
+        remarks.append(f"and {len(rows) - _MOST} more in the table gates")
+    lines = heading("Gates", width=width) + _lines(shown, width)
+    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+
+
+def gate_checks(frame: pl.DataFrame) -> list[Row]:
+    """The checks with their `outcome`: those that failed first, and of one outcome the worst first."""
+    checks = [row | {"outcome": outcome(row)} for row in frame.iter_rows(named=True)]
+    return sorted(checks, key=lambda row: (OUTCOMES.index(row["outcome"]), -_severity(row)))
+
+
+def _severity(row: Row) -> float:
+    """How far a check is beyond its limit, in half widths of its interval, else in units of the limit; 0 if it is not.
+
+    Those that need no action keep their order, as do those without a value.
+    """
+    observed, lower, upper = row["observed"], row["lower"], row["upper"]
+    if row["outcome"] in _QUIET or observed is None:
+        return 0.0
+    beyond = max(
+        ((limit - observed) * (1 if sign == ">" else -1) for sign, limit in _limits(row["rule"])), default=0.0
+    )
+    unit = (upper - lower) / 2 if lower is not None and upper is not None else 0.0
+    if not 0 < unit < inf:
+        unit = max((abs(limit) for _, limit in _limits(row["rule"])), default=1.0) or 1.0
+    return beyond / unit
+
+
+def _limits(rule: str) -> list[tuple[str, float]]:
+    """The limits in the text of a rule, behind the name of what it compares with."""
+    return [(sign, float(limit)) for sign, limit in _LIMIT.findall(rule)]
+
+
+def _common_notes(rows: list[Row]) -> tuple[list[Row], list[str]]:
+    """The rows without the notes that several of them share, and these notes, each once."""
+    notes = Counter(row["note"] for row in rows if row["note"] and row["outcome"] != "pass")
+    common = {note for note, times in notes.items() if times > _SHOWN_EACH}
+    kept = [row | {"note": None} if row["note"] in common else row for row in rows]
+    return kept, [f"{printable(note)} ({notes[note]} checks)" for note in notes if note in common]
 
 
 def _lines(rows: list[Row], width: int) -> list[Text]:
     cells = [_cells(row) for row in rows]
-    observed = align([_value_range(row) for row in rows])
+    observed = align([observed_text(row) for row in rows])
     titles = ["verdict", "gate", "rule", "model", "slice", "observed", "note"]
     grid = [[*before, value, note] for (*before, _, note), value in zip(cells, observed, strict=True)]
     filled = [i for i in range(len(titles)) if any(row[i].plain for row in grid)]
@@ -86,8 +124,8 @@ def _cells(row: Row) -> list[Text]:
         Text(printable(name)),
         Text(printable(rule)),
         Text(printable(row["model"] or "")),
-        Text(printable(_place(row))),
-        align([_value_range(row)])[0],
+        Text(printable(place_text(row))),
+        align([observed_text(row)])[0],
         Text(printable(note), FAINT),
     ]
 
@@ -127,7 +165,7 @@ def _condense(checks: list[Row]) -> Iterator[Row]:
         else:
             yield group[0] | {
                 "model": _several([row["model"] or "" for row in group], "models"),
-                "place": _several([_place(row) for row in group], "slices"),
+                "place": _several([place_text(row) for row in group], "slices"),
                 "note": None,
                 "together": [row["observed"] for row in group if row["observed"] is not None],
             }
@@ -138,13 +176,15 @@ def _several(names: list[str], word: str) -> str:
     return names[0] if len(different) == 1 else f"{len(different)} {word}"
 
 
-def _place(row: Row) -> str:
+def place_text(row: Row) -> str:
+    """The slice of a check, or the set that it is put together over."""
     if "place" in row:
         return str(row["place"])
     return str(row["slice_set"] if row["slice"] == "all" else row["slice"])
 
 
-def _value_range(row: Row) -> Estimate:
+def observed_text(row: Row) -> Estimate:
+    """What a check observed, with its interval, or the range of several."""
     together = row.get("together")
     if together is None:
         signed = row["rule"].startswith(("difference", "relative change"))

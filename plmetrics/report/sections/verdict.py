@@ -25,12 +25,7 @@ HEADLINES = {
 
 def verdict(summary: Summary, width: int) -> list[Text]:
     """The verdict with the number of checks behind it, and the size of the evaluation."""
-    word, style = HEADLINES.get(summary.verdict, ("DONE", "bold"))
-    counts = outcomes(summary.gates)
-    line = Text.assemble((word, style), "  ", (f"{printable(summary.name)}:", "bold"))
-    verdicts = _comma_list([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)])
-    checks = verdicts or ["no gates"]
-    lines = flow([line, *map(Text, checks)], width, indent=0, gap=1)
+    lines = verdict_line(summary, width)
     lines += flow([Text(size, FAINT) for size in _comma_list(sizes(summary))], width, indent=0, gap=1)
     for key, reference in summary.record.get("references", {}).items():
         from plmetrics.runs.history.earlier_runs import passed_over_text
@@ -39,6 +34,21 @@ def verdict(summary: Summary, width: int) -> list[Text]:
         words += passed_over_text(reference.get("passed_over", ()))
         lines += flow([Text(word, FAINT) for word in printable(words).split(" ")], width, indent=0, gap=1)
     return lines
+
+
+def verdict_line(summary: Summary, width: int) -> list[Text]:
+    """The verdict with the number of checks behind it."""
+    word, *checks = headline(summary)
+    style = HEADLINES.get(summary.verdict, ("", "bold"))[1]
+    line = Text.assemble((word, style), "  ", (f"{printable(summary.name)}:", "bold"))
+    return flow([line, *map(Text, _comma_list(checks))], width, indent=0, gap=1)
+
+
+def headline(summary: Summary) -> list[str]:
+    """The word of the verdict, and how many checks ended in which way."""
+    counts = outcomes(summary.gates)
+    checks = [f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome)]
+    return [HEADLINES.get(summary.verdict, ("DONE", ""))[0], *(checks or ["no gates"])]
 
 
 def sizes(summary: Summary) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.report.html.blocks import Cell, Section, Table, estimate_cell, words
 from plmetrics.report.numbers import estimate, plural
-from plmetrics.report.sections.gates import OUTCOMES, outcome
+from plmetrics.report.sections.gates import gate_checks
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -16,10 +16,9 @@ MOST = 200
 
 def gates(summary: Summary) -> Section:
     """A row a check, those that need an action first."""
-    rows = [row | {"outcome": outcome(row)} for row in summary.gates.iter_rows(named=True)]
+    rows = gate_checks(summary.gates)
     if not rows:
         return Section("Gates")
-    rows.sort(key=lambda row: OUTCOMES.index(row["outcome"]))
     notes = [f"{plural(len(rows) - MOST, 'more check')} in the table gates"] if len(rows) > MOST else []
     columns = ("verdict", "gate", "rule", "model", "slice", "observed", "note")
     grid = [_cells(row) for row in rows[:MOST]]

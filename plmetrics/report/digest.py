@@ -1,0 +1,168 @@
+"""The short form of a report, as titled grids of text: what pull requests and notebooks show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.report.leaderboard import leaderboard
+from plmetrics.report.numbers import count, p_value, plural, row_estimate
+from plmetrics.report.sections.differences import usual_tests
+from plmetrics.report.sections.gates import gate_checks, observed_text, place_text
+from plmetrics.report.sections.overall import metric_label
+from plmetrics.report.sections.worst import first_judged, worst_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from plmetrics.report.summary import Summary
+
+MOST_GATES, MOST_METRICS, MOST_MODELS, MOST_CHANGES, MOST_SLICES = 20, 20, 8, 20, 10
+RANKED_METRICS = 5
+"""Beside more models than have a column each, so many metrics have one."""
+
+Row = dict[str, Any]
+_ARROWS = {"better": "▲ better", "worse": "▼ worse"}
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A titled table of texts; `remark` says what it is about, or what it leaves out."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remark: str = ""
+
+
+def digest(summary: Summary) -> list[Grid]:
+    """The grids of a result that have rows, in the order of what needs a decision."""
+    grids = [_gates(summary), _changes(summary), _models(summary), _differences(summary), _worst(summary)]
+    return [grid for grid in grids if grid.rows]
+
+
+def _gates(summary: Summary) -> Grid:
+    """The checks that did not pass, the worst first."""
+    checks = [row for row in gate_checks(summary.gates) if row["outcome"] != "pass"]
+    columns = ("verdict", "gate", "rule", "model", "slice", "observed", "note")
+    rows = [
+        [
+            row["outcome"],
+            "" if row["gate"] == (rule := f"{row['metric']} {row['rule']}") else row["gate"] or "",
+            rule,
+            row["model"] or "",
+            place_text(row),
+            str(observed_text(row)),
+            row["note"] or "",
+        ]
+        for row in checks[:MOST_GATES]
+    ]
+    return Grid("Gates", *_filled(columns, rows), _left_out(len(checks), MOST_GATES, "check", "gates"))
+
+
+def _changes(summary: Summary) -> Grid:
+    """What changed against the earlier run, on all rows."""
+    frame = _overall(summary).filter(pl.col("contrast") == "run")
+    runs = frame["baseline"].unique(maintain_order=True).to_list()
+    title = f"Changes against run {runs[0]}" if runs else "Changes"
+    return _comparisons(title, frame, ["model"])
+
+
+def _differences(summary: Summary) -> Grid:
+    """The differences of models, on all rows."""
+    frame = _overall(summary).filter(pl.col("contrast") == "model")
+    return _comparisons("Differences", frame, ["model", "baseline"])
+
+
+def _overall(summary: Summary) -> pl.DataFrame:
+    return usual_tests(summary.comparisons).filter(slice_set="overall", scale="difference")
+
+
+def _comparisons(title: str, frame: pl.DataFrame, names: list[str]) -> Grid:
+    rows = [
+        [
+            *(row[name] or "" for name in names),
+            metric_label(row),
+            str(row_estimate(row, "difference", signed=True)),
+            _p_text(row),
+            _ARROWS.get(row["reading"], row["reading"] or ""),
+        ]
+        for row in frame.head(MOST_CHANGES).iter_rows(named=True)
+    ]
+    shown = ["model", "against"][: len(names)]
+    columns = [*shown, "metric", "difference", "p", "reading"]
+    return Grid(title, *_filled(columns, rows), _left_out(frame.height, MOST_CHANGES, "row", "comparisons"))
+
+
+def _p_text(row: Row) -> str:
+    p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
+    return "" if p is None else p_value(p)
+
+
+def _models(summary: Summary) -> Grid:
+    """The values on all rows: a column a model, or a row a model where there are many."""
+    rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    values = {(metric_label(row), row["model"]): str(row_estimate(row)) for row in rows}
+    metrics = list(dict.fromkeys(label for label, _ in values))
+    if len(models) > MOST_MODELS:
+        return _board(summary, values, metrics)
+    grid = [[label, *(values.get((label, model), "") for model in models)] for label in metrics]
+    remark = _left_out(len(metrics), MOST_METRICS, "metric", "metrics")
+    return Grid("Models", ["metric", *models], grid[:MOST_METRICS], remark)
+
+
+def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[str]) -> Grid:
+    """A row a model, the best first."""
+    metric = first_judged(summary) or metrics[0]
+    board = leaderboard(summary, metric, summary.directions.get(metric, "none"))
+    shown = [metric, *(label for label in metrics if label != metric)][:RANKED_METRICS]
+    rows = [
+        ["" if rank is None else str(rank), model, *(values.get((label, model), "") for label in shown)]
+        for rank, model in board.select("rank", "model").head(MOST_CHANGES).rows()
+    ]
+    left_out = [
+        _left_out(board.height, MOST_CHANGES, "model", "metrics"),
+        _left_out(len(metrics), RANKED_METRICS, "metric", "metrics"),
+    ]
+    return Grid(f"Models by {metric}", ["rank", "model", *shown], rows, "; ".join(filter(None, left_out)))
+
+
+def _worst(summary: Summary) -> Grid:
+    """The slices that fall short of their model's overall value the most."""
+    metric = first_judged(summary)
+    if metric is None:
+        return Grid("Worst slices", (), ())
+    found = worst_slices(summary.metrics, metric, summary.directions[metric], MOST_SLICES)
+    rows = [
+        [
+            row["slice"],
+            row["model"],
+            str(row_estimate(row)),
+            str(row_estimate({**row, "value": row["whole"], "lower": None, "upper": None})),
+            count(row["n"]),
+        ]
+        for row in found
+    ]
+    return Grid(f"Worst slices by {metric}", ["slice", "model", "value", "overall", "rows"], rows)
+
+
+def _filled(columns: Sequence[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """The columns that have a text somewhere."""
+    places = [place for place in range(len(columns)) if any(row[place] for row in rows)]
+    return [columns[place] for place in places], [[row[place] for place in places] for row in rows]
+
+
+def _left_out(total: int, shown: int, thing: str, table: str) -> str:
+    """What does not stand there, and where it does."""
+    return f"{plural(total - shown, f'more {thing}')} in the table {table}" if total > shown else ""
+
+
+def warning_texts(summary: Summary, most: int) -> Iterator[str]:
+    """The warnings of a run, and how many more there are."""
+    warnings = [str(text) for text in summary.record.get("warnings", ())]
+    yield from warnings[:most]
+    if len(warnings) > most:
+        yield f"and {plural(len(warnings) - most, 'more warning')} in run.json"

@@ -1,0 +1,73 @@
+"""A result as GitHub Markdown, for pull requests: verdict, gates, changes, models, worst slices, warnings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from plmetrics.report.digest import Grid, digest, warning_texts
+from plmetrics.report.layout import printable
+from plmetrics.report.sections.verdict import headline, sizes
+
+if TYPE_CHECKING:
+    from plmetrics.report.summary import Summary
+
+LONGEST = 120
+MOST_WARNINGS = 10
+_SPECIAL = re.compile(r"[\\`*_\[\]~|$#<>&@:!(){}]|\bhttps?\b|\bwww\b")
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+_BREAK = "&#8203;"
+"""A blank without width: what follows it is no mention, no issue, no address and no emoji."""
+
+
+def to_markdown(summary: Summary) -> str:
+    """The report in Markdown.
+
+    Args:
+        summary: what to report.
+    """
+    word, *checks = headline(summary)
+    blocks = [f"## {word} {escape(summary.name)}", ", ".join(checks), escape(", ".join(sizes(summary)))]
+    for grid in digest(summary):
+        blocks += [f"### {escape(grid.title)}", _table(grid)]
+        blocks += [escape(grid.remark)] if grid.remark else []
+    warnings = [f"- {escape(text, 2000)}" for text in warning_texts(summary, MOST_WARNINGS)]
+    blocks += ["### Warnings", "\n".join(warnings)] if warnings else []
+    if summary.place is not None:
+        blocks.append(f"Run folder: {escape(summary.place, 2000)}")
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def escape(text: str, longest: int = LONGEST) -> str:
+    r"""Names and values as text that means nothing to Markdown, HTML or GitHub; the middle of a long one is left out.
+
+    >>> escape("a|b `c` <i>"), escape("@team #12")
+    ('a\\|b \\`c\\` &lt;i&gt;', '@&#8203;team \\#&#8203;12')
+    """
+    if len(text) > longest:
+        text = f"{text[: longest // 2]}…{text[-longest // 2 :]}"
+    return _SPECIAL.sub(_harmless, printable(text))
+
+
+def _harmless(match: re.Match[str]) -> str:
+    found, text = match[0], match.string
+    before, after = text[: match.start()][-1:], text[match.end() :][:1]
+    if found in _ENTITIES:
+        return _ENTITIES[found]
+    if found in "@:":
+        return f"{found}{_BREAK}" if after and not after.isspace() else found
+    if found.isalnum():
+        return f"{found}{_BREAK}" if after in {":", "."} else found
+    if found == "#":
+        return rf"\#{_BREAK}" if after.isdigit() else r"\#"
+    if found == "_" and before.isalnum() and after.isalnum():
+        return found
+    return found if found in "(){}!" and before != "]" else f"\\{found}"
+
+
+def _table(grid: Grid) -> str:
+    lines = [grid.columns, ["---"] * len(grid.columns), *grid.rows]
+    return "\n".join(
+        f"| {' | '.join(cell if number == 1 else escape(cell) for cell in line)} |"
+        for number, line in enumerate(lines)
+    )

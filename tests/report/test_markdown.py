@@ -1,0 +1,168 @@
+"""Reports as Markdown: parsed by a Markdown library, the tables are those of the result, and names do nothing."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from markdown_it import MarkdownIt
+
+import plmetrics as plm
+from plmetrics.core.results import GATES_SCHEMA
+from plmetrics.report.markdown import escape, to_markdown
+from plmetrics.report.summary import Summary
+
+INVISIBLE = "\u200b"
+
+
+def parsed(text: str) -> str:
+    """The page as a reader of GitHub sees it."""
+    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+
+
+def tables(text: str) -> dict[str, list[list[str]]]:
+    """By heading the cells of the table below it."""
+    out = {}
+    for heading, table in re.findall(r"<h3>(.*?)</h3>\s*<table>(.*?)</table>", parsed(text), re.DOTALL):
+        rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+        out[html.unescape(heading)] = [
+            [html.unescape(cell).replace(INVISIBLE, "") for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)]
+            for row in rows
+        ]
+    return out
+
+
+def test_the_order_and_the_numbers(summary: Summary) -> None:
+    text = to_markdown(summary)
+    assert text.startswith("## FAIL credit-risk\n\n1 fail, 2 inconclusive, 1 warn, 1 skipped, 12 pass\n")
+    found = tables(text)
+    assert list(found) == ["Gates", "Models", "Differences", "Worst slices by roc_auc"]
+    outcomes = [row[0] for row in found["Gates"][1:]]
+    assert outcomes == ["fail", "inconclusive", "inconclusive", "warn", "skipped"]
+    assert "0.871 [0.830, 0.890]" in found["Gates"][1]
+    models = {row[0]: row[1:] for row in found["Models"]}
+    assert models["metric"] == ["champion", "challenger", "gradient_boosting_v2"]
+    rows = summary.metrics.filter(slice_set="overall", metric="log_loss")
+    for cell, value in zip(models["log_loss"], rows["value"], strict=True):
+        assert abs(float(cell.split(" ")[0]) - value) < 1e-3
+    readings = {(row[0], row[2]): row[-1] for row in found["Differences"][1:]}
+    expected = summary.comparisons.filter(slice_set="overall").select("model", "metric", "reading").rows()
+    for model, metric, word in expected[:20]:
+        assert readings[model, metric].removeprefix("▲ ").removeprefix("▼ ") == word
+    assert "Run folder: runs/credit-risk/20261120T020000Z-4fa1c2" in parsed(text)
+
+
+EVIL = [
+    "a|b",
+    "`code`",
+    "<img src=x onerror=alert(1)>",
+    "</td></table><script>alert(1)</script>",
+    "line\nbreak\r\n# heading",
+    "@everyone and @org/team",
+    "#12 GH-3",
+    "[link](javascript:alert(1))",
+    "![picture](https://example.com/x.png)",
+    "https://example.com www.example.com",
+    "**bold** __bold__ ~~gone~~ *x* _y_",
+    "&lt;b&gt; &amp;",
+    "ends in \\",
+    "\\| \\\\|",
+    ":smile: $x^2$",
+    "-  ---",
+    "\u202etxt",
+    "naïve 北京",
+]
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_a_name_means_nothing_and_stays_itself(name: str) -> None:
+    from plmetrics.report.layout import printable
+
+    text = f"### Table\n\n| {escape('head')} | x |\n| --- | --- |\n| {escape(name)} | 1 |\n"
+    page = parsed(text)
+    assert tables(text)["Table"] == [["head", "x"], [printable(name).strip(), "1"]]
+    tags = set(re.findall(r"<(/?\w+)", page))
+    assert tags <= {"h3", "/h3", "table", "/table", "thead", "/thead", "tbody", "/tbody"} | {
+        f"{slash}{tag}" for slash in ("", "/") for tag in ("tr", "th", "td")
+    }
+    seen = html.unescape(page)
+    assert not re.search(r"@\w|#\d|https?:|www\.|:\w+:", seen)
+
+
+def test_long_names_and_many_checks_are_cut(summary: Summary) -> None:
+    gates = pl.concat([summary.gates.filter(verdict="fail").head(1)] * 500).with_columns(
+        slice=pl.format("region={}{}", pl.int_range(pl.len()), pl.lit("x" * 500))
+    )
+    text = to_markdown(replace(summary, gates=gates))
+    assert len(tables(text)["Gates"]) == 21
+    assert "480 more checks in the table gates" in text
+    assert len(text) < 20_000
+
+
+def test_changes_against_an_earlier_run_and_warnings() -> None:
+    frame = pl.DataFrame({"y": [0, 1] * 100, "p": [0.3, 0.7, 0.6, 0.4] * 50})
+    asked: dict[str, Any] = {
+        "label": "y",
+        "models": "p",
+        "metrics": ["brier"],
+        "uncertainty": {"replicates": 30},
+    }
+    before = plm.evaluate(frame, name="before-run", **asked)
+    after = plm.evaluate(frame.with_columns(p=pl.col("p") / 2), **asked, compare={"run": before})
+    after.record["warnings"].append("mind | the <gap>")
+    text = after.to_markdown()
+    (title,) = [title for title in tables(text) if title.startswith("Changes")]
+    assert title == "Changes against run before-run"
+    assert tables(text)[title][1][:2] == ["p", "brier"]
+    assert "<li>mind | the &lt;gap&gt;</li>" in parsed(text)
+
+
+def test_many_models_are_a_board() -> None:
+    frame = pl.DataFrame(
+        {"y": [0, 1] * 50} | {f"m{number:02}": [number / 40, 0.9] * 50 for number in range(12)}
+    )
+    result = plm.evaluate(
+        frame, label="y", models=[f"m{n:02}" for n in range(12)], metrics=["log_loss", "brier"]
+    )
+    rows = tables(result.to_markdown())["Models by log_loss"]
+    assert rows[0] == ["rank", "model", "log_loss", "brier"]
+    assert [row[:2] for row in rows[1:4]] == [["1", "m00"], ["2", "m01"], ["3", "m02"]]
+    assert len(rows) == 13
+
+
+def test_nothing_but_names() -> None:
+    result = plm.evaluate(pl.DataFrame({"y": [1], "p": [0.5]}), label="y", models="p", metrics=["roc_auc"])
+    assert "| roc_auc | - (no_negatives) |" in result.to_markdown().replace("\\", "")
+
+
+def test_failing_checks_come_worst_first() -> None:
+    def row(name: str, observed: float | None, rule: str, **more: Any) -> dict[str, Any]:
+        usual = {
+            "gate": name,
+            "verdict": "fail",
+            "level": "fail",
+            "metric": "m",
+            "slice": "all",
+            "slice_set": "overall",
+        }
+        values = usual | {"observed": observed, "rule": rule, "status": "ok"} | more
+        return {column: values.get(column) for column in GATES_SCHEMA}
+
+    from plmetrics.report.sections.gates import gate_checks
+
+    rows = [
+        row("none", None, ">= 0.9"),
+        row("near", 0.89, ">= 0.9"),
+        row("far", 0.3, ">= 0.9"),
+        row("above", 2.7, "<= 0.9"),
+        row("sure", 0.85, ">= 0.9 by interval (holm), 3 runs in a row", lower=0.84, upper=0.86),
+        row("difference", -0.02, "difference to a >= 3 b >= -0.01"),
+        row("passed", 0.1, ">= 0.0", verdict="pass"),
+        row("soft", 0.0, ">= 0.9", level="warn"),
+    ]
+    order = [check["gate"] for check in gate_checks(pl.DataFrame(rows, schema=GATES_SCHEMA))]
+    assert order == ["sure", "above", "difference", "far", "near", "none", "soft", "passed"]
