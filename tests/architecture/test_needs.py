@@ -6,7 +6,6 @@ import ast
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,7 @@ PACKAGE = Path(plmetrics.__file__).parent
 OUTSIDE = sorted(path for path in PACKAGE.rglob("*.py") if "catalogue" not in path.relative_to(PACKAGE).parts)
 VARIABLES = {"metric", "leaf", "member", "m", "cls"}
 ATTRIBUTES = {"metric", "subject"}
-"""What variables, and attributes such as `gate.subject`, are called that hold a metric."""
+"""What variables, and attributes such as `gate.subject`, are called that hold a metric, besides those annotated so."""
 
 UNASKED = {"name", "kind", "family", "reads", "__class__"}
 """What no decision reads of a metric."""
@@ -28,6 +27,7 @@ EXCEPTIONS = {
     ("api/catalogue.py", "cls.family"): "the same",
     ("report/catalogue.py", "metric.name"): "a card shows it, and the advice about it",
     ("report/catalogue.py", "metric.family"): "the same",
+    ("report/html/sections/definitions.py", "type(metric)"): "a page shows the first line of its description",
     ("cli/metrics.py", "metric.name"): "cards are asked for by name",
     ("cli/terminal/completion.py", "metric.name"): "names are completed",
     ("engine/binding/row_expressions.py", "metric.name"): "a message has it",
@@ -58,23 +58,46 @@ def classes() -> set[str]:
     return found
 
 
-def is_metric(node: ast.expr) -> bool:
-    """Whether an expression is a metric, by what it is called."""
+def annotated(tree: ast.AST, metrics: set[str]) -> set[str]:
+    """The names of a module that are annotated as a metric or its class: parameters, variables and fields."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            names |= {node.arg} if is_annotation(node.annotation, metrics) else set()
+        elif isinstance(node, ast.AnnAssign) and is_annotation(node.annotation, metrics):
+            names |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+    return names
+
+
+def is_annotation(node: ast.expr, metrics: set[str]) -> bool:
+    """Whether a type is a metric, its class, or one of these or None."""
+    if isinstance(node, ast.BinOp):
+        return is_annotation(node.left, metrics) or is_annotation(node.right, metrics)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "type":
+        return is_annotation(node.slice, metrics)
+    return isinstance(node, ast.Name) and node.id in metrics
+
+
+def is_metric(node: ast.expr, names: set[str]) -> bool:
+    """Whether an expression is a metric, by what it is called; `names` are those that are annotated so."""
     if isinstance(node, ast.Attribute):
         return node.attr in ATTRIBUTES
-    return isinstance(node, ast.Name) and node.id in VARIABLES
+    return isinstance(node, ast.Name) and node.id in VARIABLES | names
 
 
 def questions(tree: ast.AST, metrics: set[str]) -> Iterator[str]:
     """Where a module asks a metric for what it is."""
+    names = annotated(tree, metrics)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in UNASKED and is_metric(node.value):
+        if isinstance(node, ast.Attribute) and node.attr in UNASKED and is_metric(node.value, names):
             yield ast.unparse(node)
-        if isinstance(node, ast.Compare) and any(_is_text(part) for part in (node.left, *node.comparators)):
+        if isinstance(node, ast.Compare) and any(
+            is_text(part, names) for part in (node.left, *node.comparators)
+        ):
             yield from (ast.unparse(node) for part in node.comparators if isinstance(part, ast.Constant))
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
-        if node.func.id in {"getattr", "hasattr", "type"} and node.args and is_metric(node.args[0]):
+        if node.func.id in {"getattr", "hasattr", "type"} and node.args and is_metric(node.args[0], names):
             yield ast.unparse(node)
         if node.func.id in {"isinstance", "issubclass"}:
             named = {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
@@ -82,8 +105,8 @@ def questions(tree: ast.AST, metrics: set[str]) -> Iterator[str]:
                 yield ast.unparse(node)
 
 
-def _is_text(node: Any) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "text" and is_metric(node.value)
+def is_text(node: ast.expr, names: set[str]) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "text" and is_metric(node.value, names)
 
 
 ASKED = {
@@ -110,7 +133,11 @@ def test_every_exception_is_needed() -> None:
         "hasattr(leaf, 'strategy')",
         "getattr(metric, 'debias', False)",
         "type(metric)",
+        "def f(judged: Metric | None): return judged.name",
+        "def f(made: type[Quantile]): return made.family",
+        "def f(made: Quantile): return made.text == 'p95'",
+        "for inner in leaves:\n    inner: Metric\n    type(inner)",
     ],
 )
 def test_what_asks_otherwise_is_seen(line: str) -> None:
-    assert list(questions(ast.parse(line), {"Quantile", "QueryMetric"}))
+    assert list(questions(ast.parse(line), {"Metric", "Quantile", "QueryMetric"}))
