@@ -79,7 +79,7 @@ NAMES = {
             "catalogue/synonyms/table.py: _quoted",
             "features/slice_search/slice_contrasts.py: others",
             "inference/curves/bands.py: _both",
-            "inference/curves/bands.py: _interpolated",
+            "inference/curves/bands.py: interpolated",
             "inference/curves/bands.py: _positives_of_all",
         ),
         "has no better name yet",
