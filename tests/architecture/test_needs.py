@@ -27,7 +27,6 @@ EXCEPTIONS = {
     ("api/catalogue.py", "cls.family"): "the same",
     ("report/catalogue.py", "metric.name"): "a card shows it, and the advice about it",
     ("report/catalogue.py", "metric.family"): "the same",
-    ("report/html/sections/definitions.py", "type(metric)"): "a page shows the first line of its description",
     ("cli/metrics.py", "metric.name"): "cards are asked for by name",
     ("cli/terminal/completion.py", "metric.name"): "names are completed",
     ("engine/binding/row_expressions.py", "metric.name"): "a message has it",
