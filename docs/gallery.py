@@ -18,7 +18,17 @@ FOLDER = Path(__file__).parent
 PAGE, IMAGES = FOLDER / "gallery.md", FOLDER / "gallery"
 CONFIGS = FOLDER.parent / "configs"
 SUITES: dict[str, list[Any]] = {
-    "quickstart": ["roc", "pr", "gain", "lift", "reliability", {"curve": "cost", "cost_fp": 1, "cost_fn": 5}],
+    "quickstart": [
+        "roc",
+        "pr",
+        "gain",
+        "lift",
+        "reliability",
+        "corp",
+        "score_histogram",
+        "net_benefit",
+        {"curve": "cost", "cost_fp": 1, "cost_fn": 5},
+    ],
     "multiclass": ["confusion"],
     "regression": [
         "residual_histogram",

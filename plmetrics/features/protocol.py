@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from plmetrics.inference.analysis import OrderedByPlace
     from plmetrics.inference.subject import Analysis
     from plmetrics.report.charts.entry import Entry
+    from plmetrics.report.html.feature_table import FeatureTable
     from plmetrics.report.summary import Summary
     from plmetrics.runs.history.earlier_runs import EarlierRuns
     from plmetrics.states.stored import Builder, State
@@ -113,6 +114,7 @@ class Feature(ABC):
         state_rounding: why what stored states hold of it depends on the order of the rows; None where it does not.
         merge_warning: what results from merged states lack of it; None where they lack nothing.
         charts: by name the charts of its tables.
+        page: what the report as a page shows of its table; None without a table.
     """
 
     key: ClassVar[str]
@@ -125,6 +127,7 @@ class Feature(ABC):
     state_rounding: ClassVar[str | None] = None
     merge_warning: ClassVar[str | None] = None
     charts: ClassVar[Mapping[str, Entry]] = MappingProxyType({})
+    page: ClassVar[FeatureTable | None] = None
 
     def read(self, value: object, problems: Findings, read_metric: ReadMetric) -> Section | None:
         """The section from plain values, short forms written out; None where it is wrong."""

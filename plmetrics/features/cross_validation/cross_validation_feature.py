@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from plmetrics.features.cross_validation.cross_validation_section import CrossValidation, folds_of
 from plmetrics.features.protocol import Feature, Outputs
 from plmetrics.report.charts.entry import Entry
+from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,11 @@ class CrossValidationFeature(Feature):
     key = "cross_validation"
     section = CrossValidation
     description = "Estimates fold by fold; columns.fold alone asks for them with defaults."
+    page = FeatureTable(
+        "Cross-validation",
+        "cross_validation",
+        "model slice metric kind configuration x value folds sd minimum maximum verdict status",
+    )
     after = "order"
     charts = MappingProxyType(
         {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.features.drift.drift_section import Drift, section_of
 from plmetrics.features.protocol import Feature, Outputs
 from plmetrics.report.charts.entry import Entry
+from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +34,11 @@ class DriftFeature(Feature):
     key = "drift"
     section = Drift
     description = "How scores, labels and attributes moved from a reference window; none if not given."
+    page = FeatureTable(
+        "Drift",
+        "drift",
+        "subject model column slice measure value reference current p_adjusted status",
+    )
     paths = ("reference", "state", "run")
     charts = MappingProxyType(
         {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from plmetrics.core.errors import errors_at
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.protocol import Feature, Outputs
+from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ class LeakageFeature(Feature):
     key = "leakage"
     section = Leakage
     description = "Checks for rows and attributes that give the label away; none if not given."
+    page = FeatureTable("Leakage", "leakage", "check columns rows share observed limit verdict example note")
     paths = ("train",)
     state_refusal = "leakage looks for rows that are alike, which a state does not hold"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from plmetrics.features.protocol import Feature, Outputs
 from plmetrics.features.slice_search.search_section import FindSlices, section_of
 from plmetrics.report.charts.entry import Entry
+from plmetrics.report.html.feature_table import FeatureTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,11 @@ class SliceSearchFeature(Feature):
     key = "find_slices"
     section = FindSlices
     description = "A search for slices that are worse than the rest; none if not given."
+    page = FeatureTable(
+        "Slices of the search",
+        "found_slices",
+        "slice model metric value rest difference p_adjusted n confirmed status",
+    )
     stage = "search"
     after = "tests"
     charts = MappingProxyType(

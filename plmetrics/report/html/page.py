@@ -37,7 +37,7 @@ def _sections(summary: Summary) -> list[Section]:
         class_values(summary),
         differences(summary, gallery),
         slices(summary, gallery),
-        slice_differences(summary),
+        slice_differences(summary, gallery),
         gallery.section("Calibration"),
         gallery.section("Curves"),
         gallery.section("Thresholds"),

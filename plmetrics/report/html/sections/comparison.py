@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
+from plmetrics.report.html.sections.features import shown_table
 from plmetrics.report.numbers import p_value, plural
 from plmetrics.report.sections.differences import usual_tests
 from plmetrics.report.sections.overall import metric_label
@@ -18,11 +19,15 @@ if TYPE_CHECKING:
 _ARROWS = {"better": "▲ better", "worse": "▼ worse", "higher": "▲ higher", "lower": "▼ lower"}
 _MOST_SLICES = 20
 _COLUMNS = ("p", "reading")
+_PARTS = ("model", "baseline", "metric", "slice", "part", "value", "status")
 
 
 def changes(summary: Summary) -> Section:
     """What changed against an earlier run."""
-    return Section("Against the reference run", _tables(summary, "run"))
+    parts = shown_table("Parts of the change", "decomposition", summary.decomposition, _PARTS)
+    return Section(
+        "Against the reference run", [*_tables(summary, "run"), *([] if parts is None else [parts])]
+    )
 
 
 def differences(summary: Summary, gallery: Gallery) -> Section:
@@ -49,7 +54,7 @@ def _pair(summary: Summary, part: pl.DataFrame, contrast: str) -> Table | None:
     return Table(words(caption).text, columns, cells, [_p_words(summary)], first=40)
 
 
-def slice_differences(summary: Summary) -> Section:
+def slice_differences(summary: Summary, gallery: Gallery) -> Section:
     """The slices that differ the most clearly from the rest, by model."""
     frame = summary.comparisons.filter(pl.col("contrast").is_in(["slice", "rest"]))
     tables = []
@@ -73,7 +78,8 @@ def slice_differences(summary: Summary) -> Section:
         columns = ["slice", "against", "metric", first["scale"].replace("_", " "), *_COLUMNS]
         if cells:
             tables.append(Table(words(f"Slices of {first['model']}").text, columns, cells, notes))
-    return Section("Slices against others", tables)
+    pictures = gallery.pictures("slice_differences") if tables else []
+    return Section("Slices against others", [*pictures, *tables])
 
 
 def _difference(row: dict[str, Any]) -> list[Cell]:

@@ -4,52 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.features.registry import features
 from plmetrics.report.html.blocks import Cell, Section, Table, value_cell, words
 from plmetrics.report.numbers import number, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import polars as pl
 
+    from plmetrics.report.html.feature_table import FeatureTable
     from plmetrics.report.html.sections.pictures import Gallery
     from plmetrics.report.summary import Summary
 
-_PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
-    "Drift": (
-        ("drift",),
-        ("drift", "drift_histograms"),
-        "subject model column slice measure value reference current p_adjusted status",
-    ),
-    "Leakage": (("leakage",), (), "check columns rows share observed limit verdict example note"),
-    "Cross-validation": (
-        ("cross_validation",),
-        ("learning", "validation"),
-        "model slice metric kind configuration x value folds sd minimum maximum verdict status",
-    ),
-    "Slices of the search": (
-        ("found_slices",),
-        ("found_slices",),
-        "slice model metric value rest difference p_adjusted n confirmed status",
-    ),
-    "Decomposition": (("decomposition",), (), "model baseline metric slice part value status"),
-}
 _MOST = 100
 _BOUNDS = ("value", "difference")
 
 
 def feature_sections(summary: Summary, gallery: Gallery) -> list[Section]:
     """A section for each feature that left rows: its charts, and the columns of its table that say something."""
-    sections = []
-    for title, (tables, charts, columns) in _PARTS.items():
-        blocks = [
-            block
-            for name in tables
-            if (block := _table(title, name, summary.tables[name], columns.split())) is not None
-        ]
-        sections.append(Section(title, [*gallery.pictures(*charts), *blocks] if blocks else []))
-    return sections
+    parts = [(feature.page, feature.charts) for feature in features()]
+    return [_section(summary, gallery, page, charts) for page, charts in parts if page is not None]
 
 
-def _table(caption: str, name: str, frame: pl.DataFrame, columns: list[str]) -> Table | None:
+def _section(summary: Summary, gallery: Gallery, page: FeatureTable, charts: Iterable[str]) -> Section:
+    table = shown_table(page.title, page.table, summary.tables[page.table], page.columns.split())
+    return Section(page.title, [] if table is None else [*gallery.pictures(*charts), table])
+
+
+def shown_table(caption: str, name: str, frame: pl.DataFrame, columns: Sequence[str]) -> Table | None:
+    """The first rows of a result table, in those of these columns that hold anything."""
     if frame.is_empty():
         return None
     there = [column for column in columns if frame[column].is_not_null().any()]
