@@ -13,6 +13,7 @@ from plmetrics.report.sections.decomposition import decomposition
 from plmetrics.report.sections.differences import differences, slice_comparisons
 from plmetrics.report.sections.gaps import gaps
 from plmetrics.report.sections.gates import gates
+from plmetrics.report.sections.many_models import counted_differences, ranking
 from plmetrics.report.sections.overall import classes, overall
 from plmetrics.report.sections.tests import tests
 from plmetrics.report.sections.verdict import verdict, verdict_line
@@ -46,9 +47,11 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
             gates,
             "leakage",
             overall,
+            ranking,
             classes,
             "cross_validation",
             differences,
+            counted_differences,
             decomposition,
             slice_comparisons,
             tests,

@@ -30,19 +30,25 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 _PLACE = ["contrast", "model", "baseline", "slice_set", "slice", "metric", "class"]
 _STYLES = {"better": "green", "worse": "red", "higher": "cyan", "lower": "cyan"}
-_ARROWS = {"better": "▲", "worse": "▼", "higher": "▲", "lower": "▼"}
+ARROWS = {"better": "▲", "worse": "▼", "higher": "▲", "lower": "▼"}
 _MOST = 8
+MOST_PAIRS = 8
+"""More comparisons of models are counted, not listed."""
 
 
 def differences(summary: Summary, width: int) -> list[Text]:
     """A block per model, baseline and scale: differences on all rows and what they mean, and slices in one line.
 
-    The baseline is another model, or an earlier run.
+    The baseline is another model, or an earlier run; of many pairs of models there is none.
     """
-    frame = usual_tests(summary.comparisons.filter(pl.col("contrast").is_in(["model", "run"])))
-    keys = ("contrast", "model", "baseline", "scale")
-    parts = frame.partition_by(keys, maintain_order=True)
-    return join_blocks([_pair(summary, part, width) for part in parts])
+    few = [parts for contrast in ("model", "run") if len(parts := pairs(summary, contrast)) <= MOST_PAIRS]
+    return join_blocks([_pair(summary, part, width) for parts in few for part in parts])
+
+
+def pairs(summary: Summary, contrast: str) -> list[pl.DataFrame]:
+    """The comparisons of models, or with a run: a frame per model, baseline and scale."""
+    frame = usual_tests(summary.comparisons.filter(pl.col("contrast") == contrast))
+    return frame.partition_by("model", "baseline", "scale", maintain_order=True)
 
 
 def usual_tests(comparisons: pl.DataFrame) -> pl.DataFrame:
@@ -94,7 +100,7 @@ def _reading_cells(row: Row) -> list[Text]:
     """The p value, and a reading with its arrow and colour."""
     p = row["p_value"] if row["p_adjusted"] is None else row["p_adjusted"]
     outcome = row["reading"] or ""
-    arrow = _ARROWS.get(outcome)
+    arrow = ARROWS.get(outcome)
     text = Text(f"{arrow} {outcome}" if arrow else outcome, _STYLES.get(outcome, FAINT))
     return [Text(p_value(p)), text]
 

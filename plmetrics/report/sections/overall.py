@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 _LABEL = 20
+MOST_MODELS = 8
+"""More models have a row each, the best first."""
 
 
 def overall(summary: Summary, width: int) -> list[Text]:
-    """Models as columns where they fit, else a line per metric and model."""
+    """Models as columns where they fit, else a line per metric and model; none of many models."""
     rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
     if not rows:
         return []
     values = {(metric_label(row), printable(row["model"])): row_estimate(row) for row in rows}
     metrics = list(dict.fromkeys(metric for metric, _ in values))
     models = list(dict.fromkeys(model for _, model in values))
+    if len(models) > MOST_MODELS:
+        return []
     return heading("Overall", width=width) + (
         _wide(values, metrics, models, width) or _long(values, metrics, width)
     )

@@ -1,0 +1,121 @@
+"""Many models: the best first by one metric in place of columns, and counts in place of blocks of differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.inference.comparisons.readings import READINGS
+from plmetrics.report.layout import (
+    FAINT,
+    Column,
+    align,
+    heading,
+    join_blocks,
+    printable,
+    table_or_stack,
+    wrap,
+)
+from plmetrics.report.leaderboard import leaderboard
+from plmetrics.report.numbers import Estimate, plural, row_estimate
+from plmetrics.report.sections.differences import ARROWS, MOST_PAIRS, pairs, usual_tests
+from plmetrics.report.sections.overall import MOST_MODELS, metric_label
+from plmetrics.report.sections.worst import first_judged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from plmetrics.report.summary import Summary
+
+SHOWN, METRICS = 20, 6
+_UNTESTED = "without a test"
+
+Row = dict[str, Any]
+
+
+def ranking(summary: Summary, width: int) -> list[Text]:
+    """A row a model, the best first by the first metric that has a better side; none of few models."""
+    rows = summary.metrics.filter(pl.col("class").is_null(), slice="all").rows(named=True)
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    if len(models) <= MOST_MODELS:
+        return []
+    values = {(metric_label(row), row["model"]): row_estimate(row) for row in rows}
+    labels = list(dict.fromkeys(label for label, _ in values))
+    metric = first_judged(summary) or str(rows[0]["metric"])
+    board = leaderboard(summary, metric, summary.directions.get(metric, "none"))
+    ordered = board["model"].to_list()
+    shown = [metric, *(label for label in labels if label != metric)][:METRICS]
+    lines = heading(f"Models by {printable(metric)}", width=width)
+    lines += _board(summary, board.head(SHOWN), shown, values, width)
+    remarks = []
+    if len(ordered) > SHOWN:
+        last = printable(ordered[-1])
+        remarks.append(
+            f"and {plural(len(ordered) - SHOWN, 'model')} more in metrics.parquet, {last} the last"
+        )
+    if len(labels) > len(shown):
+        remarks.append(f"{plural(len(labels) - len(shown), 'metric')} more in metrics.parquet")
+    return lines + [line for text in remarks for line in wrap(Text(text, FAINT), width)]
+
+
+def _board(
+    summary: Summary,
+    board: pl.DataFrame,
+    metrics: list[str],
+    values: Mapping[tuple[str, str], Estimate],
+    width: int,
+) -> list[Text]:
+    """The table of models; metrics behind the first are left out where they have no room."""
+    models, absent = board["model"].to_list(), Estimate("")
+    ranks = [Text("-" if rank is None else str(rank)) for rank in board["rank"]]
+    first, *others = [align([values.get((metric, model), absent) for model in models]) for metric in metrics]
+    columns = [Column("model"), Column("rank", "right"), Column(metrics[0])]
+    cells: list[list[Text]] = [[Text(printable(model)) for model in models], ranks, first]
+    baseline, against = _against(summary, metrics[0])
+    if baseline is not None:
+        columns.append(Column(f"to {printable(baseline)}"))
+        cells.append([against.get(model, Text()) for model in models])
+    columns += [Column(printable(metric), optional=True) for metric in metrics[1:]]
+    return table_or_stack(columns, list(map(list, zip(*cells, *others, strict=True))), width)
+
+
+def _against(summary: Summary, metric: str) -> tuple[str | None, Mapping[str, Text]]:
+    """By model how it differs from the baseline in a metric, where there is one baseline."""
+    rows = usual_tests(summary.comparisons).filter(
+        pl.col("class").is_null(), contrast="model", scale="difference", slice_set="overall", metric=metric
+    )
+    if rows["baseline"].n_unique() != 1:
+        return None, {}
+    texts = {}
+    for row in rows.iter_rows(named=True):
+        difference = row_estimate(row, "difference", signed=True)
+        word = row["reading"] or ""
+        texts[row["model"]] = Text(
+            f"{difference.value} {ARROWS.get(word, '')} {word}".replace("  ", " ").rstrip()
+        )
+    return str(rows["baseline"][0]), texts
+
+
+def counted_differences(summary: Summary, width: int) -> list[Text]:
+    """A row a metric: how many models differ from their baselines in which way; none of few models."""
+    contrasts = {"model": "Differences of models", "run": "Differences from the earlier run"}
+    return join_blocks(_counts(pairs(summary, key), title, width) for key, title in contrasts.items())
+
+
+def _counts(parts: Sequence[pl.DataFrame], title: str, width: int) -> list[Text]:
+    if len(parts) <= MOST_PAIRS:
+        return []
+    counts: dict[str, Counter[str]] = {}
+    for row in pl.concat(parts).filter(slice_set="overall", scale="difference").iter_rows(named=True):
+        counts.setdefault(metric_label(row), Counter())[row["reading"] or _UNTESTED] += 1
+    words = [word for word in (*READINGS, _UNTESTED) if any(part[word] for part in counts.values())]
+    cells = [
+        [Text(metric), *(Text(str(part[word]) if part[word] else "") for word in words)]
+        for metric, part in counts.items()
+    ]
+    remark = f"{plural(len(parts), 'comparison')}, each in comparisons.parquet"
+    columns = [Column("metric"), *(Column(word, "right") for word in words)]
+    return heading(title, remark, width) + table_or_stack(columns, cells, width)
