@@ -16,7 +16,7 @@ class Entry:
     """A chart: the module whose function `draw` makes it, and the table and curves it is drawn from.
 
     Modules of features are named in full, others from this package on. `where` is a condition in SQL of which the table
-    must have rows.
+    must have rows. A chart of another table than the curves is drawn from one of these curves, too.
     """
 
     module: str
@@ -31,9 +31,9 @@ class Entry:
 
     def drawable(self, summary: Summary) -> bool:
         """Whether a result has rows that it shows."""
+        if self.curves and bool(summary.curves["curve"].is_in(list(self.curves)).any()):
+            return True
         rows = summary.tables.get(self.table)
-        if rows is None or rows.is_empty():
+        if rows is None or rows.is_empty() or (self.curves and self.table == "curves"):
             return False
-        if self.where:
-            return not rows.filter(pl.sql_expr(self.where)).is_empty()
-        return not self.curves or bool(rows["curve"].is_in(list(self.curves)).any())
+        return not self.where or not rows.filter(pl.sql_expr(self.where)).is_empty()

@@ -24,6 +24,9 @@ CHARTS: Mapping[str, Entry] = {
     "lift": Entry("ranking.lift", curves=("lift",)),
     "ks": Entry("ranking.ks", curves=("roc",)),
     "cost": Entry("ranking.cost", curves=("cost",)),
+    "confusion": Entry(
+        "decisions.confusion", "metrics", curves=("confusion",), where="metric = 'tp' OR metric LIKE 'tp(%'"
+    ),
     "net_benefit": Entry("decisions.net_benefit", curves=("net_benefit",)),
     "reliability": Entry("calibration.reliability", curves=("reliability",)),
     "score_histogram": Entry("calibration.score_histogram", curves=("score_histogram",)),

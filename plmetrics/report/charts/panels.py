@@ -97,9 +97,7 @@ def layout_of(number: int) -> tuple[int, int]:
     return (3, 230) if number <= 9 else (4, 180)
 
 
-def grid(
-    parts: Sequence[alt.LayerChart | alt.VConcatChart], columns: int, side: float, *, shared: bool = False
-) -> Drawn:
+def grid(parts: Sequence[Chart], columns: int, side: float, *, shared: bool = False) -> Drawn:
     """Panels in rows of so many, with a legend each or one that they share."""
     scales: dict[str, Any] = dict.fromkeys(
         ("color", "strokeDash", "shape"), "shared" if shared else "independent"

@@ -118,6 +118,15 @@ class Plot:
         """Scores of positives and of negatives, with thresholds of metrics, from the curve `score_histogram`."""
         return self._draw("score_histogram", models=models, slice_set=slice_set, slices=slices)
 
+    def confusion(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Rows by true and called class: from the curve `confusion`, or from the metrics `tp`, `fp`, `fn` and `tn`."""
+        return self._draw("confusion", models=models, slice_set=slice_set, slices=slices)
+
     def forest(
         self,
         metric: str | None = None,

@@ -1,0 +1,167 @@
+"""Cells of a confusion matrix, and bars of its largest confusions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.marks import base, layered
+from plmetrics.report.charts.panels import Drawn
+from plmetrics.report.charts.texts import in_line, short, width
+from plmetrics.report.charts.theme import LIGHT, SERIES
+from plmetrics.report.numbers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EDGES = (0.02, 0.2, 0.4, 0.6, 0.8)
+"""Shares from which on a cell has the next shade."""
+_FROM_PAPER = 4
+"""The shade from which on the ink is that of the paper."""
+_BAR, _BARS = 20, 260
+
+
+def matrix(cells: pl.DataFrame, name: str) -> Drawn:
+    """A matrix with the true class on y, the called one on x, the diagonal framed, and rows of each class."""
+    names = cells.unique("place", keep="first").sort("place")["true"].to_list()
+    size = 74 if len(names) <= 3 else 54 if len(names) <= 8 else 44
+    side = size * len(names)
+    x = _axis("x", len(names), reverse=False)
+    y = _axis("y", len(names), reverse=True)
+    boxes = _boxes(cells)
+    cell = base(boxes.select("x", "x2", "y", "y2", "fill")).mark_rect(
+        stroke=LIGHT["paper"], strokeWidth=2, opacity=1
+    )
+    own = boxes.filter(pl.col("x") == pl.col("y")).select("x", "x2", "y", "y2")
+    frame = base(own).mark_rect(fill=None, stroke=LIGHT["ink"], strokeWidth=1.2, opacity=1)
+    box: dict[str, Any] = {"x": x, "x2": "x2:Q", "y": y, "y2": "y2:Q"}
+    layers = [
+        cell.encode(**box, fill=alt.Fill("fill:N", scale=None, legend=None)),
+        frame.encode(**box),
+        _words(boxes, x, y, "share_text", -7, 12),
+        _words(boxes, x, y, "n_text", 8, 10),
+        *_names(names, size, side),
+        *_totals(cells, size, side),
+    ]
+    chart = layered(*layers).properties(width=side, height=side, **_heading(name))
+    return Drawn(chart, side)
+
+
+def _heading(name: str) -> dict[str, Any]:
+    return {"title": alt.Title(name, frame="bounds", fontSize=12, offset=8)} if name else {}
+
+
+def _axis(field: str, number: int, *, reverse: bool) -> Any:
+    kind = alt.X if field == "x" else alt.Y
+    scale = alt.Scale(domain=[0, number], reverse=reverse, nice=False, zero=False)
+    return kind(f"{field}:Q", scale=scale, axis=None)
+
+
+def _boxes(cells: pl.DataFrame) -> pl.DataFrame:
+    """Places, shades, inks and texts of the cells; a class without rows has no shares."""
+    shade = sum((pl.col("share") >= edge).cast(pl.Int64) for edge in EDGES)
+    fills = {number: LIGHT[f"share-{number}"] for number in range(len(EDGES) + 1)}
+    number = pl.when(pl.col("share").is_null()).then(0).otherwise(shade)
+    texts = [f"{share:.0%}" if share is not None else "\u00b7" for share in cells["share"]]
+    return cells.with_columns(shade=number).select(
+        x=pl.col("called_place").cast(pl.Float64),
+        x2=pl.col("called_place") + 1.0,
+        y=pl.col("place").cast(pl.Float64),
+        y2=pl.col("place") + 1.0,
+        fill=pl.col("shade").replace_strict(fills, return_dtype=pl.String),
+        ink=pl.when(pl.col("shade") >= _FROM_PAPER)
+        .then(pl.lit(LIGHT["paper"]))
+        .otherwise(pl.lit(LIGHT["ink"])),
+        share_text=pl.Series(texts, dtype=pl.String),
+        n_text=pl.Series([count(n) if n is not None else "" for n in cells["n"]], dtype=pl.String),
+    )
+
+
+def _words(boxes: pl.DataFrame, x: Any, y: Any, column: str, dy: float, size: float) -> alt.Chart:
+    texts = boxes.select(x=pl.col("x") + 0.5, y=pl.col("y") + 0.5, t=column, ink="ink")
+    mark = base(texts).mark_text(dy=dy, fontSize=size, baseline="middle")
+    chart: alt.Chart = mark.encode(x=x, y=y, text="t:N", color=alt.Color("ink:N", scale=None, legend=None))
+    return chart
+
+
+def _names(names: Sequence[str], size: float, side: float) -> list[alt.Chart]:
+    """Names of true classes at the left, of called ones above, and what both are."""
+    texts = [in_line(short(name, 16)) for name in names]
+    steep = max(width(text) for text in texts) > size - 4
+    gutter = max(width(text) for text in texts) + 14
+    marks = []
+    for place, text in enumerate(texts):
+        word = base(pl.DataFrame({"t": [text]}))
+        middle = size * (place + 0.5)
+        marks += [
+            word.mark_text(align="right", baseline="middle", color=LIGHT["ink"]).encode(
+                x=alt.value(-8), y=alt.value(middle), text="t:N"
+            ),
+            word.mark_text(
+                align="left" if steep else "center",
+                baseline="bottom" if not steep else "middle",
+                angle=315 if steep else 0,
+                color=LIGHT["ink"],
+            ).encode(x=alt.value(middle), y=alt.value(-8), text="t:N"),
+        ]
+    above = gutter * 0.75 + 8 if steep else 24
+    titles = (("Called class", side / 2, -above, 0), ("True class", -gutter - 6, side / 2, 270))
+    return [*marks, *(_title(text, x, y, angle) for text, x, y, angle in titles)]
+
+
+def _title(text: str, x: float, y: float, angle: float) -> alt.Chart:
+    mark = base(pl.DataFrame({"t": [text]})).mark_text(
+        angle=angle, fontSize=11.5, align="center", baseline="bottom", color=LIGHT["mute"]
+    )
+    chart: alt.Chart = mark.encode(x=alt.value(x), y=alt.value(y), text="t:N")
+    return chart
+
+
+def _totals(cells: pl.DataFrame, size: float, side: float) -> list[alt.Chart]:
+    """Rows of each true class at the right."""
+    totals = cells.group_by("place").agg(pl.col("n").sum()).sort("place")
+    marks = []
+    for place, rows in totals.iter_rows():
+        word = base(pl.DataFrame({"t": [f"n = {count(rows)}"]}))
+        mark = word.mark_text(align="left", baseline="middle", color=LIGHT["mute"], fontSize=10.5)
+        marks.append(mark.encode(x=alt.value(side + 8), y=alt.value(size * (place + 0.5)), text="t:N"))
+    return marks
+
+
+def largest_of(cells: pl.DataFrame, most: int) -> pl.DataFrame:
+    """The cells off the diagonal with most rows."""
+    wrong = cells.filter(pl.col("place") != pl.col("called_place"), pl.col("n") > 0)
+    return wrong.sort("n", "share", descending=True, maintain_order=True, nulls_last=True).head(most)
+
+
+def largest(cells: pl.DataFrame, most: int, name: str) -> Drawn:
+    """The pairs of classes that are confused most, as bars with the share of the true class and its rows."""
+    rows = largest_of(cells, most)
+    texts = [
+        f"{in_line(short(true, 18))} called {in_line(short(called, 18))}"
+        for true, called in rows.select("true", "called").iter_rows()
+    ]
+    values = [f"{count(n)} ({share:.0%})" for n, share in rows.select("n", "share").iter_rows()]
+    top = float(rows["n"].max() or 1)  # type: ignore[arg-type]
+    frame = pl.DataFrame(
+        {
+            "x": rows["n"].cast(pl.Float64),
+            "z": pl.Series([0.0] * rows.height, dtype=pl.Float64),
+            "y": pl.Series([place + 0.5 for place in range(rows.height)], dtype=pl.Float64),
+            "t": pl.Series(texts, dtype=pl.String),
+            "v": pl.Series(values, dtype=pl.String),
+        }
+    )
+    x = alt.X("x:Q", scale=alt.Scale(domain=[0, top], nice=False), axis=None)
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[0, max(rows.height, 1)], reverse=True, nice=False), axis=None)
+    bar = base(frame).mark_bar(color=SERIES[0], size=_BAR * 0.7)
+    label = base(frame).mark_text(align="right", baseline="middle", color=LIGHT["ink"])
+    value = base(frame).mark_text(align="left", baseline="middle", dx=6, color=LIGHT["mute"], fontSize=10.5)
+    chart = layered(
+        bar.encode(x=x, x2="z:Q", y=y),
+        label.encode(x=alt.value(-8), y=y, text="t:N"),
+        value.encode(x=x, y=y, text="v:N"),
+    ).properties(width=_BARS, height=_BAR * max(rows.height, 1), **_heading(name))
+    return Drawn(chart, _BARS)

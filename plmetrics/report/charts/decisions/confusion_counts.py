@@ -1,0 +1,87 @@
+"""Rows by true and called class, from the curve or the metrics of a result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.selection import NothingToDraw
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+CELLS = {
+    "tp": ("positive", "positive"),
+    "fn": ("positive", "negative"),
+    "fp": ("negative", "positive"),
+    "tn": ("negative", "negative"),
+}
+"""The true and the called class of each metric."""
+_COLUMNS = ("model", "slice", "true", "called", "share", "weight", "n", "threshold", "place", "called_place")
+
+
+def counts_of(selection: Selection) -> pl.DataFrame:
+    """A row a pair of classes, with the share of the true class that is called so, its weight and rows.
+
+    `place` and `called_place` number the classes in their order.
+
+    Raises:
+        NothingToDraw: the result has neither the curve `confusion` nor the metrics `tp`, `fp`, `fn` and `tn`.
+    """
+    points = selection.summary.curves.filter(curve="confusion")
+    if not points.is_empty():
+        return _of_classes(selection.rows(points))
+    metrics = selection.rows(selection.summary.metrics)
+    counts = metrics.filter(pl.col("metric").str.split("(").list.first().is_in(list(CELLS)))
+    counts = counts.with_columns(kind=pl.col("metric").str.split("(").list.first())
+    first = counts.filter(pl.col("threshold") == pl.col("threshold").first().over("model", "slice"))
+    complete = first.filter(pl.col("kind").n_unique().over("model", "slice") == len(CELLS))
+    if complete.is_empty():
+        raise NothingToDraw(
+            Problem(
+                "the result has no counts of true and called classes",
+                hint="ask for them when you evaluate: metrics tp, fp, fn and tn with one threshold, "
+                "or curves: [confusion] for several classes",
+            )
+        )
+    return _of_binary(complete.unique(["model", "slice", "kind"], keep="first", maintain_order=True))
+
+
+def _of_classes(points: pl.DataFrame) -> pl.DataFrame:
+    names = points["class"].unique(maintain_order=True).to_list()
+    called = pl.col("x").cast(pl.Int64)
+    return points.select(
+        "model",
+        "slice",
+        true="class",
+        called=called.replace_strict(dict(enumerate(names)), return_dtype=pl.String),
+        share="y",
+        weight="threshold",
+        n="n",
+        threshold=pl.lit(None, dtype=pl.Float64),
+        place=pl.col("class").replace_strict(names, range(len(names)), return_dtype=pl.Int64),
+        called_place=called,
+    )
+
+
+def _of_binary(counts: pl.DataFrame) -> pl.DataFrame:
+    """The four counts as cells; weights are rounded to rows."""
+    kinds, places = list(CELLS), {"negative": 0, "positive": 1}
+    truth = pl.col("kind").replace_strict(kinds, [CELLS[kind][0] for kind in kinds])
+    called = pl.col("kind").replace_strict(kinds, [CELLS[kind][1] for kind in kinds])
+    cells = counts.with_columns(true=truth, called=called)
+    total = pl.col("value").sum().over("model", "slice", "true")
+    return (
+        cells.with_columns(
+            share=pl.when(total > 0).then(pl.col("value") / total),
+            weight="value",
+            n=pl.col("value").round().cast(pl.Int64),
+            place=pl.col("true").replace_strict(places, return_dtype=pl.Int64),
+            called_place=pl.col("called").replace_strict(places, return_dtype=pl.Int64),
+        )
+        .select(_COLUMNS)
+        .sort("place", "called_place", maintain_order=True)
+        .sort("model", "slice", maintain_order=True)
+    )
