@@ -44,6 +44,11 @@ CHARTS: Mapping[str, Entry] = {
     "effect_calibration": Entry("effects.effect_calibration", curves=("effect_calibration",)),
     "heatmap": Entry("slices.heatmap", "metrics", where="slice_set != 'overall'"),
     "differences": Entry("comparisons.differences", "comparisons", where="contrast IN ('model', 'run')"),
+    "fairness": Entry(
+        "fairness.groups",
+        "metrics",
+        where="slice = 'all' AND slice_set <> 'overall' AND metric LIKE '%by=%'",
+    ),
     "slice_differences": Entry(
         "slices.slice_differences", "comparisons", where="contrast IN ('rest', 'slice')"
     ),

@@ -231,6 +231,15 @@ class Plot:
             "slice_differences", metric=metric, models=models, slice_set=slice_set, slices=slices
         )
 
+    def fairness(
+        self,
+        metric: str | None = None,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+    ) -> Figure:
+        """Groups of each gap between groups, with the two that it lies between, from the table `metrics`."""
+        return self._draw("fairness", metric=metric, models=models, slice_set=slice_set)
+
     def drift(self, slice_set: str | None = None, slices: Sequence[str] | None = None) -> Figure:
         """How far columns moved by each measure, with the limits of gates, from the table `drift`."""
         return self._draw("drift", slice_set=slice_set, slices=slices)

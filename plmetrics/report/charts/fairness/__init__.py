@@ -1,0 +1,1 @@
+"""Charts of groups that should fare alike."""

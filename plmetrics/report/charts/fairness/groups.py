@@ -1,0 +1,157 @@
+"""Fairness: the groups of each attribute as a forest, with the gap as a bracket between two of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.fairness.gaps import Gap, gaps_of
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import base
+from plmetrics.report.charts.selection import NothingToDraw
+from plmetrics.report.charts.slices.estimate_texts import estimate_texts
+from plmetrics.report.charts.slices.panels import Texts, columns_of
+from plmetrics.report.charts.slices.rows import WIDTH, Scale, forest_domain, headed, panel
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.theme import LIGHT
+from plmetrics.report.charts.words import level_words
+from plmetrics.report.numbers import count, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+MOST_PANELS, MOST_GROUPS = 8, 12
+FOUR_FIFTHS = 0.8
+
+
+def draw(selection: Selection) -> Figure:
+    """A panel a fairness metric and model: its groups, those that are not judged in grey, and the gap beneath."""
+    table = selection.of_models(selection.summary.metrics)
+    table = table if selection.metric is None else selection.metric_rows(table)
+    gaps = gaps_of(selection.summary, table)
+    if selection.slice_set is not None:
+        gaps = [gap for gap in gaps if gap.row["slice_set"] == selection.slice_set]
+    if not gaps:
+        hint = "name one when you evaluate: 'disparity(recall, by=region)', and recall beside it"
+        raise NothingToDraw(Problem("the result has no gap between groups", hint=hint))
+    shown = gaps[:MOST_PANELS]
+    several = len({gap.row["model"] for gap in gaps}) > 1
+    panels = [_panel(selection, gap, several=several, titled=place == 0) for place, gap in enumerate(shown)]
+    more = len(gaps) - len(shown)
+    notes = (f"{plural(more, 'more gap')} in the table metrics",) if more else ()
+    title = "Gaps between groups" + ("" if several else f": {short(gaps[0].row['model'], 60)}")
+    subtitle = (
+        "dark bar: from the one to the other group of the gap; hollow grey: too small to be judged, or undefined",
+        "orange: below four fifths of the largest" if any(gap.is_ratio for gap in shown) else "",
+        *notes,
+    )
+    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
+    columns = selection.summary.metrics.columns
+    frames = [pl.DataFrame([gap.row], schema=selection.summary.metrics.schema) for gap in shown]
+    drawn = pl.concat(
+        [part for gap, row in zip(shown, frames, strict=True) for part in (row, gap.groups.select(columns))]
+    )
+    return Figure(headed(chart, title, subtitle), drawn, title, _finding(title, shown), notes)
+
+
+def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> alt.LayerChart:
+    name = short(gap.row["metric"], 60) + (f", {short(gap.row['model'], 30)}" if several else "")
+    groups = _groups(gap)
+    if gap.groups.height > groups.height:
+        name += f" ({groups.height} of {plural(gap.groups.height, 'group')})"
+    header = pl.DataFrame({"t": [name], "look": ["header"]})
+    bracket = pl.DataFrame(
+        {
+            "t": ["ratio" if gap.is_ratio else "gap"],
+            "look": ["overall" if gap.low is not None else "undefined"],
+            "lo": [None if gap.low is None else gap.low[1]],
+            "hi": [None if gap.high is None else gap.high[1]],
+            "c1": [_gap_text(gap)],
+        },
+        schema_overrides={"lo": pl.Float64, "hi": pl.Float64},
+    )
+    rows = pl.concat([header, groups, bracket], how="diagonal").with_columns(k=pl.int_range(pl.len()))
+    rows = (
+        rows.with_columns(x=pl.col("x").cast(pl.Float64))
+        if "x" in rows.columns
+        else rows.with_columns(x=pl.lit(None, dtype=pl.Float64))
+    )
+    limit = _four_fifths(gap)
+    domain = forest_domain(rows, [limit])
+    level = level_words(selection)
+    texts = [
+        Texts("c0", "n" if titled else "", 52),
+        Texts("c1", f"value [{level} interval]" if titled else "", 300, "left"),
+    ]
+    columns, end = columns_of(texts, WIDTH)
+    under = [] if limit is None else _zone(limit, domain)
+    return panel(rows, Scale(domain, short(gap.rate, 40)), columns, under=under, end=end)
+
+
+def _groups(gap: Gap) -> pl.DataFrame:
+    """The groups, those between which the gap lies and the largest others, by value."""
+    if gap.groups.is_empty():
+        return pl.DataFrame(
+            {"t": [f"no groups: the result lacks {short(gap.rate, 24)}"], "look": ["undefined"]}
+        )
+    ends = [end[0] for end in (gap.low, gap.high) if end is not None]
+    order = gap.groups.sort(pl.col("t").is_in(ends).not_(), pl.col("n"), descending=[False, True])
+    rows = order.head(MOST_GROUPS).sort("value", descending=True, nulls_last=True)
+    looks = (
+        pl.when(pl.col("value").is_null())
+        .then(pl.lit("undefined"))
+        .when(pl.col("judged"))
+        .then(pl.lit("plain"))
+        .otherwise(pl.lit("small"))
+    )
+    limit = _four_fifths(gap)
+    if limit is not None:
+        looks = pl.when(pl.col("judged") & (pl.col("value") < limit)).then(pl.lit("worse")).otherwise(looks)
+    texts = estimate_texts(rows.rows(named=True))
+    judged = [
+        text if ok or text.startswith("undefined") else f"{text}, not judged"
+        for text, ok in zip(texts, rows["judged"], strict=True)
+    ]
+    return rows.select(
+        "t",
+        x="value",
+        lo="lower",
+        hi="upper",
+        look=looks,
+        c0=pl.Series([count(n or 0) for n in rows["n"]], dtype=pl.String),
+        c1=pl.Series(judged, dtype=pl.String),
+    )
+
+
+def _gap_text(gap: Gap) -> str:
+    text = estimate_texts([gap.row])[0]
+    if gap.low is None or gap.high is None:
+        return text
+    return f"{text}: {short(gap.low[0], 20)} to {short(gap.high[0], 20)}"
+
+
+def _four_fifths(gap: Gap) -> float | None:
+    return FOUR_FIFTHS * gap.high[1] if gap.is_ratio and gap.high is not None else None
+
+
+def _zone(limit: float, domain: tuple[float, float]) -> list[alt.Chart]:
+    """Where a group has less than four fifths of the largest value."""
+    if limit <= domain[0]:
+        return []
+    area = base(pl.DataFrame({"x": [domain[0]], "hi": [limit]}))
+    line = base(pl.DataFrame({"x": [limit]}))
+    return [
+        area.mark_rect(color=LIGHT["series-2"], opacity=0.1).encode(x="x:Q", x2="hi:Q"),
+        line.mark_rule(color=LIGHT["series-2"], strokeWidth=1.2, strokeDash=[4, 4]).encode(x="x:Q"),
+    ]
+
+
+def _finding(title: str, gaps: list[Gap]) -> str:
+    """What there is to see, in words: each gap and the groups that it lies between."""
+    words = [
+        f"{short(gap.row['metric'], 60)} of {short(gap.row['model'])}: {_gap_text(gap)}" for gap in gaps[:5]
+    ]
+    return f"{title}. {'; '.join(words)}."
