@@ -21,7 +21,7 @@ SUITE: dict[str, Any] = {
     "models": {"a": "p", "b": "q", "same": "p"},
     "metrics": ["recall", "roc_auc"],
     "slices": {"region": "region"},
-    "uncertainty": {"replicates": 200},
+    "uncertainty": {"replicates": 50},
 }
 
 
