@@ -83,7 +83,7 @@ def _run_stages(
     outputs = list(_of_features("aggregate", run, watch, context))
     alike = aggregated.arithmetic
     with watch.stage("order"), reading(source), alike():
-        analysis, ordered, curves = estimate(prepared, aggregated)
+        analysis, ordered, curves = estimate(prepared, aggregated, watch=watch)
     run = replace(run, analysis=analysis, ordered=ordered)
     with alike():
         outputs += _of_features("order", run, watch, context)
@@ -172,11 +172,14 @@ def _verdict(gates: pl.DataFrame) -> str:
 
 
 def estimate(
-    prepared: Prepared, aggregated: Aggregates, counted: ScoresOfModels | None = None
+    prepared: Prepared,
+    aggregated: Aggregates,
+    counted: ScoresOfModels | None = None,
+    watch: Stopwatch | None = None,
 ) -> tuple[Analysis, OrderedByPlace, pl.DataFrame]:
     """What is to be estimated from which states, the ordered metrics, and the curves.
 
-    `counted` are the models' scores where a state holds them; else they are read.
+    `counted` are the models' scores where a state holds them; else they are read, and `watch` hears of each model.
     """
     from plmetrics.engine.aggregate.aggregation import needs_rows, sliced_rests, sliced_sums
     from plmetrics.inference.analysis import resampling
@@ -202,7 +205,7 @@ def estimate(
     of_sums = _of_sums(analysis)
     if not needs_rows(prepared):
         return analysis, {}, of_sums
-    ordered, curves = _of_rows(analysis, prepared, aggregated, counted)
+    ordered, curves = _of_rows(analysis, prepared, aggregated, counted, watch)
     return analysis, ordered, pl.concat([curves, of_sums])
 
 
@@ -216,7 +219,11 @@ def _of_sums(analysis: Analysis) -> pl.DataFrame:
 
 
 def _of_rows(
-    analysis: Analysis, prepared: Prepared, aggregated: Aggregates, counted: ScoresOfModels | None
+    analysis: Analysis,
+    prepared: Prepared,
+    aggregated: Aggregates,
+    counted: ScoresOfModels | None,
+    watch: Stopwatch | None,
 ) -> tuple[OrderedByPlace, pl.DataFrame]:
     """The metrics and curves of the order of rows."""
     from plmetrics.engine.order.by_ranges import models_to_order
@@ -224,7 +231,9 @@ def _of_rows(
     from plmetrics.inference.ordered.stage import ordered_stage, rank_stage, row_curves
 
     request = prepared.request
-    models = models_to_order(prepared, aggregated) if counted is None else counted
+    models: ScoresOfModels = models_to_order(prepared, aggregated) if counted is None else counted
+    if watch is not None:
+        models = watch.each_model("order", models, len(analysis.models), prepared.rows.read)
     ordered, curves = ordered_stage(analysis, models, exact=prepared.exact)
     if request.reads_pairs:
         rows = list(models_by_row(prepared, aggregated))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     Progress = Callable[[str], None]
+
+
+OfModel = TypeVar("OfModel", bound="tuple[str, object, object]")
 
 
 class Stopwatch:
@@ -18,6 +21,23 @@ class Stopwatch:
     def __init__(self, progress: Progress | None) -> None:
         self.seconds: dict[str, float] = {}
         self._progress = progress
+
+    def each_model(self, stage: str, models: Iterable[OfModel], total: int, rows: int) -> Iterator[OfModel]:
+        """What a stage does model by model, with a word on each as it begins.
+
+        Args:
+            stage: its name.
+            models: tuples whose first item is the name of a model, which may come several times.
+            total: how many models there are.
+            rows: how many rows each has at most.
+        """
+        names: list[str] = []
+        for item in models:
+            if item[0] not in names:
+                names.append(item[0])
+                if self._progress is not None:
+                    self._progress(f"{stage}: model {len(names)} of {total}, {rows:,} rows")
+            yield item
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

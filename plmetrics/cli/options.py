@@ -65,6 +65,12 @@ ResultFormat: TypeAlias = Annotated[
         help="text for people, markdown for pull requests, json for programs, csv for the metrics table.",
     ),
 ]
+SliceSets: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slices", metavar="SET", help="List the values in the slices of a set. May be given several times."
+    ),
+]
 HtmlFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--html", metavar="FILE", readable=False, help="Write an HTML file and print nothing."),
@@ -72,6 +78,18 @@ HtmlFile: TypeAlias = Annotated[
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates; no progress.")
 ]
+
+
+def check_slice_sets(sets: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """The slice sets of `--slices`.
+
+    Raises:
+        UsageError: one is not there.
+    """
+    for name in sets or ():
+        if name not in known:
+            raise UsageError.unknown(name, known, "slice set")
+    return tuple(sets or ())
 
 
 def overrides(settings: Sequence[str] | None) -> dict[str, str]:

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, HtmlFile, ReportFormat, ResultFormat, RunPath
+from plmetrics.cli.options import (
+    Debug,
+    HtmlFile,
+    ReportFormat,
+    ResultFormat,
+    RunPath,
+    SliceSets,
+    check_slice_sets,
+)
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guard
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from plmetrics.runs.reading import StoredResult
@@ -24,6 +33,7 @@ def report(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict and the gates.")] = False,
     html: HtmlFile = None,
     show: Annotated[bool, typer.Option("--open", help="Open the file of --html in a browser.")] = False,
+    slices: SliceSets = None,
 ) -> None:
     """Print the report of a run again.
 
@@ -38,7 +48,8 @@ def report(
 
         result = inspection.load_result(run)
         if html is None:
-            write_result(_text(result, form, quiet=quiet))
+            sets = check_slice_sets(slices, result.metrics["slice_set"].unique(maintain_order=True).to_list())
+            write_result(_text(result, form, quiet=quiet, slices=sets))
         else:
             _write(result, html)
             if show:
@@ -56,7 +67,7 @@ def _write(result: StoredResult, path: Path) -> None:
     say(f"written: {shown_path(path)}")
 
 
-def _text(result: StoredResult, form: ReportFormat, *, quiet: bool) -> str:
+def _text(result: StoredResult, form: ReportFormat, *, quiet: bool, slices: Sequence[str]) -> str:
     from plmetrics.report.export import to_csv, to_json
     from plmetrics.report.markdown import to_markdown
     from plmetrics.report.summary import summarise
@@ -70,4 +81,6 @@ def _text(result: StoredResult, form: ReportFormat, *, quiet: bool) -> str:
     place = shown_path(result.folder)
     if form is ReportFormat.markdown:
         return to_markdown(summarise(result, place))
-    return render(summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet)
+    return render(
+        summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet, slices=slices
+    )

@@ -9,12 +9,24 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from plmetrics.cli.options import Debug, Quiet, ReportFormat, ResultFormat, Settings, SuiteFile, overrides
+from plmetrics.cli.options import (
+    Debug,
+    Quiet,
+    ReportFormat,
+    ResultFormat,
+    Settings,
+    SliceSets,
+    SuiteFile,
+    check_slice_sets,
+    overrides,
+)
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from plmetrics.api.result import Result
 
 
@@ -32,6 +44,7 @@ def run(
     form: ResultFormat = ReportFormat.text,
     debug: Debug = False,
     quiet: Quiet = False,
+    slices: SliceSets = None,
 ) -> None:
     """Evaluate a suite, write its run folder and print the result.
 
@@ -40,24 +53,37 @@ def run(
     with guard(debug=debug):
         from plmetrics.api import evaluation
 
+        changes = overrides(settings)
+        sets = _requested_sets(suite, changes, slices)
         with Progress(sys.stderr, quiet=quiet) as progress:
-            result = evaluation.run(suite, output=output, set=overrides(settings), progress=progress)
-        show_and_exit(result, form, quiet=quiet)
+            result = evaluation.run(suite, output=output, set=changes, progress=progress)
+        show_and_exit(result, form, quiet=quiet, slices=sets)
 
 
-def show_and_exit(result: Result, form: ReportFormat, *, quiet: bool) -> NoReturn:
+def _requested_sets(
+    suite: Path, changes: Mapping[str, object], slices: Sequence[str] | None
+) -> tuple[str, ...]:
+    """The slice sets to list, checked before the run takes its time."""
+    if not slices:
+        return ()
+    from plmetrics.suite.yaml.load import load_suite
+
+    return check_slice_sets(slices, tuple(load_suite(suite, changes).suite.slices))
+
+
+def show_and_exit(result: Result, form: ReportFormat, *, quiet: bool, slices: Sequence[str] = ()) -> NoReturn:
     """Print a result and its warnings, and end with the exit code of its verdict."""
     from plmetrics.api.evaluation import REPORT
     from plmetrics.runs.failure import verdict_exit_code
 
-    write_result(result_text(result, form, quiet=quiet))
+    write_result(result_text(result, form, quiet=quiet, slices=slices))
     warn(result, form)
     if result.folder is not None and (result.folder / REPORT).is_file():
         say(f"report: {shown_path(result.folder / REPORT)}")
     raise typer.Exit(verdict_exit_code(result.verdict))
 
 
-def result_text(result: Result, form: ReportFormat, *, quiet: bool) -> str:
+def result_text(result: Result, form: ReportFormat, *, quiet: bool, slices: Sequence[str] = ()) -> str:
     """A result as it is printed."""
     match form:
         case ReportFormat.json:
@@ -77,7 +103,9 @@ def result_text(result: Result, form: ReportFormat, *, quiet: bool) -> str:
     place = None if result.folder is None else shown_path(result.folder)
     if form is ReportFormat.markdown:
         return to_markdown(summarise(result, place))
-    return render(summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet)
+    return render(
+        summarise(result, place), width(), color=wants_color(sys.stdout), brief=quiet, slices=slices
+    )
 
 
 def warn(result: Result, form: ReportFormat) -> None:

@@ -15,11 +15,14 @@ from plmetrics.report.sections.gaps import gaps
 from plmetrics.report.sections.gates import gates
 from plmetrics.report.sections.many_models import counted_differences, ranking
 from plmetrics.report.sections.overall import classes, overall
+from plmetrics.report.sections.slice_tables import slice_tables
 from plmetrics.report.sections.tests import tests
 from plmetrics.report.sections.verdict import verdict, verdict_line
 from plmetrics.report.sections.worst import worst
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.report.summary import Summary
 
 NARROWEST = 40
@@ -29,7 +32,14 @@ _PLACED = ("leakage", "cross_validation", "find_slices", "drift")
 """The features whose part has a place of its own; those of others come behind them."""
 
 
-def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bool = False) -> str:
+def render(
+    summary: Summary,
+    width: int = 100,
+    *,
+    color: bool = False,
+    brief: bool = False,
+    slices: Sequence[str] = (),
+) -> str:
     """The report in lines of at most `width` cells (40 at the least).
 
     Args:
@@ -37,6 +47,10 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
         width: columns of the terminal.
         color: whether to use ANSI colours.
         brief: only the verdict and the gates.
+        slices: names of slice sets whose values are listed as well.
+
+    Raises:
+        ConfigError: there is no slice set of such a name.
     """
     width = max(width, NARROWEST)
     makers: tuple[Any, ...] = (
@@ -67,6 +81,8 @@ def render(summary: Summary, width: int = 100, *, color: bool = False, brief: bo
         for maker in makers
         if not isinstance(maker, str) or _ran(summary, maker)
     ]
+    if slices:
+        sections.append(slice_tables(summary, width, slices))
     if summary.place is not None:
         place = Text.assemble(("Run folder  ", "bold"), printable(summary.place))
         sections.append(wrap(place, width, indent=0))

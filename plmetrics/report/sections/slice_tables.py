@@ -1,0 +1,84 @@
+"""The values in the slices of some sets, a row a slice and model, for whoever asks for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.core.errors import ConfigError, Problem
+from plmetrics.core.names import did_you_mean
+from plmetrics.report.layout import (
+    FAINT,
+    Column,
+    align,
+    heading,
+    join_blocks,
+    printable,
+    table_or_stack,
+    wrap,
+)
+from plmetrics.report.numbers import Estimate, count, plural, row_estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from plmetrics.report.summary import Summary
+
+MOST = 60
+
+Row = dict[str, Any]
+
+
+def slice_tables(summary: Summary, width: int, sets: Sequence[str]) -> list[Text]:
+    """A table a slice set, in the order asked for.
+
+    Raises:
+        ConfigError: the result has no such set.
+    """
+    names = summary.metrics["slice_set"].unique(maintain_order=True).to_list()
+    unknown = [name for name in sets if name not in names]
+    if unknown:
+        raise ConfigError(
+            [
+                Problem(f"the result has no slice set '{name}'", hint=did_you_mean(name, names))
+                for name in unknown
+            ]
+        )
+    return join_blocks([_slice_set(summary, name, width) for name in dict.fromkeys(sets)])
+
+
+def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
+    rows = summary.metrics.filter(pl.col("class").is_null(), slice_set=name).rows(named=True)
+    values = {(row["slice"], row["model"], row["metric"]): row_estimate(row) for row in rows}
+    sizes = {(row["slice"], row["model"]): row["n"] for row in rows}
+    order = {text: number for number, text in enumerate(dict.fromkeys(text for text, _ in sizes))}
+    places = sorted(sizes, key=lambda place: order[place[0]])
+    metrics = list(dict.fromkeys(metric for _, _, metric in values))
+    shown = places[:MOST]
+    texts = [
+        "" if place[0] == before else place[0] for place, before in zip(shown, _before(shown), strict=True)
+    ]
+    cells = [
+        [Text(printable(text)) for text in texts],
+        [Text(printable(model)) for _, model in shown],
+        [Text("" if sizes[place] is None else count(sizes[place])) for place in shown],
+        *(align([values.get((*place, metric), Estimate("")) for place in shown]) for metric in metrics),
+    ]
+    columns = [
+        Column("slice"),
+        Column("model"),
+        Column("rows", "right"),
+        *map(Column, map(printable, metrics)),
+    ]
+    lines = heading(f"Slices of {printable(name)}", width=width)
+    lines += table_or_stack(columns, list(map(list, zip(*cells, strict=True))), width)
+    if len(places) > MOST:
+        lines += wrap(Text(f"and {plural(len(places) - MOST, 'row')} more in metrics.parquet", FAINT), width)
+    return lines
+
+
+def _before(places: Sequence[tuple[str, str]]) -> list[str | None]:
+    """The slice of the place before each."""
+    return [None, *(place[0] for place in places[:-1])]
