@@ -49,6 +49,11 @@ CHARTS: Mapping[str, Entry] = {
         "metrics",
         where="slice = 'all' AND slice_set <> 'overall' AND metric LIKE '%by=%'",
     ),
+    "critical_difference": Entry(
+        "comparisons.critical_difference", "comparisons", where="scale = 'mean_rank'"
+    ),
+    "coverage": Entry("forecasts.coverage", curves=("coverage",)),
+    "pit": Entry("forecasts.pit", curves=("pit_histogram",)),
     "slice_differences": Entry(
         "slices.slice_differences", "comparisons", where="contrast IN ('rest', 'slice')"
     ),

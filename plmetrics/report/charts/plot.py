@@ -240,6 +240,28 @@ class Plot:
         """Groups of each gap between groups, with the two that it lies between, from the table `metrics`."""
         return self._draw("fairness", metric=metric, models=models, slice_set=slice_set)
 
+    def critical_difference(self, metric: str | None = None, slice_set: str | None = None) -> Figure:
+        """Mean ranks of models, and which of them Nemenyi's test does not tell apart."""
+        return self._draw("critical_difference", metric=metric, slice_set=slice_set)
+
+    def coverage(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Shares of labels in intervals against their levels, from the curve `coverage`."""
+        return self._draw("coverage", models=models, slice_set=slice_set, slices=slices)
+
+    def pit(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Histogram of the probability integral transform, from the curve `pit_histogram`."""
+        return self._draw("pit", models=models, slice_set=slice_set, slices=slices)
+
     def drift(self, slice_set: str | None = None, slices: Sequence[str] | None = None) -> Figure:
         """How far columns moved by each measure, with the limits of gates, from the table `drift`."""
         return self._draw("drift", slice_set=slice_set, slices=slices)

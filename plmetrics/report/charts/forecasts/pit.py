@@ -1,0 +1,121 @@
+"""The histogram of the probability integral transform: flat where forecasts are calibrated."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import (
+    MOST_SERIES,
+    PANEL,
+    SMALL_PANEL,
+    axis,
+    base,
+    layered,
+    nice_ticks,
+    reference,
+    titled,
+    unit,
+)
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.theme import LIGHT, SERIES
+from plmetrics.report.numbers import count, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+_COLUMNS = 3
+_Z = 1.96
+_CLEAR = 0.1
+
+
+def draw(selection: Selection) -> Figure:
+    """A panel a model: share of labels by bin over what is expected, 1, with the range that chance leaves."""
+    curve = selection.curve("pit_histogram")
+    keys = curve.select("model", "slice").unique(maintain_order=True).rows()
+    shown = keys[:MOST_SERIES]
+    bins = curve.with_columns(low=2 * pl.col("x") - pl.col("threshold"))
+    parts = [bins.filter(model=model, slice=text) for model, text in shown]
+    top = max(2.0, max(float(part["y"].max() or 0.0) for part in parts) * 1.08)  # type: ignore[arg-type]
+    names = [short(model) if text == "all" else f"{short(model)}, {short(text)}" for model, text in shown]
+    alone = len(shown) == 1
+    panels = [_panel(part, top, "" if alone else name) for part, name in zip(parts, names, strict=True)]
+    more = len(keys) - len(shown)
+    notes = (f"{plural(more, 'more model')} in the table curves",) if more else ()
+    title = "Probability integral transform" + (f": {names[0]}" if alone else "")
+    rows = parts[0]["n"].sum()
+    subtitle = (
+        "U: forecasts are too narrow; hump: too wide; slope: too low or too high",
+        f"n = {count(int(rows))}; grey: 95% of flat histograms lie there, bin by bin" if rows else "",
+        *notes,
+    )
+    chart: Any = panels[0] if alone else alt.concat(*panels, columns=_COLUMNS, spacing=26)
+    width = PANEL + 40 if alone else (SMALL_PANEL + 80) * min(len(panels), _COLUMNS)
+    words = "; ".join(f"{name}: {reading(part)}" for name, part in zip(names, parts, strict=True))
+    drawn = pl.concat(parts).drop("low")
+    return Figure(
+        titled(chart, title, subtitle, width, frame="bounds"), drawn, title, f"{title}. {words}.", notes
+    )
+
+
+def reading(bins: pl.DataFrame) -> str:
+    """The shape of a histogram in words, where its outer bins and halves differ from 1 by a tenth or more."""
+    width = bins["threshold"] - bins["low"]
+    share = bins["y"] * width
+    outer = (bins["threshold"] <= 0.2 + 1e-9) | (bins["low"] >= 0.8 - 1e-9)
+    ends = float(share.filter(outer).sum()) / max(float(width.filter(outer).sum()), 1e-12)
+    left = float(share.filter(bins["x"] < 0.5).sum()) / max(float(share.sum()), 1e-12)
+    words = []
+    if abs(left - 0.5) > _CLEAR / 2:
+        words.append("labels lie low in the forecasts" if left > 0.5 else "labels lie high in the forecasts")
+    if ends > 1 + _CLEAR:
+        words.append("forecasts are too narrow")
+    elif ends < 1 - _CLEAR:
+        words.append("forecasts are too wide")
+    return ", ".join(words) or "about flat"
+
+
+def _panel(bins: pl.DataFrame, top: float, name: str) -> Any:
+    x = unit("low", "Transform of the label")
+    y = axis("y", "Share over what is expected", (0, top), ticks=nice_ticks((0, top), 5))
+    bars = bins.select("low", "y", high="threshold", zero=pl.lit(0.0))
+    layers = [
+        base(bars)
+        .mark_rect(color=SERIES[0], opacity=0.8, stroke=LIGHT["paper"], strokeWidth=0.8)
+        .encode(x=alt.X(**x), x2="high:Q", y=alt.Y(**y), y2="zero:Q"),
+        *_chance(bins),
+        reference([(0, 1), (1, 1)]),
+    ]
+    size = (
+        {"width": SMALL_PANEL, "height": SMALL_PANEL - 40}
+        if name
+        else {"width": PANEL + 40, "height": PANEL - 120}
+    )
+    chart = layered(*layers).properties(**size)
+    return chart.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else chart
+
+
+def _chance(bins: pl.DataFrame) -> list[alt.Chart]:
+    """The range of bins of a flat histogram of as many independent rows: binomial, about 1."""
+    rows = int(bins["n"].sum() or 0)
+    if rows == 0:
+        return []
+    ends = [
+        (low, high, _Z * sqrt((high - low) * (1 - high + low) / rows) / (high - low))
+        for low, high in bins.select("low", "threshold").rows()
+    ]
+    frame = pl.DataFrame(
+        {
+            "low": [e[0] for e in ends],
+            "high": [e[1] for e in ends],
+            "lo": [max(0.0, 1 - e[2]) for e in ends],
+            "hi": [1 + e[2] for e in ends],
+        }
+    )
+    mark = base(frame).mark_rect(color=LIGHT["ink"], opacity=0.22)
+    chart: alt.Chart = mark.encode(x="low:Q", x2="high:Q", y="lo:Q", y2="hi:Q")
+    return [chart]
