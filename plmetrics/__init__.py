@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from plmetrics.features.advice.suggestion import suggest
     from plmetrics.features.experiment.readout import readout
+    from plmetrics.features.experiment.readout_chart import readout_chart
     from plmetrics.features.splits import splitters as splits
     from plmetrics.inference.comparisons.tests import functions as tests
     from plmetrics.states.stored import State
@@ -56,6 +57,7 @@ __all__ = [
     "metric",
     "metrics",
     "readout",
+    "readout_chart",
     "register",
     "run",
     "splits",
@@ -84,6 +86,7 @@ _HOMES = {
     ),
     "plmetrics.features.advice.suggestion": ("suggest",),
     "plmetrics.features.experiment.readout": ("readout",),
+    "plmetrics.features.experiment.readout_chart": ("readout_chart",),
     "plmetrics.api.states": ("state",),
     "plmetrics.catalogue.metric": ("Metric",),
     "plmetrics.catalogue.registry": ("register",),

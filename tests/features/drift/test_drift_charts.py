@@ -46,7 +46,9 @@ def test_dots_are_the_measures_largest_first(result):
     start, slope = axis_scale(marks, number=0)
     read = np.array([start + slope * mark.x for mark in dots[: psi.height]])
     assert np.abs(read - psi["value"].to_numpy()).max() < 0.5 * slope
-    shifts = result.drift.filter(measure="mean").drop_nulls("per_sd").sort(pl.col("per_sd").abs(), descending=True)
+    shifts = (
+        result.drift.filter(measure="mean").drop_nulls("per_sd").sort(pl.col("per_sd").abs(), descending=True)
+    )
     start, slope = axis_scale(marks, number=1)
     read = np.array([start + slope * mark.x for mark in dots[psi.height : psi.height + shifts.height]])
     assert np.abs(read - shifts["per_sd"].to_numpy()).max() < 0.5 * slope

@@ -45,6 +45,7 @@ LOOKS: Mapping[str, Look] = {
     "overall": Look("ink", "ink", "diamond", 110, bold=True),
     "worse": Look("series-2", "bad", "square", 62),
     "small": Look("reference", "mute", hollow=True, size=46),
+    "unclear": Look("reference", "ink", hollow=True, size=46),
     "undefined": Look("reference", "mute"),
     "header": Look(bold=True),
 }
@@ -80,7 +81,7 @@ def forest_domain(
     What continues past it ends in an arrow.
     """
     points = _finite(rows["x"])
-    ends = rows.filter(pl.col("look").is_in(["plain", "worse", "overall"]))
+    ends = rows.filter(pl.col("look").is_in(["plain", "worse", "overall", "unclear"]))
     if ends["lo"].is_null().all():
         ends = rows
     widths = ends["hi"] - ends["lo"]

@@ -1,0 +1,137 @@
+"""The readout of an experiment as a chart: effects of arms with their intervals and p values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from plmetrics.core.errors import Problem
+from plmetrics.report.charts.rendering import require
+from plmetrics.report.numbers import count, number, p_value, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.figure import Figure
+
+MOST_ROWS = 60
+_MISMATCH = "sample_ratio_mismatch"
+
+
+def readout_chart(readout: pl.DataFrame, *, level: float = 0.95) -> Figure:
+    """Draw the table of `plmetrics.readout`: a panel an outcome, a row an arm and slice, around no effect.
+
+    Args:
+        readout: the table.
+        level: the level that it was read at, of intervals and tests.
+
+    Returns:
+        A figure: to look at, to save, or to go on with as an Altair chart.
+
+    Raises:
+        ConfigError: the table is none of `plmetrics.readout`, or has no effect.
+        EnvironmentFault: the extra `report` is not installed.
+
+    >>> import polars as pl, plmetrics as plm
+    >>> bought = [1] * 30 + [0] * 270 + [1] * 45 + [0] * 255
+    >>> frame = pl.DataFrame({"variant": ["A"] * 300 + ["B"] * 300, "bought": bought})
+    >>> table = plm.readout(frame, outcome="bought", arm="variant", control="A")
+    >>> plm.readout_chart(table).frame.select("arm", pl.col("difference").round(4)).rows()
+    [('B', 0.05)]
+    """
+    require("altair", needed_for="a chart")
+    import altair as alt
+
+    from plmetrics.report.charts.figure import Figure
+    from plmetrics.report.charts.selection import NothingToDraw
+    from plmetrics.report.charts.slices.rows import headed
+    from plmetrics.report.charts.texts import short
+
+    if not {"outcome", "arm", "control", "difference", "test"} <= set(readout.columns):
+        raise NothingToDraw(Problem("the table is not one of plmetrics.readout"))
+    rows = readout.filter(pl.col("test") != "sample_ratio")
+    if rows.is_empty():
+        raise NothingToDraw(Problem("the readout has no effect"))
+    shown = rows.head(MOST_ROWS)
+    parts = shown.partition_by("outcome", maintain_order=True)
+    panels = [_panel(part, level, titled=place == 0) for place, part in enumerate(parts)]
+    more = rows.height - shown.height
+    notes = (f"{plural(more, 'more row')} in the table",) if more else ()
+    title = f"Effects against {short(str(rows['control'][0]), 60)}"
+    subtitle = (_ratio(readout), f"hollow grey: adjusted p of {number(round(1 - level, 9))} or more", *notes)
+    chart = panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)
+    return Figure(headed(chart, title, subtitle), shown, title, _finding(title, shown), notes)
+
+
+def _ratio(readout: pl.DataFrame) -> str:
+    """What the sample ratio says: a mismatch stands before everything else."""
+    rows = readout.filter(test="sample_ratio")
+    if rows.is_empty():
+        return ""
+    row = rows.row(0, named=True)
+    if row["status"] == _MISMATCH:
+        return f"sample ratio mismatch (p {p_value(row['p_value'])}): nothing else should be trusted"
+    return f"sample ratio as planned (p {p_value(row['p_value'])})"
+
+
+def _panel(part: pl.DataFrame, level: float, *, titled: bool) -> Any:
+    from plmetrics.report.charts.slices.estimate_texts import estimate_texts, minus
+    from plmetrics.report.charts.slices.panels import Texts, columns_of
+    from plmetrics.report.charts.slices.rows import WIDTH, Scale, forest_domain, panel
+    from plmetrics.report.charts.texts import short
+
+    records = [row | {"interval_status": "not_requested"} for row in part.rows(named=True)]
+    texts = {
+        "t": [_label(row) for row in records],
+        "c0": [f"{count(row['n'] or 0)} / {count(row['n_control'] or 0)}" for row in records],
+        "c1": estimate_texts(records, "difference", signed=True),
+        "c2": ["" if row["lift"] is None else minus(f"{row['lift']:+.1%}") for row in records],
+        "c3": [p_value(row["p_value"]) for row in records],
+        "c4": [p_value(row["p_adjusted"]) for row in records],
+    }
+    p = pl.coalesce("p_adjusted", "p_value")
+    looks = (
+        pl.when(pl.col("difference").is_null())
+        .then(pl.lit("undefined"))
+        .when(p < 1 - level)
+        .then(pl.lit("plain"))
+        .otherwise(pl.lit("unclear"))
+    )
+    drawn = part.with_columns(
+        x="difference",
+        lo="lower",
+        hi="upper",
+        look=looks,
+        **{name: pl.Series(name, values, dtype=pl.String) for name, values in texts.items()},
+    )
+    header = pl.DataFrame({"t": [short(str(part["outcome"][0]), 60)], "look": ["header"]})
+    rows = pl.concat([header, drawn], how="diagonal").with_columns(k=pl.int_range(pl.len()))
+    columns = (
+        Texts("c0", "n / control", 110),
+        Texts("c1", f"difference [{number(100 * level)}% interval]", 172, "left"),
+        Texts("c2", "lift", 52),
+        Texts("c3", "p", 46),
+        Texts("c4", "adjusted p", 64),
+    )
+    named = columns if titled else [Texts(text.field, "", text.room, text.align) for text in columns]
+    places, end = columns_of(named, WIDTH)
+    return panel(rows, Scale(forest_domain(rows, [0.0]), "", 0.0), places, end=end)
+
+
+def _label(row: dict[str, Any]) -> str:
+    from plmetrics.report.charts.texts import short
+
+    return (
+        short(row["arm"], 30)
+        if row["slice"] == "all"
+        else f"{short(row['slice'], 18)}, {short(row['arm'], 12)}"
+    )
+
+
+def _finding(title: str, rows: pl.DataFrame) -> str:
+    """What there is to see, in words: the first effects with their p values."""
+    words = [
+        f"{row['outcome']}, {_label(row)}: {number(row['difference'], signed=True)} (p {p_value(row['p_adjusted'])})"
+        for row in rows.head(8).rows(named=True)
+        if row["difference"] is not None
+    ]
+    return f"{title}. {'; '.join(words)}."
