@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from plmetrics.report.html.rendering import page_text
 from plmetrics.report.html.sections.comparison import changes, differences, slice_differences
+from plmetrics.report.html.sections.confusion_tables import confusion
 from plmetrics.report.html.sections.data import data_quality
 from plmetrics.report.html.sections.definitions import definitions, settings
 from plmetrics.report.html.sections.features import feature_sections
@@ -40,7 +41,7 @@ def _sections(summary: Summary) -> list[Section]:
         slice_differences(summary, gallery),
         gallery.section("Calibration"),
         gallery.section("Curves"),
-        gallery.section("Thresholds"),
+        gallery.section("Thresholds", confusion(summary, gallery)),
         gallery.section("Errors"),
         gallery.section("Fairness"),
         *feature_sections(summary, gallery),

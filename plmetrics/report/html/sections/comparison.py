@@ -33,7 +33,10 @@ def changes(summary: Summary) -> Section:
 def differences(summary: Summary, gallery: Gallery) -> Section:
     """How models differ from the baseline."""
     tables = _tables(summary, "model")
-    return Section("Differences of models", [*gallery.pictures("differences"), *tables] if tables else [])
+    return Section(
+        "Differences of models",
+        [*gallery.pictures("differences", "critical_difference"), *tables] if tables else [],
+    )
 
 
 def _tables(summary: Summary, contrast: str) -> list[Table]:

@@ -12,17 +12,19 @@ from plmetrics.report.charts.svg import named, with_variables
 from plmetrics.report.html.blocks import Picture, Section, Words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.report.html.blocks import Block
     from plmetrics.report.summary import Summary
 
 PLACES: dict[str, tuple[str, ...]] = {
-    "Calibration": ("reliability", "coverage", "pit"),
-    "Curves": ("roc", "pr", "gain", "lift", "ks", "score_histogram", "uplift", "qini", "effect_calibration"),
-    "Thresholds": ("thresholds", "cost", "net_benefit", "confusion"),
+    "Calibration": ("reliability", "score_histogram", "coverage", "pit"),
+    "Curves": ("roc", "pr", "gain", "lift", "ks", "uplift", "qini", "effect_calibration"),
+    "Thresholds": ("thresholds", "cost", "net_benefit"),
     "Errors": ("residuals", "residual_histogram", "residual_qq", "conditional", "query_differences"),
     "Fairness": ("fairness",),
 }
-"""The charts of sections that hold nothing else."""
+"""The charts of sections that other modules have no part in."""
 
 
 class Gallery:
@@ -35,9 +37,9 @@ class Gallery:
         if self._complete and self._drawable:
             RENDERER.start()
 
-    def section(self, title: str) -> Section:
-        """A section of charts alone."""
-        return Section(title, self.pictures(*PLACES[title]))
+    def section(self, title: str, blocks: Sequence[Block] = ()) -> Section:
+        """A section of charts, behind blocks of other kinds."""
+        return Section(title, [*blocks, *self.pictures(*PLACES[title])])
 
     def pictures(self, *names: str) -> list[Block]:
         """Those of these charts that the result has rows for; words in place of one that cannot be drawn."""
