@@ -16,13 +16,14 @@ from plmetrics.report.layout import (
     heading,
     join_blocks,
     printable,
+    table,
     table_or_stack,
     wrap,
 )
 from plmetrics.report.numbers import Estimate, count, plural, row_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.report.summary import Summary
 
@@ -57,23 +58,16 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
     places = sorted(sizes, key=lambda place: order[place[0]])
     metrics = list(dict.fromkeys(metric for _, _, metric in values))
     shown = places[:MOST]
-    texts = [
-        "" if place[0] == before else place[0] for place, before in zip(shown, _before(shown), strict=True)
-    ]
-    cells = [
+    texts = ["" if place[0] == last else place[0] for place, last in zip(shown, _before(shown), strict=True)]
+    first = [
         [Text(printable(text)) for text in texts],
         [Text(printable(model)) for _, model in shown],
         [Text("" if sizes[place] is None else count(sizes[place])) for place in shown],
-        *(align([values.get((*place, metric), Estimate("")) for place in shown]) for metric in metrics),
     ]
-    columns = [
-        Column("slice"),
-        Column("model"),
-        Column("rows", "right"),
-        *map(Column, map(printable, metrics)),
-    ]
-    lines = heading(f"Slices of {printable(name)}", width=width)
-    lines += table_or_stack(columns, list(map(list, zip(*cells, strict=True))), width)
+    numbers = {
+        metric: align([values.get((*place, metric), Estimate("")) for place in shown]) for metric in metrics
+    }
+    lines = heading(f"Slices of {printable(name)}", width=width) + _fitting(first, numbers, width)
     if len(places) > MOST:
         lines += wrap(Text(f"and {plural(len(places) - MOST, 'row')} more in metrics.parquet", FAINT), width)
     return lines
@@ -82,3 +76,16 @@ def _slice_set(summary: Summary, name: str, width: int) -> list[Text]:
 def _before(places: Sequence[tuple[str, str]]) -> list[str | None]:
     """The slice of the place before each."""
     return [None, *(place[0] for place in places[:-1])]
+
+
+def _fitting(first: list[list[Text]], numbers: Mapping[str, list[Text]], width: int) -> list[Text]:
+    """A table of as many metrics as fit beside each other, and others below it."""
+    names = list(numbers)
+    columns = [Column("slice"), Column("model"), Column("rows", "right"), *map(Column, map(printable, names))]
+    rows = [list(cells) for cells in zip(*first, *numbers.values(), strict=True)]
+    lines = table(columns, rows, width)
+    if lines is not None or len(names) == 1:
+        return lines or table_or_stack(columns, rows, width)
+    half = (len(names) + 1) // 2
+    parts = ({name: numbers[name] for name in part} for part in (names[:half], names[half:]))
+    return join_blocks([_fitting(first, part, width) for part in parts])
