@@ -202,20 +202,32 @@ def estimate(
     contrasts = any(feature.compares(suite) for feature in features_of(suite))
     weights = resampling(suite, aggregated.units)
     analysis = Analysis(suite, sets, population, request.pairs, weights, aggregated.units, contrasts)
-    of_sums = _of_sums(analysis)
+    of_sums = _of_sums(analysis, prepared)
     if not needs_rows(prepared):
         return analysis, {}, of_sums
     ordered, curves = _of_rows(analysis, prepared, aggregated, counted, watch)
     return analysis, ordered, pl.concat([curves, of_sums])
 
 
-def _of_sums(analysis: Analysis) -> pl.DataFrame:
-    """The curves that are drawn from sums."""
+def _of_sums(analysis: Analysis, prepared: Prepared) -> pl.DataFrame:
+    """The curves that are drawn from sums, and from the numbers of queries."""
     if len(analysis.suite.row_curves) == len(analysis.suite.curves):
         return CURVES_SCHEMA.to_frame()
+    if analysis.suite.task == "ranking":
+        return _of_queries(analysis, prepared)
     from plmetrics.inference.curves.forecasts import forecast_curves
 
     return forecast_curves(analysis)
+
+
+def _of_queries(analysis: Analysis, prepared: Prepared) -> pl.DataFrame:
+    """The curve of differences in each query; all entries of it in the suite are of one metric."""
+    from plmetrics.engine.ranking.query_numbers import query_numbers
+    from plmetrics.inference.curves.query_differences import query_differences
+
+    text = next(curve.metric for curve in analysis.suite.curves if curve.metric is not None)
+    metric = next(metric for metric in analysis.suite.metrics if metric.text == text)
+    return query_differences(analysis, query_numbers(prepared, metric))
 
 
 def _of_rows(

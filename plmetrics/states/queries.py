@@ -25,6 +25,9 @@ Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 QUERY = "@query|"
+QUERY_NAME = f"{QUERY}name"
+"""Where the table of queries has what each is called, if that is asked for: no model's number, which has a key."""
+
 EVERY_RANK = np.iinfo(np.int64).max // 4
 """The cut that cuts nothing."""
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue.derived import is_across_slices
 from plmetrics.catalogue.metric import TOTAL, leaves
+from plmetrics.catalogue.needs import Queries
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_evidence, check_opponent, check_rule
-from plmetrics.suite.tasks import CURVES, ROLES_OF_TASKS, ROW_CURVES
+from plmetrics.suite.tasks import CURVES, RANKING_CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -98,6 +99,25 @@ def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> Non
     for key in ("cost_fp", "cost_fn"):
         if key in curve.model_fields_set and curve.curve != "cost":
             add(f"{key} belongs to curve 'cost', not to '{curve.curve}'", (*path, key))
+    if curve.curve in RANKING_CURVES:
+        _of_queries(curve, path, fields, add)
+    elif curve.metric is not None:
+        add(f"metric belongs to curve 'query_differences', not to '{curve.curve}'", (*path, "metric"))
+
+
+def _of_queries(curve: Curve, path: tuple[str | int, ...], fields: Mapping[str, Any], add: Add) -> None:
+    """A metric of queries, by its text, and a model that the others are compared with."""
+    texts = [metric.text for metric in fields.get("metrics") or () if isinstance(metric.needs, Queries)]
+    example = f"curve: {curve.curve}, metric: {texts[0]}" if texts else "list one in metrics, such as ndcg"
+    if curve.metric is None:
+        add(f"curve '{curve.curve}' needs a metric", path, f"write {{{example}}}" if texts else example)
+    elif texts and curve.metric not in texts:
+        hint = did_you_mean(curve.metric, texts) or f"known: {', '.join(texts)}"
+        add(f"'{curve.metric}' is none of the metrics that queries have", (*path, "metric"), hint)
+    compare = fields.get("compare")
+    if compare is None or compare.baseline is None:
+        hint = "name the model that the others are compared with: compare: {baseline: MODEL}"
+        add(f"curve '{curve.curve}' needs a baseline", path, hint)
 
 
 def _sound(entries: Sequence[Any]) -> list[tuple[int, Any]]:
@@ -112,6 +132,11 @@ def _one_cost(curves: Sequence[Curve | None], add: Add) -> None:
         first = cost_curves[0][1]
         if (curve.cost_fp, curve.cost_fn) != (first.cost_fp, first.cost_fn):
             add("curve 'cost' is drawn for one pair of costs", ("curves", index), "leave one of them out")
+    for name in RANKING_CURVES:
+        metrics = [(index, curve.metric) for index, curve in _sound(curves) if curve.curve == name]
+        for index, metric in metrics[1:]:
+            if metric != metrics[0][1]:
+                add(f"curve '{name}' is drawn for one metric", ("curves", index), "leave one of them out")
 
 
 def _metric_slices(fields: Mapping[str, Any], names: SuiteMentions, add: Add) -> None:

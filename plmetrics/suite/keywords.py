@@ -229,11 +229,12 @@ class Curve(TypedDict, total=False):
         Required[Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "reliability",
         "residual_histogram", "residual_qq", "label_histogram", "conditional_label", "conditional_prediction",
         "conditional_recall", "residual_prediction", "residual_quantiles", "coverage", "quantile_coverage",
-        "pit_histogram", "qini", "uplift", "guelman", "effect_calibration"]]
+        "pit_histogram", "query_differences", "qini", "uplift", "guelman", "effect_calibration"]]
     )
     slices: str | Sequence[str]
     cost_fp: float
     cost_fn: float
+    metric: str | None
 
 class LeakageLimits(TypedDict, total=False):
     """How much leakage is borne: so many rows, or below 1 a share of them."""
@@ -343,7 +344,7 @@ Curves: TypeAlias = (
     Sequence[Curve | Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost",
     "reliability", "residual_histogram", "residual_qq", "label_histogram", "conditional_label",
     "conditional_prediction", "conditional_recall", "residual_prediction", "residual_quantiles", "coverage",
-    "quantile_coverage", "pit_histogram", "qini", "uplift", "guelman", "effect_calibration"]]
+    "quantile_coverage", "pit_histogram", "query_differences", "qini", "uplift", "guelman", "effect_calibration"]]
 )
 
 class Arguments(TypedDict, total=False):

@@ -25,7 +25,7 @@ from plmetrics.suite.sections.basics import (
 from plmetrics.suite.sections.gates import Gate  # noqa: TC001 (pydantic reads it)
 from plmetrics.suite.sections.section import Column, Section, Strict, each_once
 from plmetrics.suite.sections.uncertainty import Uncertainty  # noqa: TC001 (pydantic reads it)
-from plmetrics.suite.tasks import FORECAST_CURVES, Task
+from plmetrics.suite.tasks import FORECAST_CURVES, RANKING_CURVES, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +129,8 @@ class Suite(Strict):
     @property
     def row_curves(self) -> tuple[Curve, ...]:
         """The curves that are drawn from rows: from scores in order, or from labels and predictions."""
-        return tuple(curve for curve in self.curves if curve.curve not in FORECAST_CURVES)
+        apart = {*FORECAST_CURVES, *RANKING_CURVES}
+        return tuple(curve for curve in self.curves if curve.curve not in apart)
 
     def calibration_shares(self, *slice_sets: str) -> Mapping[CalibrationShare, tuple[str, ...]]:
         """The shares that curves of forecasts are made from in some slice sets, each with all sets it is drawn for."""

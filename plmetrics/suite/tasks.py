@@ -33,6 +33,9 @@ REGRESSION_CURVES = (
 FORECAST_CURVES = ("coverage", "quantile_coverage", "pit_histogram")
 """Curves that are drawn from sums over rows."""
 
+RANKING_CURVES = ("query_differences",)
+"""Curves that are drawn from the numbers of queries."""
+
 MULTICLASS_CURVES = ("confusion",)
 UPLIFT_CURVES = ("qini", "uplift", "guelman", "effect_calibration")
 CurveName = Literal[
@@ -56,6 +59,7 @@ CurveName = Literal[
     "coverage",
     "quantile_coverage",
     "pit_histogram",
+    "query_differences",
     "qini",
     "uplift",
     "guelman",
@@ -72,6 +76,7 @@ CURVES: dict[str, tuple[str, ...]] = {
     "multiclass": MULTICLASS_CURVES,
     "regression": REGRESSION_CURVES,
     "quantile": (*REGRESSION_CURVES, *FORECAST_CURVES),
+    "ranking": RANKING_CURVES,
     "uplift": UPLIFT_CURVES,
 }
 """The curves of each task."""

@@ -16,7 +16,8 @@ from plmetrics.core.errors import DataError, Problem
 from plmetrics.engine.bad_rows import bad_values
 from plmetrics.engine.memory.budget import refuse_to_hold
 from plmetrics.engine.ranking.rank_order import QueryRows, codes_of
-from plmetrics.states.queries import QUERY, query_column
+from plmetrics.states.queries import QUERY, QUERY_NAME, query_column
+from plmetrics.suite.tasks import RANKING_CURVES
 from plmetrics.table.predicted import PredictionColumns, score_column
 from plmetrics.table.roles import (
     LABEL,
@@ -60,6 +61,8 @@ def by_query(request: Request) -> Question[Request]:
     for model, of_key in values.items():
         for key, numbers in of_key.items():
             columns[query_column(model, key)] = _with_nulls(numbers)
+    if any(curve.curve in RANKING_CURVES for curve in request.suite.curves):
+        columns[QUERY_NAME] = firsts[plain_column(_query(request))].cast(pl.String)
     return replace(rebound(request, pl.DataFrame(columns)), pairs_read=collected.read)
 
 

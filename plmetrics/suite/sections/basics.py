@@ -338,6 +338,9 @@ class Curve(Strict):
     cost_fn: Annotated[Finite, Field(ge=0)] = Field(
         default=1.0, description="Cost of a false negative (curve cost)."
     )
+    metric: Column | None = Field(
+        default=None, description="The suite's metric that models differ in (curve query_differences)."
+    )
 
 
 class Output(Strict):

@@ -223,7 +223,7 @@ def test_labels_below_0_are_no_gain_but_may_be_irrelevant(frame: pl.DataFrame) -
         ({"metrics": ["precision_at_k"]}, ["parameter 'k' is missing"]),
         ({"metrics": [{"name": "own", "mean": "score"}]}, ["own is made from rows"]),
         ({"gates": [{"metric": "ndcg@[1, 2]", "at_least": 1}]}, ["stands for 2 metrics, and one is needed"]),
-        ({"curves": ["roc"]}, ["task 'ranking' has no curves"]),
+        ({"curves": ["roc"]}, ["belongs to task 'binary'"]),
     ],
 )
 def test_bad_suites_are_refused(frame: pl.DataFrame, settings: dict[str, Any], words: list[str]) -> None:
