@@ -146,7 +146,10 @@ def round_edges(low: float, high: float, *, whole: bool = False) -> Array:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         unit = np.float64(10.0) ** abs(exponent)
         step = factor * unit if exponent >= 0 else factor / unit
-        multiples = factor * np.arange(np.floor(low / step), np.floor(high / step) + 2)
+        first, last = np.floor(low / step), np.floor(high / step)
+        if not last - first <= MOST_INTERVALS:
+            return _even_edges(low, high)
+        multiples = factor * (first + np.arange(last - first + 2))
         edges: Array = multiples * unit if exponent >= 0 else multiples / unit
     sound = np.isfinite(edges).all() and (np.diff(edges) > 0).all() and edges[0] <= low and edges[-1] > high
     return edges if sound else _even_edges(low, high)

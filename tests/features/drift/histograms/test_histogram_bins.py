@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from plmetrics.features.drift.histograms.histogram_bins import MOST_INTERVALS, round_edges
@@ -13,6 +13,10 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(FINITE, FINITE)
+@example(1e-310, 2e-310)
+@example(-1.7e308, 1.7e308)
+@example(1e15, 1e15 + 12.375)
+@example(0.0, 5e-324)
 def test_edges_rise_and_hold_every_value_between_two(one: float, other: float) -> None:
     low, high = sorted((one, other))
     if low == high:
