@@ -74,6 +74,9 @@ class _Channels(alt.FacetedEncoding):
         return self
 
 
+_LONG = 1e7
+
+
 def axis(
     field: str,
     title: str | None,
@@ -83,12 +86,18 @@ def axis(
     ticks: Sequence[float] | None = None,
     log: bool = False,
 ) -> dict[str, Any]:
-    """The keywords of a quantitative channel: its field, title, range and format of numbers."""
+    """The keywords of a quantitative channel: its field, title, range and format of numbers.
+
+    Numbers too long for the room under a tick are written with an exponent.
+    """
     scale: dict[str, Any] = {"nice": False, "zero": False}
     if domain is not None:
         scale["domain"] = list(domain)
     if log:
         scale["type"] = "log"
+    if form is None and domain is not None:
+        most = max(abs(end) for end in domain)
+        form = "~g" if most >= _LONG or 0 < most < 1 / _LONG else None
     labels: dict[str, Any] = {} if form is None else {"format": form}
     if ticks is not None:
         labels["values"] = list(ticks)

@@ -10,7 +10,6 @@ import polars as pl
 from plmetrics.core.errors import Problem
 from plmetrics.report.charts.comparisons.gate_limits import gate_limits, zone
 from plmetrics.report.charts.figure import Figure
-from plmetrics.report.charts.marks import layered
 from plmetrics.report.charts.selection import NothingToDraw
 from plmetrics.report.charts.slices.panels import columns_of
 from plmetrics.report.charts.slices.readings import usual_tests
@@ -92,6 +91,6 @@ def _panel(selection: Selection, part: pl.DataFrame, *, several: bool, titled: b
     domain = forest_domain(rows, [0.0, *(limit.value for limit in limits)])
     columns, end = columns_of(difference_columns(selection, part, titled=titled), WIDTH)
     under = [mark for limit in limits for mark in zone(limit, domain)]
-    chart = panel(rows, Scale(domain, "", 0.0), columns, under=under, end=end)
     words = sides(selection.summary.directions.get(first["metric"], "none"), STEP * rows.height)
-    return chart if words is None else layered(chart, words)
+    over = [] if words is None else [words]
+    return panel(rows, Scale(domain, "", 0.0), columns, under=under, over=over, end=end)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from plmetrics.report.charts.selection import Selection
 
+_LETTER = 6.0
 _ROWS = pl.col("look").ne_missing("header")
 
 
@@ -64,6 +65,7 @@ def draw(selection: Selection) -> Figure:
             )
         ),
         _legend(parts, tests),
+        _not_shown(parts, tests.filter(pl.col("model").is_in(shown)), slices),
         *notes,
     )
     drawn = pl.concat(parts).filter(_ROWS)
@@ -132,11 +134,17 @@ def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Seque
         panels.append(Panel(rows, heading, whole["x"] if whole["look"] == "overall" else None, band))
     texts = (
         Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1),
-        Texts("c1", f"value [{level}]" if intervals else "value", 150 if intervals else 70, "left"),
+        Texts("c1", f"value [{level}]" if intervals else "value", _room(parts), "left"),
     )
     return side_by_side(
         panels, f"{name}{better}" + (f", {level}" if intervals else ""), texts, short_axis=name, reasons="c1"
     )
+
+
+def _room(parts: Sequence[pl.DataFrame]) -> float:
+    """The room that the texts of values need."""
+    longest = max((len(text or "") for part in parts for text in part["c1"]), default=0)
+    return max(60.0, _LETTER * longest)
 
 
 def _overall_words(parts: Sequence[pl.DataFrame]) -> str:
@@ -159,6 +167,18 @@ def _legend(parts: Sequence[pl.DataFrame], tests: pl.DataFrame) -> str:
         units = "units" if any(part["blocks"].is_not_null().any() for part in parts) else "rows"
         words.append(f"hollow grey: fewer than {FEW_UNITS} {units}")
     return "; ".join(words)
+
+
+def _not_shown(parts: Sequence[pl.DataFrame], tests: pl.DataFrame, slices: pl.DataFrame) -> str:
+    """How many slices are worse and not among the largest."""
+    keys = ["model", *KEYS]
+    worse = tests.filter(pl.col("reading") == "worse").join(slices, on=keys, how="semi", nulls_equal=True)
+    hidden = worse.join(pl.concat(parts), on=keys, how="anti", nulls_equal=True).height
+    return (
+        f"{plural(hidden, 'slice')} more {'is' if hidden == 1 else 'are'} worse and not shown"
+        if hidden
+        else ""
+    )
 
 
 def test_words(tests: pl.DataFrame) -> str:

@@ -115,15 +115,16 @@ def panel(
     gutter: float = GUTTER,
     heading: str = "",
     under: Sequence[alt.Chart] = (),
+    over: Sequence[alt.Chart] = (),
     end: float | None = None,
     reasons: str | None = None,
     alone: bool = True,
 ) -> alt.LayerChart:
-    """A panel of rows; `gutter` is the room for names, 0 where they stand beside another panel.
+    """A panel of rows.
 
-    `under` are charts behind the rows, `end` is where the lines under headers end, and `reasons` the field of texts
-    that stand in the panel where there is no point. What panels have in common has no colour of a row unless it is
-    `alone`.
+    `gutter` is the room for names, 0 where they stand beside another panel; `under` are charts behind the rows, `over`
+    those before them; `end` is where the lines under headers end, and `reasons` the field of texts that stand in the
+    panel where there is no point. What panels have in common has no colour of a row unless it is `alone`.
     """
     full = rows.join(_looks(), on="look", how="left", maintain_order="left").with_columns(y=pl.col("k"))
     places = alt.Y(
@@ -145,7 +146,7 @@ def panel(
         layers += _parted(full.filter(look="undefined"), reasons, places, 4, "left", width - 4)
     if heading:
         layers.append(_above(heading, width / 2, "center", LIGHT["ink"], bold=True))
-    chart: alt.LayerChart = layered(*layers).properties(width=width, height=STEP * rows.height)
+    chart: alt.LayerChart = layered(*layers, *over).properties(width=width, height=STEP * rows.height)
     return chart
 
 

@@ -37,6 +37,16 @@ def test_each_metric_has_a_scale_of_its_own(gated, differences, marks):
         assert abs(start + slope * mark.x - difference) < 0.5 * slope
 
 
+def test_rows_stand_close_to_each_other():
+    frame = pl.DataFrame(
+        {"y": [1, 0] * 20, "p": [0.9, 0.2, 0.4, 0.4] * 10, "q": [0.8, 0.3] * 20, "r": [0.4] * 40}
+    )
+    models = {"first": "p", "second": "q", "third": "r"}
+    result = plm.evaluate(frame, label="y", models=models, metrics=["accuracy"], compare="first")
+    places = sorted(mark.y for mark in marks_of(result.plot.differences()) if mark.text in models)
+    assert np.allclose(np.diff(places), 18)
+
+
 def test_both_p_values_and_readings_stand_beside(differences, marks):
     texts = texts_of(marks)
     for row in differences.frame.iter_rows(named=True):

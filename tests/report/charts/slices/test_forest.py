@@ -125,3 +125,24 @@ def test_a_result_without_slices_is_told():
         result.plot.forest()
     with pytest.raises(ConfigError, match="no metric"):
         result.plot.forest("recal")
+
+
+def test_worse_slices_that_are_not_shown_are_counted():
+    random = np.random.default_rng(1)
+    place = np.repeat(np.arange(45), 60 + np.arange(45)[::-1])
+    label = random.random(len(place)) < 0.5
+    score = np.where(place >= 43, 0.5 - 0.4 * (2 * label - 1.0), 0.5 + 0.4 * (2 * label - 1.0))
+    frame = pl.DataFrame({"y": label, "p": score + random.normal(size=len(place)) * 0.01, "g": place})
+    compare = {"slices": {"g": "rest"}}
+    result = plm.evaluate(
+        frame,
+        label="y",
+        models="p",
+        metrics=["accuracy"],
+        slices=["g"],
+        uncertainty={"replicates": 60},
+        compare=compare,
+    )
+    figure = result.plot.forest()
+    assert figure.frame.height == 41
+    assert "2 slices more are worse and not shown" in str(figure.specification()["title"])
