@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_THRESHOLDS = 3
 """Of a series: more would hide the line."""
 _MOST_WORDS = 6
+_NEAR = 34
 
 
 def thresholds_of(selection: Selection, series: Series) -> pl.DataFrame:
@@ -85,14 +86,16 @@ def word(x: float, y: float, text: str, canvas: Canvas) -> alt.Chart | None:
 
 
 def rules(panel: Panel, chosen: pl.DataFrame, top: float) -> list[alt.Chart]:
-    """Rules across a panel at thresholds `h`, with their values above it."""
+    """Rules across a panel at thresholds `h`, with their values above it, turned away from near ones."""
     if chosen.is_empty():
         return []
-    texts = pl.Series([rounded(value) for value in chosen["h"]], dtype=pl.String)
-    places = chosen.select(x="h", y=pl.lit(float(top)), t=texts)
-    rule = base(places).mark_rule(color=LIGHT["reference"], strokeDash=[4, 4], strokeWidth=1.3)
-    text = base(places).mark_text(dy=-7, fontSize=10.5, color=LIGHT["mute"])
-    return [
-        rule.encode(x=alt.X(**panel.x)),
-        text.encode(x=alt.X(**panel.x), y=alt.Y(**panel.y), text="t:N"),
-    ]
+    places = chosen.select(x="h", y=pl.lit(float(top))).unique("x").sort("x")
+    mark = base(places).mark_rule(color=LIGHT["reference"], strokeDash=[4, 4], strokeWidth=1.3)
+    rule = mark.encode(x=alt.X(**panel.x))
+    pixels = panel.canvas().pixels(places["x"].to_numpy(), places["y"].to_numpy())[:, 0]
+    words = []
+    for number, (x, y) in enumerate(places.iter_rows()):
+        near = [other for other in pixels if 0 < abs(other - pixels[number]) < _NEAR]
+        align = "center" if not near else "right" if near[-1] > pixels[number] else "left"
+        words.append(beside(x, y, rounded(x), (align, 0, -7), LIGHT["mute"]))
+    return [rule, *words]

@@ -42,7 +42,7 @@ class Box:
     def holds(self, points: NDArray[np.float64]) -> int:
         """How many of these points lie in it."""
         x, y = points[:, 0], points[:, 1]
-        return int(((x > self.left) & (x < self.right) & (y > self.top) & (y < self.bottom)).sum())
+        return int(((x >= self.left) & (x <= self.right) & (y >= self.top) & (y <= self.bottom)).sum())
 
     def overlaps(self, other: Box) -> bool:
         """Whether two rectangles share a place."""

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -84,6 +85,8 @@ class Renderer:
 
     def _running(self) -> subprocess.Popen[bytes]:
         """The process; a fork of this one starts its own, since two cannot share the pipes."""
+        if self._process is not None and self._owner == os.getpid() and self._process.poll() is not None:
+            self.close()
         if self._process is None or self._owner != os.getpid():
             command = [sys.executable, "-P", str(_WORKER)]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -102,7 +105,8 @@ class Renderer:
         process, self._process = self._process, None
         if process is not None and self._owner == os.getpid():
             for stream in (process.stdin, process.stdout):
-                _stream(stream).close()
+                with suppress(BrokenPipeError):
+                    _stream(stream).close()
             process.wait()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EDGES = (0.02, 0.2, 0.4, 0.6, 0.8)
 """Shares from which on a cell has the next shade."""
-_FROM_PAPER = 4
+FROM_PAPER = 4
 """The shade from which on the ink is that of the paper."""
 _BAR, _BARS = 20, 260
 
@@ -71,7 +71,7 @@ def _boxes(cells: pl.DataFrame) -> pl.DataFrame:
         y=pl.col("place").cast(pl.Float64),
         y2=pl.col("place") + 1.0,
         fill=pl.col("shade").replace_strict(fills, return_dtype=pl.String),
-        ink=pl.when(pl.col("shade") >= _FROM_PAPER)
+        ink=pl.when(pl.col("shade") >= FROM_PAPER)
         .then(pl.lit(LIGHT["paper"]))
         .otherwise(pl.lit(LIGHT["ink"])),
         share_text=pl.Series(texts, dtype=pl.String),
