@@ -98,8 +98,8 @@ def test_hostile_names_do_not_end_the_process():
         result = plm.evaluate(frame, label="y", models="p", metrics=["roc_auc", "recall", "tp", "fp", "fn", "tn"],
                               slices={"name": "name"}, curves=curves)
         texts = result.metrics["slice"].unique().to_list()
-        for chart in ("roc", "pr", "reliability", "ks", "confusion"):
-            for part in (texts[:4], texts[4:8], texts[8:12], texts[12:]):
+        for chart in ("roc", "reliability", "confusion"):
+            for part in (texts[:9], texts[9:]):
                 part = [text for text in part if text != "all"]
                 svg = getattr(result.plot, chart)(slice_set="name", slices=part).svg()
                 assert "<script" not in svg and svg.startswith("<svg"), chart
