@@ -9,6 +9,7 @@ from rich.text import Text
 
 from plmetrics.features.registry import FEATURES, feature
 from plmetrics.report.layout import join_blocks, printable, to_text, wrap
+from plmetrics.report.sections.confusion import confusion
 from plmetrics.report.sections.decomposition import decomposition
 from plmetrics.report.sections.differences import differences, slice_comparisons
 from plmetrics.report.sections.gaps import gaps
@@ -63,6 +64,7 @@ def render(
             overall,
             ranking,
             classes,
+            confusion,
             "cross_validation",
             differences,
             counted_differences,

@@ -1,0 +1,88 @@
+"""Confusion matrices of all rows: true classes in rows, called ones in columns, or the largest confusions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+from rich.text import Text
+
+from plmetrics.report.layout import (
+    FAINT,
+    Column,
+    align,
+    heading,
+    join_blocks,
+    printable,
+    table,
+    table_or_stack,
+    wrap,
+)
+from plmetrics.report.numbers import Estimate, count, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.summary import Summary
+
+MOST = 10
+
+
+def confusion(summary: Summary, width: int) -> list[Text]:
+    """A table a model; counts with their share of the true class. None without the curve."""
+    if summary.curves.filter(curve="confusion", slice_set="overall").is_empty():
+        return []
+    from plmetrics.report.charts.decisions.confusion_counts import counts_of
+    from plmetrics.report.charts.selection import NothingToDraw, Selection
+
+    try:
+        counts = counts_of(Selection(summary=summary))
+    except NothingToDraw:
+        return []
+    return join_blocks([_matrix(part, width) for part in counts.partition_by("model", maintain_order=True)])
+
+
+def _matrix(counts: pl.DataFrame, width: int) -> list[Text]:
+    """The matrix where it fits, else its largest confusions."""
+    ordered = counts.sort("place", "called_place")
+    title = f"Confusion of {printable(counts['model'][0])}"
+    called = counts.sort("called_place")["called"].unique(maintain_order=True).to_list()
+    columns = [
+        Column("true \\ called"),
+        *(Column(printable(name)) for name in called),
+        Column("rows", "right"),
+    ]
+    cells = [
+        align([_estimate(row) for row in part.iter_rows(named=True)])
+        for part in ordered.partition_by("called_place", maintain_order=True)
+    ]
+    truths = ordered.partition_by("place", maintain_order=True)
+    names = [Text(printable(part["true"][0])) for part in truths]
+    totals = [Text(count(int(part["n"].sum()))) for part in truths]
+    rows = [list(row) for row in zip(names, *cells, totals, strict=True)]
+    lines = table(columns, rows, width)
+    if lines is not None:
+        return heading(title, "rows, share of the true class", width) + lines
+    return heading(title, "the largest confusions", width) + _largest(counts, width)
+
+
+def _largest(counts: pl.DataFrame, width: int) -> list[Text]:
+    wrong = counts.filter(pl.col("place") != pl.col("called_place"), pl.col("n") > 0)
+    shown = wrong.sort("n", descending=True, maintain_order=True).head(MOST)
+    rows = [
+        [Text(printable(row["true"])), Text(printable(row["called"])), number]
+        for row, number in zip(
+            shown.iter_rows(named=True),
+            align([_estimate(row) for row in shown.iter_rows(named=True)]),
+            strict=True,
+        )
+    ]
+    lines = table_or_stack([Column("true"), Column("called"), Column("rows")], rows, width)
+    if wrong.height > MOST:
+        remark = f"and {plural(wrong.height - MOST, 'other confusion')} in curves.parquet"
+        lines += wrap(Text(remark, FAINT), width)
+    return lines
+
+
+def _estimate(row: dict[str, float | None]) -> Estimate:
+    """A count with its share of the true class."""
+    share = row["share"]
+    return Estimate(count(int(row["n"] or 0)), "" if share is None else f"({share:.1%})")
