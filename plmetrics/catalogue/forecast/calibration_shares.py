@@ -175,7 +175,7 @@ class TransformShare(CalibrationShare):
     def row(self, rows: Rows, point: Interval) -> pl.Expr:
         """The part of the row's transform that lies in the bin."""
         low, high = rows.part(LOW), rows.part(HIGH)
-        inside = pl.min_horizontal(high, pl.lit(point[1])) - pl.max_horizontal(low, pl.lit(point[0]))
+        inside = high.clip(upper_bound=point[1]) - low.clip(lower_bound=point[0])
         return pl.when(inside > 0).then(inside / (high - low)).otherwise(0.0)
 
 
