@@ -67,19 +67,21 @@ def _run_stages(
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
+    from plmetrics.features.questions import counting, looks
     from plmetrics.inference.analysis import correct_comparisons
 
     context = context or RunContext()
     watch = Stopwatch(progress)
-    with watch.stage("prepare"), reading(source):
+    tables = context.tables.values()
+    with watch.stage("prepare"), reading(source, *tables):
         bound = bind(suite, source, context.tables)
         check_feature_counts(bound, context.counts)
-        uneven = check_rows(suite.data.missing, bound.source, *context.tables.values())
-        prepared = prepare(bound)
+        uneven = check_rows(suite.data.missing, bound.source, *tables)
+        prepared = prepare(bound, looks=looks(bound, context.counts))
         models, suite = suite.models, prepared.request.suite
-    with watch.stage("aggregate"), reading(source):
-        aggregated = aggregate(prepared, digested=suite.keeps_replicates)
-    run = Run(source, bound, prepared, aggregated, context.counts)
+    with watch.stage("aggregate"), reading(source, *tables):
+        aggregated, counted = aggregate(prepared, counting(prepared), digested=suite.keeps_replicates)
+    run = Run(source, bound, prepared, aggregated, context.counts, counted)
     outputs = list(_of_features("aggregate", run, watch, context))
     alike = aggregated.arithmetic
     with watch.stage("order"), reading(source), alike():
@@ -89,22 +91,18 @@ def _run_stages(
         outputs += _of_features("order", run, watch, context)
     with watch.stage("intervals"), reading(source), alike():
         rows = rows_of_tests(prepared)
-        tables, replicates, analysis = infer(analysis, ordered, context, _units(aggregated), rows)
+        made, replicates, analysis = infer(analysis, ordered, context, _units(aggregated), rows)
     folds = next((output.tables["folds"] for output in outputs if "folds" in output.tables), None)
     with watch.stage("tests"), alike():
-        tables["comparisons"] = with_requested_tests(
-            tables["comparisons"], analysis, rows, tables["metrics"], folds
-        )
-        tables["comparisons"] = correct_comparisons(analysis, tables["comparisons"]).select(
-            list(COMPARISONS_SCHEMA)
-        )
+        tested = with_requested_tests(made["comparisons"], analysis, rows, made["metrics"], folds)
+        made["comparisons"] = correct_comparisons(analysis, tested).select(list(COMPARISONS_SCHEMA))
     outputs += _of_features("tests", run, watch, context)
     record = _record(prepared, aggregated, watch)
     record["files"] = list(context.files) or data_files(source)
     record["warnings"] += uneven
     record = _with_additions(record, outputs, context)
     suite = suite.model_copy(update={"models": models})
-    result = _result(suite, tables | {"curves": curves}, replicates, outputs, record)
+    result = _result(suite, made | {"curves": curves}, replicates, outputs, record)
     if suite.compare is not None:
         from plmetrics.api.earlier_run import compare_warnings
 
@@ -149,7 +147,7 @@ def _of_features(after: str, run: Run, watch: Stopwatch, context: RunContext) ->
     for feature in features_of(run.prepared.request.suite):
         if feature.after == after:
             name = feature.stage or feature.key
-            with watch.stage(name), reading(run.source, context.tables.get(feature.key)):
+            with watch.stage(name), reading(run.source, *context.tables.values()):
                 yield feature.run(run)
 
 

@@ -39,19 +39,17 @@ def check_rows(missing: str, *sources: Source | None, ends: bool = False) -> lis
 
 
 @contextmanager
-def reading(source: Source, second: Source | None = None) -> Iterator[None]:
+def reading(*sources: Source) -> Iterator[None]:
     """Say which file and column are to blame where an error comes from the data; let others pass.
 
     Where the error does not tell, each file is read by itself: one that cannot be read is to blame.
 
     Args:
-        source: what is read.
-        second: what is read with it, if anything.
+        sources: what is read.
 
     Raises:
         DataError: the data are to blame, or a file is not what it was when it was listed.
     """
-    sources = [source] if second is None else [source, second]
     with watch_stamps(stamps_of(*sources)):
         try:
             yield

@@ -28,6 +28,8 @@ def together(one: Question[Answer], other: Question[Other], /) -> Question[tuple
 def together(
     one: Question[Answer], other: Question[Other], third: Question[Third], /
 ) -> Question[tuple[Answer, Other, Third]]: ...
+@overload
+def together(*questions: Question[Answer]) -> Question[tuple[Answer, ...]]: ...
 def together(*questions: Question[Any]) -> Question[tuple[Any, ...]]:
     """The answers to some questions, in order: a round asks what each of them that is still open asks next."""
     answers: list[Any] = [None] * len(questions)
@@ -53,6 +55,17 @@ def frames_by_name(plans: Mapping[str, pl.LazyFrame]) -> Question[dict[str, pl.D
     """The frames of some plans, by name."""
     frames = yield list(plans.values())
     return dict(zip(plans, frames, strict=True))
+
+
+def answers_by_name(questions: Mapping[str, Question[Answer]]) -> Question[dict[str, Answer]]:
+    """The answers to some questions that are asked together, by name."""
+    answers = yield from together(*questions.values())
+    return dict(zip(questions, answers, strict=True))
+
+
+def first_plans(question: Question[Answer]) -> Sequence[pl.LazyFrame]:
+    """The plans of the first round of a question, which is not asked."""
+    return next(question, ())
 
 
 def constant_question(answer: Answer) -> Question[Answer]:

@@ -64,7 +64,8 @@ class Blocks:
 class Prepared:
     """The constants of a run and the plans that use them.
 
-    `grids` are those of another run that it takes its from, `steps` what it took to find the constants.
+    `grids` are those of another run that it takes its from, `looks` what features know of the rows, by key, and `steps`
+    what it took to find all that.
     """
 
     request: Request
@@ -80,6 +81,7 @@ class Prepared:
     added: Mapping[str, Json] = field(default_factory=dict)
     addition: Addition = field(default_factory=Addition)
     grids: Grids | None = None
+    looks: Mapping[str, object] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
 
     def row_of(self, model: str) -> Rows:

@@ -35,12 +35,14 @@ class Request:
     """A suite bound to a source: everything the passes need to know, as plans not yet run.
 
     `pairs_read` is how many rows became the queries of a ranking, where its rows are queries by now. `tables` are
-    those that features read beside the rows, by key, and `steps` what it took to bind the suite.
+    those that features read beside the rows, by key, and `steps` what it took to bind the suite. `read` has the rows of
+    the source that are evaluated, and those that features count beside them: what is made of it shares its scan.
     """
 
     suite: Suite
     source: Source
     raw: pl.LazyFrame
+    read: pl.LazyFrame
     roles: RoleColumns
     sets: tuple[SliceSet, ...]
     where: pl.Expr | None

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from plmetrics.suite.sections.section import plain_path
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
     from plmetrics.core.results import Json
     from plmetrics.engine.aggregate.aggregation import Aggregates
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.engine.step import Step
@@ -48,8 +49,8 @@ class Run:
     """What a feature may read of a run.
 
     `source` is the table, `bound` the suite as it was bound to it, `prepared` the constants of the run, `aggregated`
-    the sums of its scan, and `counts` what features read in place of tables, by key. Behind the stage `order` there are
-    what is estimated from the sums, and the values of ordered metrics.
+    the sums of its scan, and `counts` what features read in place of tables, by key. `counted` is what they counted in
+    that scan. Behind the stage `order` there are what is estimated from the sums, and the values of ordered metrics.
     """
 
     source: Source
@@ -57,6 +58,7 @@ class Run:
     prepared: Prepared
     aggregated: Aggregates
     counts: Mapping[str, object]
+    counted: Mapping[str, object] = field(default_factory=dict)
     analysis: Analysis | None = None
     ordered: OrderedByPlace = field(default_factory=dict)
 
@@ -196,6 +198,24 @@ class Feature(ABC):
     def compares(self, suite: Suite) -> bool:  # noqa: ARG002
         """Whether it takes differences of estimates, whose replicates must be of one kind."""
         return False
+
+    def rows(self, suite: Suite) -> str | None:  # noqa: ARG002
+        """The condition on rows of the table that it counts beside those that are evaluated."""
+        return None
+
+    def look(self, bound: Request, request: Request, counts: object) -> Question[object] | None:  # noqa: ARG002
+        """What it must know of the rows before they are counted, asked with the questions of the preparation.
+
+        Args:
+            bound: the suite as it was bound.
+            request: what is evaluated, with rows as they are in the data.
+            counts: what it reads in place of a table; None where nothing was handed over.
+        """
+        return None
+
+    def count(self, known: Any) -> Question[object]:
+        """What it counts of the rows, knowing what it asked for: its first plans share the scan of the sums."""
+        raise NotImplementedError
 
     def steps(self, request: Request) -> Iterable[Step]:  # noqa: ARG002
         """The steps that read rows for it."""

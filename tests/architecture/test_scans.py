@@ -30,7 +30,7 @@ SCANS = {
     "slices": {"prepare": 2, "aggregate": 1},
     "binary": {"prepare": 4, "aggregate": 1},
     "custom": {"prepare": 1, "aggregate": 1},
-    "drift": {"prepare": 1, "aggregate": 1, "drift": 2},
+    "drift": {"prepare": 1, "aggregate": 1},
     "forecast": {"prepare": 3, "aggregate": 1},
     "find_slices": {"aggregate": 1, "search": 2},
     "ranking": {"prepare": 2},

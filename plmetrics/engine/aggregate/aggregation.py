@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ from plmetrics.engine.aggregate.totals import (
     sums_of,
     totals,
 )
+from plmetrics.engine.inquiry import answer, together
 from plmetrics.engine.step import Step
 from plmetrics.engine.streaming import AGGREGATES_PER_NODE
 from plmetrics.states.complements import RestSums
@@ -39,10 +40,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.prepared import Prepared
     from plmetrics.engine.request import Request
     from plmetrics.states.sums import SlicedSums
     from plmetrics.table.slices import Cube
+
+Counted = TypeVar("Counted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +76,24 @@ class Aggregates:
         return stack
 
 
-def aggregate(prepared: Prepared, *, digested: bool = False) -> Aggregates:
-    """Run the scan; `digested` says whether to bring digests of the units.
+def aggregate(
+    prepared: Prepared, counting: Question[Counted], *, digested: bool = False
+) -> tuple[Aggregates, Counted]:
+    """Run the scan, and what features count in it; `digested` says whether to bring digests of the units.
 
     Raises:
         DataError: rows failed a check, and the suite says that is an error.
         PlmetricsError: rows in do not equal rows used and dropped: a bug.
     """
-    frames, rows = sum_cubes(prepared, digested=digested)
+    (frames, rows), counted = answer(together(sum_cubes(prepared, digested=digested), counting))
     result = collect_aggregates(prepared, frames, rows)
-    return replace(result, digests=_digests(prepared, frames[0])) if digested else result
+    return replace(result, digests=_digests(prepared, frames[0])) if digested else result, counted
 
 
 def sum_cubes(
     prepared: Prepared, *, digested: bool = False
-) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
-    """Run the scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
+) -> Question[tuple[list[pl.DataFrame], pl.DataFrame | None]]:
+    """The scan: the sums of each cube by the values of its keys, and the rows for ordered metrics.
 
     Moments that lose digits about the centres of the run are added about others.
 
@@ -95,7 +101,7 @@ def sum_cubes(
         DataError: rows failed a check, and the suite says that is an error.
     """
     groups, step = sums_scan(prepared, digested=digested)
-    parts = iter(step.collect())
+    parts = iter((yield step.plans))
     frames = [_side_by_side([next(parts) for _ in group]) for group in groups]
     rows = next(parts, None)
     if rows is not None and not frames:

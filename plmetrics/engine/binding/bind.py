@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -57,13 +59,13 @@ def bind(suite: Suite, source: Source, tables: Mapping[str, Source] | None = Non
 def _request(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Request:
     collected = Collected()
     by_row = suite.uncertainty is not None and unit_column(suite) is None
-    raw = source.with_row_key() if by_row else source.frame
+    raw = read = source.with_row_key() if by_row else source.frame
     where, unit = None, pl.col("@row") if by_row else None
     with collected.step():
         if suite.data.where is not None:
             where = _row_condition(suite, suite.data.where, source.schema)
-            fewer = source.in_folders(where, compile_row(suite.data.where).columns)
-            raw = (fewer.with_row_key() if by_row else fewer.frame).filter(where)
+        read = _rows_read(suite, source, where, by_row=by_row)
+        raw = read if where is None else read.filter(where)
     with collected.step():
         _check_sections(suite, source.schema, tables)
     with collected.step():
@@ -100,7 +102,7 @@ def _request(suite: Suite, source: Source, tables: Mapping[str, Source]) -> Requ
     with collected.step():
         prediction_table(raw, source.schema, roles)
     collected.settle()
-    request = Request(suite, source, raw, roles, tuple(sets), where, tables=tables)
+    request = Request(suite, source, raw, read, roles, tuple(sets), where, tables=tables)
     for feature in features_of(suite):
         feature.check_request(request)
     return request
@@ -216,6 +218,24 @@ def _row_condition(suite: Suite, where: str, schema: pl.Schema) -> pl.Expr:
     from plmetrics.engine.binding.long_form import WHERE
 
     return pl.col(WHERE)
+
+
+def _rows_read(suite: Suite, source: Source, where: pl.Expr | None, *, by_row: bool) -> pl.LazyFrame:
+    """The rows that are evaluated, and those of the table that features count beside them.
+
+    With features they are a common sub-plan by themselves: Polars finds others, but of two that lie one in another only
+    the larger. Without, filters on fewer rows may reach the files.
+    """
+    features = features_of(suite)
+    if where is not None and suite.data.where is not None:
+        texts = [feature.rows(suite) for feature in features]
+        beside = [compile_row(text) for text in texts if text is not None]
+        where = reduce(or_, (row.expr for row in beside), where)
+        columns = {name for row in (compile_row(suite.data.where), *beside) for name in row.columns}
+        source = source.in_folders(where, columns)
+    frame = source.with_row_key() if by_row else source.frame
+    frame = frame if where is None else frame.filter(where)
+    return frame.cache() if features else frame
 
 
 def _check_fit_on(suite: Suite, schema: pl.Schema) -> None:

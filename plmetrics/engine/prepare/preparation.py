@@ -29,43 +29,52 @@ from plmetrics.table.slices import plan_cubes
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from plmetrics.core.results import Json
     from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.table.roles import PredictionTable
 
+    Looks = Callable[[Request], Question[Mapping[str, object]]]
+
 MAX_CELLS = 1_000_000
 
 
-def prepare(request: Request, constants: Constants | None = None) -> Prepared:
+def prepare(request: Request, constants: Constants | None = None, looks: Looks | None = None) -> Prepared:
     """Find the constants of a run, or take them from another, whose slices and classes the request has then.
+
+    Args:
+        request: the suite as it was bound.
+        constants: those of another run.
+        looks: what features must know of the rows, given what is evaluated with rows as they are in the data.
 
     Raises:
         DataError: there are no rows.
         ConfigError: there are more slices than `max_slices`.
     """
-    inquiry = Inquiry(request.steps)
+    bound, inquiry = request, Inquiry(request.steps)
+    known: Mapping[str, object] = {}
     calibrated = inquiry.answer(_calibration(request))
     request, models = calibrated.request, _baseline_part(calibrated.request)
     if request.suite.task == "ranking":
         from plmetrics.engine.ranking.queries import by_query
 
         bound_models = inquiry.answer(models)
-        request = inquiry.answer(by_query(bound_models.request), stage="rank")
-        models = constant_question(replace(bound_models, request=request))
+        ranked = together(by_query(bound_models.request), _known(looks, bound))
+        request, known = inquiry.answer(ranked, stage="rank")
+        models, looks = constant_question(replace(bound_models, request=request)), None
     table = prediction_table(request.raw, request.schema, request.roles)
-    looked_up, counted, units = inquiry.answer(
+    rows, looked_up, units = inquiry.answer(
         together(
-            _look_up(request, models, centres=constants is None),
-            _row_counts(request, table),
+            _accounting(request, table),
+            _look_up(request, models, looks, centres=constants is None),
             _different_units(request, table),
         )
     )
     request = looked_up.request
     table = prediction_table(request.raw, request.schema, request.roles)
-    rows = replace(_accounting(request, counted), fitted=calibrated.left_out)
+    rows = replace(rows, fitted=calibrated.left_out)
     slices = found_slices(request, looked_up.values)
     if request.suite.slices:
         from plmetrics.engine.binding.reference_slices import check_references
@@ -94,6 +103,7 @@ def prepare(request: Request, constants: Constants | None = None) -> Prepared:
         (*calibrated.warnings, *chosen.warnings, *slices.warnings),
         _model_origins(calibrated.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
+        looks={**known, **looked_up.looks},
     )
     if request.arithmetic.any_order:
         from plmetrics.engine.prepare.exponents import with_exponents
@@ -133,22 +143,32 @@ def _thresholds(request: Request) -> Question[ThresholdChoice]:
 
 @dataclass(frozen=True, slots=True)
 class _LookUps:
-    """A request with all its models and settled keys, what the baseline gives, means, and values of slice sets."""
+    """A request with all its models and settled keys; what the baseline gives, means, slices, and looks of features."""
 
     request: Request
     baseline: Mapping[str, float]
     means: Mapping[str, float]
     values: Mapping[str, pl.DataFrame]
+    looks: Mapping[str, object]
 
 
-def _look_up(request: Request, models: Question[BaselinePart], *, centres: bool) -> Question[_LookUps]:
-    """Add the baseline and settle slice keys; then find means, if these are asked for, and the values of slices."""
+def _look_up(
+    request: Request, models: Question[BaselinePart], looks: Looks | None, *, centres: bool
+) -> Question[_LookUps]:
+    """Add the baseline and settle slice keys; then find means, if asked for, slices, and what features ask."""
     based, keyed = yield from together(models, settle_keys(request))
     request = based.request.with_keys({key.column: key for key in keyed.roles.keys})
     table = prediction_table(request.raw, request.schema, request.roles)
     plans = slice_plans(request, table.frame, every_key(request, table))
-    means, values = yield from together(_means(request, table, needed=centres), frames_by_name(plans))
-    return _LookUps(request, based.constants, means, values)
+    means, values, known = yield from together(
+        _means(request, table, needed=centres), frames_by_name(plans), _known(looks, request)
+    )
+    return _LookUps(request, based.constants, means, values, known)
+
+
+def _known(looks: Looks | None, request: Request) -> Question[Mapping[str, object]]:
+    """What features know of the rows, by key."""
+    return constant_question({}) if looks is None else looks(request)
 
 
 def _means(request: Request, table: PredictionTable, *, needed: bool) -> Question[dict[str, float]]:
@@ -208,14 +228,30 @@ def _by_model(request: Request, values: Mapping[str, float]) -> dict[str, dict[s
     return centres
 
 
-def _row_counts(request: Request, table: PredictionTable) -> Question[pl.DataFrame | None]:
-    """How many rows are read and left out; None where the files say it."""
+def _accounting(request: Request, table: PredictionTable) -> Question[Accounting]:
+    """How many rows are read and left out, for each model and the baseline; counted unless the files say it.
+
+    Raises:
+        DataError: there are no rows.
+    """
     suite = request.suite
     complete = suite.columns.weight is None and suite.data.missing == "error"
-    if complete and request.where is None and request.source.rows is not None:
-        return None
-    (counted,) = yield [_row_count(request, table, complete=complete)]
-    return counted
+    counts: dict[str, Any] = {"read": request.source.rows}
+    if not complete or request.where is not None or request.source.rows is None:
+        (counted,) = yield [_row_count(request, table, complete=complete)]
+        counts = counted.row(0, named=True)
+    if not counts["read"]:
+        where = suite.data.where if request.source.rows != 0 else None
+        message = "the table has no rows" if where is None else f"no row satisfies where: {where}"
+        raise DataError(Problem(message, ("data", "where" if suite.data.where else "path")))
+    dropped = {model: counts.get(f"dropped|{model}", 0) for model in _all_models(request)}
+    return Accounting(counts["read"], counts.get("zero_weight", 0), dropped)
+
+
+def _all_models(request: Request) -> tuple[str, ...]:
+    """The models with the baseline, where it is asked for."""
+    added = (BASELINE,) if request.suite.baseline else ()
+    return tuple(dict.fromkeys((*request.models, *added)))
 
 
 def _row_count(request: Request, table: PredictionTable, *, complete: bool) -> pl.LazyFrame:
@@ -230,27 +266,10 @@ def _row_count(request: Request, table: PredictionTable, *, complete: bool) -> p
         counts.append((~present).sum().alias("zero_weight"))
     if request.suite.data.missing != "error":
         apart = request.suite.data.missing == "drop_per_model"
-        added = (BASELINE,) if request.suite.baseline else ()
-        for model in dict.fromkeys((*request.models, *added)):
+        for model in _all_models(request):
             bad = [pl.col(c.column_name) for c in checks if not apart or c.model in {None, model}]
             counts.append((present & pl.any_horizontal(bad)).sum().alias(f"dropped|{model}"))
     return frame.select(part.cast(pl.Int64) for part in counts)
-
-
-def _accounting(request: Request, counted: pl.DataFrame | None) -> Accounting:
-    counts: dict[str, Any] = (
-        counted.row(0, named=True) if counted is not None else {"read": request.source.rows}
-    )
-    if not counts["read"]:
-        where = request.suite.data.where
-        message = (
-            f"no row satisfies where: {where}"
-            if where and request.source.rows != 0
-            else "the table has no rows"
-        )
-        raise DataError(Problem(message, ("data", "where") if where else ("data", "path")))
-    dropped = {model: counts.get(f"dropped|{model}", 0) for model in request.models}
-    return Accounting(counts["read"], counts.get("zero_weight", 0), dropped)
 
 
 def _blocks(

@@ -5,24 +5,50 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plmetrics.features.drift.against_counts import drift_against, on_slices_of
-from plmetrics.features.drift.counts import drift_counts
+from plmetrics.features.drift.counts import DriftCounts, WindowsCounting
 from plmetrics.features.drift.drift_gates import drift_gates
+from plmetrics.features.drift.drift_section import section_of
 from plmetrics.features.drift.drift_table import drift_table
 from plmetrics.features.drift.histograms.histogram_table import drift_histograms
 from plmetrics.features.drift.references import ReferenceCounts
 from plmetrics.features.drift.stored_counts import check_reference, descriptions_of, reference_of, run_state
-from plmetrics.features.drift.window_counts import window_summary
+from plmetrics.features.drift.window_counts import Summary, WindowCounting
 from plmetrics.features.protocol import Outputs
 from plmetrics.features.stored.merging import by_layout
 from plmetrics.features.stored.state_files import damage_errors
 from plmetrics.features.stored.stored_state import file_places
 
 if TYPE_CHECKING:
-    from plmetrics.features.drift.counts import DriftCounts
-    from plmetrics.features.drift.window_counts import Summary
+    from plmetrics.engine.inquiry import Question
+    from plmetrics.engine.request import Request
     from plmetrics.features.protocol import Run
 
 FIRST = "there is no earlier run of this suite yet that drift can be measured from"
+
+
+def drift_look(
+    bound: Request, request: Request, reference: object
+) -> Question[WindowsCounting] | Question[WindowCounting]:
+    """What must be known to count both windows, or the rows alone where the reference are counts.
+
+    Args:
+        bound: the suite as it was bound.
+        request: what is evaluated, with rows as they are in the data: not the queries made from them.
+        reference: the counts of the reference; not handed over to `explain`.
+
+    Raises:
+        DataError: a window has no rows, or the reference has bad values or lacks what is compared.
+    """
+    models = frozenset(bound.suite.models)
+    if not section_of(bound.suite).is_counted:
+        return WindowsCounting.look(request, models)
+    if isinstance(reference, ReferenceCounts) and reference.states:
+        request = _on_its_slices(bound, request, reference)
+    return WindowCounting.look(request, models)
+
+
+def _on_its_slices(bound: Request, request: Request, reference: ReferenceCounts) -> Request:
+    return on_slices_of(request, bound, descriptions_of(reference.states, reference.path)[0])
 
 
 def drift_outputs(run: Run) -> Outputs:
@@ -35,25 +61,24 @@ def drift_outputs(run: Run) -> Outputs:
     """
     suite, reference, state = run.request.suite, run.counts.get("drift"), None
     warnings: tuple[str, ...] = ()
-    if not isinstance(reference, ReferenceCounts):
-        counts: DriftCounts | None = drift_counts(run.request, frozenset(run.bound.suite.models))
-    else:
-        counts, current = _against(run, reference)
-        state = run_state(run.bound, current)
+    counts = run.counted["drift"]
+    if isinstance(counts, Summary):
+        assert isinstance(reference, ReferenceCounts)
+        state = run_state(run.bound, counts)
+        counts = _against(run, reference, counts)
         warnings = () if counts is not None else (f"{FIRST}{reference.passed_over}",)
+    assert counts is None or isinstance(counts, DriftCounts)
     table = drift_table(suite, counts)
     tables = {"drift": table, "drift_histograms": drift_histograms(counts)}
     return Outputs(tables, drift_gates(suite, table), warnings, state=state)
 
 
-def _against(run: Run, reference: ReferenceCounts) -> tuple[DriftCounts | None, Summary]:
-    """Both windows, counted alike, None where there is no reference yet; and the counts of the rows alone."""
-    request, models = run.request, frozenset(run.bound.suite.models)
+def _against(run: Run, reference: ReferenceCounts, current: Summary) -> DriftCounts | None:
+    """Both windows, counted alike; None where there is no reference yet."""
     if not reference.states:
-        return None, window_summary(request, models)
-    request = on_slices_of(request, run.bound, descriptions_of(reference.states, reference.path)[0])
-    current = window_summary(request, models)
+        return None
+    request, models = _on_its_slices(run.bound, run.request, reference), frozenset(run.bound.suite.models)
     check_reference(reference.states, current.description, reference.path)
     with damage_errors(file_places(reference.states)):
         before = reference_of(by_layout(reference.states), current.description)
-    return drift_against(request, models, before, current, reference.path), current
+    return drift_against(request, models, before, current, reference.path)

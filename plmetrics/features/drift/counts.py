@@ -7,19 +7,19 @@ far the values of a bin lie above its edge, so that means and variances stay exa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from plmetrics.core.errors import DataError, Problem
+from plmetrics.core.exact_sums import Addition
 from plmetrics.core.quantiles import averaged_inverse
 from plmetrics.engine.bad_rows import bad_values
-from plmetrics.engine.inquiry import answer
+from plmetrics.engine.inquiry import frames_by_name, together
 from plmetrics.engine.memory.budget import working_memory
 from plmetrics.engine.prepare.slices import found_slices, key_codes, settle_keys, slice_plans
-from plmetrics.engine.streaming import collected_frames, frames_of
 from plmetrics.features.drift.slice_counts import KEY, PLACE, SlicedCounts, recentre, sliced_counts
 from plmetrics.features.drift.windows import (
     BAD,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from plmetrics.engine.arithmetic import Arithmetic
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.features.drift.subjects import Subject
     from plmetrics.table.slices import Slices
@@ -77,50 +77,52 @@ class DriftCounts:
     weighted: bool
 
 
-def drift_counts(request: Request, models: Collection[str]) -> DriftCounts:
-    """Count both windows.
-
-    Args:
-        request: what is evaluated, with rows as they are in the data: not the queries made from them.
-        models: the models of the suite.
-
-    Raises:
-        DataError: the reference lacks columns, has bad values, or a window has no rows.
-        ConfigError: there are more slices than `max_slices`.
-    """
-    counting = _Counting.of(drift_windows(answer(settle_keys(request)), models))
-    counted = iter(frames_of(counting.plans()))
-    out = []
-    for column in counting.columns:
-        frames = [column.placed(next(counted)) for _ in counting.cubes]
-        sliced = sliced_counts(counting.sets, counting.cubes, frames)
-        out.append(ColumnCounts(column.subject, sliced, column.edges is not None, column.too_many))
-    return DriftCounts(tuple(out), counting.windows.weighted)
-
-
 @dataclass(frozen=True, slots=True)
-class _Counting:
-    """What is counted: columns by slice cells."""
+class WindowsCounting:
+    """What is counted of both windows: columns by slice cells."""
 
     windows: Windows
     sets: tuple[Slices, ...]
     cubes: tuple[Cube, ...]
     columns: tuple[_Column, ...]
+    facts: pl.DataFrame
 
     @classmethod
-    def of(cls, windows: Windows) -> _Counting:
-        """Look the constants up: slices, and how many values each column has."""
-        values = collected_frames(_look_ups(windows))
+    def look(cls, request: Request, models: Collection[str]) -> Question[WindowsCounting]:
+        """Look the constants up: slices, how many values each column has, and the edges of bins.
+
+        Args:
+            request: what is evaluated, with rows as they are in the data: not the queries made from them.
+            models: the models of the suite.
+
+        Raises:
+            DataError: the reference lacks columns, or a window has no rows.
+            ConfigError: there are more slices than `max_slices`.
+        """
+        windows = drift_windows((yield from settle_keys(request)), models)
+        values = yield from frames_by_name(_look_ups(windows))
         _require_rows(windows, values["facts"])
         slices = found_slices(windows.request, values)
         cubes = plan_cubes(slices.slices, key_codes(windows.request, slices), 1, MAX_CELLS)
-        columns = _columns(windows, values["facts"], cubes)
-        return cls(windows, slices.slices, tuple(cubes), tuple(columns))
+        columns = yield from _columns(windows, values["facts"], cubes)
+        columns = yield from together(*(column.with_addition(windows) for column in columns))
+        return cls(windows, slices.slices, tuple(cubes), columns, values["facts"])
 
-    def plans(self) -> list[pl.LazyFrame]:
-        """One pass for each column and cube."""
-        frame, arithmetic = self.windows.frame, self.windows.request.arithmetic
-        return [plan for column in self.columns for plan in column.plans(frame, self.cubes, arithmetic)]
+    def count(self) -> Question[DriftCounts]:
+        """Count both windows: a plan for each column and cube, collected together.
+
+        Raises:
+            DataError: the reference has bad values.
+        """
+        plans = [plan for column in self.columns for plan in column.plans(self.windows.frame, self.cubes)]
+        counted = iter((yield plans))
+        _require_sound_reference(self.windows, self.facts)
+        out = []
+        for column in self.columns:
+            frames = [column.placed(next(counted)) for _ in self.cubes]
+            sliced = sliced_counts(self.sets, self.cubes, frames)
+            out.append(ColumnCounts(column.subject, sliced, column.edges is not None, column.too_many))
+        return DriftCounts(tuple(out), self.windows.weighted)
 
 
 def _look_ups(windows: Windows) -> dict[str, pl.LazyFrame]:
@@ -136,9 +138,8 @@ def _look_ups(windows: Windows) -> dict[str, pl.LazyFrame]:
 
 
 def _require_rows(windows: Windows, facts: pl.DataFrame) -> None:
-    """Both windows have rows, and those of the reference are sound."""
+    """Both windows have rows."""
     rows = dict(facts.select(WINDOW, "rows").iter_rows())
-    bad = dict(facts.select(WINDOW, "bad").iter_rows())
     path = ("drift", "where") if reference_of(windows.request) is None else _REFERENCE
     if not rows.get(0):
         hint = (
@@ -150,10 +151,15 @@ def _require_rows(windows: Windows, facts: pl.DataFrame) -> None:
     if not rows.get(1):
         msg = "nothing is left to compare with the reference: it holds every row that is evaluated"
         raise DataError(Problem(msg, path, "narrow drift's where, or name another table as reference"))
-    if bad[0]:
+
+
+def _require_sound_reference(windows: Windows, facts: pl.DataFrame) -> None:
+    """The rows of the reference are sound."""
+    rows, bad = facts.filter(pl.col(WINDOW) == 0).select("rows", "bad").row(0)
+    if bad:
         before = windows.reference
         checks = prediction_table(before.raw, before.schema, before.roles).checks
-        raise in_reference(bad_values(before, checks, rows[0]))
+        raise in_reference(bad_values(before, checks, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,22 +174,36 @@ class _Column:
     edges: NDArray[np.float64] | None = None
     too_many: bool = False
     scattered: bool = False
+    addition: Addition = field(default_factory=Addition)
 
-    def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube], arithmetic: Arithmetic) -> list[pl.LazyFrame]:
+    @property
+    def value(self) -> pl.Expr:
+        """The value of a row."""
+        return pl.col(f"{VALUE}{self.number}")
+
+    @property
+    def added(self) -> dict[str, pl.Expr]:
+        """What is added up."""
+        weight = pl.col(WEIGHT)
+        if self.edges is None:
+            return {} if self.scattered else {"weight": weight}
+        apart = self.value - self.centre
+        return {"weight": weight, "offset": weight * apart, "square": weight * apart**2}
+
+    def with_addition(self, windows: Windows) -> Question[_Column]:
+        """The same with how it is added up."""
+        addition = yield from windows.request.arithmetic.addition(windows.frame, self.added)
+        return replace(self, addition=addition)
+
+    def plans(self, frame: pl.LazyFrame, cubes: Sequence[Cube]) -> list[pl.LazyFrame]:
         """A plan a cube: one streaming pass that groups by cell, window and place."""
-        value, weight = pl.col(f"{VALUE}{self.number}"), pl.col(WEIGHT)
-        added = {"weight": weight}
-        if self.edges is not None:
-            apart = value - self.centre
-            added |= {"offset": weight * apart, "square": weight * apart**2}
-        addition = answer(arithmetic.addition(frame, added))
-        sums = [addition.total(name, part).alias(name) for name, part in added.items()]
+        sums = [self.addition.total(name, part).alias(name) for name, part in self.added.items()]
         rows = pl.len().cast(pl.Int64).alias("rows")
-        place = self._place(value).alias(PLACE)
+        place = self._place(self.value).alias(PLACE)
         keys = ((2 * cube.cell() + pl.col(WINDOW)).alias(KEY) for cube in cubes)
         if self.scattered:
             single = pl.lit(1, dtype=pl.Int64).alias("rows")
-            return [frame.select(key, place, single, weight.alias("weight")) for key in keys]
+            return [frame.select(key, place, single, pl.col(WEIGHT).alias("weight")) for key in keys]
         return [frame.group_by(key, place).agg(rows, *sums) for key in keys]
 
     @property
@@ -202,7 +222,7 @@ class _Column:
         return counted if self.edges is None else recentre(counted, self.edges, self.centre)
 
 
-def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> list[_Column]:
+def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> Question[tuple[_Column, ...]]:
     """By value as far as the memory budget goes, the columns with the fewest values first; the rest on bins."""
     rows, cells = int(facts["rows"].sum()), sum(cube.cells for cube in cubes)
     room = _SHARE * working_memory(windows.request)
@@ -223,25 +243,27 @@ def _columns(windows: Windows, facts: pl.DataFrame, cubes: Sequence[Cube]) -> li
             room -= needed
         else:
             binned.append(number)
-    edges = _edges(windows, facts, binned) if binned else {}
+    edges = (yield from _edges(windows, facts, binned)) if binned else {}
     columns |= {number: _Column(number, windows.subjects[number], edges[number]) for number in binned}
-    return [columns[number] for number in sorted(columns)]
+    return tuple(columns[number] for number in sorted(columns))
 
 
-def _edges(windows: Windows, facts: pl.DataFrame, numbers: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+def _edges(
+    windows: Windows, facts: pl.DataFrame, numbers: Sequence[int]
+) -> Question[dict[int, NDArray[np.float64]]]:
     """Edges between quantiles of every k-th row of each window, from the least value of both on."""
     rows = dict(facts.select(WINDOW, "rows").iter_rows())
     names = [f"{VALUE}{number}" for number in numbers]
     plans = []
-    for window in (0, 1):
+    for window, side in enumerate(windows.sides):
         step = max(1, rows[window] // SAMPLE_ROWS)
-        window_rows = windows.frame.filter(pl.col(WINDOW) == window).select(*names, WEIGHT)
+        window_rows = side.select(*names, WEIGHT)
         plans.append(windows.request.arithmetic.sample(window_rows, step, names))
     shares = np.arange(1, FINE_BINS // 2) / (FINE_BINS // 2)
     edges_of_columns: dict[int, list[Any]] = {
         number: [facts[f"{number}|least"].drop_nulls().to_numpy()] for number in numbers
     }
-    for sample in frames_of(plans):
+    for sample in (yield plans):
         for number, name in zip(numbers, names, strict=True):
             values = sample.select(name, WEIGHT).drop_nulls().sort(name, WEIGHT)
             if values.height:

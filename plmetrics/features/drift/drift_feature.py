@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from plmetrics.engine.step import Step
 from plmetrics.features.drift.drift_section import Drift, section_of
 from plmetrics.features.protocol import Feature, Outputs
 from plmetrics.report.charts.entry import Entry
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.text import Text
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
-    from plmetrics.engine.step import Step
     from plmetrics.features.protocol import Run
     from plmetrics.features.stored.alignment import AlignedStates, StateReference
     from plmetrics.report.summary import Summary
@@ -86,14 +87,30 @@ class DriftFeature(Feature):
 
         check_counts(bound, counts)
 
-    def steps(self, request: Request) -> Iterator[Step]:
-        """A look at both windows, then their counts."""
-        from plmetrics.features.drift.windows import drift_step
+    def rows(self, suite: Suite) -> str | None:
+        """The condition on the rows of the reference, where these are of the same table."""
+        spec = section_of(suite)
+        return spec.where if spec.reference is None and not spec.is_counted else None
 
-        yield drift_step(request)
+    def look(self, bound: Request, request: Request, counts: object) -> Question[Any]:
+        """A look at both windows: slices, and how many values each column has."""
+        from plmetrics.features.drift.comparison import drift_look
+
+        return drift_look(bound, request, counts)
+
+    def count(self, known: Any) -> Question[object]:
+        """The counts of both windows, or of the rows alone."""
+        counting: Question[object] = known.count()
+        return counting
+
+    def steps(self, request: Request) -> Iterator[Step]:
+        """What it is for: its looks and counts are those of the preparation, and of the sums."""
+        from plmetrics.features.drift.windows import compared_columns
+
+        yield Step("drift", does=compared_columns(request.suite))
 
     def run(self, run: Run) -> Outputs:
-        """Count both windows, and compare them."""
+        """Compare both windows."""
         from plmetrics.features.drift.comparison import drift_outputs
 
         return drift_outputs(run)

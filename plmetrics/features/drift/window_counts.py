@@ -15,7 +15,6 @@ import polars as pl
 
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.prepare.slices import settle_keys
-from plmetrics.engine.streaming import frames_of
 from plmetrics.features.drift.constant_grid import lower_edge
 from plmetrics.features.drift.counts import MOST_CATEGORIES
 from plmetrics.features.drift.description import Description
@@ -26,6 +25,7 @@ from plmetrics.table.roles import WEIGHT
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.features.drift.description import ColumnDescription
     from plmetrics.features.drift.subjects import Kind
@@ -94,35 +94,52 @@ def window_summary(request: Request, models: Collection[str]) -> Summary:
     Raises:
         DataError: columns are absent, or of types that are not compared.
     """
-    window = current_window(answer(settle_keys(request)), models)
-    description = Description.of(window)
-    many = _continuous_columns(window)
-    plans = [
-        _plan(window, number, group, folded=number in many)
-        for number in range(len(window.subjects))
-        for group in description.groups
-    ]
-    frames = iter(frames_of(plans))
-    counted = [[next(frames) for _ in description.groups] for _ in window.subjects]
-    cells = tuple(
-        _cells(group, [counts[n] for counts in counted]) for n, group in enumerate(description.groups)
-    )
-    names = (column.name for number, column in enumerate(description.subjects) if number in many)
-    tallies = tuple(tuple(map(_tally, counts, cells)) for counts in counted)
-    return canonical_summary(Summary(replace(description, folded=frozenset(names)), cells, tallies))
+    return answer(answer(WindowCounting.look(request, models)).count())
 
 
-def _continuous_columns(window: Window) -> set[int]:
+@dataclass(frozen=True, slots=True)
+class WindowCounting:
+    """What is counted of one window; `many` are the numbers of the columns that are folded."""
+
+    window: Window
+    many: frozenset[int]
+
+    @classmethod
+    def look(cls, request: Request, models: Collection[str]) -> Question[WindowCounting]:
+        """Look up which columns have many values; the arguments and errors are those of `window_summary`."""
+        window = current_window((yield from settle_keys(request)), models)
+        return cls(window, (yield from _continuous_columns(window)))
+
+    def count(self) -> Question[Summary]:
+        """Count the rows: a plan for each column and group, collected together."""
+        window, description = self.window, Description.of(self.window)
+        plans = [
+            _plan(window, number, group, folded=number in self.many)
+            for number in range(len(window.subjects))
+            for group in description.groups
+        ]
+        frames = iter((yield plans))
+        counted = [[next(frames) for _ in description.groups] for _ in window.subjects]
+        cells = tuple(
+            _cells(group, [counts[n] for counts in counted]) for n, group in enumerate(description.groups)
+        )
+        names = (column.name for number, column in enumerate(description.subjects) if number in self.many)
+        tallies = tuple(tuple(map(_tally, counts, cells)) for counts in counted)
+        return canonical_summary(Summary(replace(description, folded=frozenset(names)), cells, tallies))
+
+
+def _continuous_columns(window: Window) -> Question[frozenset[int]]:
     """Columns with so many values that they are not counted by value first: an estimate, with room for its error."""
     values = [
         pl.col(f"{VALUE}{number}").approx_n_unique().alias(str(number))
         for number in range(len(window.subjects))
     ]
     if not values:
-        return set()
-    sizes = frames_of([window.frame.select(values)])[0].row(0)
+        return frozenset()
+    (counted,) = yield [window.frame.select(values)]
+    sizes = counted.row(0)
     limits = (_value_limit(subject.kind) for subject in window.subjects)
-    return {number for number, most in enumerate(limits) if sizes[number] > _SURELY * most}
+    return frozenset(number for number, most in enumerate(limits) if sizes[number] > _SURELY * most)
 
 
 def _value_limit(kind: Kind | None) -> int:

@@ -13,7 +13,6 @@ from plmetrics.engine.binding.long_form import WHERE, wide_table
 from plmetrics.engine.binding.row_expressions import predicate
 from plmetrics.engine.binding.slice_keys import slice_keys
 from plmetrics.engine.inquiry import answer
-from plmetrics.engine.step import Step
 from plmetrics.features.drift.drift_section import section_of
 from plmetrics.features.drift.subjects import Subject, common_kind, from_raw, subjects_of, value_of
 from plmetrics.table.common_types import common_type
@@ -85,13 +84,6 @@ def compared_columns(suite: Suite) -> str:
     sets = len(spec.sets(tuple(suite.slices)))
     where = "" if not sets else f", overall and in {sets} slice {'set' if sets == 1 else 'sets'}"
     return f"{columns} {'column' if columns == 1 else 'columns'} against the reference{where}"
-
-
-def drift_step(request: Request) -> Step:
-    """The scans of a comparison: a look at both windows, then their counts."""
-    counted = section_of(request.suite).is_counted
-    frame = (current_window if counted else drift_windows)(request, request.suite.models).frame
-    return Step("drift", (frame,), compared_columns(request.suite), times=2, at_least=True)
 
 
 def check_drift_windows(request: Request) -> None:
@@ -168,13 +160,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Windows(Window):
-    """Both windows as one lazy table, told apart by `WINDOW`.
+    """Both windows as one lazy table, told apart by `WINDOW`; `sides` are the windows by themselves.
 
     `reference` is the request whose rows are the reference's: what a second look at bad rows needs. Its rows that
     fail a check have `BAD` set where `missing` is an error.
     """
 
     reference: Request
+    sides: tuple[pl.LazyFrame, ...]
 
 
 def current_window(request: Request, model_names: Collection[str], there: pl.Schema | None = None) -> Window:
@@ -231,21 +224,25 @@ def drift_windows(request: Request, model_names: Collection[str]) -> Windows:
         suite_there = replace(suite_there, label=_NO_LABEL, positive=None)
     before = replace(current, source=source, raw=raw, roles=suite_there, where=where)
     if reference is None and where is not None:
-        return Windows(current, window.subjects, _one_scan(request, before, window.subjects), before)
+        frame = _one_scan(request, before, window.subjects)
+        sides = tuple(frame.filter(pl.col(WINDOW) == side) for side in (0, 1))
+        return Windows(current, window.subjects, frame, before, sides)
     with _reference_errors():
-        frames = [_side(before, window.subjects, pl.lit(0)), window.frame]
-    return Windows(current, window.subjects, pl.concat(_comparable(frames, current.roles.keys)), before)
+        sides = (_side(before, window.subjects, pl.lit(0)), window.frame)
+    frame = pl.union(_comparable(sides, current.roles.keys))
+    return Windows(current, window.subjects, frame, before, sides)
 
 
 def _one_scan(request: Request, before: Request, subjects: tuple[Subject, ...]) -> pl.LazyFrame:
     """Both windows of one table, which is read once: the rows of the reference, and of the others those of the run."""
     assert before.where is not None
+    no_label = [] if section_of(request.suite).label else [_any_label(request).alias(_NO_LABEL)]
     roles, there = request.roles, before.where.fill_null(value=False)
     here = ~there if request.where is None else ~there & request.where.fill_null(value=False)
     if roles.missing != "error" and roles.unit is not None and roles.unit_name is not None:
         here &= roles.unit.is_not_null()
-    chosen = before.source.frame.filter(there | here)
-    marked = chosen.with_columns(pl.when(there).then(0).otherwise(1).alias(WINDOW))
+    window = pl.when(there).then(0).when(here).then(1).alias(WINDOW)
+    marked = request.read.with_columns(window, *no_label).filter(pl.col(WINDOW).is_not_null())
     return _side(replace(before, raw=marked), subjects, pl.col(plain_column(WINDOW)), WINDOW)
 
 
@@ -271,7 +268,7 @@ def _side(request: Request, subjects: tuple[Subject, ...], window: pl.Expr, *fur
     return table.every.select(**columns)
 
 
-def _comparable(frames: list[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:
+def _comparable(frames: Sequence[pl.LazyFrame], keys: Sequence[SliceKey]) -> list[pl.LazyFrame]:
     """Slice keys of both windows in the types in which they compare."""
     there, here = (frame.collect_schema() for frame in frames)
     casts = {

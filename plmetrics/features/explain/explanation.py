@@ -14,6 +14,7 @@ from plmetrics.features.explain.cautions import advice
 from plmetrics.features.explain.memory import Sizes, foreseen, row_width
 from plmetrics.features.explain.passes import Pass, passes
 from plmetrics.features.explain.states import StateSize, state_size
+from plmetrics.features.questions import looks
 from plmetrics.features.registry import features_of
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.units import OWN_BLOCK_LIMIT
@@ -104,7 +105,7 @@ def explain(request: Request, *, data: bool = True) -> Explanation:
         DataError: there are no rows.
         ConfigError: there are too many slices, or the rows do not fit into memory and must.
     """
-    prepared = prepare(request) if data else None
+    prepared = prepare(request, looks=looks(request, {})) if data else None
     sets = _sets(request, prepared)
     slices = None if prepared is None else sum(part.slices or 0 for part in sets)
     values = None if prepared is None else sum(map(_values(request), sets))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from plmetrics.engine.aggregate.aggregation import families, needs_rows, sums_scan
 from plmetrics.engine.aggregate.paired_rows import paired_step, reads_paired_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK
+from plmetrics.engine.inquiry import first_plans
 from plmetrics.engine.order.by_ranges import order_steps
 from plmetrics.engine.step import Step
 from plmetrics.features.explain.query_plans import count_columns, fallbacks, scans
+from plmetrics.features.questions import counting
 from plmetrics.features.registry import features_of
 
 if TYPE_CHECKING:
@@ -78,7 +80,8 @@ def _steps(request: Request, prepared: Prepared) -> Iterator[Step]:
     if prepared.request.pairs_read is not None:
         yield Step("rank", does=_sorts(prepared.request))
     yield from _of_features(request, "aggregate")
-    yield sums_scan(prepared)[1]
+    sums = sums_scan(prepared)[1]
+    yield replace(sums, plans=(*sums.plans, *first_plans(counting(prepared))))
     if needs_rows(prepared):
         yield from order_steps(prepared)
     yield from _of_features(request, "order")

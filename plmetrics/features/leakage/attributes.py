@@ -18,15 +18,16 @@ import polars as pl
 from plmetrics.core.exact_sums import ordered_sum
 from plmetrics.core.names import is_pattern
 from plmetrics.engine.arithmetic import Arithmetic, exponents_in
-from plmetrics.engine.inquiry import answer
-from plmetrics.engine.streaming import collected_frames
+from plmetrics.engine.inquiry import frames_by_name, together
+from plmetrics.engine.memory.budget import working_memory
 from plmetrics.features.leakage.leakage_section import section_of
 from plmetrics.table.common_types import common_type
 from plmetrics.table.roles import LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
 
 
@@ -46,19 +47,19 @@ class LabelSums:
     exponents: Mapping[str, int]
 
     @classmethod
-    def of(cls, rows: pl.LazyFrame, numbers: Mapping[str, pl.Expr]) -> LabelSums:
+    def of(cls, rows: pl.LazyFrame, numbers: Mapping[str, pl.Expr]) -> Question[LabelSums]:
         """Look both up.
 
         Args:
             rows: with the canonical label.
             numbers: the attributes that hold numbers, null where these are not finite.
         """
-        centres = answer(Arithmetic(any_order=True).means(rows, {LABEL: pl.col(LABEL), **numbers}))
+        centres = yield from Arithmetic(any_order=True).means(rows, {LABEL: pl.col(LABEL), **numbers})
         sums = cls(centres, {})
         terms = {f"{LABEL}|{key}": term for key, term in sums._of_label().items()}
         for name, value in numbers.items():
             terms |= {f"{name}|{key}": term for key, term in sums._beside(name, value).items()}
-        return cls(centres, answer(exponents_in(rows, terms)))
+        return cls(centres, (yield from exponents_in(rows, terms)))
 
     def correlation(self, name: str, value: pl.Expr) -> pl.Expr:
         """Pearson's correlation of an attribute and the label, of the rows where the attribute is not null."""
@@ -106,6 +107,10 @@ ROWS_A_VALUE = 10
 LEAST_ROWS = 10
 """With fewer rows than this beside the most frequent class, nothing is said."""
 
+_VALUE_BYTES = 100
+_SHARE = 4
+"""Bytes that a value takes while it is grouped, and the part of the memory that values of orders have together."""
+
 _CLASSES = frozenset({"binary", "multiclass"})
 _VALUE = "@value"
 _BY_MISSING = "by whether it is null: it has too many values to take each"
@@ -129,44 +134,82 @@ def attribute_candidates(request: Request) -> tuple[str, ...]:
     return tuple(name for name in plain if name not in roles and not is_pattern(name))
 
 
-def attribute_findings(rows: pl.LazyFrame, request: Request, columns: Sequence[str]) -> list[About]:
-    """How well each column tells the label, as keywords of a finding; one without a strength where rows are too few.
+@dataclass(frozen=True, slots=True)
+class AttributesCounting:
+    """How well each column tells the label, as it is counted.
 
-    Args:
-        rows: raw columns beside the canonical label.
-        request: the task, and the columns' types.
-        columns: the columns to look at.
+    `rows` have raw columns beside the canonical label, which is there; `facts` are what was looked up of the columns,
+    `others` the rows with another label than the most frequent one, and `room` how many values may be grouped at once.
     """
-    if not columns:
-        return []
-    labelled = rows.filter(pl.col(LABEL).is_not_null() & pl.col(LABEL).is_not_nan())
-    attributes = [_Column(name, request.schema[name], request.suite.task) for name in columns]
-    if request.suite.reproducible and request.suite.task not in _CLASSES:
-        sums = LabelSums.of(
-            labelled, {column.name: column.finite for column in attributes if column.is_number}
-        )
-        for column in attributes:
-            column.sums = sums
-    screen = labelled.select(
-        pl.len().cast(pl.Int64).alias("@n"), *(part for column in attributes for part in column.looks())
-    )
-    by_label = labelled.group_by(LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
-    first = collected_frames({"counts": by_label, "looked": screen})
-    counts, facts = first["counts"], first["looked"].row(0, named=True)
-    rest = facts["@n"] - (counts["n"].max() or 0)
-    if rest < LEAST_ROWS:
-        which = "1 row has" if rest == 1 else f"{rest} rows have"
-        note = f"not judged: {which} another label than the most frequent one, and {LEAST_ROWS} are needed"
-        return [{"columns": tuple(columns), "note": note}]
-    groups = collected_frames({column.name: column.grouped(labelled, facts) for column in attributes})
-    out: list[About] = []
-    for column in attributes:
-        strengths = column.strengths(groups[column.name], facts)
-        if column.ordered:
-            strengths.append(_order(labelled, column))
-        strength, measure, note = max(strengths)
-        out.append({"columns": (column.name,), "strength": strength, "measure": measure, "note": note})
-    return out
+
+    rows: pl.LazyFrame
+    columns: tuple[_Column, ...]
+    facts: Mapping[str, Any]
+    others: int
+    room: int
+
+    @classmethod
+    def look(
+        cls, rows: pl.LazyFrame, request: Request, columns: Sequence[str]
+    ) -> Question[AttributesCounting]:
+        """Look up how many values the columns have.
+
+        Args:
+            rows: raw columns beside the canonical label.
+            request: the task, and the columns' types.
+            columns: the columns to look at; not none.
+        """
+        labelled = rows.filter(pl.col(LABEL).is_not_null() & pl.col(LABEL).is_not_nan())
+        attributes = tuple(_Column(name, request.schema[name], request.suite.task) for name in columns)
+        if request.suite.reproducible and request.suite.task not in _CLASSES:
+            finite = {column.name: column.finite for column in attributes if column.is_number}
+            sums = yield from LabelSums.of(labelled, finite)
+            for column in attributes:
+                column.sums = sums
+        screen = [part for column in attributes for part in column.looks()]
+        by_label = labelled.group_by(LABEL).agg(pl.len().cast(pl.Int64).alias("n"))
+        counts, looked = yield [by_label, labelled.select(pl.len().cast(pl.Int64).alias("@n"), *screen)]
+        facts = looked.row(0, named=True)
+        room = working_memory(request) // (_SHARE * _VALUE_BYTES)
+        return cls(labelled, attributes, facts, facts["@n"] - (counts["n"].max() or 0), room)
+
+    def count(self) -> Question[list[About]]:
+        """Keywords of a finding about each column; of all without a strength where rows are too few."""
+        if self.others < LEAST_ROWS:
+            names = tuple(column.name for column in self.columns)
+            which = "1 row has" if self.others == 1 else f"{self.others} rows have"
+            note = f"not judged: {which} another label than the most frequent one, and {LEAST_ROWS} are needed"
+            return [{"columns": names, "note": note}]
+        plans = {column.name: column.grouped(self.rows, self.facts) for column in self.columns}
+        strengths: dict[str, list[Strength]] = {}
+        for batch in self._batches():
+            orders = {column.name: column.order(self.rows) for column in batch}
+            groups, ordered = yield from together(frames_by_name(plans), frames_by_name(orders))
+            plans = {}
+            for column in self.columns:
+                if column.name in groups:
+                    strengths[column.name] = column.strengths(groups[column.name], self.facts)
+            for name, frame in ordered.items():
+                strengths[name].append(_area(frame))
+        out: list[About] = []
+        for name, of_column in strengths.items():
+            strength, measure, note = max(of_column)
+            out.append({"columns": (name,), "strength": strength, "measure": measure, "note": note})
+        return out
+
+    def _batches(self) -> Iterator[list[_Column]]:
+        """The columns with an order, as many at a time as there is room for their values; one batch at least."""
+        batch: list[_Column] = []
+        values = 0
+        for column in self.columns:
+            if column.ordered:
+                more = self.facts[f"values|{column.name}"]
+                if batch and values + more > self.room:
+                    yield batch
+                    batch, values = [], 0
+                batch.append(column)
+                values += more
+        yield batch
 
 
 class _Column:
@@ -214,6 +257,12 @@ class _Column:
         moments = plain if self.sums is None else self.sums.moments()
         return keyed.group_by(_VALUE).agg(pl.len().cast(pl.Int64).alias("n"), *moments)
 
+    def order(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Positives and rows by value."""
+        keyed = rows.select(self.value.alias(_VALUE), (pl.col(LABEL) == 1).alias("positive"))
+        counts = pl.col("positive").sum().cast(pl.Int64).alias("p"), pl.len().cast(pl.Int64).alias("n")
+        return keyed.group_by(_VALUE).agg(*counts)
+
     def strengths(self, groups: pl.DataFrame, facts: Mapping[str, Any]) -> list[Strength]:
         """What the groups say, and the line."""
         how = "by its value" if self.by_value(facts) else _BY_MISSING
@@ -243,11 +292,8 @@ def _r2_of_means(groups: pl.DataFrame) -> float:
     return between / (between + within) if between + within > 0 else 0.0
 
 
-def _order(rows: pl.LazyFrame, column: _Column) -> Strength:
+def _area(counted: pl.DataFrame) -> Strength:
     """The area under the ROC curve of a column's order, whichever way up; nulls are below all values."""
-    keyed = rows.select(column.value.alias(_VALUE), (pl.col(LABEL) == 1).alias("positive"))
-    counts = pl.col("positive").sum().cast(pl.Int64).alias("p"), pl.len().cast(pl.Int64).alias("n")
-    counted = collected_frames({"order": keyed.group_by(_VALUE).agg(*counts)})["order"]
     ordered = counted.sort(_VALUE, nulls_last=False).select(pl.col("p", "n").cast(pl.Float64))
     positives = ordered["p"].to_numpy()
     negatives = ordered["n"].to_numpy() - positives

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import errors_at
+from plmetrics.engine.step import Step
 from plmetrics.features.leakage.leakage_section import Leakage
 from plmetrics.features.protocol import Feature, Outputs
 from plmetrics.report.html.feature_table import FeatureTable
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.text import Text
 
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
-    from plmetrics.engine.step import Step
     from plmetrics.features.protocol import Run
     from plmetrics.report.summary import Summary
     from plmetrics.suite.model import Suite
@@ -56,18 +57,29 @@ class LeakageFeature(Feature):
 
         check_leakage_columns(suite, schema, table)
 
-    def steps(self, request: Request) -> Iterator[Step]:
-        """The checks of rows, and of attributes where some are looked at."""
-        from plmetrics.features.leakage.training_rows import leakage_steps
+    def look(self, bound: Request, request: Request, counts: object) -> Question[Any]:  # noqa: ARG002
+        """When training ended, and how many values attributes have."""
+        from plmetrics.features.leakage.training_rows import LeakageCounting
 
-        return leakage_steps(request)
+        return LeakageCounting.look(request)
+
+    def count(self, known: Any) -> Question[object]:
+        """The checks of rows, and of attributes."""
+        counting: Question[object] = known.count()
+        return counting
+
+    def steps(self, request: Request) -> Iterator[Step]:
+        """What it is for: its looks and checks are those of the preparation, and of the sums."""
+        from plmetrics.features.leakage.training_rows import leakage_text
+
+        yield Step("leakage", does=leakage_text(request))
 
     def run(self, run: Run) -> Outputs:
-        """Make the checks."""
+        """Say what the checks found."""
         from plmetrics.features.leakage.leakage_table import leakage_gates, leakage_table, leakage_warnings
-        from plmetrics.features.leakage.training_rows import find_leakage
 
-        table = leakage_table(run.request.suite, find_leakage(run.request))
+        found: Any = run.counted[self.key]
+        table = leakage_table(run.request.suite, found)
         return Outputs({self.key: table}, leakage_gates(table), leakage_warnings(table))
 
     def report(self, summary: Summary, width: int) -> list[Text]:

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.core.errors import Collected, DataError, Problem
-from plmetrics.engine.inquiry import answer
+from plmetrics.engine.inquiry import constant_question, frames_by_name, together
 from plmetrics.engine.memory.budget import refuse_to_hold
-from plmetrics.engine.step import Step
-from plmetrics.engine.streaming import collected_frames
-from plmetrics.features.leakage.attributes import attribute_candidates, attribute_findings
+from plmetrics.features.leakage.attributes import AttributesCounting, attribute_candidates
 from plmetrics.features.leakage.leakage_section import section_of
 from plmetrics.features.registry import features_of
 from plmetrics.table.common_types import as_type, common_type
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from plmetrics.core.names import SuitePath
+    from plmetrics.engine.inquiry import Question
     from plmetrics.engine.request import Request
     from plmetrics.features.leakage.leakage_section import Leakage
     from plmetrics.suite.model import Suite
@@ -131,50 +130,62 @@ def _orderable(name: str, dtype: pl.DataType) -> None:
         )
 
 
-def find_leakage(request: Request) -> list[Finding]:
-    """Make the checks of the section `leakage`.
-
-    Args:
-        request: what is evaluated, with rows as they are in the data: not the queries made from them.
-
-    Raises:
-        DataError: the training table has no rows, or no time.
-    """
-    checks = LeakagePlans.of(request, section_of(request.suite))
-    _refuse_to_hold_keys(request, checks)
-    frames = collected_frames(checks.plans())
-    attributes = attribute_findings(evaluated_columns(request, checks.candidates), request, checks.candidates)
-    return [*checks.findings(frames), *(Finding("attributes", **facts) for facts in attributes)]
-
-
-def leakage_steps(request: Request) -> Iterator[Step]:
-    """The scan of the checks, and the first one of attributes where some are looked at."""
+def leakage_text(request: Request) -> str:
+    """What the section `leakage` looks for, in words."""
     spec, columns = section_of(request.suite), attribute_candidates(request)
-    checks = LeakagePlans.of(request, spec)
     requests = {
         "keys": spec.keys,
         "times": spec.time,
         "duplicates": spec.duplicates,
         f"{len(columns)} {'attribute' if len(columns) == 1 else 'attributes'}": columns,
     }
-    does = ", ".join(name for name, requested in requests.items() if requested)
-    yield Step("leakage", tuple(checks.plans().values()), does, at_least=True)
-    if columns:
-        yield Step("leakage", (evaluated_columns(request, columns),))
+    return ", ".join(name for name, requested in requests.items() if requested)
 
 
-def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> None:
+@dataclass(frozen=True, slots=True)
+class LeakageCounting:
+    """The checks of the section `leakage`, as they are counted."""
+
+    checks: LeakagePlans
+    attributes: AttributesCounting | None
+
+    @classmethod
+    def look(cls, request: Request) -> Question[LeakageCounting]:
+        """Look up when training ended, and how many values attributes have.
+
+        Args:
+            request: what is evaluated, with rows as they are in the data: not the queries made from them.
+
+        Raises:
+            DataError: the training table has no time.
+            ConfigError: there is no room to look up keys.
+        """
+        names = attribute_candidates(request)
+        rows = evaluated_columns(request, names)
+        attributes = AttributesCounting.look(rows, request, names) if names else constant_question(None)
+        checks, looked = yield from together(LeakagePlans.of(request, section_of(request.suite)), attributes)
+        yield from together(*_refuse_to_hold_keys(request, checks))
+        return cls(checks, looked)
+
+    def count(self) -> Question[list[Finding]]:
+        """Make the checks."""
+        attributes = constant_question([]) if self.attributes is None else self.attributes.count()
+        frames, facts = yield from together(frames_by_name(self.checks.plans()), attributes)
+        return [*self.checks.findings(frames), *(Finding("attributes", **each) for each in facts)]
+
+
+def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> Iterator[Question[None]]:
     """Refuse keys that are looked up in tables for which the memory budget has no room."""
     train = request.tables.get("leakage")
     if checks.keys and checks.train is not None and train is not None:
         columns = len(checks.keys) + _IN_TABLE
         what = "looking up the keys of the training table"
-        answer(refuse_to_hold(request, checks.train, columns, what, *_PATH, "train", most=train.rows))
+        yield refuse_to_hold(request, checks.train, columns, what, *_PATH, "train", most=train.rows)
     if checks.spec.duplicates or checks.fold is not None:
         listed = checks.spec.duplicates if isinstance(checks.spec.duplicates, tuple) else checks.keys
         columns = len(listed) + _IN_TABLE
         name = "duplicates" if checks.spec.duplicates else "keys"
-        answer(refuse_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name))
+        yield refuse_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name)
 
 
 def evaluated_columns(request: Request, columns: Sequence[str]) -> pl.LazyFrame:
@@ -205,11 +216,10 @@ class LeakagePlans:
     rows: pl.LazyFrame
     train: pl.LazyFrame | None
     last: tuple[pl.Expr, str] | None
-    candidates: tuple[str, ...]
     within: tuple[str, ...]
 
     @classmethod
-    def of(cls, request: Request, spec: Leakage) -> LeakagePlans:
+    def of(cls, request: Request, spec: Leakage) -> Question[LeakagePlans]:
         """The plans of a bound request; looks up when training ended."""
         fold = request.suite.columns.fold if spec.keys else None
         schema, train = request.schema, request.tables.get("leakage")
@@ -232,10 +242,10 @@ class LeakagePlans:
         raw = [name for name, _, _ in _pairs(spec)] + list(listed) + ([fold] if fold else [])
         raw += [name for scope in within.values() for name in scope.meta.root_names()]
         rows = evaluated_columns(request, list(dict.fromkeys(raw))).select(*dict.fromkeys(listed), **keys)
-        training = None if train is None else train.frame.select(**there)
+        training = None if train is None else train.frame.cache().select(**there)
         time = spec.time and (spec.train_time or spec.time)
-        last = None if training is None or time is None else _last(training, time)
-        return cls(spec, fold, rows, training, last, attribute_candidates(request), tuple(within))
+        last = None if training is None or time is None else (yield from _last(training, time))
+        return cls(spec, fold, rows, training, last, tuple(within))
 
     @property
     def keys(self) -> list[str]:
@@ -361,9 +371,9 @@ def _scopes(request: Request) -> dict[str, pl.Expr]:
     return {f"{_WITHIN}{axis}": key.expression for axis, key in axes.items() if axis not in _OF_ONE}
 
 
-def _last(training: pl.LazyFrame, name: str) -> tuple[pl.Expr, str]:
+def _last(training: pl.LazyFrame, name: str) -> Question[tuple[pl.Expr, str]]:
     """The last moment of the training table, and its text."""
-    last = collected_frames({"last": training.select(pl.col(_MOMENT, _TIME).max())})["last"]
+    (last,) = yield [training.select(pl.col(_MOMENT, _TIME).max())]
     if last[_MOMENT].item() is None:
         msg = f"column '{name}' of the training table holds no time, or the table has no rows"
         raise DataError(Problem(msg, (*_PATH, "train")))

@@ -8,6 +8,7 @@ from plmetrics.core.errors import Problem
 from plmetrics.engine.aggregate.aggregation import collect_aggregates, sum_cubes
 from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.faults import check_rows, reading
+from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import budget_of
 from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
@@ -69,7 +70,7 @@ def _state(
         uneven = check_rows(counted.data.missing, source)
         prepared = prepare(bound if constants is None else pin_request(bound, constants), constants)
     with stage("aggregate"), reading(source):
-        frames, _ = sum_cubes(prepared)
+        frames, _ = answer(sum_cubes(prepared))
         sums = collect_aggregates(prepared, frames, None)
     with stage("count"), reading(source):
         captured = capture(bound, prepared, frames, sums)

@@ -426,19 +426,38 @@ def test_rankings_are_compared_row_by_row() -> None:
     assert {"region=other"} < set(table["slice"])
 
 
-@pytest.mark.parametrize("exact", [None, False])
-def test_plans_stream(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exact: bool | None) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"where": "age > 0.5"},
+        {"missing": "drop"},
+        {"missing": "drop_per_model"},
+        {"uncertainty": {"replicates": 10}},
+        {"exact": False},
+        {"reproducible": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("one_table", [False, True])
+def test_drift_shares_the_scans_of_the_metrics(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, Any], one_table: bool
+) -> None:
     monkeypatch.setattr(engine_drift, "FINE_BINS", 64)
     files = [tmp_path / "rows.parquet", tmp_path / "reference.parquet"]
     for frame, file in zip((CURRENT, REFERENCE), files, strict=True):
         frame.write_parquet(file)
-    slices = {"region": "region", "old": {"where": "age > 1"}}
-    arguments = {"weight": "w", "exact": exact, "slices": slices}
-    with watched() as made:
-        look(*files, arguments=arguments, columns=["age", "city"], slices="all")
-    counted = [each for each in made if each.where.startswith("drift.")]
-    assert len(counted) == (2 if exact is None else 3)
-    assert not [each for each in counted if each.stuck]
+    slices = {"region": "region", "old": {"column": "age", "quantiles": 2}}
+    arguments = {"weight": "w", "slices": slices, "label": "y", "models": {"m": "p"}, "metrics": ["accuracy"]}
+    reference = {"where": "city = 'a'"} if one_table else {"reference": files[1]}
+    scans = []
+    for section in (None, {**reference, "columns": ["age", "city"], "slices": "all"}):
+        with watched() as made:
+            plm.evaluate(files[0], drift=section, **arguments, **changes)
+        assert not [each for each in made if each.stuck]
+        scans.append([each.scans for each in made])
+    further = {"exact", "reproducible"} & changes.keys()  # edges of bins, and sizes of what is added
+    assert sum(scans[1]) <= sum(scans[0]) + len(further)
 
 
 COLUMN, TABLE, WHERE = ("drift", "columns", 0), ("drift", "reference"), ("drift", "where")

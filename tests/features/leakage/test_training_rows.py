@@ -15,8 +15,9 @@ from sklearn.metrics import roc_auc_score
 import plmetrics as plm
 from plmetrics.core.results import LEAKAGE_SCHEMA
 from plmetrics.engine.binding.bind import bind
+from plmetrics.engine.inquiry import answer
 from plmetrics.features.explain.query_plans import fallbacks
-from plmetrics.features.leakage.attributes import LEAST_ROWS, _Column
+from plmetrics.features.leakage.attributes import LEAST_ROWS, _Column, attribute_candidates
 from plmetrics.features.leakage.training_rows import LeakagePlans, evaluated_columns
 from plmetrics.suite.arguments import suite_from_arguments
 from plmetrics.table.opening import open_source
@@ -462,11 +463,13 @@ def test_every_plan_streams(tmp_path: Any, task: str) -> None:
     )
     source, train = (open_source(str(tmp_path / name)) for name in ("rows.parquet", "train.parquet"))
     request = bind(suite, source, {"leakage": train})
-    checks = LeakagePlans.of(request, suite.sections["leakage"])
-    frame = evaluated_columns(request, checks.candidates)
-    columns = [_Column(name, request.schema[name], task) for name in checks.candidates]
+    checks = answer(LeakagePlans.of(request, suite.sections["leakage"]))
+    names = attribute_candidates(request)
+    frame = evaluated_columns(request, names)
+    columns = [_Column(name, request.schema[name], task) for name in names]
     plans = [*checks.plans().values(), frame.select(part for column in columns for part in column.looks())]
     looked = {"@n": SIZE, **{f"values|{column.name}": 5 for column in columns}}
     plans += [column.grouped(frame, looked) for column in columns]
+    plans += [column.order(frame) for column in columns]
     assert len(plans) > 8
     assert not [fallback for plan in plans for fallback in fallbacks(plan)]
