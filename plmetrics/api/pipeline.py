@@ -14,7 +14,7 @@ from plmetrics.api.stopwatch import Stopwatch
 from plmetrics.api.tests import delong_tests, rows_of_tests, with_requested_tests
 from plmetrics.core.results import COMPARISONS_SCHEMA, CURVES_SCHEMA, DECOMPOSITION_SCHEMA, TABLES
 from plmetrics.features.protocol import Run
-from plmetrics.features.registry import features_of
+from plmetrics.features.registry import counting, features_of, looks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,7 +67,6 @@ def _run_stages(
     from plmetrics.engine.binding.bind import bind
     from plmetrics.engine.faults import check_rows, reading
     from plmetrics.engine.prepare.preparation import prepare
-    from plmetrics.features.questions import counting, looks
     from plmetrics.inference.analysis import correct_comparisons
 
     context = context or RunContext()

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from plmetrics.suite.sections.section import plain_path
 
@@ -213,7 +213,7 @@ class Feature(ABC):
         """
         return None
 
-    def count(self, known: Any) -> Question[object]:
+    def count(self, known: object) -> Question[object]:
         """What it counts of the rows, knowing what it asked for: its first plans share the scan of the sums."""
         raise NotImplementedError
 

@@ -7,8 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container, Mapping
 
+    from plmetrics.engine.inquiry import Question
+    from plmetrics.engine.prepared import Prepared
+    from plmetrics.engine.request import Request
     from plmetrics.features.protocol import Feature
     from plmetrics.suite.model import Suite
 
@@ -50,3 +53,26 @@ def features_of(suite: Suite) -> tuple[Feature, ...]:
 def features_in(keys: Container[str]) -> tuple[Feature, ...]:
     """The features among the keys of a suite."""
     return tuple(feature(key) for key in FEATURES if key in keys)
+
+
+def looks(bound: Request, counts: Mapping[str, object]) -> Callable[[Request], Question[dict[str, object]]]:
+    """What features must know of the rows before they are counted, by key, given what is evaluated.
+
+    `counts` are what features read in place of tables, by key.
+    """
+    from plmetrics.engine.inquiry import answers_by_name
+
+    def asked(request: Request) -> Question[dict[str, object]]:
+        questions = {
+            each.key: each.look(bound, request, counts.get(each.key)) for each in features_of(bound.suite)
+        }
+        return answers_by_name({key: question for key, question in questions.items() if question is not None})
+
+    return asked
+
+
+def counting(prepared: Prepared) -> Question[dict[str, object]]:
+    """What features count of the rows, by key, knowing what they asked for."""
+    from plmetrics.engine.inquiry import answers_by_name
+
+    return answers_by_name({key: feature(key).count(known) for key, known in prepared.looks.items()})

@@ -14,8 +14,7 @@ from plmetrics.features.explain.cautions import advice
 from plmetrics.features.explain.memory import Sizes, foreseen, row_width
 from plmetrics.features.explain.passes import Pass, passes
 from plmetrics.features.explain.states import StateSize, state_size
-from plmetrics.features.questions import looks
-from plmetrics.features.registry import features_of
+from plmetrics.features.registry import features_of, looks
 from plmetrics.suite.sections.basics import BY_FOLD
 from plmetrics.table.units import OWN_BLOCK_LIMIT
 

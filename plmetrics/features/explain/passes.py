@@ -12,8 +12,7 @@ from plmetrics.engine.inquiry import first_plans
 from plmetrics.engine.order.by_ranges import order_steps
 from plmetrics.engine.step import Step
 from plmetrics.features.explain.query_plans import count_columns, fallbacks, scans
-from plmetrics.features.questions import counting
-from plmetrics.features.registry import features_of
+from plmetrics.features.registry import counting, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -59,7 +59,7 @@ class LeakageFeature(Feature):
 
     def look(self, bound: Request, request: Request, counts: object) -> Question[Any]:  # noqa: ARG002
         """When training ended, and how many values attributes have."""
-        from plmetrics.features.leakage.training_rows import LeakageCounting
+        from plmetrics.features.leakage.leakage_counting import LeakageCounting
 
         return LeakageCounting.look(request)
 
@@ -70,7 +70,7 @@ class LeakageFeature(Feature):
 
     def steps(self, request: Request) -> Iterator[Step]:
         """What it is for: its looks and checks are those of the preparation, and of the sums."""
-        from plmetrics.features.leakage.training_rows import leakage_text
+        from plmetrics.features.leakage.leakage_counting import leakage_text
 
         yield Step("leakage", does=leakage_text(request))
 
