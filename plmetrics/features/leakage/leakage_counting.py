@@ -1,0 +1,80 @@
+"""The checks of the section `leakage`: what they must know of the rows, and what they count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plmetrics.engine.inquiry import constant_question, frames_by_name, together
+from plmetrics.engine.memory.budget import refuse_to_hold
+from plmetrics.features.leakage.attributes import AttributesCounting, attribute_candidates
+from plmetrics.features.leakage.leakage_section import section_of
+from plmetrics.features.leakage.training_rows import Finding, LeakagePlans, evaluated_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from plmetrics.engine.inquiry import Question
+    from plmetrics.engine.request import Request
+
+_PATH = ("leakage",)
+_IN_TABLE = 10
+"""Numbers' worth of memory that a key takes in a hash table, beside itself."""
+
+
+def leakage_text(request: Request) -> str:
+    """What the section `leakage` looks for, in words."""
+    spec, columns = section_of(request.suite), attribute_candidates(request)
+    requests = {
+        "keys": spec.keys,
+        "times": spec.time,
+        "duplicates": spec.duplicates,
+        f"{len(columns)} {'attribute' if len(columns) == 1 else 'attributes'}": columns,
+    }
+    return ", ".join(name for name, requested in requests.items() if requested)
+
+
+@dataclass(frozen=True, slots=True)
+class LeakageCounting:
+    """The checks of the section `leakage`, as they are counted."""
+
+    checks: LeakagePlans
+    attributes: AttributesCounting | None
+
+    @classmethod
+    def look(cls, request: Request) -> Question[LeakageCounting]:
+        """Look up when training ended, and how many values attributes have.
+
+        Args:
+            request: what is evaluated, with rows as they are in the data: not the queries made from them.
+
+        Raises:
+            DataError: the training table has no time.
+            ConfigError: there is no room to look up keys.
+        """
+        names = attribute_candidates(request)
+        rows = evaluated_columns(request, names)
+        attributes = AttributesCounting.look(rows, request, names) if names else constant_question(None)
+        checks, looked = yield from together(LeakagePlans.of(request, section_of(request.suite)), attributes)
+        yield from together(*_refuse_to_hold_keys(request, checks))
+        return cls(checks, looked)
+
+    def count(self) -> Question[list[Finding]]:
+        """Make the checks."""
+        attributes = constant_question([]) if self.attributes is None else self.attributes.count()
+        frames, facts = yield from together(frames_by_name(self.checks.plans()), attributes)
+        return [*self.checks.findings(frames), *(Finding("attributes", **each) for each in facts)]
+
+
+def _refuse_to_hold_keys(request: Request, checks: LeakagePlans) -> Iterator[Question[None]]:
+    """Refuse keys that are looked up in tables for which the memory budget has no room."""
+    train = request.tables.get("leakage")
+    if checks.keys and checks.train is not None and train is not None:
+        columns = len(checks.keys) + _IN_TABLE
+        what = "looking up the keys of the training table"
+        yield refuse_to_hold(request, checks.train, columns, what, *_PATH, "train", most=train.rows)
+    if checks.spec.duplicates or checks.fold is not None:
+        listed = checks.spec.duplicates if isinstance(checks.spec.duplicates, tuple) else checks.keys
+        columns = len(listed) + _IN_TABLE
+        name = "duplicates" if checks.spec.duplicates else "keys"
+        yield refuse_to_hold(request, checks.rows, columns, "grouping by keys", *_PATH, name)
