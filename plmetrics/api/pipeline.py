@@ -49,7 +49,7 @@ def evaluate_suite(
         DataError: a column is absent or of the wrong type, a value is bad, or there are no rows.
     """
     from plmetrics.engine.memory.budget import budget_of
-    from plmetrics.runs.memory_settings import Watch, memory_settings
+    from plmetrics.engine.memory.settings import Watch, memory_settings
 
     budget, memory = budget_of(suite), Watch.begin()
     with memory_settings(budget):

@@ -61,7 +61,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
         from plmetrics.engine.ranking.queries import by_query
 
         bound_models = inquiry.answer(models)
-        ranked = together(by_query(bound_models.request), _known(looks, bound))
+        ranked = together(by_query(bound_models.request), _feature_looks(looks, bound))
         request, known = inquiry.answer(ranked, stage="rank")
         models, looks = constant_question(replace(bound_models, request=request)), None
     table = prediction_table(request.raw, request.schema, request.roles)
@@ -161,12 +161,12 @@ def _look_up(
     table = prediction_table(request.raw, request.schema, request.roles)
     plans = slice_plans(request, table.frame, every_key(request, table))
     means, values, known = yield from together(
-        _means(request, table, needed=centres), frames_by_name(plans), _known(looks, request)
+        _means(request, table, needed=centres), frames_by_name(plans), _feature_looks(looks, request)
     )
     return _LookUps(request, based.constants, means, values, known)
 
 
-def _known(looks: Looks | None, request: Request) -> Question[Mapping[str, object]]:
+def _feature_looks(looks: Looks | None, request: Request) -> Question[Mapping[str, object]]:
     """What features know of the rows, by key."""
     return constant_question({}) if looks is None else looks(request)
 

@@ -178,7 +178,9 @@ class AttributesCounting:
         if self.others < LEAST_ROWS:
             names = tuple(column.name for column in self.columns)
             which = "1 row has" if self.others == 1 else f"{self.others} rows have"
-            note = f"not judged: {which} another label than the most frequent one, and {LEAST_ROWS} are needed"
+            note = (
+                f"not judged: {which} another label than the most frequent one, and {LEAST_ROWS} are needed"
+            )
             return [{"columns": names, "note": note}]
         plans = {column.name: column.grouped(self.rows, self.facts) for column in self.columns}
         strengths: dict[str, list[Strength]] = {}

@@ -10,6 +10,7 @@ from plmetrics.engine.binding.bind import bind
 from plmetrics.engine.faults import check_rows, reading
 from plmetrics.engine.inquiry import answer
 from plmetrics.engine.memory.budget import budget_of
+from plmetrics.engine.memory.settings import memory_settings
 from plmetrics.engine.prepare.preparation import prepare
 from plmetrics.features.stored.capture import capture
 from plmetrics.features.stored.compatibility import NotAdding, check_complete
@@ -19,7 +20,6 @@ from plmetrics.features.stored.pinning import pin_request, read_constants
 from plmetrics.features.stored.state_files import damage_errors, state_bytes, write_state
 from plmetrics.features.stored.stored_state import differences, file_places, head_of, suite_of
 from plmetrics.features.stored.support import check_units, countable
-from plmetrics.runs.memory_settings import memory_settings
 from plmetrics.runs.record import fingerprint
 from plmetrics.states.stored import State
 

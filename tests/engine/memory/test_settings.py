@@ -12,8 +12,8 @@ import pytest
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
 from plmetrics.engine.memory import budget as module
+from plmetrics.engine.memory.settings import SMALL, Watch, budget_hint, memory_settings
 from plmetrics.engine.prepare.slices import most_rows
-from plmetrics.runs.memory_settings import SMALL, Watch, budget_hint, memory_settings
 
 READ_AHEAD = "POLARS_ROW_GROUP_PREFETCH_SIZE"
 
@@ -36,7 +36,7 @@ def table(rows=20_000):
 def command_line(monkeypatch):
     """A process that may be changed, whose C library is left alone all the same."""
     monkeypatch.setattr("plmetrics.core.process._ours", True)
-    monkeypatch.setattr("plmetrics.runs.memory_settings._tell_library", lambda settings: None)
+    monkeypatch.setattr("plmetrics.engine.memory.settings._tell_library", lambda settings: None)
 
 
 _HOST = """
@@ -106,7 +106,7 @@ def test_a_budget_that_is_kept_is_passed_over(taken):
 def test_a_run_that_took_too_much_says_so_and_what_to_write():
     script = (
         "import numpy as np\n"
-        "from plmetrics.runs.memory_settings import Watch\n"
+        "from plmetrics.engine.memory.settings import Watch\n"
         "watch = Watch.begin()\n"
         "held = np.ones(40_000_000)\n"
         "print(watch.exceeded(200_000_000))\n"
@@ -123,9 +123,9 @@ def test_a_run_that_took_too_much_says_so_and_what_to_write():
 @pytest.mark.parametrize(("grown", "said"), [(900_000_000, True), (200_000_000, False)])
 def test_a_result_carries_the_word(monkeypatch, grown, said):
     told = iter([200_000_000, 200_000_000, 200_000_000 + grown])
-    monkeypatch.setattr("plmetrics.runs.memory_settings.held_bytes", lambda name: next(told))
+    monkeypatch.setattr("plmetrics.engine.memory.settings.held_bytes", lambda name: next(told))
     result = plm.evaluate(table(), **BINARY | {"memory": 500_000_000})
-    assert any("memory: 1.1GB" in warning for warning in result.record["warnings"]) == said
+    assert any("1.1GB" in warning for warning in result.record["warnings"]) == said
 
 
 BINARY = {"label": "y", "models": {"p": "p"}, "metrics": ["roc_auc"]}
@@ -179,7 +179,7 @@ def test_edges_of_quantiles_come_from_as_many_rows_as_fit(monkeypatch):
 _FAULTS = """
 import resource, sys, threading
 import numpy as np
-from plmetrics.runs.memory_settings import hold_on
+from plmetrics.engine.memory.settings import hold_on
 
 def arrays():
     for _ in range(100):
