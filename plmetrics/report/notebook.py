@@ -53,7 +53,8 @@ _TEMPLATE = """\
 
 def to_html(summary: Summary) -> str:
     """The short form as HTML of at most 8 KB: parts are cut until it fits, and say so."""
-    grids = [grid for title in _TITLES for grid in digest(summary) if grid.title.startswith(title)]
+    every_grid = digest(summary)
+    grids = [grid for title in _TITLES for grid in every_grid if grid.title.startswith(title)]
     every = len(grids)
     for rows in _ROWS:
         least = 1 if rows == 1 else max(every - (rows <= _ROWS[2]), 1)
