@@ -19,7 +19,8 @@ class Summary(ResultTables):
 
     `definitions` are the metrics in suite order, and `directions` theirs by canonical text; `totals` are those that
     grow with the number of rows, so that slices of different sizes are not compared by them; `record` is that
-    of the run; `tests` are the names of those that were asked for; `place` is the run folder as it should be shown.
+    of the run; `tests` are the names of those that were asked for; `query_metric` is that in which queries are
+    compared; `place` is the run folder as it should be shown.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Summary(ResultTables):
     level: float | None = None
     correction: str | None = None
     tests: frozenset[str] = frozenset()
+    query_metric: str | None = None
     place: str | None = None
 
 
@@ -50,9 +52,14 @@ def summarise(result: Outcome, place: str | None = None) -> Summary:
         level=suite.uncertainty.level if suite.uncertainty else None,
         correction=suite.compare.correction if suite.compare else None,
         tests=_tests(suite.compare),
+        query_metric=next((_text(curve.metric) for curve in suite.curves if curve.metric), None),
         place=place,
         **tables,
     )
+
+
+def _text(metric: Any) -> str:
+    return metric if isinstance(metric, str) else str(metric.text)
 
 
 def _tests(compare: Any) -> frozenset[str]:

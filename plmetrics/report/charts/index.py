@@ -52,6 +52,7 @@ CHARTS: Mapping[str, Entry] = {
     "critical_difference": Entry(
         "comparisons.critical_difference", "comparisons", where="scale = 'mean_rank'"
     ),
+    "query_differences": Entry("comparisons.query_differences", curves=("query_differences",)),
     "coverage": Entry("forecasts.coverage", curves=("coverage",)),
     "pit": Entry("forecasts.pit", curves=("pit_histogram",)),
     "slice_differences": Entry(

@@ -244,6 +244,15 @@ class Plot:
         """Mean ranks of models, and which of them Nemenyi's test does not tell apart."""
         return self._draw("critical_difference", metric=metric, slice_set=slice_set)
 
+    def query_differences(
+        self,
+        models: Sequence[str] | None = None,
+        slice_set: str | None = None,
+        slices: Sequence[str] | None = None,
+    ) -> Figure:
+        """Differences to the baseline query by query, in order of size, from the curve `query_differences`."""
+        return self._draw("query_differences", models=models, slice_set=slice_set, slices=slices)
+
     def coverage(
         self,
         models: Sequence[str] | None = None,

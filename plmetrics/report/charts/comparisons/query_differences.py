@@ -1,0 +1,123 @@
+"""Differences of models to the baseline query by query, in order of size: how many queries gain and lose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from plmetrics.report.charts.figure import Figure
+from plmetrics.report.charts.marks import (
+    MOST_SERIES,
+    PANEL,
+    SMALL_PANEL,
+    axis,
+    base,
+    layered,
+    nice_ticks,
+    reference,
+    span,
+    titled,
+)
+from plmetrics.report.charts.slices.estimate_texts import minus
+from plmetrics.report.charts.texts import short
+from plmetrics.report.charts.theme import SERIES
+from plmetrics.report.charts.words import direction_words
+from plmetrics.report.numbers import count, number, plural
+
+if TYPE_CHECKING:
+    from plmetrics.report.charts.selection import Selection
+
+CURVE = "query_differences"
+_COLUMNS = 3
+_NEAR = 1e-12
+
+
+def draw(selection: Selection) -> Figure:
+    """A panel a model: queries from the largest gain to the largest loss, gains in blue, losses in orange."""
+    curve = selection.curve(CURVE)
+    keys = curve.select("model", "slice").unique(maintain_order=True).rows()
+    shown = keys[:MOST_SERIES]
+    metric, baseline = _asked(selection)
+    lower = selection.summary.directions.get(metric) == "lower"
+    domain = span(curve["y"], include=[0.0])
+    y = axis(
+        "y",
+        f"Difference of {short(metric, 30)}{direction_words(selection, metric)}",
+        domain,
+        ticks=nice_ticks(domain, 6),
+    )
+    parts = [curve.filter(model=model, slice=text) for model, text in shown]
+    names = [short(model) if text == "all" else f"{short(model)}, {short(text)}" for model, text in shown]
+    alone = len(shown) == 1
+    panels = [
+        _panel(part, y, "" if alone else name, lower=lower) for part, name in zip(parts, names, strict=True)
+    ]
+    more = len(keys) - len(shown)
+    notes = (f"{plural(more, 'more model')} in the table curves",) if more else ()
+    title = f"Differences to {baseline} by query" + (f": {names[0]}" if alone else "")
+    words = [f"{name}: {tally(part, lower=lower)}" for part, name in zip(parts, names, strict=True)]
+    subtitle = ("blue: better, orange: worse; queries in order of their difference", *words, *notes)
+    chart: Any = panels[0] if alone else alt.concat(*panels, columns=_COLUMNS, spacing=26)
+    width = PANEL + 80 if alone else (SMALL_PANEL + 90) * min(len(panels), _COLUMNS)
+    ends = "; ".join(f"{name}: {_ends(part)}" for part, name in zip(parts, names, strict=True))
+    description = f"{title}. {'; '.join(words)}. Largest: {ends}."
+    return Figure(
+        titled(chart, title, subtitle, width, frame="bounds"), pl.concat(parts), title, description, notes
+    )
+
+
+def _asked(selection: Selection) -> tuple[str, str]:
+    """The metric that queries are compared in, and the baseline, if all models have the same."""
+    summary = selection.summary
+    rows = summary.comparisons.filter(contrast="model", metric=summary.query_metric or "")
+    baselines = rows["baseline"].unique()
+    return summary.query_metric or "the metric", short(baselines[0]) if len(
+        baselines
+    ) == 1 else "earlier models"
+
+
+def tally(points: pl.DataFrame, *, lower: bool = False) -> str:
+    """How many queries are better, equal and worse, from the ranks of the points.
+
+    >>> tally(pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": [0.5, 0.0, 0.0, -0.1]}))
+    'better in 1, equal in 2 and worse in 1 of 4 queries'
+    """
+    total = int(points["x"].max() or 0)  # type: ignore[arg-type]
+    up = int(points.filter(pl.col("y") > _NEAR)["x"].max() or 0)  # type: ignore[arg-type]
+    first = points.filter(pl.col("y") < -_NEAR)["x"].min()
+    down = 0 if first is None else total - int(first) + 1  # type: ignore[arg-type]
+    better, worse = (down, up) if lower else (up, down)
+    about = "" if total == points.height else "about "
+    return (
+        f"{about}better in {count(better)}, equal in {count(total - up - down)} and worse in {count(worse)} of "
+        f"{count(total)} queries"
+    )
+
+
+def _ends(points: pl.DataFrame) -> str:
+    ordered = points.sort("y", descending=True)
+    rows = [ordered.row(0, named=True), ordered.row(-1, named=True)]
+    return ", ".join(
+        f"query {short(row['class'] or '', 30)} {minus(number(row['y'], signed=True))}" for row in rows
+    )
+
+
+def _panel(points: pl.DataFrame, y: dict[str, Any], name: str, *, lower: bool) -> Any:
+    total = float(points["x"].max() or 1)  # type: ignore[arg-type]
+    x = axis("x", "Queries by difference", (0.5, total + 0.5), ticks=nice_ticks((0.5, total + 0.5), 5))
+    good, bad = (SERIES[1], SERIES[0]) if lower else (SERIES[0], SERIES[1])
+    layers = []
+    for sign, ink in ((1, good), (-1, bad)):
+        side = points.select("x", y=(pl.col("y") * sign).clip(0) * sign, zero=pl.lit(0.0))
+        area = base(side).mark_area(color=ink, opacity=0.85, interpolate="step")
+        layers.append(area.encode(x=alt.X(**x), y=alt.Y(**y), y2="zero:Q"))
+    layers.append(reference([(0.5, 0), (total + 0.5, 0)]))
+    size = (
+        {"width": SMALL_PANEL + 20, "height": SMALL_PANEL - 20}
+        if name
+        else {"width": PANEL + 80, "height": PANEL - 100}
+    )
+    chart = layered(*layers).properties(**size)
+    return chart.properties(title=alt.Title(name, fontSize=12, offset=8, anchor="start")) if name else chart
