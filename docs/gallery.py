@@ -6,6 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
 import plmetrics as plm
 from plmetrics.report.charts.index import charts
 
@@ -17,36 +20,44 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 PAGE, IMAGES = FOLDER / "gallery.md", FOLDER / "gallery"
 CONFIGS = FOLDER.parent / "configs"
-SUITES: dict[str, list[Any]] = {
-    "quickstart": [
-        "roc",
-        "pr",
-        "gain",
-        "lift",
-        "reliability",
-        "corp",
-        "score_histogram",
-        "net_benefit",
-        {"curve": "cost", "cost_fp": 1, "cost_fn": 5},
-    ],
-    "multiclass": ["confusion"],
-    "regression": [
-        "residual_histogram",
-        "residual_qq",
-        "residual_prediction",
-        "conditional_label",
-        "conditional_prediction",
-        "conditional_recall",
-    ],
-    "uplift": ["qini", "uplift", "effect_calibration"],
-    "fairness": [],
-    "drift": [],
-    "cross_validation": [],
-    "find_slices": [],
-    "forecast": [],
-    "ranking": [],
+SUITES: dict[str, dict[str, Any]] = {
+    "quickstart": {
+        "curves": [
+            "roc",
+            "pr",
+            "gain",
+            "lift",
+            "reliability",
+            "corp",
+            "score_histogram",
+            "net_benefit",
+            {"curve": "cost", "cost_fp": 1, "cost_fn": 5},
+        ],
+        "compare": {
+            "baseline": "gbdt",
+            "slices": {"age": "rest"},
+            "tests": [{"friedman": {"over": "age"}}, {"nemenyi": {"over": "age"}}],
+        },
+    },
+    "multiclass": {"curves": ["confusion"]},
+    "regression": {
+        "curves": [
+            "residual_histogram",
+            "residual_qq",
+            "residual_prediction",
+            "conditional_label",
+            "conditional_prediction",
+            "conditional_recall",
+        ]
+    },
+    "forecast": {"curves": ["coverage", "quantile_coverage", "pit_histogram"]},
+    "uplift": {"curves": ["qini", "uplift", "effect_calibration"]},
+    "fairness": {},
+    "drift": {},
+    "cross_validation": {},
+    "find_slices": {},
 }
-"""The example suites, each with the curves that it draws."""
+"""The example suites, each with what it is asked for beside its own keys."""
 INTRODUCTION = """\
 # Gallery
 
@@ -55,12 +66,48 @@ points are, and [the notebook](notebook.md) for how to choose models and slices,
 """
 
 
-def results() -> Iterator[tuple[str, plm.Result]]:
-    """The example suites with their results."""
+def results(replicates: int = 500) -> Iterator[tuple[str, plm.Result]]:
+    """The example suites with their results, and two models of the rankings."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, curves in SUITES.items():
-            changes: dict[str, object] = {"curves": curves, "output.report": False} if curves else {}
+        for name, keys in SUITES.items():
+            changes = {"output.report": False, "uncertainty.replicates": replicates, **keys}
             yield name, plm.run(CONFIGS / f"{name}.yaml", output=Path(folder) / name, set=changes)
+    yield "ranking", _rankings(replicates)
+    yield "cross_validation", _folds("train_size", [100, 200, 400, 800])
+    yield "cross_validation", _folds("parameter", [1.0, 2.0, 3.0, 4.0])
+
+
+def _rankings(replicates: int) -> plm.Result:
+    """The rankings of an example suite beside those with noise, query by query."""
+    noise = pl.int_range(pl.len()) % 7 / 5
+    table = pl.read_csv(CONFIGS / "data" / "synthetic_ranking.csv").with_columns(
+        noisy=pl.col("score") + noise
+    )
+    return plm.evaluate(
+        table,
+        task="ranking",
+        label="label",
+        query="group",
+        models={"model": "score", "noisy": "noisy"},
+        metrics=["ndcg", "map"],
+        uncertainty={"replicates": replicates},
+        compare="model",
+        curves=[{"curve": "query_differences", "metric": "ndcg"}],
+    )
+
+
+def _folds(key: str, places: list[float]) -> plm.Result:
+    """Invented predictions of five folds that get better with each place of a configuration."""
+    draw = np.random.default_rng(2)
+    parts = []
+    for step, place in enumerate(places):
+        label = draw.random(500) < 0.4
+        score = label * (1 + step) / 2 + draw.normal(size=500)
+        fold = np.arange(500) % 5
+        parts.append(pl.DataFrame({"y": label, "p": score, key: place, "fold": fold}))
+    table = pl.concat(parts)
+    keys: Any = {key: key}
+    return plm.evaluate(table, label="y", models="p", metrics=["roc_auc"], fold="fold", cross_validation=keys)
 
 
 def figures() -> dict[str, tuple[str, Figure]]:

@@ -85,10 +85,20 @@ class Selection:
                     hint=f"ask for it when you evaluate: curves: [{name}] in a suite, curves=['{name}'] in Python",
                 )
             )
+        self._check_slice_set(name, points)
         chosen = self.rows(points)
         if chosen["y"].is_not_null().any():
             return chosen
         raise NothingToDraw(Problem(f"the curve '{name}' is undefined for what is asked for"))
+
+    def _check_slice_set(self, name: str, points: pl.DataFrame) -> None:
+        """Check that the curve was drawn for the slice set, which has to be asked for."""
+        name_of_set, there = self.slice_set, self.summary.metrics["slice_set"]
+        if name_of_set is not None and name_of_set in there and name_of_set not in points["slice_set"]:
+            hint = f"ask for it when you evaluate: curves: [{{curve: {name}, slices: [{name_of_set}]}}]"
+            raise NothingToDraw(
+                Problem(f"the curve '{name}' was not drawn for the slice set '{name_of_set}'", hint=hint)
+            )
 
 
 def _check(kind: str, asked: Sequence[str], column: pl.Series) -> None:

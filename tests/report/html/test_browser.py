@@ -11,6 +11,14 @@ import plmetrics as plm
 pytestmark = pytest.mark.slow
 BROWSER = os.environ.get("PLMETRICS_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
 SCREENS = list(product((390, 1280), ("light", "dark"), ("screen", "print")))
+OUTSIDE = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
+        const box = svg.getBoundingClientRect();
+        return [...svg.querySelectorAll('text')].filter(text => {
+            const part = text.getBoundingClientRect();
+            return part.width && (part.left < box.left - 1 || part.right > box.right + 1
+                || part.top < box.top - 1 || part.bottom > box.bottom + 1);
+        }).map(text => text.textContent)})"""
+"""Texts of charts that stand outside them."""
 
 
 @pytest.fixture(scope="module")
@@ -31,23 +39,28 @@ def path(result: plm.Result, tmp_path_factory: pytest.TempPathFactory):
     return path
 
 
+def open_page(browser, path, width: int = 1280, scheme: str = "light", media: str = "screen"):
+    """A page with its context, and what it says and asks for."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=media == "axe"
+    )
+    page = context.new_page()
+    page.emulate_media(media="screen" if media == "axe" else media)
+    events: list[str] = []
+    page.on("console", lambda message: events.append(message.text))
+    page.on("pageerror", lambda error: events.append(str(error)))
+    page.on("request", lambda request: events.append(request.url))
+    page.goto(path.as_uri())
+    return context, page, events
+
+
 @pytest.fixture(scope="module")
 def visit(browser, path):
-    """Open the page, and collect what it says and asks for."""
     contexts = []
 
-    def opened(width: int = 1280, scheme: str = "light", media: str = "screen"):
-        context = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=media == "axe"
-        )
+    def opened(*screen: object, **keywords: object):
+        context, page, events = open_page(browser, path, *screen, **keywords)
         contexts.append(context)
-        page = context.new_page()
-        page.emulate_media(media="screen" if media == "axe" else media)
-        events: list[str] = []
-        page.on("console", lambda message: events.append(message.text))
-        page.on("pageerror", lambda error: events.append(str(error)))
-        page.on("request", lambda request: events.append(request.url))
-        page.goto(path.as_uri())
         return page, events
 
     yield opened
@@ -61,14 +74,7 @@ def test_a_page_fits_its_screen_and_asks_for_nothing(visit, path, width, scheme,
     assert events == [path.as_uri()]
     if media == "screen":
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    outside = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
-        const box = svg.getBoundingClientRect();
-        return [...svg.querySelectorAll('text')].filter(text => {
-            const part = text.getBoundingClientRect();
-            return part.width && (part.left < box.left - 1 || part.right > box.right + 1
-                || part.top < box.top - 1 || part.bottom > box.bottom + 1);
-        }).map(text => text.textContent)})"""
-    assert page.evaluate(outside) == []
+    assert page.evaluate(OUTSIDE) == []
 
 
 def test_paper_is_white_where_the_screen_is_dark(visit) -> None:

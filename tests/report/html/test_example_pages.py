@@ -1,0 +1,42 @@
+"""The pages of all example suites in a real browser, with every chart that there is."""
+
+from itertools import product
+
+import pytest
+from report.html.test_browser import OUTSIDE, browser, open_page  # noqa: F401
+
+from docs import gallery
+from plmetrics.features.registry import features
+from plmetrics.report.charts.index import charts
+
+pytestmark = pytest.mark.slow
+SCREENS = list(product((390, 1280), ("light", "dark"), ("screen", "print")))
+DRAWN: set[str] = set()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.mktemp("pages")
+    for number, (name, result) in enumerate(gallery.results(replicates=40)):
+        DRAWN.update(dir(result.plot))
+        result.report(folder / f"{number}-{name}.html")
+    return folder
+
+
+@pytest.mark.parametrize(("width", "scheme", "media"), SCREENS)
+def test_charts_fit_and_are_all_there(browser, pages, width: int, scheme: str, media: str) -> None:  # noqa: F811
+    for path in sorted(pages.iterdir()):
+        text = path.read_text("utf-8")
+        assert "is missing" not in text
+        assert len(text) < 1_000_000
+        context, page, events = open_page(browser, path, width, scheme, media)
+        assert events == [path.as_uri()]
+        if media == "screen":
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(OUTSIDE) == []
+        context.close()
+
+
+def test_example_suites_draw_every_chart(pages) -> None:
+    assert set(charts()) - DRAWN == set()
+    assert {name for feature in features() for name in feature.charts} <= DRAWN
