@@ -92,7 +92,7 @@ def layout_of(number: int) -> tuple[int, int]:
     """The columns of so many panels, and the width of each in pixels."""
     if number <= 2:
         return number, 300
-    if number <= 4:
+    if number == 4:
         return 2, 300
     return (3, 230) if number <= 9 else (4, 180)
 

@@ -162,7 +162,7 @@ def estimate_of(selection: Selection, key: Keys, metric: str | None) -> str:
     """The value of a metric of a series, with its interval; empty where it was not asked for."""
     model, text, label = key
     rows = selection.summary.metrics.filter(
-        pl.col("metric") == (metric or ""),
+        pl.col("metric").is_in([metric or "", f"{metric}(average=none)"]),
         pl.col("model") == model,
         pl.col("slice") == text,
         pl.col("slice_set") == (selection.slice_set or "overall"),

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 from scipy.stats import binom
 
-from plmetrics.report.charts.calibration.score_bars import bars_of, mirrored, mirrored_axis, reach
+from plmetrics.report.charts.calibration.score_bars import bars_of, mirrored, mirrored_axis, reach, sides_of
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.labels import remark
 from plmetrics.report.charts.marks import PANEL, axis, base, layered, reference, titled, unit
@@ -110,11 +110,8 @@ def _calibrated(frame: pl.DataFrame, level: float) -> pl.DataFrame:
 
 def _histogram(selection: Selection, series: Series) -> alt.LayerChart | None:
     """The scores of both classes below the diagram, where the result has them."""
-    model, text, _ = series.keys[0]
-    rows = _of_slices(selection, selection.summary.curves).filter(
-        curve="score_histogram", model=model, slice=text
-    )
-    if series.keys[0][2] is not None or rows.is_empty():
+    rows = series.rows(sides_of(_of_slices(selection, selection.summary.curves)))
+    if rows.is_empty():
         return None
     height = "n" if rows["n"].is_not_null().all() else "y"
     bars = bars_of(rows, height)

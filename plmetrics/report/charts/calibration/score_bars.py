@@ -15,20 +15,34 @@ from plmetrics.report.numbers import count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+HISTOGRAM, REST = "score_histogram", "score_histogram_rest"
 POSITIVE, NEGATIVE = "positive", "negative"
 
 
+def sides_of(curves: pl.DataFrame) -> pl.DataFrame:
+    """The curve `score_histogram` with the `side` of each bar, and as `class` the one that is told from the rest.
+
+    Of a binary score the classes are the sides; of several classes the rows of one are those of `score_histogram`, all
+    others those of `score_histogram_rest`.
+    """
+    rows = curves.filter(pl.col("curve").is_in([HISTOGRAM, REST]))
+    if (rows["curve"] == REST).any():
+        side = pl.when(pl.col("curve") == REST).then(pl.lit(NEGATIVE)).otherwise(pl.lit(POSITIVE))
+        return rows.with_columns(side=side)
+    return rows.with_columns(pl.col("class").alias("side"), pl.lit(None, dtype=pl.String).alias("class"))
+
+
 def bars_of(rows: pl.DataFrame, height: str) -> pl.DataFrame:
-    """The bars of the curve `score_histogram`, from `x` to `x2` and from 0 to `y`, which is below 0 for negatives."""
-    sign = pl.when(pl.col("class") == POSITIVE).then(1.0).otherwise(-1.0)
+    """The bars of `sides_of`, from `x` to `x2` and from 0 to `y`, which is below 0 for negatives."""
+    sign = pl.when(pl.col("side") == POSITIVE).then(1.0).otherwise(-1.0)
     colors = {POSITIVE: SERIES[0], NEGATIVE: LIGHT["faint"]}
     return rows.filter(pl.col(height).is_not_null()).select(
         x=2 * pl.col("x") - pl.col("threshold"),
         x2="threshold",
         y=pl.col(height) * sign,
         z=pl.lit(0.0),
-        fill=pl.col("class").replace_strict(colors, return_dtype=pl.String),
-        side="class",
+        fill=pl.col("side").replace_strict(colors, return_dtype=pl.String),
+        side="side",
         n="n",
     )
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.report.charts.calibration.score_bars import (
-    NEGATIVE,
+    HISTOGRAM,
+    REST,
     bars_of,
     mirrored,
     mirrored_axis,
     reach,
+    sides_of,
 )
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.marks import axis, layered, titled
@@ -32,23 +34,21 @@ _HEIGHT = 260
 
 def draw(selection: Selection) -> Figure:
     """A panel a model: shares of the positives upwards, of the negatives downwards, and rules at thresholds."""
-    points = selection.curve("score_histogram")
-    # The classes are the two sides of a panel, not panels of their own.
-    series = series_of(selection, points.with_columns(pl.lit(None, dtype=pl.String).alias("class")))
-    keys = list(KEYS[:2])
+    selection.curve("score_histogram")
+    rows = selection.rows(selection.summary.curves).filter(pl.col("curve").is_in([HISTOGRAM, REST]))
+    points = sides_of(rows)
+    series = series_of(selection, points.drop("side"))
+    names = ("class", "rest") if points["class"].is_not_null().any() else ("positives", "negatives")
     every = bars_of(points, "y")
     edges = pl.concat([every["x"], every["x2"]])
     chosen = thresholds_of(selection, series).select(*KEYS, "h")
     x = threshold_axis(edges, "Score")
-    y = mirrored_axis(axis("y", "Share of the class", reach(every)), ".0%")
+    y = mirrored_axis(axis("y", "Share of the class", reach(every, 0.14)), ".0%")
 
     def panel(panel: Panel) -> alt.LayerChart:
-        of_panel = points.join(
-            pl.DataFrame([key[:2] for key in panel.series.keys], schema=keys, orient="row"),
-            on=keys,
-            how="semi",
-        )
-        bars = mirrored(bars_of(of_panel, "y"), panel.x, panel.y, ("positives", f"{NEGATIVE}s"))
+        keys = pl.DataFrame(panel.series.keys, schema=dict.fromkeys(KEYS, pl.String), orient="row")
+        of_panel = points.join(keys, on=KEYS, how="semi", nulls_equal=True)
+        bars = mirrored(bars_of(of_panel, "y"), panel.x, panel.y, names)
         top = panel.y["scale"].to_dict()["domain"][1]
         return layered(bars, *rules(panel, panel.series.rows(chosen), top))
 
@@ -57,7 +57,7 @@ def draw(selection: Selection) -> Figure:
     marked = "" if chosen.is_empty() else "rules: thresholds of metrics"
     return Figure(
         titled(drawn.chart, title, (size_words(selection, series), marked), drawn.width),
-        points,
+        rows,
         title,
         finding(title, "", series, selection),
         series.notes,

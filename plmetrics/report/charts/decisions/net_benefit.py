@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _LOW, _HIGH = 0.01, 0.99
 _BELOW = 0.1
 """How far below 0 the axis goes, as a share of the prevalence."""
+_LOWEST = 0.5
+"""As far as that at most; what lies below is left out."""
 _SIDES = (("left", 6, -9), ("left", 6, 9), ("right", -6, -9), ("right", -6, 9))
 
 
@@ -29,11 +32,16 @@ def draw(selection: Selection) -> Figure:
     """A line a model, with those of calling all rows and none in grey."""
     inside = pl.col("x").is_between(_LOW, _HIGH)
     points = selection.curve("net_benefit").filter(inside)
-    everybody = selection.rows(selection.summary.curves.filter(curve="net_benefit_all")).filter(inside)
+    # Calling all rows is no model's.
+    everybody = selection.summary.curves.filter(
+        inside, curve="net_benefit_all", slice_set=selection.slice_set or "overall"
+    ).filter(pl.col("slice").is_in(points["slice"].unique().to_list()))
     series = series_of(selection, points)
     highest = [column.max() or 0.0 for column in (series.frame["y"], series.frame["hi"], everybody["y"])]
     top = max(float(value) for value in highest)  # type: ignore[arg-type]
-    low = -_BELOW * top
+    least = [column.min() or 0.0 for column in (series.frame["y"], series.frame["lo"])]
+    low = max(min(-_BELOW * top, *(float(value) for value in least)), -_LOWEST * top)  # type: ignore[arg-type]
+    series = replace(series, frame=_above(series.frame, low))
 
     def under(panel: Panel, canvas: Canvas) -> list[alt.Chart]:
         slices = [key[1] for key in panel.series.keys]
@@ -63,3 +71,13 @@ def draw(selection: Selection) -> Figure:
         under=under,
     )
     return chart.figure(selection, series)
+
+
+def _above(frame: pl.DataFrame, low: float) -> pl.DataFrame:
+    """The lines with gaps, and the bands with an edge, where they leave the axis."""
+    inside = pl.col("hi") >= low
+    return frame.with_columns(
+        y=pl.when(pl.col("y") >= low).then("y"),
+        lo=pl.when(inside).then(pl.col("lo").clip(lower_bound=low)),
+        hi=pl.when(inside).then("hi"),
+    )

@@ -174,3 +174,46 @@ def test_net_benefit_stands_beside_calling_all_and_none(result):
     read = np.column_stack([x + per_x * (places[:, 0] + line.x), y + per_y * (places[:, 1] + line.y)])
     assert np.abs(read[:, 0] - at).max() < 0.6 * per_x
     assert np.abs(read[:, 1] - (0.3 - 0.3 * at)).max() < 0.6 * abs(per_y)
+
+
+def test_what_lies_far_below_is_cut_at_the_axis(result):
+    at = np.linspace(0.05, 0.95, 19)
+    band = {"lower": -at * 9, "upper": 0.3 - at}
+    curves = [
+        result.curves,
+        rows_of("sharp", "net_benefit", x=at, y=0.3 - 4 * at, threshold=at, **band),
+        rows_of("", "net_benefit_all", x=at, y=0.4 - 0.6 * at / (1 - at), threshold=at),
+    ]
+    marks = marks_of(dataclasses.replace(result, curves=pl.concat(curves)).plot.net_benefit(models=["sharp"]))
+    y, per_y = axis_scale(marks, vertical=True)
+    for mark in marks:
+        if mark.kind in {"line", "area"}:
+            places = [
+                step.split(",") for step in mark.attributes["d"].strip("MZ").replace("M", "L").split("L")
+            ]
+            heights = y + per_y * (np.array([float(place[1]) for place in places]) + mark.y)
+            assert heights.min() >= -0.5 * 0.4 - 0.6 * abs(per_y)
+
+
+def test_classes_have_panels_of_one_against_the_rest(frame):
+    classes = np.array(["cat", "dog", "<b>"])
+    n = {"score_histogram": 7, "score_histogram_rest": 11}
+    drawn = plm.evaluate(frame, label="y", models={"m": "p"}, metrics=["recall"])
+    parts = [
+        rows_of(
+            "m",
+            curve,
+            x=EDGES[1:] - 0.025,
+            y=[0.05] * 20,
+            threshold=EDGES[1:],
+            n=[rows] * 20,
+            **{"class": [name] * 20},
+        )
+        for name in classes
+        for curve, rows in n.items()
+    ]
+    figure = dataclasses.replace(drawn, curves=pl.concat(parts)).plot.score_histogram()
+    marks = marks_of(figure)
+    assert set(classes) <= set(texts_of(marks, "title-text"))
+    assert texts_of(marks).count("class 140") == texts_of(marks).count("rest 220") == 3
+    assert figure.frame.height == 120
