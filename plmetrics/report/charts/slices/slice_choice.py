@@ -9,7 +9,7 @@ import polars as pl
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.core.names import did_you_mean
 from plmetrics.report.charts.selection import NothingToDraw
-from plmetrics.report.charts.texts import clean, short
+from plmetrics.report.charts.texts import clean, short, width
 from plmetrics.report.numbers import count
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ KEYS = ["slice_set", "slice", "class"]
 MOST_ROWS = 40
 FEW_UNITS = 30
 """Slices of fewer independent units, or rows where those are not known, are drawn small."""
-MOST_LETTERS = 30
+MOST_LETTERS, ROOM = 30, 156
+"""The most letters of a name, and the pixels that it may take: room is left for a number that tells names apart."""
 
 
 def sliced(table: pl.DataFrame) -> pl.DataFrame:
@@ -100,12 +101,20 @@ def labelled(slices: pl.DataFrame) -> pl.DataFrame:
     columns = pl.col("slice_values").list.eval(pl.element().struct.field("column")).list.join(", ")
     alike = columns.n_unique().over("slice_set") == 1
     shorter = slices.select("slice", "slice_values", alike=alike).rows()
-    texts = [_values(values) if same else short(text, MOST_LETTERS) for text, values, same in shorter]
+    texts = [_fitting(_values(values) if same else text) for text, values, same in shorter]
     return slices.with_columns(t=pl.Series(_apart(texts), dtype=pl.String))
 
 
 def _values(values: Iterable[dict[str, Any]]) -> str:
-    return short(", ".join(_value(pair["value"]) for pair in values), MOST_LETTERS)
+    return ", ".join(_value(pair["value"]) for pair in values)
+
+
+def _fitting(text: str) -> str:
+    """The text, cut in the middle to the room that names have: cut at its end it could be taken for another."""
+    letters = MOST_LETTERS
+    while letters > 3 and width(short(text, letters)) > ROOM:
+        letters -= 1
+    return short(text, letters)
 
 
 def _value(text: str | None) -> str:

@@ -7,6 +7,7 @@ from references.svg_marks import axis_scale, marks_of, texts_of
 
 import plmetrics as plm
 from plmetrics.core.errors import ConfigError
+from plmetrics.report.charts.texts import width
 
 pytest.importorskip("altair", reason="charts need the extra report")
 pytest.importorskip("vl_convert", reason="charts need the extra report")
@@ -146,3 +147,12 @@ def test_worse_slices_that_are_not_shown_are_counted():
     figure = result.plot.forest()
     assert figure.frame.height == 41
     assert "2 slices more are worse and not shown" in str(figure.specification()["title"])
+
+
+def test_wide_names_are_cut_in_the_middle_and_stay_apart():
+    names = ["W" * 40 + ending + "W" * 40 for ending in "abc"] + ["W" * 30 + "x"]
+    frame = pl.DataFrame({"y": [1, 0] * 8, "p": [0.9, 0.2] * 8, "g": names * 4})
+    result = plm.evaluate(frame, label="y", models="p", metrics=["accuracy"], slices=["g"])
+    cut = [text for text in texts_of(marks_of(result.plot.forest())) if "\u2026" in text]
+    assert len(set(cut)) == 4
+    assert max(map(width, cut)) < 182
