@@ -82,7 +82,8 @@ class Selection:
             raise NothingToDraw(
                 Problem(
                     f"the result has no curve '{name}'",
-                    hint=f"ask for it when you evaluate: curves: [{name}] in a suite, curves=['{name}'] in Python",
+                    hint=f"ask for it when you evaluate: curves: [{name}] in a suite, curves=['{name}'] in Python; "
+                    "without one of the classes it has no points",
                 )
             )
         self._check_slice_set(name, points)

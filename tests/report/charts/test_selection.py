@@ -78,5 +78,5 @@ def test_without_the_extra_it_is_named(result, monkeypatch):
 def test_a_slice_set_without_the_curve_is_told_how_to_get_it() -> None:
     frame = pl.DataFrame({"y": [0, 1] * 10, "p": [i / 20 for i in range(20)], "g": ["a", "b"] * 10})
     result = plm.evaluate(frame, label="y", models="p", metrics=["recall"], slices=["g"], curves=["roc"])
-    with pytest.raises(plm.ConfigError, match="curves: .{curve: roc, slices: .g.}."):
+    with pytest.raises(plm.ConfigError, match=r"curves: .{curve: roc, slices: .g.}."):
         result.plot.roc(slice_set="g")

@@ -60,8 +60,10 @@ def _title(keys: list[tuple[str, str]], vary: list[bool]) -> str:
 def _notes(cells: pl.DataFrame, parts: int, omitted: int, *, many: bool) -> list[str]:
     rows = cells.filter(model=cells["model"][0], slice=cells["slice"][0])
     number = f"; threshold {cells['threshold'][0]:g}" if cells["threshold"].is_not_null().all() else ""
-    total = rows["n"].sum()
-    first = f"shares of rows of each true class; n = {count(int(total))}{number if _one(cells) else ''}"
+    total = count(int(rows["n"].sum()))
+    weighted = cells["threshold"].is_not_null().any() and ((cells["weight"] - cells["n"]).abs() > 1e-9).any()
+    size = f"numbers are weights, {total} in all" if weighted else f"n = {total}"
+    first = f"shares of rows of each true class; {size}{number if _one(cells) else ''}"
     notes = [first]
     if many:
         classes = cells["true"].n_unique()

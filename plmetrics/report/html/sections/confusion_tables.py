@@ -38,7 +38,7 @@ def _table(counts: pl.DataFrame) -> Table:
     rows = []
     for part in counts.sort("place", "called_place").partition_by("place", maintain_order=True):
         cells = [_cell(row) for row in part.iter_rows(named=True)]
-        rows.append([words(f"true {part['true'][0]}"), *cells, rows_cell(part["n"].sum())])
+        rows.append([words(f"true {part['true'][0]}"), *cells, rows_cell(int(part["n"].sum()))])
     columns = ["", *(words(f"called {name}").text for name in called), "rows"]
     return Table(words(f"Confusion of {counts['model'][0]}").text, columns, rows, [_NOTE])
 

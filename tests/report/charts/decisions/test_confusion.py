@@ -85,3 +85,11 @@ def test_a_class_without_rows_has_no_shares():
     shares, counts = cells(marks_of(result.plot.confusion()))
     assert shares == ["33%", "67%"]
     assert counts == ["0", "0", "1", "2"]
+
+
+def test_weights_are_not_called_rows():
+    frame = pl.DataFrame({"y": [1, 1, 0, 0], "p": [0.9, 0.1, 0.7, 0.2], "w": [1.5, 2.0, 0.25, 3.0]})
+    result = plm.evaluate(frame, label="y", models="p", weight="w", metrics=["tp", "fp", "fn", "tn"])
+    figure = result.plot.confusion()
+    assert "numbers are weights" in " ".join(texts_of(marks_of(figure), "title-subtitle"))
+    assert figure.frame["share"].to_list() == pytest.approx([3 / 3.25, 0.25 / 3.25, 2 / 3.5, 1.5 / 3.5])
