@@ -243,12 +243,13 @@ def _of_rows(
     models: ScoresOfModels = models_to_order(prepared, aggregated) if counted is None else counted
     if watch is not None:
         models = watch.each_model("order", models, len(analysis.models), prepared.rows.read)
-    ordered, curves = ordered_stage(analysis, models, exact=prepared.exact)
+    classes, spans = request.roles.classes, prepared.score_spans
+    ordered, curves = ordered_stage(analysis, models, exact=prepared.exact, classes=classes, spans=spans)
     if request.reads_pairs:
         rows = list(models_by_row(prepared, aggregated))
         ordered |= rank_stage(analysis, rows)
         if request.draws_rows:
-            curves = row_curves(analysis, rows, request.roles.classes)
+            curves = pl.concat([row_curves(analysis, rows, classes), curves])
     return ordered, curves
 
 

@@ -64,8 +64,8 @@ class Blocks:
 class Prepared:
     """The constants of a run and the plans that use them.
 
-    `grids` are those of another run that it takes its from, `looks` what features know of the rows, by key, and `steps`
-    what it took to find all that.
+    `grids` are those of another run that it takes its from, `score_spans` the ends of histograms of scores by model,
+    `looks` what features know of the rows, by key, and `steps` what it took to find all that.
     """
 
     request: Request
@@ -82,6 +82,7 @@ class Prepared:
     addition: Addition = field(default_factory=Addition)
     grids: Grids | None = None
     looks: Mapping[str, object] = field(default_factory=dict)
+    score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
 
     def row_of(self, model: str) -> Rows:

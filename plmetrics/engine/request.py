@@ -9,6 +9,8 @@ import polars as pl
 
 from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
+from plmetrics.states.class_probabilities import class_probability
+from plmetrics.suite.tasks import CLASS_CURVES, CONFUSION_CURVES
 from plmetrics.table.slices import SliceSet
 from plmetrics.table.source import ROW_NUMBER
 
@@ -104,7 +106,7 @@ class Request:
     def orders_scores(self) -> bool:
         """Whether rows are ordered by the models' scores."""
         by_score = any(need.by is None for need in self.orders)
-        return by_score or (bool(self.suite.row_curves) and not self.draws_rows)
+        return by_score or (bool(self.suite.curves) and self.suite.task in {"binary", "uplift"})
 
     @property
     def areas_alone(self) -> bool:
@@ -136,7 +138,10 @@ class Request:
     @property
     def draws_rows(self) -> bool:
         """Whether curves are drawn from labels and predictions row by row."""
-        return bool(self.suite.row_curves) and self.suite.task in {"regression", "quantile", "multiclass"}
+        curves = [curve.curve for curve in self.suite.row_curves]
+        if self.suite.task == "multiclass":
+            return any(curve in CONFUSION_CURVES for curve in curves)
+        return bool(curves) and self.suite.task in {"regression", "quantile"}
 
     @property
     def ranks(self) -> tuple[Metric, ...]:
@@ -151,7 +156,12 @@ class Request:
     @property
     def values(self) -> tuple[RowValue, ...]:
         """The other numbers that rows are ordered by."""
-        return tuple({need.by.key: need.by for need in self.orders if need.by is not None}.values())
+        by_key = {need.by.key: need.by for need in self.orders if need.by is not None}
+        if self.suite.task == "multiclass" and any(c.curve in CLASS_CURVES for c in self.suite.curves):
+            classes = self.roles.classes
+            drawn = [class_probability(classes, number) for number in range(len(classes))]
+            by_key = {value.key: value for value in drawn} | by_key
+        return tuple(by_key.values())
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

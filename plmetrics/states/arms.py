@@ -99,6 +99,10 @@ class SlicedEffects:
         """Whether all rows of a coarse bin have one score `[slice, bin]`."""
         return self.arms.coarse_ties()
 
+    def quantile_edges(self, bins: int) -> Array:
+        """Quantiles i/bins of each slice's scores: `[slice, bins - 1]`."""
+        return self.arms.quantile_edges(bins)
+
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """The channels and the sum of scores of fixed bins: `[slice, block, bin, channel]`, a few slices at a time."""
         edges = self.arms.quantile_edges(binning.bins) if binning.strategy == "quantile" else None

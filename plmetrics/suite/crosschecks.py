@@ -14,7 +14,7 @@ from plmetrics.catalogue.needs import Queries
 from plmetrics.core.names import did_you_mean
 from plmetrics.suite.problems import absent, lacks_column
 from plmetrics.suite.sections.gates import SHARE_HINT, check_evidence, check_opponent, check_rule
-from plmetrics.suite.tasks import CURVES, RANKING_CURVES, ROLES_OF_TASKS, ROW_CURVES
+from plmetrics.suite.tasks import CLASS_CURVES, CURVES, RANKING_CURVES, ROLES_OF_TASKS, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.core.names import SuitePath
@@ -24,6 +24,17 @@ if TYPE_CHECKING:
     from plmetrics.suite.sections.gates import Gate
 
 Add = Callable[..., None]
+
+_PARAMETERS = {
+    "bins": ("reliability", "score_histogram"),
+    "strategy": ("reliability",),
+    "cost_fp": ("cost",),
+    "cost_fn": ("cost",),
+    "metric": ("query_differences",),
+}
+"""The keys of curves that only some curves have."""
+
+_ALIKE = {"cost": "one pair of costs", "query_differences": "one metric"}
 
 
 def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -> None:
@@ -49,7 +60,7 @@ def check(fields: Mapping[str, Any], names: SuiteMentions, problems: Findings) -
     for index, curve in _sound(fields["curves"]):
         _sets(curve.slices, ("curves", index, "slices"), names, add)
         _curve(index, curve, fields, add)
-    _one_cost(fields["curves"], add)
+    _one_of_a_name(fields["curves"], add)
     for key, task in (("positive", "binary"), ("classes", "multiclass")):
         if fields["task"] and fields["task"] != task and fields.get(key) is not None:
             add(f"{key} belongs to task '{task}'", (key,))
@@ -94,15 +105,16 @@ def _curve(index: int, curve: Curve, fields: Mapping[str, Any], add: Add) -> Non
         others = " or ".join(f"'{task}'" for task, names in CURVES.items() if curve.curve in names)
         hint = "known: " + ", ".join(available) if available else f"task '{fields['task']}' has no curves"
         add(f"curve '{curve.curve}' belongs to task {others}", path, hint)
-    if curve.curve in ROW_CURVES and fields.get("exact") is False:
+    by_rows = curve.curve in ROW_CURVES or fields["task"] == "multiclass"
+    if by_rows and fields.get("exact") is False:
         add(f"curve '{curve.curve}' needs the rows, which exact: false rules out", path)
-    for key in ("cost_fp", "cost_fn"):
-        if key in curve.model_fields_set and curve.curve != "cost":
-            add(f"{key} belongs to curve 'cost', not to '{curve.curve}'", (*path, key))
+    for key, curves in _PARAMETERS.items():
+        if key in curve.model_fields_set and curve.curve not in curves:
+            named = " or ".join(f"'{name}'" for name in curves)
+            add(f"{key} belongs to curve {named}, not to '{curve.curve}'", (*path, key))
+    _probabilities(curve, path, fields, add)
     if curve.curve in RANKING_CURVES:
         _of_queries(curve, path, fields, add)
-    elif curve.metric is not None:
-        add(f"metric belongs to curve 'query_differences', not to '{curve.curve}'", (*path, "metric"))
 
 
 def _of_queries(curve: Curve, path: tuple[str | int, ...], fields: Mapping[str, Any], add: Add) -> None:
@@ -120,23 +132,30 @@ def _of_queries(curve: Curve, path: tuple[str | int, ...], fields: Mapping[str, 
         add(f"curve '{curve.curve}' needs a baseline", path, hint)
 
 
+def _probabilities(curve: Curve, path: SuitePath, fields: Mapping[str, Any], add: Add) -> None:
+    """Curves of one class against the rest need its probability."""
+    if fields["task"] != "multiclass" or curve.curve not in CLASS_CURVES:
+        return
+    for name, model in (fields.get("models") or {}).items():
+        if model.proba is None:
+            message = f"model '{name}' has only hard predictions, and curve {curve.curve} needs probabilities"
+            add(message, path, "give the model probabilities, or leave the curve out")
+            return
+
+
 def _sound(entries: Sequence[Any]) -> list[tuple[int, Any]]:
     """The entries of a list that are not wrong in themselves, with their places in it."""
     return [(index, entry) for index, entry in enumerate(entries) if entry is not None]
 
 
-def _one_cost(curves: Sequence[Curve | None], add: Add) -> None:
+def _one_of_a_name(curves: Sequence[Curve | None], add: Add) -> None:
     """The table of curves tells them apart by name alone."""
-    cost_curves = [(index, curve) for index, curve in _sound(curves) if curve.curve == "cost"]
-    for index, curve in cost_curves[1:]:
-        first = cost_curves[0][1]
-        if (curve.cost_fp, curve.cost_fn) != (first.cost_fp, first.cost_fn):
-            add("curve 'cost' is drawn for one pair of costs", ("curves", index), "leave one of them out")
-    for name in RANKING_CURVES:
-        metrics = [(index, curve.metric) for index, curve in _sound(curves) if curve.curve == name]
-        for index, metric in metrics[1:]:
-            if metric != metrics[0][1]:
-                add(f"curve '{name}' is drawn for one metric", ("curves", index), "leave one of them out")
+    first: dict[str, Curve] = {}
+    for index, curve in _sound(curves):
+        other = first.setdefault(curve.curve, curve)
+        if any(getattr(curve, key) != getattr(other, key) for key in _PARAMETERS):
+            what = _ALIKE.get(curve.curve, "one kind of bins")
+            add(f"curve '{curve.curve}' is drawn for {what}", ("curves", index), "leave one of them out")
 
 
 def _metric_slices(fields: Mapping[str, Any], names: SuiteMentions, add: Add) -> None:

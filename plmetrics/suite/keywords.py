@@ -226,12 +226,15 @@ class Gate(TypedDict, total=False):
 class Curve(TypedDict, total=False):
     """A curve and the slice sets it is drawn for, besides overall."""
     curve: (
-        Required[Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "reliability",
-        "residual_histogram", "residual_qq", "label_histogram", "conditional_label", "conditional_prediction",
-        "conditional_recall", "residual_prediction", "residual_quantiles", "coverage", "quantile_coverage",
-        "pit_histogram", "query_differences", "qini", "uplift", "guelman", "effect_calibration"]]
+        Required[Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "net_benefit",
+        "reliability", "corp", "score_histogram", "residual_histogram", "residual_qq", "label_histogram",
+        "conditional_label", "conditional_prediction", "conditional_recall", "residual_prediction",
+        "residual_quantiles", "coverage", "quantile_coverage", "pit_histogram", "qini", "uplift", "guelman",
+        "effect_calibration"]]
     )
     slices: str | Sequence[str]
+    bins: int | None
+    strategy: Literal["width", "count"]
     cost_fp: float
     cost_fn: float
     metric: str | None
@@ -342,9 +345,10 @@ Metrics: TypeAlias = Metric | Sequence[MetricText | MetricInSlices | MetricDefin
 Slices: TypeAlias = Mapping[str, str | Sequence[str] | SliceSet] | Sequence[str | Sequence[str]] | str
 Curves: TypeAlias = (
     Sequence[Curve | Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost",
-    "reliability", "residual_histogram", "residual_qq", "label_histogram", "conditional_label",
-    "conditional_prediction", "conditional_recall", "residual_prediction", "residual_quantiles", "coverage",
-    "quantile_coverage", "pit_histogram", "query_differences", "qini", "uplift", "guelman", "effect_calibration"]]
+    "net_benefit", "reliability", "corp", "score_histogram", "residual_histogram", "residual_qq", "label_histogram",
+    "conditional_label", "conditional_prediction", "conditional_recall", "residual_prediction",
+    "residual_quantiles", "coverage", "quantile_coverage", "pit_histogram", "qini", "uplift", "guelman",
+    "effect_calibration"]]
 )
 
 class Arguments(TypedDict, total=False):

@@ -19,7 +19,19 @@ PREDICTS: dict[str, tuple[str, ...]] = {
 ROLES_OF_TASKS = {"ranking": ("query",), "uplift": ("treatment",)}
 """The columns that a task cannot do without, besides the label."""
 
-BINARY_CURVES = ("roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "reliability")
+BINARY_CURVES = (
+    "roc",
+    "roc_hull",
+    "pr",
+    "pr_interpolated",
+    "lift",
+    "gain",
+    "cost",
+    "net_benefit",
+    "reliability",
+    "corp",
+    "score_histogram",
+)
 REGRESSION_CURVES = (
     "residual_histogram",
     "residual_qq",
@@ -36,7 +48,10 @@ FORECAST_CURVES = ("coverage", "quantile_coverage", "pit_histogram")
 RANKING_CURVES = ("query_differences",)
 """Curves that are drawn from the numbers of queries."""
 
-MULTICLASS_CURVES = ("confusion",)
+CLASS_CURVES = ("roc", "pr", "reliability", "score_histogram")
+"""Curves of two classes that are drawn of one class against the rest."""
+
+CONFUSION_CURVES = ("confusion",)
 UPLIFT_CURVES = ("qini", "uplift", "guelman", "effect_calibration")
 CurveName = Literal[
     "confusion",
@@ -47,7 +62,10 @@ CurveName = Literal[
     "lift",
     "gain",
     "cost",
+    "net_benefit",
     "reliability",
+    "corp",
+    "score_histogram",
     "residual_histogram",
     "residual_qq",
     "label_histogram",
@@ -65,15 +83,18 @@ CurveName = Literal[
     "guelman",
     "effect_calibration",
 ]
-BANDED_CURVES = ("roc", "pr", "gain", "lift")
+BINNED_CURVES = ("reliability", "score_histogram", "net_benefit")
+"""Curves of scores that are counted in bins of their own."""
+
+BANDED_CURVES = ("roc", "pr", "gain", "lift", "corp")
 """Curves whose bands come from counts of scores by block, where intervals are asked for."""
 
-ROW_CURVES = (*MULTICLASS_CURVES, *REGRESSION_CURVES, *UPLIFT_CURVES)
+ROW_CURVES = (*CONFUSION_CURVES, *REGRESSION_CURVES, *UPLIFT_CURVES)
 """Curves that are drawn from the rows themselves."""
 
 CURVES: dict[str, tuple[str, ...]] = {
     "binary": BINARY_CURVES,
-    "multiclass": MULTICLASS_CURVES,
+    "multiclass": (*CONFUSION_CURVES, *CLASS_CURVES),
     "regression": REGRESSION_CURVES,
     "quantile": (*REGRESSION_CURVES, *FORECAST_CURVES),
     "ranking": RANKING_CURVES,

@@ -9,6 +9,7 @@ import polars as pl
 
 from plmetrics.catalogue.metric import Metric, fact_of
 from plmetrics.catalogue.needs import OrderedRows, Sums
+from plmetrics.states.class_probabilities import class_probability
 from plmetrics.states.sums import Atom, RowValue
 
 if TYPE_CHECKING:
@@ -87,15 +88,7 @@ class ClassScoreMetric(Metric):
 
 def one_vs_rest(inner: Metric, classes: tuple[str, ...], number: int) -> ClassScoreMetric:
     """The inner metric of the probability of one class."""
-    part = f"proba|{classes[number]}"
-
-    def value(rows: Rows) -> pl.Expr:
-        return rows.part(part)
-
-    def positive(rows: Rows) -> pl.Expr:
-        return rows.label == float(number)
-
-    return ClassScoreMetric(inner, RowValue(f"one|{number}", value, positive))
+    return ClassScoreMetric(inner, class_probability(classes, number))
 
 
 def one_vs_one(inner: Metric, classes: tuple[str, ...], number: int, other: int) -> ClassScoreMetric:

@@ -148,7 +148,7 @@ def _roles(
 ) -> RoleColumns:
     needed = suite.valued("overall", *suite.slices)
     probability = any(metric.reads_probability for metric in needed) or any(
-        curve.curve == "reliability" for curve in suite.curves
+        curve.curve in {"reliability", "net_benefit"} for curve in suite.curves
     )
     hard = frozenset(
         name

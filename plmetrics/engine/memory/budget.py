@@ -19,7 +19,7 @@ from plmetrics.catalogue.needs import Bins
 from plmetrics.core.errors import ConfigError, Problem
 from plmetrics.states.scores.limits import EXACT_REPLICATES
 from plmetrics.suite.sections.basics import REST
-from plmetrics.suite.tasks import ROW_CURVES
+from plmetrics.suite.tasks import BINNED_CURVES, ROW_CURVES
 
 if TYPE_CHECKING:
     from plmetrics.engine.inquiry import Question
@@ -181,6 +181,8 @@ def by_points(request: Request, rows: int) -> bool:
         return False
     if request.roles.treatment is not None:
         return False
+    if any(curve.strategy == "count" for curve in suite.curves):
+        return False
     return not (_replicates_rows(suite, rows) or any(need.rows_in_order for need in request.orders))
 
 
@@ -196,7 +198,7 @@ def _replicates_rows(suite: Suite, rows: int) -> bool:
 
 def reads_scores(request: Request) -> bool:
     """Whether scores themselves are read, beyond their order: thresholds are, and curves."""
-    has_curves = any(curve.curve != "reliability" for curve in request.suite.row_curves)
+    has_curves = any(curve.curve not in BINNED_CURVES for curve in request.suite.row_curves)
     return has_curves or any(metric.reads_points for metric in request.scores)
 
 
@@ -315,7 +317,7 @@ def refuse_rows(suite: Suite, remedy: str) -> None:
         ConfigError: there is one.
     """
     for index, curve in enumerate(suite.curves):
-        if curve.curve in ROW_CURVES:
+        if curve.curve in ROW_CURVES or suite.task == "multiclass":
             msg = f"curve {curve.curve} needs the rows, which exact: false or the memory budget rules out"
             raise ConfigError(Problem(msg, ("curves", index), remedy))
     for index, metric in enumerate(suite.metrics):

@@ -27,6 +27,7 @@ from plmetrics.engine.streaming import collected_batches, collected_frame
 from plmetrics.states.scores.class_rows import ByCell
 from plmetrics.states.scores.complement_points import SetOrder
 from plmetrics.states.scores.ranges import SetPoints, SlicedPoints, add_range
+from plmetrics.suite.tasks import BINNED_CURVES
 from plmetrics.table.predicted import score_column
 from plmetrics.table.roles import WEIGHT, valid_column
 from plmetrics.table.slices import LOOKUP_CELLS
@@ -300,7 +301,8 @@ def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
     suite = prepared.request.suite
     metrics = [metric for metric in suite.needed(name) if isinstance(metric.needs, Points)]
     has_curves = any(
-        curve.curve != "reliability" and (name == "overall" or name in curve.slices) for curve in suite.curves
+        curve.curve not in BINNED_CURVES and (name == "overall" or name in curve.slices)
+        for curve in suite.curves
     )
     order = any(not metric.reads_points for metric in metrics)
     return order, has_curves or any(metric.reads_points for metric in metrics)
@@ -309,7 +311,7 @@ def _reads(prepared: Prepared, name: str) -> tuple[bool, bool]:
 def _counts_on_grid(prepared: Prepared) -> bool:
     """Whether blocks or bins are counted beside points."""
     request = prepared.request
-    has_curves = any(curve.curve == "reliability" for curve in request.suite.curves)
+    has_curves = any(curve.curve in BINNED_CURVES for curve in request.suite.curves)
     return request.suite.uncertainty is not None or bool(request.binnings) or has_curves
 
 

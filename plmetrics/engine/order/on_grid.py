@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plmetrics.catalogue.needs import Points, Quantiles
 from plmetrics.core.exact_sums import PARTS
 from plmetrics.core.threads import parallel_map, processors, steps
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.memory.budget import compares_rests, counting_room
 from plmetrics.engine.order.encoding import FINE_SHARE, STEP_ROWS, Encoder, Group
+from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.engine.prepare.exponents import IN_BINS
 from plmetrics.states.complements import rest_codes
 from plmetrics.states.scores.coarse import coarse_of_fine
@@ -29,14 +29,15 @@ from plmetrics.states.scores.grid import (
     CoarseTally,
     FixedTally,
     PlacedRows,
+    QuantileTally,
     SlicedGrid,
     Tally,
     fixed_bins,
     rolled_up,
     shape,
 )
+from plmetrics.states.scores.quantile_bins import quantile_bins
 from plmetrics.states.scores.sorted import Binning
-from plmetrics.suite.tasks import BANDED_CURVES
 from plmetrics.table.predicted import score_column
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from plmetrics.states.scores.coarse import Array
     from plmetrics.states.scores.grid import Bins
 
-RELIABILITY = Binning(15)
 _CELLS_PER_SLICE = 4
 _SLICES_AT_ONCE = 4
 _ROOM_IN_SINGLE = 1 << 24
@@ -102,7 +102,8 @@ class Passes:
             for index, slices in enumerate(prepared.slices)
             if prepared.exact and compares_rests(prepared.request.suite, slices.slice_set.name)
         ]
-        bins = wanted_bins(prepared)
+        self._wanted = {model: wanted_bins(prepared, model) for model in prepared.request.models}
+        bins = list(dict.fromkeys(kind for kinds in self._wanted.values() for kind in kinds))
         first = [part for kind in bins if kind != "coarse" for part in self._shared(kind)]
         later = [kind for kind in bins if kind == "coarse" or not self._shared(kind)]
         self._whole = self._count_shared(first, keep=later == ["coarse"]) if bins else {}
@@ -187,9 +188,11 @@ class Passes:
         """The parts of the first pass: fine bins, and fixed ones if they fit."""
         indices = range(len(self._prepared.slices))
         groups = {group: self._members(group) for group in map(self._group, indices)}
+        if by_quantile(bins):
+            return []
         if bins != "fine" and any(self._group(index).index is not None for index in self._rests):
             return []
-        models = self._prepared.request.models
+        models = [model for model, wanted in self._wanted.items() if bins in wanted]
         parts = [Part(model, group, bins, 0, size) for model in models for group, size in groups.items()]
         if bins != "fine" and sum(map(self._bytes, parts)) > self._room // FINE_SHARE:
             return []
@@ -233,8 +236,8 @@ class Passes:
 
     def _count(self, parts: list[Part], spare: list[NDArray[Any]]) -> dict[Part, Tally]:
         """Make some parts in one pass over the rows, or over what was kept of them; `spare` is memory to use again."""
-        coarse = self._coarse_of([part for part in parts if part.bins == "coarse"])
-        tallies = {part: self._tally(part, spare, coarse.get(part)) for part in parts}
+        tables = self._tables(parts)
+        tallies = {part: self._tally(part, spare, tables.get(part)) for part in parts}
         if self._kept is not None:
             batches = self._kept
 
@@ -281,32 +284,40 @@ class Passes:
                     members = members.named(rest_codes(np.arange(self._members(part.group) + 1), part.first))
                 tally.add(placed, members.take(mask))
 
-    def _tally(self, part: Part, spare: list[NDArray[Any]], coarse: NDArray[np.uint16] | None) -> Tally:
+    def _tally(self, part: Part, spare: list[NDArray[Any]], table: NDArray[np.uint16] | None) -> Tally:
         size, first = self._size(part), 0 if part.rest else part.first
         single = part.bins == "coarse" and self._exact_single
         counts = _zeros(size, np.float32 if single else np.float64, spare)
-        if isinstance(part.bins, Binning):
-            bins = fixed_bins(part.bins, self._encoder.locators[part.model].keys)
-            return FixedTally(first, counts, part.bins, bins, self._exponent(part.bins))
         power = self._exponent(part.bins)
-        if coarse is None:
+        if isinstance(part.bins, Binning):
+            if table is not None:
+                return QuantileTally(first, counts, part.bins, table, power)
+            bins = fixed_bins(part.bins, self._encoder.locators[part.model].keys)
+            return FixedTally(first, counts, part.bins, bins, power)
+        if table is None:
             return Tally(first, counts, power)
-        return CoarseTally(first, counts, coarse, power)
+        return CoarseTally(first, counts, table, power)
 
     def _exponent(self, bins: Bins) -> int | None:
         """That of what is added in some bins, where its order must not show; None where it does not anyway."""
         fractions = isinstance(bins, Binning) or self._prepared.request.suite.columns.weight is not None
         return self._prepared.addition.exponents.get(IN_BINS) if fractions else None
 
-    def _coarse_of(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
-        """The coarse bin of each fine bin in the slices of some parts."""
+    def _tables(self, parts: list[Part]) -> dict[Part, NDArray[np.uint16]]:
+        """The bin of each fine bin in the slices of some parts, where fine ones say it."""
 
-        def coarse(part: Part) -> NDArray[np.uint16]:
+        def table(part: Part) -> NDArray[np.uint16]:
             assert part.group.index is not None
             rest_of = part.first if part.rest else None
-            return self._coarse(part.model, part.group.index, part.first, part.last, rest_of)
+            if part.bins == "coarse":
+                return self._coarse(part.model, part.group.index, part.first, part.last, rest_of)
+            assert isinstance(part.bins, Binning)
+            fine = self._fine(part.model, part.group.index, rest_of)
+            assert fine is not None
+            some = fine if rest_of is not None else fine[part.first : part.last]
+            return quantile_bins(some[:, 0], part.bins.bins)
 
-        return {part: coarse(part) for part in parts}
+        return {part: table(part) for part in parts if part.bins == "coarse" or by_quantile(part.bins)}
 
     def _coarse(
         self, model: str, index: int, first: int, last: int, rest_of: int | None
@@ -347,15 +358,16 @@ class Passes:
     def _parts_on(self, bins_list: list[Bins]) -> Iterator[Part]:
         """The parts of later passes in the order of their use."""
         for model in self._prepared.request.models:
+            kinds = [bins for bins in bins_list if bins in self._wanted[model]]
             for index, slices in enumerate(self._prepared.slices):
                 group = Group(self._prepared.cube_of(slices), index)
                 most = len(slices) if self._kept is None else -(-len(slices) // processors())
-                for bins in bins_list:
+                for bins in kinds:
                     step = max(1, min(most, self._room // self._bytes(Part(model, group, bins, 0, 1))))
                     for first in range(0, len(slices), step):
                         yield Part(model, group, bins, first, min(first + step, len(slices)))
                 for number in range(len(slices)) if index in self._rests else ():
-                    for bins in bins_list:
+                    for bins in kinds:
                         yield Part(model, group, bins, number, number + 1, rest=True)
 
 
@@ -377,17 +389,3 @@ def _exact_in_single(prepared: Prepared, aggregated: Aggregates) -> bool:
         return False
     by_block = np.bincount(state.block, weights=state.columns["n"])
     return float(by_block.max(initial=0.0)) < _ROOM_IN_SINGLE
-
-
-def wanted_bins(prepared: Prepared) -> list[Bins]:
-    """The kinds of bins that metrics and curves read."""
-    pointed = any(isinstance(need, (Points, Quantiles)) for need in prepared.request.orders)
-    curves = [curve.curve for curve in prepared.request.suite.curves]
-    bins: list[Bins] = []
-    if pointed or any(curve != "reliability" for curve in curves):
-        bins.append("fine")
-    banded = any(curve in BANDED_CURVES for curve in curves)
-    if (pointed or banded) and prepared.blocks is not None:
-        bins.append("coarse")
-    binnings = (*prepared.request.binnings, *([RELIABILITY] if "reliability" in curves else []))
-    return [*bins, *dict.fromkeys(binnings)]

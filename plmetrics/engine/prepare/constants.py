@@ -53,3 +53,4 @@ class Constants:
     keys: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     grids: Grids | None = None
     exponents: Mapping[str, int] = field(default_factory=dict)
+    score_spans: Mapping[str, tuple[float, float]] = field(default_factory=dict)

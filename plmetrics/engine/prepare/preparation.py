@@ -104,6 +104,7 @@ def prepare(request: Request, constants: Constants | None = None, looks: Looks |
         _model_origins(calibrated.constants, looked_up.baseline),
         grids=None if constants is None else constants.grids,
         looks={**known, **looked_up.looks},
+        score_spans=looked_up.spans if constants is None else constants.score_spans,
     )
     if request.arithmetic.any_order:
         from plmetrics.engine.prepare.exponents import with_exponents
@@ -143,12 +144,13 @@ def _thresholds(request: Request) -> Question[ThresholdChoice]:
 
 @dataclass(frozen=True, slots=True)
 class _LookUps:
-    """A request with all its models and settled keys; what the baseline gives, means, slices, and looks of features."""
+    """A request with models and settled keys; the baseline, means, slices, ends of histograms, and looks of features."""
 
     request: Request
     baseline: Mapping[str, float]
     means: Mapping[str, float]
     values: Mapping[str, pl.DataFrame]
+    spans: Mapping[str, tuple[float, float]]
     looks: Mapping[str, object]
 
 
@@ -160,15 +162,29 @@ def _look_up(
     request = based.request.with_keys({key.column: key for key in keyed.roles.keys})
     table = prediction_table(request.raw, request.schema, request.roles)
     plans = slice_plans(request, table.frame, every_key(request, table))
-    means, values, known = yield from together(
-        _means(request, table, needed=centres), frames_by_name(plans), _feature_looks(looks, request)
+    unknown = together(_means(request, table, needed=centres), _spans(request, table, needed=centres))
+    (means, spans), values, known = yield from together(
+        unknown, frames_by_name(plans), _feature_looks(looks, request)
     )
-    return _LookUps(request, based.constants, means, values, known)
+    return _LookUps(request, based.constants, means, values, spans, known)
 
 
 def _feature_looks(looks: Looks | None, request: Request) -> Question[Mapping[str, object]]:
     """What features know of the rows, by key."""
     return constant_question({}) if looks is None else looks(request)
+
+
+def _spans(
+    request: Request, table: PredictionTable, *, needed: bool
+) -> Question[Mapping[str, tuple[float, float]]]:
+    """The ends of histograms of scores; of classes these are those of probabilities."""
+    suite = request.suite
+    drawn = any(curve.curve == "score_histogram" for curve in suite.curves)
+    if not drawn or suite.task != "binary" or not needed:
+        return constant_question({})
+    from plmetrics.engine.prepare.score_spans import score_spans
+
+    return score_spans(request, table)
 
 
 def _means(request: Request, table: PredictionTable, *, needed: bool) -> Question[dict[str, float]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from plmetrics.engine.aggregate.aggregation import needs_rows, sum_plans
-from plmetrics.engine.order.on_grid import wanted_bins
+from plmetrics.engine.order.score_bins import by_quantile, wanted_bins
 from plmetrics.features.stored.support import resamples_totals, unsupported
 from plmetrics.states.scores.coarse import coarse_number
 from plmetrics.states.scores.grid import FINE_BINS
@@ -137,8 +137,8 @@ def _scores(prepared: Prepared, blocks: int) -> Iterator[_CountSize]:
     if not needs_rows(prepared):
         return
     fine = min(FINE_BINS, prepared.rows.read)
-    kinds = [bins for bins in wanted_bins(prepared) if not _by_quantile(bins)]
-    for _ in prepared.request.models:
+    for model in prepared.request.models:
+        kinds = [bins for bins in wanted_bins(prepared, model) if not by_quantile(bins)]
         yield _CountSize(2, fine * _NUMBER)
         for slices in prepared.slices:
             size = len(slices)
@@ -148,10 +148,6 @@ def _scores(prepared: Prepared, blocks: int) -> Iterator[_CountSize]:
                 yield _counts(
                     prepared, size, _places(bins, fine, size), 1 if bins == "fine" else blocks, bins
                 )
-
-
-def _by_quantile(bins: Bins) -> bool:
-    return isinstance(bins, Binning) and bins.strategy == "quantile"
 
 
 def _places(bins: Bins, fine: int, slices: int) -> int:
@@ -166,6 +162,6 @@ def _counts(prepared: Prepared, slices: int, places: int, blocks: int, bins: Bin
     rows = prepared.rows.read / max(slices, 1)
     occupied = -width * math.expm1(-rows / width)
     full = occupied * _FULL >= width
-    fractions = isinstance(bins, Binning) or prepared.request.roles.weight is not None
+    fractions = (isinstance(bins, Binning) and bins.scores) or prepared.request.roles.weight is not None
     each = _FRACTION if fractions else (_FULL_COUNT if full else _COUNT)
     return _CountSize(slices, slices * (width * each if full else occupied * (_GAP + each)))

@@ -12,7 +12,8 @@ import polars as pl
 from plmetrics.engine.aggregate.aggregation import needs_rows
 from plmetrics.engine.aggregate.row_plan import BLOCK as ROW_BLOCK
 from plmetrics.engine.aggregate.totals import centres_of, moments, summed_in
-from plmetrics.engine.order.on_grid import Passes, wanted_bins
+from plmetrics.engine.order.on_grid import Passes
+from plmetrics.engine.order.score_bins import UNIT_SPAN, wanted_bins
 from plmetrics.engine.prepare.constants import Constants
 from plmetrics.engine.prepare.preparation import every_key
 from plmetrics.engine.prepared import units_of_rows
@@ -216,11 +217,10 @@ def _slices(builder: Builder, prepared: Prepared) -> None:
 def _scores(builder: Builder, prepared: Prepared, aggregated: Aggregates) -> Grids:
     """The counts of scores, and the grids they were counted on."""
     passes = Passes(prepared, aggregated)
-    wanted_binnings = wanted_bins(prepared)
     write_blocks(builder, _WHOLE if prepared.blocks is None else aggregated.block_keys)
     grids: dict[str, ModelGrid] = {}
     for model in prepared.request.models:
-        cut = passes.of_model(model)
+        cut, wanted_binnings = passes.of_model(model), wanted_bins(prepared, model)
         cuts: dict[int, list[Cuts]] = {}
         rows: dict[tuple[int, str], list[tuple[pl.DataFrame, int | None]]] = {}
         sizes: dict[tuple[int, str], tuple[int, int]] = {}
@@ -276,7 +276,9 @@ def _counts(sliced: SlicedGrid, bins: Bins) -> Iterator[tuple[int, Array]]:
 def bins_text(bins: Bins) -> str:
     """What a kind of bins is called in a state."""
     if isinstance(bins, Binning):
-        return f"{bins.strategy} {bins.bins}{' distances' if bins.distances else ''}"
+        channels = " distances" if bins.distances else "" if bins.scores else " classes"
+        span = "" if bins.span == UNIT_SPAN else f" from {bins.span[0]!r} to {bins.span[1]!r}"
+        return f"{bins.strategy} {bins.bins}{channels}{span}{' closed below' if bins.closed_below else ''}"
     return bins
 
 
@@ -321,6 +323,7 @@ def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | 
         model: {rule: value if isfinite(value) else None for rule, value in values.items()}
         for model, values in prepared.thresholds.items()
     }
+    spans = {model: list(span) for model, span in prepared.score_spans.items()}
     return {
         "centres": {model: dict(values) for model, values in prepared.centres.items()},
         "moments": {name: asdict(moment) for name, moment in _moments(prepared, prepared.cubes).items()},
@@ -329,6 +332,7 @@ def said_of(prepared: Prepared, waiting: Mapping[str, SliceKey], grids: Grids | 
         "keys": {column: said_of_key(key) for column, key in waiting.items()},
         "exponents": dict(prepared.addition.exponents),
         "grid": None if grids is None else grids_digest(grids),
+        **({"score_spans": spans} if spans else {}),
     }
 
 

@@ -85,9 +85,16 @@ def constants_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) ->
         their_value = theirs["exponents"].get(name)
         if their_value != exponent:
             yield f"the exponent of the sum '{name}' (reproducible) is {exponent} and {their_value}"
+    yield from _spans_that_differ(mine.get("score_spans", {}), theirs.get("score_spans", {}))
     if mine["grid"] != theirs["grid"]:
         models = list((mine["grid"] or {"keys": {}})["keys"])
         yield f"the grid that scores are counted on (models {', '.join(models)})"
+
+
+def _spans_that_differ(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
+    for model, span in mine.items():
+        if theirs.get(model) != span:
+            yield f"the ends of the histogram of scores of model '{model}' are {span} and {theirs.get(model)}"
 
 
 def _check_versions(first: StateReference, other: StateReference) -> None:

@@ -28,7 +28,10 @@ def read_constants(content: Mapping[str, Any], grids: Grids | None) -> Constants
         for model, values in content["thresholds"].items()
     }
     classes = tuple(content["classes"])
-    return Constants(content["centres"], thresholds, classes, content["keys"], grids, content["exponents"])
+    spans = {model: (low, high) for model, (low, high) in content.get("score_spans", {}).items()}
+    return Constants(
+        content["centres"], thresholds, classes, content["keys"], grids, content["exponents"], spans
+    )
 
 
 def said_of_key(key: SliceKey) -> dict[str, Any]:

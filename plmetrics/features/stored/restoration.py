@@ -81,6 +81,7 @@ def restore(suite: Suite, saved: SavedState) -> RestoredRun:
         warnings=slices.warnings,
         grids=constants.grids,
         addition=Addition(constants.exponents),
+        score_spans=constants.score_spans,
     )
     sums = collect_aggregates(prepared, _frames(saved), None)
     return RestoredRun(prepared, sums, _scores(prepared, sums, saved))

@@ -64,9 +64,15 @@ def _problems(suite: Suite) -> Iterator[Problem]:
                 choice = isinstance(leaf.needs, Bins) and leaf.needs.optional
                 yield Problem(message, ("metrics", index), "use strategy=uniform" if choice else _INSTEAD)
     for index, curve in enumerate(suite.curves):
-        if curve.curve in {*ROW_CURVES, *RANKING_CURVES} or suite.task == "uplift":
+        by_rows = curve.curve in {*ROW_CURVES, *RANKING_CURVES}
+        if by_rows or suite.task in {"uplift", "multiclass"}:
             message = f"curve {curve.curve} needs the rows, which a state does not hold"
             yield Problem(message, ("curves", index), _INSTEAD)
+        elif curve.strategy == "count":
+            message = (
+                f"curve {curve.curve} with bins of equal weight needs the rows in order: a state has none"
+            )
+            yield Problem(message, ("curves", index, "strategy"), "use strategy: width")
     yield from _comparisons(suite)
 
 

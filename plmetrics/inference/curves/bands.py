@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_LEAST_BLOCKS = 2
+LEAST_BLOCKS = 2
+"""With fewer effective blocks replicates hardly differ."""
+
 _APART = 2.0
 """How far replicates lie from each other where all are interpolated at once: their shares are in [0, 1]."""
 
+_RIGHT = 1e-9
 _AT_ONCE = 1 << 20
 
 
@@ -62,20 +65,23 @@ def _from_top(counts: Array) -> Array:
 def replicates_of(sliced: SlicedScores, weights: Array) -> Iterator[Replicates]:
     """The replicates of each slice, one after another; `weights` is W `[replicate, block]`."""
     every = np.concatenate([np.ones((1, weights.shape[1])), weights])
-    single = every.astype(np.float32)
     for first, last, counts in sliced.block_counts(weights.shape[1]):
         for place in range(last - first):
             part = counts[place : place + 1]
-            exact = exact_in_single(part)
-            factor: NDArray[Any] = single if exact else every
-            drawn = drawn_counts(
-                factor, part.astype(factor.dtype, copy=False), exact_occupied_blocks(part) if exact else None
-            )
+            drawn = drawn_classes(every, part)
             by_block = part[0].sum(axis=1, dtype=np.float64).T
             negative, positive, both = (
                 int(effective_blocks((mass,))) for mass in (*by_block, by_block.sum(axis=0))
             )
-            yield Replicates(drawn[0].astype(np.float64, copy=False), positive, negative, both)
+            yield Replicates(drawn[0], positive, negative, both)
+
+
+def drawn_classes(weights: Array, counts: NDArray[Any]) -> Array:
+    """Replicates `[slice, replicate, bin, class]` of counts by block: in single precision where that is exact."""
+    if not exact_in_single(counts):
+        return drawn_counts(weights, counts, None)
+    single = weights.astype(np.float32), counts.astype(np.float32, copy=False)
+    return drawn_counts(*single, exact_occupied_blocks(counts)).astype(np.float64)
 
 
 def band(
@@ -88,7 +94,7 @@ def band(
     value at an x that several points share is the highest recall of roc, and for pr the precision of the fewest rows.
     """
     reading = _READINGS[curve]
-    if min(reading.blocks(replicates)) < _LEAST_BLOCKS:
+    if min(reading.blocks(replicates)) < LEAST_BLOCKS:
         return None
     hits, alarms = replicates.hits, replicates.alarms
     sound = reading.defined(hits[:, -1], alarms[:, -1])
@@ -125,9 +131,13 @@ class _Reading:
 
 
 def interpolated(x: Array, xs: Array, ys: Array) -> Array:
-    """Lines through the points of each replicate `[replicate, point]` at some x, the last of equal ones there."""
+    """Lines through the points of each replicate `[replicate, point]` at some x, the last of equal ones there.
+
+    They are read a little to the right: else rounding would say on which side of a jump x is.
+    """
     apart = _APART * np.arange(len(xs))[:, None]
-    flat = np.interp((x + apart).reshape(-1), (xs + apart).reshape(-1), ys.reshape(-1))
+    at = np.minimum(x + _RIGHT, xs[0, -1])
+    flat = np.interp((at + apart).reshape(-1), (xs + apart).reshape(-1), ys.reshape(-1))
     return flat.reshape(len(xs), len(x))
 
 
@@ -212,5 +222,3 @@ _READINGS = {
         _highest_lift,
     ),
 }
-BANDED = tuple(_READINGS)
-"""The curves that have bands here."""

@@ -11,8 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plmetrics.core.results import CURVES_SCHEMA
-from plmetrics.inference.curves.bands import BANDED, band, replicates_of
+from plmetrics.engine.order.score_bins import UNIT_SPAN, curve_binning
+from plmetrics.inference.curves.bands import band, replicates_of
 from plmetrics.inference.curves.effects import EFFECT_CURVES, points_of_effects
+from plmetrics.inference.curves.histograms import by_class, class_histograms
+from plmetrics.inference.curves.net_benefit import net_benefits
 from plmetrics.inference.curves.ranking import (
     POINT_CURVES,
     Operating,
@@ -20,13 +23,11 @@ from plmetrics.inference.curves.ranking import (
     joint_hull,
     points_of,
 )
+from plmetrics.inference.curves.recalibration import recalibration
+from plmetrics.inference.curves.reliability import reliability
 from plmetrics.inference.curves.residuals import points_of_rows
 from plmetrics.inference.curves.thinning import thin
-from plmetrics.inference.estimate import effective_blocks
-from plmetrics.inference.intervals.closed_forms import wilson
-from plmetrics.inference.intervals.percentile import quantiles
-from plmetrics.inference.weights import resample
-from plmetrics.states.scores.sorted import Binning
+from plmetrics.suite.tasks import BANDED_CURVES, BINNED_CURVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,31 +40,96 @@ if TYPE_CHECKING:
     from plmetrics.table.slices import Slices
 
 
+Array = NDArray[np.float64]
+
 ACROSS_MODELS = "roc_hull_models"
 """The name of the hull of all models' hulls, drawn with roc_hull where there are several models."""
 
+ACTING_ON_ALL = "net_benefit_all"
+"""The name of the net benefit of acting on all rows, drawn with net_benefit."""
+
+OTHER_CLASSES = "score_histogram_rest"
+"""The name of the histogram of a class's probability over the rows of the others."""
+
 
 class Drawing:
-    """Collects the curves of a run, a frame per curve, model and slice."""
+    """Collects the curves of a run, a frame per curve, model and slice.
 
-    def __init__(self, level: float, weights: Array | None, classes: Sequence[str] = ()) -> None:
+    Args:
+        level: level of bands.
+        weights: W `[replicate, block]`, None without replicates.
+        classes: those of a multiclass label.
+        spans: the ends of histograms of scores by model, where they are not 0 and 1.
+    """
+
+    def __init__(
+        self,
+        level: float,
+        weights: Array | None,
+        classes: Sequence[str] = (),
+        spans: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
         self._level = level
         self._weights = weights
         self._classes = classes
+        self._spans = spans or {}
         self._frames: list[pl.DataFrame] = []
         self._hulls: dict[tuple[str, str], dict[str, Points]] = {}
+        self._on_all: dict[tuple[str, str], Points] = {}
 
-    def scores(self, curves: Sequence[Curve], model: str, slices: Slices, sliced: SlicedScores) -> None:
-        """Draw the curves of one model and slice set from its scores."""
+    def scores(
+        self,
+        curves: Sequence[Curve],
+        model: str,
+        slices: Slices,
+        sliced: SlicedScores,
+        class_number: int | None = None,
+    ) -> None:
+        """Draw the curves of one model and slice set from its scores, or from the probabilities of a class."""
         weights = self._weights if slices.slice_set.resampled else None
-        by_points = [curve for curve in curves if curve.curve in POINT_CURVES]
-        parts = self._by_points(by_points, model, slices, sliced, weights) if by_points else {}
+        by_points = [curve for curve in curves if curve.curve in (*POINT_CURVES, "corp")]
+        pointed = self._by_points(by_points, model, slices, sliced, weights) if by_points else {}
         for curve in curves:
-            if curve.curve == "reliability":
-                parts[curve.curve] = reliability(sliced, weights, self._level)
+            if curve.curve in BINNED_CURVES:
+                parts = self._by_bins(curve, model, slices, sliced, weights, named=class_number is not None)
             elif curve.curve in EFFECT_CURVES:
-                parts[curve.curve] = points_of_effects(curve.curve, sliced, weights, self._level)
-            self._add(curve.curve, model, slices, parts[curve.curve])
+                parts = {curve.curve: points_of_effects(curve.curve, sliced, weights, self._level)}
+            else:
+                parts = {curve.curve: pointed[curve.curve]}
+            for name, points in parts.items():
+                self._add(name, model, slices, [self._classed(part, class_number) for part in points])
+
+    def _classed(self, points: Points, number: int | None) -> Points:
+        """Points with the name of the class that they are of, if they are of one."""
+        if number is None or not points:
+            return points
+        return {**points, "class": np.full(len(points["x"]), self._classes[number], dtype=object)}
+
+    def _by_bins(
+        self,
+        curve: Curve,
+        model: str,
+        slices: Slices,
+        sliced: SlicedScores,
+        weights: Array | None,
+        *,
+        named: bool,
+    ) -> dict[str, list[Points]]:
+        """The points of a curve that is counted in bins; with `named` its classes are named by others."""
+        binning = curve_binning(curve, self._spans.get(model, UNIT_SPAN))
+        if curve.curve == "reliability":
+            return {curve.curve: reliability(sliced, binning, weights, self._level)}
+        if curve.curve == "net_benefit":
+            benefits = list(net_benefits(sliced, binning, weights, self._level))
+            for text, (_, on_all) in zip(slices.texts(), benefits, strict=True):
+                if on_all:
+                    self._on_all.setdefault((slices.slice_set.name, text), on_all)
+            return {curve.curve: [of_model for of_model, _ in benefits]}
+        histograms = list(class_histograms(sliced, binning))
+        if named:
+            positives, negatives = ([pair[side] for pair in histograms] for side in (0, 1))
+            return {curve.curve: positives, OTHER_CLASSES: negatives}
+        return {curve.curve: [by_class(*pair) for pair in histograms]}
 
     def _by_points(
         self,
@@ -79,9 +145,9 @@ class Drawing:
         if any(curve.curve == "roc_hull" for curve in curves):
             self._keep_hulls(model, slices, operating)
         drawn: Iterable[Replicates | None] = repeat(None, len(operating))
-        if weights is not None and any(curve.curve in BANDED for curve in curves):
+        if weights is not None and any(curve.curve in BANDED_CURVES for curve in curves):
             drawn = replicates_of(sliced, weights)
-        draw = partial(_with_bands, curves, level=self._level)
+        draw = partial(_with_bands, curves, level=self._level, weighted=sliced.weighted)
         parts = [draw(points, replicates) for points, replicates in zip(operating, drawn, strict=True)]
         return {curve.curve: [part[curve.curve] for part in parts] for curve in curves}
 
@@ -97,6 +163,10 @@ class Drawing:
         for (slice_set, text), by_model in self._hulls.items():
             if len(by_model) > 1:
                 self._across(slice_set, text, by_model)
+        self._frames += [
+            _frame(ACTING_ON_ALL, "", slice_set, text, points)
+            for (slice_set, text), points in self._on_all.items()
+        ]
         return pl.concat(self._frames) if self._frames else CURVES_SCHEMA.to_frame()
 
     def _keep_hulls(self, model: str, slices: Slices, operating: Sequence[Operating]) -> None:
@@ -123,14 +193,17 @@ class Drawing:
 
 
 def _with_bands(
-    curves: Sequence[Curve], points: Operating, replicates: Replicates | None, level: float
+    curves: Sequence[Curve], points: Operating, replicates: Replicates | None, level: float, *, weighted: bool
 ) -> dict[str, Points]:
     """The points of some curves in one slice, none of a curve that is undefined there."""
     out: dict[str, Points] = {}
     for curve in curves:
+        if curve.curve == "corp":
+            out[curve.curve] = recalibration(points, replicates, level, weighted=weighted)
+            continue
         drawn = points_of(curve, points)
         out[curve.curve], retained = ({}, None) if drawn is None else drawn
-        if replicates is None or retained is None or curve.curve not in BANDED:
+        if replicates is None or retained is None or curve.curve not in BANDED_CURVES:
             continue
         ends = band(curve.curve, points, retained, replicates, level)
         if ends is not None:
@@ -177,41 +250,3 @@ def _table(pairs: Pairs, classes: Sequence[str]) -> Mapping[str, Any]:
     share = np.divide(weight, total, out=np.full(number**2, np.nan), where=total > 0)
     names = np.array(classes, dtype=object)[truth]
     return {"class": names, "x": prediction.astype(np.float64), "y": share, "threshold": weight, "n": rows}
-
-
-Array = NDArray[np.float64]
-
-RELIABILITY_BINS = 15
-
-
-def reliability(sliced: SlicedScores, weights: Array | None, level: float) -> list[dict[str, Any]]:
-    """Mean score and rate of positives by bin, for each slice, with Wilson intervals or, weighted, bootstrap bands."""
-    binning = Binning(RELIABILITY_BINS)
-    blocks = 1 if weights is None else weights.shape[1]
-    out: list[dict[str, Any]] = []
-    for _, _, counts in sliced.bin_counts(binning, blocks):
-        out += [_bins(part, weights, level, weighted=sliced.weighted) for part in counts]
-    return out
-
-
-def _bins(part: Array, weights: Array | None, level: float, *, weighted: bool) -> dict[str, Any]:
-    weight, positive, score = np.moveaxis(part.sum(axis=0), -1, 0)
-    occupied = weight > 0
-    rate = positive[occupied] / weight[occupied]
-    upper_edge = np.append(Binning(RELIABILITY_BINS).uniform_edges(), 1.0)
-    out: dict[str, Any] = {
-        "x": score[occupied] / weight[occupied],
-        "y": rate,
-        "threshold": upper_edge[occupied],
-    }
-    if not weighted:
-        out["lower"], out["upper"] = wilson(rate, weight[occupied], level)
-        out["n"] = weight[occupied]
-    elif weights is not None:
-        replicates = resample(weights, part[None, :, occupied])[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rates = replicates[..., 1] / replicates[..., 0]
-        alone = effective_blocks((part[:, occupied, 0].T,)) < 2
-        ends = quantiles(rates, ((1 - level) / 2, (1 + level) / 2))
-        out["lower"], out["upper"] = np.where(alone, np.nan, ends)
-    return out

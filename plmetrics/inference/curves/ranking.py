@@ -21,7 +21,11 @@ Points = dict[str, Array]
 
 
 class Operating:
-    """Threshold, hits and alarms at every distinct score of a slice, highest first, with nothing called before."""
+    """Threshold, hits and alarms at every distinct score of a slice, highest first, with nothing called before.
+
+    `positive` and `negative` are the weights of the classes at each `score`, ascending. That of a bin is the highest
+    that it can hold, of the last bin the lowest.
+    """
 
     def __init__(self, state: Mapping[str, Segments], index: int, *, binned: bool = False) -> None:
         low, high = state["score"].offsets[index : index + 2]
@@ -30,6 +34,7 @@ class Operating:
         )
         occupied = positive + negative > 0
         self.positive, self.negative = positive[occupied], negative[occupied]
+        self.score = (np.append(np.nextafter(score[1:], -np.inf), score[-1:]) if binned else score)[occupied]
         score = score[occupied]
         self.threshold = np.append(np.nan, np.where(np.isfinite(score), score, np.nan)[::-1])
         self.hits = np.append(0.0, np.cumsum(self.positive[::-1]))

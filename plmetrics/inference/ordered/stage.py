@@ -17,7 +17,9 @@ from plmetrics.inference.ordered.complements import of_rests
 from plmetrics.inference.ordered.metrics import ordered_values
 from plmetrics.inference.subject import rest_place
 from plmetrics.inference.weights import Nudges
+from plmetrics.states.class_probabilities import class_key
 from plmetrics.states.ranks import joint_blocks, joint_view, rank_view
+from plmetrics.suite.tasks import CLASS_CURVES, ROW_CURVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +43,8 @@ def ordered_stage(
     scores: ScoresOfModels,
     *,
     exact: bool = True,
+    classes: Sequence[str] = (),
+    spans: Mapping[str, tuple[float, float]] | None = None,
 ) -> tuple[OrderedByPlace, pl.DataFrame]:
     """Ordered metrics and curves of every model and slice set.
 
@@ -48,10 +52,12 @@ def ordered_stage(
     of a slice set by its number. Only `exact` ones, which are sorted rows, give those of a rest.
     """
     out: OrderedByPlace = {}
-    drawing = Drawing(analysis.level, analysis.replication.counts if analysis.suite.row_curves else None)
+    weights = analysis.replication.counts if analysis.suite.row_curves else None
+    drawing = Drawing(analysis.level, weights, classes, spans)
+    numbers = {class_key(number): number for number in range(len(classes))}
     for model, value, of_set in scores:
         for index, states in enumerate(analysis.sets):
-            drawn_here = _curves_of(analysis, states.slices) if value is None else []
+            drawn_here = _score_curves(analysis, states.slices, value, numbers)
             needed = analysis.suite.needed(states.slices.slice_set.name)
             metrics = [metric for metric in needed if _in_order(metric.needs, value)]
             if not metrics and not drawn_here:
@@ -60,7 +66,8 @@ def ordered_stage(
             rows = SliceRows(index, model, sliced, of_set if exact else None)
             out |= _values(analysis, rows, metrics, ordered_values)
             if drawn_here:
-                drawing.scores(drawn_here, model, states.slices, sliced)
+                number = None if value is None else numbers[value]
+                drawing.scores(drawn_here, model, states.slices, sliced, number)
     return out, drawing.frame()
 
 
@@ -135,7 +142,7 @@ def row_curves(
             edges[name] = histogram_edges(ends[:, 0], ends[:, 1])
     for model, _, of_set in rows:
         for index, states in enumerate(analysis.sets):
-            requested = _curves_of(analysis, states.slices)
+            requested = [curve for curve in _curves_of(analysis, states.slices) if curve.curve in ROW_CURVES]
             if not requested:
                 continue
             pairs = of_set(index)
@@ -147,6 +154,16 @@ def row_curves(
 def _in_order(need: Need, value: str | None) -> bool:
     """Whether rows are needed in the order of a value, by its key, None for the score."""
     return isinstance(need, OrderedRows) and (None if need.by is None else need.by.key) == value
+
+
+def _score_curves(
+    analysis: Analysis, slices: Slices, value: str | None, numbers: Mapping[str, int]
+) -> list[Curve]:
+    """The curves that are drawn from scores, or from the probabilities of a class, by the key of the value."""
+    requested = _curves_of(analysis, slices)
+    if value is None:
+        return requested
+    return [curve for curve in requested if curve.curve in CLASS_CURVES] if value in numbers else []
 
 
 def _curves_of(analysis: Analysis, slices: Slices) -> list[Curve]:

@@ -17,6 +17,7 @@ import numpy as np
 from plmetrics.core.exact_sums import Parts
 from plmetrics.core.segments import Segments
 from plmetrics.states.scores.coarse import Array, Codes, coarse_number, tied_bins
+from plmetrics.states.scores.quantile_bins import quantile_places
 from plmetrics.states.scores.sorted import CLASSES, Binning
 
 if TYPE_CHECKING:
@@ -266,13 +267,37 @@ class FixedTally(Tally):
         score = rows.score
         assert score is not None
         positive = rows.place & 1
-        keys, values = [key + positive, key + 2], [np.ones_like(score), score]
+        keys, values = [key + positive], [np.ones_like(score)]
+        if self._binning.scores:
+            keys.append(key + 2)
+            values.append(score)
         if self._binning.distances:
             keys.append(key + 3)
             values.append((score - positive) ** 2)
         if rows.weight is not None:
             values = [value * rows.weight for value in values]
         self._add_at(some, np.concatenate(keys), np.concatenate(values))
+
+
+class QuantileTally(FixedTally):
+    """Counts on bins of equal weight, made of fine ones by a table for each slice `[slice, fine bin]`."""
+
+    def __init__(
+        self,
+        first: int,
+        counts: NDArray[Any],
+        binning: Binning,
+        table: NDArray[np.uint16],
+        exponent: int | None = None,
+    ) -> None:
+        Tally.__init__(self, first, counts, exponent)
+        self._binning = binning
+        self._table = table
+
+    def _place(self, rows: PlacedRows, number: Codes | int) -> NDArray[Any]:
+        places: NDArray[Any] = self._table[number, rows.place >> 1].astype(np.int32)
+        places *= self.counts.shape[-1]
+        return places
 
 
 def fixed_bins(binning: Binning, keys: Keys) -> FixedBins:
@@ -353,3 +378,8 @@ class SlicedGrid:
         """The channels of fixed bins by block."""
         del blocks
         return self.parts(binning)
+
+    def quantile_edges(self, bins: int) -> Array:
+        """Edges of the fine bins that bins of equal weight end with: `[slice, bins - 1]`."""
+        edges: Array = np.append(self.edges, np.inf)[quantile_places(self.fine, bins)]
+        return edges

@@ -148,6 +148,10 @@ class SlicedPacked(ExactPoints):
             score, positive = _select(self.source.score, keep), _select(self.source.positive, keep)
             yield first, last, count_bins(binning, key, score, positive, None, shape)
 
+    def quantile_edges(self, bins: int) -> Array:
+        """Quantiles i/bins of each slice's scores: `[slice, bins - 1]`."""
+        return self.ordered.quantile_edges(bins)
+
     def _places(
         self, first: int, last: int, blocks: int, inner: int
     ) -> tuple[Codes, NDArray[np.bool_] | None]:

@@ -239,6 +239,11 @@ class SlicedPoints(ExactPoints):
         assert self.counted is not None
         return self.counted.bin_counts(binning, blocks)
 
+    def quantile_edges(self, bins: int) -> Array:
+        """Edges of bins of equal weight, on the grid."""
+        assert self.counted is not None
+        return self.counted.quantile_edges(bins)
+
 
 def add_range(sets: Sequence[tuple[RangePoints, tuple[ByCell, ByCell], Codes]]) -> None:
     """Sort the rows of a range of scores in several slice sets, and keep their points, or their order.

@@ -45,24 +45,36 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Binning:
-    """A request for fixed bins: how many, and whether their edges are i/bins or quantiles of a slice's scores.
+    """A request for fixed bins: how many, and whether they are of equal width or quantiles of a slice's scores.
 
     Channels are the weight, the positives' weight, and weight times score; with `distances` also weight times
-    (score - class)^2, which most metrics can do without.
+    (score - class)^2, which most metrics can do without; without `scores` the first two alone. Bins of equal width
+    lie between the ends of `span`, those at its ends are open. An edge is in the bin below, or, of bins that are
+    `closed_below`, in the one above.
     """
 
     bins: int
     strategy: Literal["uniform", "quantile"] = "uniform"
     distances: bool = False
+    scores: bool = True
+    span: tuple[float, float] = (0.0, 1.0)
+    closed_below: bool = False
 
     @property
     def channels(self) -> int:
         """Number of sums a bin holds."""
-        return 4 if self.distances else 3
+        return 2 + int(self.scores) + int(self.distances)
 
     def uniform_edges(self) -> Array:
-        """Upper edges of all bins but the last; a score belongs to the first bin with score <= edge."""
-        return np.arange(1, self.bins, dtype=np.float64) / self.bins
+        """Edges of all bins but the last; a score belongs to the first bin with score <= edge."""
+        edges = self.all_edges()[1:-1]
+        return np.nextafter(edges, -np.inf) if self.closed_below else edges
+
+    def all_edges(self) -> Array:
+        """Edges of bins of equal width, from one end of their span to the other."""
+        low, high = self.span
+        edges: Array = low + (high - low) * (np.arange(self.bins + 1, dtype=np.float64) / self.bins)
+        return edges
 
 
 class SlicedScores(Protocol):
@@ -109,6 +121,9 @@ class SlicedScores(Protocol):
 
     def bin_counts(self, binning: Binning, blocks: int) -> Iterator[tuple[int, int, Array]]:
         """`[slice, block, bin, channel]`, a few slices at a time."""
+
+    def quantile_edges(self, bins: int) -> Array:
+        """Edges of bins of equal weight `[slice, bins - 1]`."""
 
 
 class ExactPoints:
@@ -346,8 +361,9 @@ def count_bins(
     channels = [
         count(key, weight, shape),
         count(key[positive], None if weight is None else weight[positive], shape),
-        count(key, score if weight is None else score * weight, shape),
     ]
+    if binning.scores:
+        channels.append(count(key, score if weight is None else score * weight, shape))
     if binning.distances:
         distance = (score - positive) ** 2
         channels.append(count(key, distance if weight is None else distance * weight, shape))

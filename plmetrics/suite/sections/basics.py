@@ -30,6 +30,9 @@ BY_FOLD = "fold"
 
 Level = Annotated[float, Field(gt=0, lt=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+MOST_BINS = 1000
+"""More bins of a curve are more points than it may have."""
+
 MOST_ROWS = 10**12
 """Numbers of rows, or of slices, above this are a slip of the pen."""
 
@@ -331,6 +334,12 @@ class Curve(Strict):
     curve: CurveName = Field(description="Name of the curve.")
     slices: Annotated[tuple[str, ...], OrOne()] = Field(
         default=(), description="Slice sets to draw it for, besides overall."
+    )
+    bins: Annotated[int, Field(ge=2, le=MOST_BINS)] | None = Field(
+        default=None, description="Number of bins (reliability: 15, score_histogram: 40)."
+    )
+    strategy: Literal["width", "count"] = Field(
+        default="width", description="Bins of equal width, or of equal weight (reliability)."
     )
     cost_fp: Annotated[Finite, Field(ge=0)] = Field(
         default=1.0, description="Cost of a false positive (curve cost)."

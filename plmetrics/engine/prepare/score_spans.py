@@ -1,0 +1,64 @@
+"""The ends of histograms of scores: those of probabilities, or the lowest and the highest score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from plmetrics.engine.order.score_bins import UNIT_SPAN
+from plmetrics.table.predicted import score_column
+from plmetrics.table.roles import valid_column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plmetrics.engine.inquiry import Question
+    from plmetrics.engine.request import Request
+    from plmetrics.table.roles import PredictionTable
+
+    Spans = Mapping[str, tuple[float, float]]
+
+
+def score_spans(request: Request, table: PredictionTable) -> Question[Spans]:
+    """The lowest and highest score of each model that has rows, looked up; see `shared_spans`."""
+    columns = table.frame.collect_schema().names()
+    plan = table.frame.select(
+        part.alias(f"{end}|{number}")
+        for number, model in enumerate(request.models)
+        for score in [_scores(model, columns)]
+        for end, part in (("low", score.min()), ("high", score.max()))
+    )
+    (frame,) = yield [plan]
+    ends = {
+        model: (frame[f"low|{number}"].item(), frame[f"high|{number}"].item())
+        for number, model in enumerate(request.models)
+    }
+    return shared_spans({model: (low, high) for model, (low, high) in ends.items() if low is not None})
+
+
+def _scores(model: str, columns: list[str]) -> pl.Expr:
+    """The scores of the rows that count for a model."""
+    score = pl.col(score_column(model))
+    valid = valid_column(model)
+    return pl.when(pl.col(valid)).then(score) if valid in columns else score
+
+
+def shared_spans(ends: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """The span of each model: 0 to 1 for scores within it, else that of all models whose scores are not.
+
+    >>> shared_spans({"p": (0.1, 0.6), "logit": (-4.0, 2.0), "points": (1.0, 5.0), "constant": (3.0, 3.0)})
+    {'p': (0.0, 1.0), 'logit': (-4.0, 5.0), 'points': (-4.0, 5.0), 'constant': (-4.0, 5.0)}
+    """
+    others = [part for part in ends.values() if not _within(part)]
+    if not others:
+        return dict.fromkeys(ends, UNIT_SPAN)
+    low, high = (float(end) for end in (np.min(others), np.max(others)))
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return {model: UNIT_SPAN if _within(part) else (low, high) for model, part in ends.items()}
+
+
+def _within(ends: tuple[float, float]) -> bool:
+    return ends[0] >= UNIT_SPAN[0] and ends[1] <= UNIT_SPAN[1]

@@ -1,0 +1,116 @@
+"""Reliability on bins of equal width and of equal weight, against scikit-learn and plain loops."""
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.calibration import calibration_curve
+
+import plmetrics as plm
+
+EXACT = pytest.mark.parametrize("exact", [None, False], ids=["rows", "grid"])
+
+
+def sample(rows, seed, decimals=None):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 2, rows)
+    y = rng.random(rows) < p
+    p = p if decimals is None else p.round(decimals)
+    return pl.DataFrame(
+        {"y": y, "p": p, "w": rng.integers(1, 4, rows) / 2, "g": rng.choice(["a", "b"], rows)}
+    )
+
+
+def curve(table, bins, strategy, **arguments):
+    asked = {"curve": "reliability", "bins": bins, "strategy": strategy, "slices": "g"}
+    given = {"label": "y", "models": "p", "metrics": ["accuracy"], "slices": "g", "curves": [asked]}
+    return plm.evaluate(table, **{**given, **arguments}).curves
+
+
+@EXACT
+@pytest.mark.parametrize("bins", [2, 10, 25])
+@pytest.mark.parametrize(("strategy", "theirs"), [("width", "uniform"), ("count", "quantile")])
+def test_bins_are_those_of_scikit_learn(bins, strategy, theirs, exact):
+    table = sample(2_000, seed=1)
+    parts = [("all", table)]
+    if strategy == "width":
+        parts += [(f"g={value}", table.filter(g=value)) for value in "ab"]
+    found = curve(table, bins, strategy, exact=exact)
+    for text, part in parts:
+        own = found.filter(slice=text)
+        y, x = calibration_curve(part["y"], part["p"], n_bins=bins, strategy=theirs)
+        np.testing.assert_allclose(own["x"], x, atol=1e-12)
+        np.testing.assert_allclose(own["y"], y, atol=1e-12)
+        assert own["n"].sum() == part.height
+        assert ((own["lower"] < own["y"]) & (own["y"] < own["upper"]) | own["y"].is_in([0.0, 1.0])).all()
+
+
+@EXACT
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("decimals", [1, 2])
+def test_rows_of_one_score_are_in_one_bin_and_bins_weigh_alike(decimals, weight, exact):
+    table = sample(3_000, seed=2, decimals=decimals)
+    found = curve(table, 6, "count", weight=weight, exact=exact)
+    for text, part in [("all", table), ("g=a", table.filter(g="a"))]:
+        own = found.filter(slice=text)
+        by_score = (
+            part.group_by("p")
+            .agg(w=pl.col("w").sum() if weight else pl.len().cast(pl.Float64), right=_right(weight))
+            .sort("p")
+        )
+        p, w, right = (by_score[name].to_numpy() for name in ("p", "w", "right"))
+        reached = np.array([np.flatnonzero(np.cumsum(w) >= i / 6 * w.sum() - 1e-9)[0] for i in range(1, 6)])
+        number = (np.arange(len(p))[:, None] > reached).sum(axis=1)
+        held = np.unique(number)
+        x = [np.average(p[number == b], weights=w[number == b]) for b in held]
+        y = [right[number == b].sum() / w[number == b].sum() for b in held]
+        np.testing.assert_allclose(own.select("x", "y"), np.column_stack([x, y]), atol=1e-12)
+        edges = [max(p[number == b]) for b in held]
+        lowest = [min(p[number == b]) for b in held[1:]] + [1.0]
+        for edge, low, high in zip(own["threshold"], edges, lowest, strict=True):
+            assert low - 1e-6 <= edge <= high + 1e-6
+
+
+def _right(weight):
+    positive = pl.col("y").cast(pl.Float64)
+    return (positive * pl.col("w")).sum() if weight else positive.sum()
+
+
+@EXACT
+def test_weighted_bands_of_bins_of_equal_weight_are_a_bootstrap(exact):
+    table = sample(1_500, seed=3)
+    settings = {"weight": "w", "uncertainty": {"replicates": 1000}, "exact": exact}
+    own = curve(table, 5, "count", **settings).filter(slice="all")
+    rng = np.random.default_rng(0)
+    p, y, w = (table[name].to_numpy() for name in "pyw")
+    bin_of = np.searchsorted(own["threshold"].to_numpy()[:-1], p)
+    draws = rng.multinomial(len(y), np.full(len(y), 1 / len(y)), size=1000) * w
+    for number, row in enumerate(own.iter_rows(named=True)):
+        inside = draws[:, bin_of == number]
+        rates = inside @ y[bin_of == number] / inside.sum(axis=1)
+        width = np.diff(np.quantile(rates, [0.025, 0.975]))[0]
+        assert row["upper"] - row["lower"] == pytest.approx(width, rel=0.12)
+
+
+def test_states_have_no_bins_of_equal_weight():
+    asked = [{"curve": "reliability", "strategy": "count"}]
+    with pytest.raises(plm.ConfigError, match="bins of equal weight needs the rows in order"):
+        plm.state(sample(50, seed=4), label="y", models="p", metrics=["accuracy"], curves=asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (
+            [{"curve": "roc", "bins": 5}],
+            "bins belongs to curve 'reliability' or 'score_histogram', not to 'roc'",
+        ),
+        ([{"curve": "score_histogram", "strategy": "count"}], "strategy belongs to curve 'reliability'"),
+        ([{"curve": "reliability", "bins": 1}], "bins must be at least 2"),
+        ([{"curve": "reliability", "strategy": "rank"}], "strategy must be width or count"),
+        (["reliability", {"curve": "reliability", "bins": 5}], "is drawn for one kind of bins"),
+    ],
+)
+def test_what_is_wrong_is_said(asked, words):
+    with pytest.raises(plm.ConfigError) as caught:
+        plm.evaluate(sample(20, seed=1), label="y", models="p", curves=asked)
+    assert words in str(caught.value)
