@@ -137,7 +137,7 @@ def interpolated(x: Array, xs: Array, ys: Array) -> Array:
     """
     apart = _APART * np.arange(len(xs))[:, None]
     at = np.minimum(x + _RIGHT, xs[0, -1])
-    flat = np.interp((at + apart).reshape(-1), (xs + apart).reshape(-1), ys.reshape(-1))
+    flat: Array = np.interp((at + apart).reshape(-1), (xs + apart).reshape(-1), ys.reshape(-1))
     return flat.reshape(len(xs), len(x))
 
 
