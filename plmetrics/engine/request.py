@@ -9,7 +9,6 @@ import polars as pl
 
 from plmetrics.catalogue.needs import Bins, Need, OrderedRows, Points, Queries, Ranks, Sums
 from plmetrics.engine.arithmetic import Arithmetic
-from plmetrics.states.class_probabilities import class_probability
 from plmetrics.suite.tasks import CLASS_CURVES, CONFUSION_CURVES
 from plmetrics.table.slices import SliceSet
 from plmetrics.table.source import ROW_NUMBER
@@ -158,6 +157,8 @@ class Request:
         """The other numbers that rows are ordered by."""
         by_key = {need.by.key: need.by for need in self.orders if need.by is not None}
         if self.suite.task == "multiclass" and any(c.curve in CLASS_CURVES for c in self.suite.curves):
+            from plmetrics.states.class_probabilities import class_probability
+
             classes = self.roles.classes
             drawn = [class_probability(classes, number) for number in range(len(classes))]
             by_key = {value.key: value for value in drawn} | by_key

@@ -131,18 +131,19 @@ class _Reading:
 
 
 def interpolated(x: Array, xs: Array, ys: Array) -> Array:
-    """Lines through the points of each replicate `[replicate, point]` at some x, the last of equal ones there.
-
-    They are read a little to the right: else rounding would say on which side of a jump x is.
-    """
+    """Lines through the points of each replicate `[replicate, point]` at some x, the last of equal ones there."""
     apart = _APART * np.arange(len(xs))[:, None]
-    at = np.minimum(x + _RIGHT, xs[0, -1])
-    flat: Array = np.interp((at + apart).reshape(-1), (xs + apart).reshape(-1), ys.reshape(-1))
+    flat: Array = np.interp((x + apart).reshape(-1), (xs + apart).reshape(-1), ys.reshape(-1))
     return flat.reshape(len(xs), len(x))
 
 
+def _to_the_right(x: Array, end: float) -> Array:
+    """A little beyond x, up to an end: at x itself rounding would say on which side of a jump it is."""
+    return np.minimum(x + _RIGHT, end)
+
+
 def _recall_at_fpr(x: Array, hits: Array, alarms: Array) -> Array:
-    return interpolated(x, alarms / alarms[:, -1:], hits / hits[:, -1:])
+    return interpolated(_to_the_right(x, 1.0), alarms / alarms[:, -1:], hits / hits[:, -1:])
 
 
 def _highest_recall(points: Operating) -> Array:
@@ -153,7 +154,7 @@ def _highest_recall(points: Operating) -> Array:
 def _precision_at_recall(x: Array, hits: Array, alarms: Array) -> Array:
     """Of the first rows that reach it; NaN for a recall of 0."""
     recall = hits / hits[:, -1:]
-    called = interpolated(-x[::-1], -recall[:, ::-1], alarms[:, ::-1])[:, ::-1]
+    called = interpolated(_to_the_right(-x[::-1], 0.0), -recall[:, ::-1], alarms[:, ::-1])[:, ::-1]
     right = x * hits[:, -1:]
     with np.errstate(invalid="ignore"):
         precision: Array = right / (right + called)

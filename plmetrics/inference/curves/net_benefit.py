@@ -40,7 +40,10 @@ def net_benefits(
             drawn = (
                 None if weights is None or blocks < LEAST_BLOCKS else drawn_classes(weights, part[None])[0]
             )
-            yield _curve(_of_model, total, drawn, t, level), _curve(_of_all, total, drawn, t, level)
+            yield (
+                _curve(_model_benefit, total, drawn, t, level),
+                _curve(_treat_all_benefit, total, drawn, t, level),
+            )
 
 
 def _curve(reading: Any, total: Array, drawn: Array | None, t: Array, level: float) -> Points:
@@ -51,13 +54,13 @@ def _curve(reading: Any, total: Array, drawn: Array | None, t: Array, level: flo
     return points
 
 
-def _of_model(counts: Array, t: Array) -> Array:
+def _model_benefit(counts: Array, t: Array) -> Array:
     """From bins `[..., bin, (all, positive)]`."""
     called = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, 1:]
     return _benefit(called, counts, t)
 
 
-def _of_all(counts: Array, t: Array) -> Array:
+def _treat_all_benefit(counts: Array, t: Array) -> Array:
     return _benefit(counts.sum(axis=1, keepdims=True), counts, t)
 
 

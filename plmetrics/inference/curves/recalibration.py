@@ -52,15 +52,15 @@ def _band(middle: Array, replicates: Replicates, level: float) -> tuple[Array, A
     """Percentiles at points whose middle rows are given, from the regressions of the coarse bins that these are in."""
     counts = replicates.counts
     mass = counts.sum(axis=2)
-    drawn = _filled(ops.isotonic(counts[1:, :, 1], mass[1:]), mass[1:])
+    drawn = _forward_fill(ops.isotonic(counts[1:, :, 1], mass[1:]), mass[1:])
     bins = np.minimum(np.searchsorted(np.cumsum(mass[0]), middle), mass.shape[1] - 1)
     lower, upper = quantiles(drawn[:, bins], ((1 - level) / 2, (1 + level) / 2))
     return lower, upper
 
 
-def _filled(rates: Array, mass: Array) -> Array:
+def _forward_fill(rates: Array, mass: Array) -> Array:
     """Rates with those of empty bins: that of the bin before, and before all that of the first."""
     occupied = mass > 0
     lowest = np.take_along_axis(rates, occupied.argmax(axis=1)[:, None], axis=1)
-    filled: Array = np.maximum(np.maximum.accumulate(rates, axis=1), lowest)
-    return filled
+    rising: Array = np.maximum(np.maximum.accumulate(rates, axis=1), lowest)
+    return rising
