@@ -229,8 +229,8 @@ class Curve(TypedDict, total=False):
         Required[Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost", "net_benefit",
         "reliability", "corp", "score_histogram", "residual_histogram", "residual_qq", "label_histogram",
         "conditional_label", "conditional_prediction", "conditional_recall", "residual_prediction",
-        "residual_quantiles", "coverage", "quantile_coverage", "pit_histogram", "qini", "uplift", "guelman",
-        "effect_calibration"]]
+        "residual_quantiles", "coverage", "quantile_coverage", "pit_histogram", "query_differences", "qini", "uplift",
+        "guelman", "effect_calibration"]]
     )
     slices: str | Sequence[str]
     bins: int | None
@@ -347,8 +347,8 @@ Curves: TypeAlias = (
     Sequence[Curve | Literal["confusion", "roc", "roc_hull", "pr", "pr_interpolated", "lift", "gain", "cost",
     "net_benefit", "reliability", "corp", "score_histogram", "residual_histogram", "residual_qq", "label_histogram",
     "conditional_label", "conditional_prediction", "conditional_recall", "residual_prediction",
-    "residual_quantiles", "coverage", "quantile_coverage", "pit_histogram", "qini", "uplift", "guelman",
-    "effect_calibration"]]
+    "residual_quantiles", "coverage", "quantile_coverage", "pit_histogram", "query_differences", "qini", "uplift",
+    "guelman", "effect_calibration"]]
 )
 
 class Arguments(TypedDict, total=False):
