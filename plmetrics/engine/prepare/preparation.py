@@ -144,7 +144,7 @@ def _thresholds(request: Request) -> Question[ThresholdChoice]:
 
 @dataclass(frozen=True, slots=True)
 class _LookUps:
-    """A request with models and settled keys; the baseline, means, slices, ends of histograms, and looks of features."""
+    """A request with models and settled keys; the baseline, means, slices, ends of histograms, looks of features."""
 
     request: Request
     baseline: Mapping[str, float]
