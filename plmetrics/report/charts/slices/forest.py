@@ -20,6 +20,7 @@ from plmetrics.report.charts.slices.slice_choice import (
     labelled,
     largest,
     shown_words,
+    with_classes,
 )
 from plmetrics.report.charts.texts import short
 from plmetrics.report.charts.words import direction_words, level_words
@@ -82,6 +83,7 @@ def _rows(table: pl.DataFrame, order: pl.DataFrame, tests: pl.DataFrame) -> pl.D
     """The rows of a model, that of all rows first; columns of the table beside those that are drawn."""
     mine = table.unique(KEYS, keep="first", maintain_order=True)
     whole = mine.filter(slice_set="overall").with_columns(t=pl.lit("All rows"), look=pl.lit("overall"))
+    whole = with_classes(whole)
     rows = order.join(mine, on=KEYS, how="left", nulls_equal=True, maintain_order="left").join(
         tests.select(*KEYS, "reading"), on=KEYS, how="left", nulls_equal=True, maintain_order="left"
     )
@@ -129,9 +131,10 @@ def _chart(selection: Selection, metric: str, shown: Sequence[str], parts: Seque
     headings = [short(model, 24) if len(shown) > 1 else "" for model in shown]
     panels = []
     for heading, rows in zip(headings, parts, strict=True):
-        whole = rows.row(0, named=True)
-        band = None if whole["lo"] is None or whole["hi"] is None else (whole["lo"], whole["hi"])
-        panels.append(Panel(rows, heading, whole["x"] if whole["look"] == "overall" else None, band))
+        whole = rows.filter(look="overall")
+        ends = whole.select("x", "lo", "hi").row(0) if whole.height == 1 else (None, None, None)
+        band = None if ends[1] is None or ends[2] is None else (ends[1], ends[2])
+        panels.append(Panel(rows, heading, ends[0], band))
     texts = (
         Texts("c0", "n", 52, common=len({tuple(part["c0"]) for part in parts}) == 1),
         Texts("c1", f"value [{level}]" if intervals else "value", _room(parts), "left"),
@@ -148,9 +151,10 @@ def _room(parts: Sequence[pl.DataFrame]) -> float:
 
 
 def _overall_words(parts: Sequence[pl.DataFrame]) -> str:
-    whole = parts[0].row(0, named=True)
-    if whole["x"] is None:
+    wholes = parts[0].filter(look="overall").rows(named=True)
+    if len(wholes) != 1 or wholes[0]["x"] is None:
         return ""
+    whole = wholes[0]
     return "dashed line: all rows" if whole["lo"] is None else "dashed line and band: all rows"
 
 

@@ -102,7 +102,15 @@ def labelled(slices: pl.DataFrame) -> pl.DataFrame:
     alike = columns.n_unique().over("slice_set") == 1
     shorter = slices.select("slice", "slice_values", alike=alike).rows()
     texts = [_fitting(_values(values) if same else text) for text, values, same in shorter]
-    return slices.with_columns(t=pl.Series(_apart(texts), dtype=pl.String))
+    named = slices.with_columns(t=pl.Series(_apart(texts), dtype=pl.String))
+    return with_classes(named) if "class" in slices.columns else named
+
+
+def with_classes(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with their class, where they are of one, behind their name."""
+    classes = [None if label is None else f" [{short(label, 10)}]" for label in rows["class"]]
+    suffix = pl.Series(classes, dtype=pl.String)
+    return rows.with_columns(t=pl.col("t") + suffix.fill_null(""))
 
 
 def _values(values: Iterable[dict[str, Any]]) -> str:

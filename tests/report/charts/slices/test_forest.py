@@ -156,3 +156,12 @@ def test_wide_names_are_cut_in_the_middle_and_stay_apart():
     cut = [text for text in texts_of(marks_of(result.plot.forest())) if "\u2026" in text]
     assert len(set(cut)) == 4
     assert max(map(width, cut)) < 182
+
+
+def test_classes_have_rows_of_their_own():
+    frame = pl.DataFrame({"y": list("abc") * 20, "p": list("abcacb") * 10, "g": ["u", "v"] * 30})
+    metrics = ["recall(average=none)"]
+    result = plm.evaluate(frame, task="multiclass", label="y", models="p", metrics=metrics, slices=["g"])
+    figure = result.plot.forest()
+    assert figure.frame.height == 9
+    assert {"All rows [a]", "u [b]", "v [c]"} <= set(texts_of(marks_of(figure)))
