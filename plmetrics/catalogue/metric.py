@@ -77,9 +77,9 @@ class Metric:
     `uncertainty: {method: auto}`: `t` for a mean over rows, `delta` or `logit`), `mean` (slices make up the whole by
     their shares: of all `rows`, as with `t`, or of the `mass` that `denominators` gives), `smooth` (a little more
     weight of a row moves it a little: the jackknife and the delta method need that), `additive` (a total: replicates
-    are scaled to the table's size), `probability` (scores must lie in [0, 1]), `needs_score` (hard predictions do not
-    do). For whoever chooses a metric: `threshold_free`, `handles_imbalance`, `proper`, `interpretable`, `use_when`,
-    `beware`, `formula`, `reference`.
+    are scaled to the table's size), `compares_groups` (it is a gap between the slices of a set), `probability` (scores
+    must lie in [0, 1]), `needs_score` (hard predictions do not do). For whoever chooses a metric: `threshold_free`,
+    `handles_imbalance`, `proper`, `interpretable`, `use_when`, `beware`, `formula`, `reference`.
 
     >>> import polars as pl, plmetrics as plm
     >>> class MeanAmountAtRisk(plm.Metric):
@@ -110,6 +110,7 @@ class Metric:
     interval_form: ClassVar[IntervalForm | None] = None
     smooth: ClassVar[bool] = True
     additive: ClassVar[bool] = False
+    compares_groups: ClassVar[bool] = False
     noise: ClassVar[Noise] = "full"
     paired_test: ClassVar[Literal["mcnemar", "delong"] | None] = None
     criterion: ClassVar[Literal["parity", "odds", "calibration"] | None] = None

@@ -34,6 +34,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 class GroupMetric(AcrossSlices):
     """Base of the metrics that hold groups against each other: who is a group, and who takes part."""
 
+    compares_groups = True
     least: ClassVar[int] = 2
     too_few: ClassVar[str] = "too_few_groups"
     failures: ClassVar[tuple[str, ...]] = ("reference_not_judged",)
@@ -43,6 +44,11 @@ class GroupMetric(AcrossSlices):
     def undefined(self, state: Any) -> Undefined:
         """The statuses that it can have besides those of its rates; they do not follow from a state."""
         return [(status, state.weight == 0) for status in (self.too_few, *self.failures)]
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it is the ratio of two groups, not their difference."""
+        return False
 
     @property
     def share(self) -> float:

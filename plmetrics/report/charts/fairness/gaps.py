@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from plmetrics.catalogue.fairness.base import GroupMetric
 from plmetrics.catalogue.metric import leaves
 from plmetrics.report.charts.slices.slice_choice import labelled
 
 if TYPE_CHECKING:
+    from plmetrics.catalogue.fairness.base import GroupMetric
     from plmetrics.report.summary import Summary
 
 
@@ -33,7 +33,8 @@ class Gap:
 
 def gaps_of(summary: Summary, table: pl.DataFrame) -> list[Gap]:
     """The gaps of a table of metrics, in its order."""
-    by_text = {metric.text: metric for metric in summary.definitions if isinstance(metric, GroupMetric)}
+    gaps = [cast("GroupMetric", metric) for metric in summary.definitions if metric.compares_groups]
+    by_text = {metric.text: metric for metric in gaps}
     rows = table.filter(
         pl.col("metric").is_in(list(by_text)), pl.col("slice") == "all", pl.col("slice_set") != "overall"
     )
@@ -42,9 +43,8 @@ def gaps_of(summary: Summary, table: pl.DataFrame) -> list[Gap]:
 
 def _gap(summary: Summary, metric: GroupMetric, row: dict[str, Any]) -> Gap:
     rates = list(dict.fromkeys(leaf.text for leaf in leaves(metric)))
-    is_ratio = bool(getattr(metric, "is_ratio", getattr(metric, "ratio", False)))
     if len(rates) != 1:
-        return Gap(row, ", ".join(rates), summary.metrics.clear(), None, None, is_ratio)
+        return Gap(row, ", ".join(rates), summary.metrics.clear(), None, None, metric.is_ratio)
     mine = summary.metrics.filter(
         pl.col("model") == row["model"],
         pl.col("metric") == rates[0],
@@ -61,10 +61,10 @@ def _gap(summary: Summary, metric: GroupMetric, row: dict[str, Any]) -> Gap:
     if (
         low is not None
         and high is not None
-        and not _explains(low[1], high[1], row["value"], is_ratio=is_ratio)
+        and not _explains(low[1], high[1], row["value"], is_ratio=metric.is_ratio)
     ):
         low, high = None, None
-    return Gap(row, rates[0], groups, low, high, is_ratio)
+    return Gap(row, rates[0], groups, low, high, metric.is_ratio)
 
 
 def _ends(
@@ -75,7 +75,7 @@ def _ends(
     if judged.is_empty():
         return None, None
     first, last = judged.row(0, named=True), judged.row(-1, named=True)
-    if _method(metric) == "between_groups":
+    if metric.against is None and not metric.reads_overall:
         return (first["t"], first["value"]), (last["t"], last["value"])
     anchor = _anchor(metric, groups, whole)
     if anchor is None:
@@ -92,13 +92,9 @@ def _explains(low: float, high: float, value: float | None, *, is_ratio: bool) -
     return math.isclose(low / high if is_ratio else high - low, value, rel_tol=1e-6, abs_tol=1e-9)
 
 
-def _method(metric: GroupMetric) -> str:
-    return str(getattr(metric, "method", "between_groups"))
-
-
 def _anchor(metric: GroupMetric, groups: pl.DataFrame, whole: pl.DataFrame) -> tuple[str, float] | None:
     """What groups are held against: all rows, or one of them."""
-    if _method(metric) == "to_overall":
+    if metric.reads_overall:
         return None if whole.is_empty() else ("all rows", float(whole["value"][0]))
     place = metric.reference_among(groups["slice"].to_list())
     if place is None or place < 0 or groups["value"][place] is None:
