@@ -289,7 +289,22 @@ def lines(
             strokeDash=dashes(labels, key),
             **series_scales(labels, key),
         ),
+        *_lone(frame, x, y, labels),
     )
+
+
+def _lone(
+    frame: pl.DataFrame, x: dict[str, Any], y: dict[str, Any], labels: Sequence[str]
+) -> list[alt.Chart]:
+    """Points of series that have one alone, which a line does not show."""
+    points = frame.filter(pl.col("y").is_not_null()).select("x", "y", "s")
+    points = points.filter(pl.len().over("s") == 1).join(painted(labels), on="s", maintain_order="left")
+    if points.is_empty():
+        return []
+    mark = base(points.select("x", "y", "fill")).mark_point(size=40, opacity=1)
+    fill = alt.Fill("fill:N", scale=None, legend=None)
+    chart: alt.Chart = mark.encode(x=alt.X(**x), y=alt.Y(**y), fill=fill)
+    return [chart]
 
 
 def bands(

@@ -66,7 +66,13 @@ def _marks(panel: Panel, level: float, corp: pl.DataFrame) -> list[alt.Chart | a
     canvas.line([0, 1], [0, 1])
     ends = {"y": alt.Y(**{**panel.y, "shorthand": "lo:Q"}), "y2": "hi:Q"}
     calibrated = _calibrated(frame, level)
-    area = base(calibrated).mark_area(color=LIGHT["faint"], opacity=0.28).encode(x=x, **ends)
+    ranges = base(calibrated)
+    # An area of one bin would have no width.
+    style: dict[str, Any] = {"color": LIGHT["faint"], "opacity": 0.28}
+    one = calibrated.height == 1
+    area = (ranges.mark_rule(strokeWidth=12, **style) if one else ranges.mark_area(**style)).encode(
+        x=x, **ends
+    )
     bars = frame.filter(pl.col("lo").is_not_null(), pl.col("hi").is_not_null())
     rule = base(bars.select("x", "lo", "hi")).mark_rule(color=SERIES[0]).encode(x=x, **ends)
     line = base(frame.select("x", "y", "k")).mark_line(color=SERIES[0], strokeWidth=1.4).encode(x=x, y=y)
@@ -140,7 +146,10 @@ def _subtitle(selection: Selection, series: Series, corp: pl.DataFrame) -> list[
 def _sizes(selection: Selection, series: Series) -> str:
     """Rows and events of one series, with its calibration slope and ECE; ECE stands above panels of several."""
     if len(series.keys) > 1:
-        return f"above panels: ECE [{level_words(selection)} interval]" if any(series.values) else ""
+        interval = (
+            f" [{level_words(selection)} interval]" if any("[" in text for text in series.values) else ""
+        )
+        return f"above panels: ECE{interval}" if any(series.values) else ""
     frame = series.frame.filter(pl.col("n").is_not_null())
     words = []
     if not frame.is_empty():

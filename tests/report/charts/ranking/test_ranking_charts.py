@@ -228,3 +228,11 @@ def test_more_than_five_models_have_panels_and_more_than_twelve_are_counted():
     )
     assert figure.notes == ("12 of 14 shown, 2 more are in the table",)
     assert "12 of 14 shown" in " ".join(texts_of(marks, "title-subtitle"))
+
+
+def test_a_lone_threshold_is_shown_as_a_point():
+    frame = pl.DataFrame({"y": [0, 1, 0, 1], "p": [0.3] * 4})
+    result = plm.evaluate(frame, label="y", models="p", metrics=["recall"], curves=["pr", "lift"])
+    for chart, points in (("thresholds", 4), ("lift", 1)):
+        marks = marks_of(getattr(result.plot, chart)())
+        assert len([mark for mark in marks if mark.kind == "symbol"]) == points, chart
