@@ -94,9 +94,8 @@ def _panel(selection: Selection, gap: Gap, *, several: bool, titled: bool) -> al
 def _groups(gap: Gap) -> pl.DataFrame:
     """The groups, those between which the gap lies and the largest others, by value."""
     if gap.groups.is_empty():
-        return pl.DataFrame(
-            {"t": [f"no groups: the result lacks {short(gap.rate, 24)}"], "look": ["undefined"]}
-        )
+        name = f"no groups: the result lacks {short(gap.rate, 24)}"
+        return pl.DataFrame({"t": [name], "look": ["undefined"], "c0": [""]})
     ends = [end[0] for end in (gap.low, gap.high) if end is not None]
     order = gap.groups.sort(pl.col("t").is_in(ends).not_(), pl.col("n"), descending=[False, True])
     rows = order.head(MOST_GROUPS).sort("value", descending=True, nulls_last=True)
