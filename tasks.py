@@ -15,6 +15,7 @@ TASKS = {
     "style": ("ruff's rules and format", [["ruff", "check", "."], ["ruff", "format", "--check", "."]]),
     "types": ("mypy --strict", [["mypy", "--strict"]]),
     "pages": ("write the generated parts of the pages; --check only looks", [["docs.generate"]]),
+    "gallery": ("draw the gallery of charts anew", [["docs.gallery"]]),
     "site": (
         "build the site into build/; needs the extra docs",
         [["mkdocs", "build", "--strict", "--quiet"]],

@@ -33,6 +33,7 @@ SUITES: dict[str, dict[str, Any]] = {
             "net_benefit",
             {"curve": "cost", "cost_fp": 1, "cost_fn": 5},
         ],
+        "slices.age": {"column": "age", "bins": [25, 35, 45, 55, 65]},
         "compare": {
             "baseline": "gbdt",
             "slices": {"age": "rest"},

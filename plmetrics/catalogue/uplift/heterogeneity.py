@@ -28,6 +28,7 @@ class OfEffects(GroupMetric):
     task = "uplift"
     direction: ClassVar[Direction] = "none"
     kind: ClassVar[Kind] = "extreme"
+    compares_groups = False
     failures: ClassVar[tuple[str, ...]] = ()
     reference = _COCHRAN
 

@@ -17,12 +17,14 @@ class Entry:
 
     Modules of features are named in full, others from this package on. `where` is a condition in SQL of which the table
     must have rows. A chart of another table than the curves is drawn from one of these curves, too.
+    `groups` is whether a metric of the result must compare groups.
     """
 
     module: str
     table: str = "curves"
     curves: tuple[str, ...] = ()
     where: str = ""
+    groups: bool = False
 
     @property
     def path(self) -> str:
@@ -31,6 +33,8 @@ class Entry:
 
     def drawable(self, summary: Summary) -> bool:
         """Whether a result has rows that it shows."""
+        if self.groups and not any(metric.compares_groups for metric in summary.definitions):
+            return False
         if self.curves and bool(summary.curves["curve"].is_in(list(self.curves)).any()):
             return True
         rows = summary.tables.get(self.table)

@@ -48,6 +48,7 @@ CHARTS: Mapping[str, Entry] = {
         "fairness.groups",
         "metrics",
         where="slice = 'all' AND slice_set <> 'overall' AND metric LIKE '%by=%'",
+        groups=True,
     ),
     "critical_difference": Entry(
         "comparisons.critical_difference", "comparisons", where="scale = 'mean_rank'"

@@ -40,3 +40,6 @@ def test_charts_fit_and_are_all_there(browser, pages, width: int, scheme: str, m
 def test_example_suites_draw_every_chart(pages) -> None:
     assert set(charts()) - DRAWN == set()
     assert {name for feature in features() for name in feature.charts} <= DRAWN
+    shown = {path.stem for path in gallery.IMAGES.glob("*.svg")}
+    assert shown == set(charts()), "run python -m docs.gallery"
+    assert all(f"(gallery/{name}.svg)" in gallery.PAGE.read_text("utf-8") for name in shown)

@@ -50,7 +50,7 @@ def draw(selection: Selection) -> Figure:
     ]
     square = span(*ends) if ends else span(series[names[0]].frame["x"])
     first = series[names[0]]
-    panels = [_panel(name, part, square, keyed=name == names[0]) for name, part in series.items()]
+    panels = [_panel(name, part, square, keyed=name == names[-1]) for name, part in series.items()]
     chart = alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", strokeDash="independent")
     title = title_of("Conditional means", first)
     subtitle = (
@@ -70,13 +70,12 @@ def draw(selection: Selection) -> Figure:
 def _panel(name: str, series: Series, square: tuple[float, float], *, keyed: bool) -> alt.LayerChart:
     across, up = _CURVES[name]
     x = axis("x", across, square, ticks=nice_ticks(square, 5))
-    labels = series.labels if keyed else tuple(series.labels)
     if name == "conditional_recall":
         y = unit("y", f"{up} (higher is better)")
         parts: list[alt.Chart | alt.LayerChart] = []
     else:
         y = axis("y", up, square, ticks=nice_ticks(square, 5))
         parts = [reference([(square[0], square[0]), (square[1], square[1])])]
-    parts.append(lines(series.frame, x, y, labels, "top-left" if keyed else "none"))
+    parts.append(lines(series.frame, x, y, series.labels, "right" if keyed else "none"))
     chart: alt.LayerChart = layered(*parts).properties(width=SMALL_PANEL + 30, height=SMALL_PANEL + 30)
     return chart
