@@ -17,7 +17,8 @@ from plmetrics.cli.options import (
     check_slice_sets,
 )
 from plmetrics.cli.terminal.console import say, shown_path, wants_color, width, write_result
-from plmetrics.cli.terminal.guard import guard
+from plmetrics.cli.terminal.guard import UsageError, guard
+from plmetrics.core.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,8 @@ def report(
         from plmetrics.api import inspection
         from plmetrics.report.layout import printable
 
+        if show and html is None:
+            raise UsageError(Problem("--open opens the file of --html", hint="--html report.html --open"))
         result = inspection.load_result(run)
         if html is None:
             sets = check_slice_sets(slices, result.metrics["slice_set"].unique(maintain_order=True).to_list())

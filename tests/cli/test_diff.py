@@ -163,3 +163,9 @@ def test_a_page_that_cannot_be_written_is_a_fault_of_the_environment(
     outcome = invoke("report", home(made, "old"), "--html", str(tmp_path / "absent" / "page.html"))
     assert outcome.code == 6
     assert "page.html cannot be written" in outcome.err
+
+
+def test_only_a_file_is_opened(made: Path, invoke: Any) -> None:
+    outcome = invoke("report", home(made, "old"), "--open")
+    assert outcome.code == 2
+    assert "--html report.html --open" in outcome.err
