@@ -32,7 +32,7 @@ _FAINT = 1e-301
 def square(value: pl.Expr) -> pl.Expr:
     """The square of a number of each row; that of a tiny one is not 0, so that `faint` knows of it.
 
-    >>> pl.select(squared(pl.Series([0.0, 3.0, 1e-200]))).to_series().to_list()
+    >>> pl.select(square(pl.Series([0.0, 3.0, 1e-200]))).to_series().to_list()
     [0.0, 9.0, 1e-312]
     """
     return pl.when(value == 0).then(0.0).otherwise(value**2 + _SIGN)

@@ -19,7 +19,7 @@ _QUOTED = re.compile(r'(^|, |=)"((?:[^"]|"")*)"(?=$|, |=)')
 def quote(text: str, *reserved: str) -> str:
     """A name or value in the text of a slice: in quotes where it holds a separator, or reads like something else.
 
-    >>> quoted("north"), quoted("a, b"), quoted("a=1"), quoted("null", "null")
+    >>> quote("north"), quote("a, b"), quote("a=1"), quote("null", "null")
     ('north', '"a, b"', '"a=1"', '"null"')
     """
     if ", " in text or "=" in text or text.startswith('"') or text in reserved:
@@ -30,7 +30,7 @@ def quote(text: str, *reserved: str) -> str:
 def unquote(text: str) -> str:
     """The text of a slice without quotes, as it was written before there were any; several may be written alike.
 
-    >>> unquoted('a=x, b="p, b=q"'), unquoted('a="null"')
+    >>> unquote('a=x, b="p, b=q"'), unquote('a="null"')
     ('a=x, b=p, b=q', 'a=null')
     """
     return _QUOTED.sub(lambda found: found[1] + found[2].replace('""', '"'), text)

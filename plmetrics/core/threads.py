@@ -24,7 +24,7 @@ def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> l
 
     The items' work must not write to the same places. What NumPy is told to ignore here is ignored there.
 
-    >>> each(abs, [-1, 2])
+    >>> parallel_map(abs, [-1, 2])
     [1, 2]
     """
     workers = min(processors(), len(items))

@@ -100,7 +100,7 @@ def stamp(status: os.stat_result) -> Stamp:
 def name_list(names: Sequence[str], limit: int = _SHOWN) -> str:
     """Names in one line, shortened where there are many.
 
-    >>> listed(["a", "b", "c"], limit=2)
+    >>> name_list(["a", "b", "c"], limit=2)
     'a, b and 1 more'
     """
     more = len(names) - limit

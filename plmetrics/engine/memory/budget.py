@@ -110,7 +110,7 @@ def working_memory(request: Request) -> int:
 def round_up(size: int) -> str:
     """A size as a suite may say it, rounded up.
 
-    >>> as_written(710_000_000), as_written(7_310_000_000)
+    >>> round_up(710_000_000), round_up(7_310_000_000)
     ('800MB', '7.4GB')
     """
     hundreds = math.ceil(size / _STEP)

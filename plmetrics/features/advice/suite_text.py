@@ -115,7 +115,7 @@ def suite_text(table: Table, head: Sequence[str], metrics: Metrics) -> str:
 def yaml_scalar(value: Any) -> str:
     """A value as YAML reads it back, also inside [ ] and { }.
 
-    >>> quoted("region"), quoted("yes"), quoted("a, b"), quoted(1.0)
+    >>> yaml_scalar("region"), yaml_scalar("yes"), yaml_scalar("a, b"), yaml_scalar(1.0)
     ('region', '"yes"', '"a, b"', '1.0')
     """
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _SPECIAL:

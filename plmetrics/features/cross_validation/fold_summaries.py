@@ -20,7 +20,7 @@ def summarise(values: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 
     >>> folds = {"model": ["a", "a", "a"], "value": [0.5, 0.75, None], "n": [8, 8, 8]}
     >>> folds["status"] = ["ok", "ok", "no_positives"]
-    >>> spread(pl.DataFrame(folds), ["model"]).select("mean", "sd", "folds", "note").row(0)
+    >>> summarise(pl.DataFrame(folds), ["model"]).select("mean", "sd", "folds", "note").row(0)
     (0.625, 0.125, 3, 'undefined folds left out: 1 (no_positives)')
     """
     undefined = pl.col("value").is_null()

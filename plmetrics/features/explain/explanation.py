@@ -276,7 +276,7 @@ def _occurring(cube: Cube) -> int:
 def _expected_places(rows: int, places: int) -> int:
     """How many of so many places have rows, if these fall into any of them.
 
-    >>> _expected(10, 1_000_000), _expected(1_000_000, 10)
+    >>> _expected_places(10, 1_000_000), _expected_places(1_000_000, 10)
     (10, 10)
     """
     return math.ceil(-places * math.expm1(-rows / places))

@@ -226,7 +226,7 @@ def column_groups(sizes: Sequence[int], depth: int, limit: int) -> tuple[tuple[i
 
     Sets join a grouping while that has at most `limit` cells; a set that is wider stands alone.
 
-    >>> grouped([2, 2, 2, 50], 2, 100)
+    >>> column_groups([2, 2, 2, 50], 2, 100)
     ((0, 1, 2), (0, 3), (1, 3), (2, 3))
     """
     groups: list[tuple[int, ...]] = []

@@ -170,7 +170,7 @@ def paired_ratio(
     Args:
         model: what is compared.
         baseline: what it is compared with, of the same slices and replicates.
-        logs: both as `logged` makes them.
+        logs: both as `log_estimate` makes them.
         equal: where both have the same score on every row: the ratio is 1, its interval [1, 1] and p 1.
         level: two-sided confidence level, such as 0.95.
         p_value: as in `paired_difference`.
@@ -182,7 +182,7 @@ def paired_ratio(
     ...     return Estimate(np.array([value]), np.array(["ok"]), np.array([100]), np.array([drawn]).T, ())
     >>> model, baseline = of(0.8, [0.79, 0.80, 0.82]), of(0.4, [0.41, 0.39, 0.40])
     >>> found = paired_ratio(
-    ...     model, baseline, (logged(model), logged(baseline)), equal=np.array([False]), level=0.95
+    ...     model, baseline, (log_estimate(model), log_estimate(baseline)), equal=np.array([False]), level=0.95
     ... )
     >>> found.difference.tolist(), found.lower.round(3).tolist(), found.upper.round(3).tolist()
     ([2.0], [1.862], [2.149])

@@ -32,7 +32,7 @@ def centred_interval(
         level: two-sided confidence level, such as 0.95.
 
     >>> sizes, away = np.full((99, 1), 0.3), np.linspace(0.002, 0.198, 99)[:, None]
-    >>> lower, upper = centred(np.array([0.25]), sizes, away, 0.0, 0.9)
+    >>> lower, upper = centred_interval(np.array([0.25]), sizes, away, 0.0, 0.9)
     >>> round(float(lower[0]), 3), float(upper[0])
     (0.06, 0.3)
     """

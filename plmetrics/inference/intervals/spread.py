@@ -68,7 +68,7 @@ def replicate_spread(
         value: the estimate or difference itself; only a jackknife needs it.
         groups: numbers of blocks that count in each slice; all if not given.
 
-    >>> found = spread(np.array([[1.0, 0.2], [3.0, 0.2], [np.nan, 0.2]]), np.ones(2))
+    >>> found = replicate_spread(np.array([[1.0, 0.2], [3.0, 0.2], [np.nan, 0.2]]), np.ones(2))
     >>> found.undefined, found.std_error.round(4), found.constant
     (array([1, 0]), array([1.4142, 0.    ]), array([False,  True]))
     """

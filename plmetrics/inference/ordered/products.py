@@ -29,7 +29,7 @@ _NUMBERS = 2
 def occupied_blocks(counts: NDArray[Any]) -> list[BlockIndex] | None:
     """The blocks in which each slice of `[slice, block, ...]` has anything; None where leaving others out saves little.
 
-    >>> blocks_held(np.eye(4)[:2, :, None] * np.ones(16))
+    >>> occupied_blocks(np.eye(4)[:2, :, None] * np.ones(16))
     [array([0]), array([1])]
     """
     slices, blocks = counts.shape[:2]

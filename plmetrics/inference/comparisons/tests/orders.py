@@ -49,7 +49,7 @@ def run_starts(*ordered: NDArray[np.generic]) -> Codes:
 def round_digits(values: Array) -> Array:
     """The values to about ten digits: what differs in its last bits alone was the same before it was computed.
 
-    >>> rounded(np.array([0.3 - 0.2, 0.4 - 0.3])).tolist() == rounded(np.array([0.1, 0.1])).tolist()
+    >>> round_digits(np.array([0.3 - 0.2, 0.4 - 0.3])).tolist() == round_digits(np.array([0.1, 0.1])).tolist()
     True
     """
     mantissa, exponent = np.frexp(values)
