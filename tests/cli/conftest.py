@@ -63,6 +63,7 @@ def make_result(verdict: str = "pass", folder: Path | None = None, **changes: An
         metrics=[SimpleNamespace(text="roc_auc", direction="higher", additive=False)],
         models={"m": None},
         slices={},
+        curves=(),
         gates=(1,),
     )
     keys = {
