@@ -50,7 +50,9 @@ def _of_set(sliced: SlicedCounts, bins: Bins) -> pl.DataFrame:
     """The histograms of a column in the slices of a set."""
     summed = (
         sliced.frame.join(bins.places, on=PLACE, how="inner", nulls_equal=True)
-        .group_by(pl.col("slice").cast(pl.Int64), BIN)
+        # Sums of weights are the same to the last bit in whatever order the counts come.
+        .sort("slice", BIN, "weight_0", "weight_1")
+        .group_by(pl.col("slice").cast(pl.Int64), BIN, maintain_order=True)
         .agg(pl.col(f"{name}_{side}").sum() for name in ("rows", "weight") for side in (0, 1))
     )
     rows = pl.col("rows_0") + pl.col("rows_1")

@@ -182,3 +182,26 @@ def test_many_slices_are_limited_to_the_largest(monkeypatch: pytest.MonkeyPatch)
 def test_without_a_reference_yet_the_table_is_empty_and_without_drift_there_is_none() -> None:
     assert histogram_table.drift_histograms(None).equals(DRIFT_HISTOGRAMS_SCHEMA.to_frame())
     assert "drift_histograms" not in plm.evaluate(NOW, **ARGUMENTS).others
+
+
+def test_shares_do_not_depend_on_the_order_of_rows() -> None:
+    """Weights of floats add up to the same bits where a run is to be reproducible."""
+    before, now = (
+        window(seed, 40_000, shift).with_columns(w=pl.col("income") / 7) for seed, shift in ((1, 0.0), (2, 0.4))
+    )
+    tables = []
+    for seed in (None, 1, 2):
+        one, other = (
+            frame if seed is None else frame.sample(fraction=1, shuffle=True, seed=seed)
+            for frame in (before, now)
+        )
+        result = plm.evaluate(
+            other,
+            **ARGUMENTS,
+            weight="w",
+            reproducible=True,
+            drift={"reference": one, "columns": ["income", "city"]},
+        )
+        tables.append(result.tables["drift_histograms"])
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
