@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
+import numpy as np
 import polars as pl
-from scipy.stats import binom
+from numpy.typing import NDArray
 
+from plmetrics.core import special
 from plmetrics.report.charts.calibration.score_bars import bars_of, mirrored, mirrored_axis, reach, sides_of
 from plmetrics.report.charts.figure import Figure
 from plmetrics.report.charts.labels import remark
@@ -21,6 +23,8 @@ from plmetrics.report.numbers import count, plural, row_estimate
 if TYPE_CHECKING:
     from plmetrics.report.charts.selection import Selection
     from plmetrics.report.charts.series import Series
+
+Array = NDArray[np.float64]
 
 _HISTOGRAM = 96
 _MEASURES = {"calibration_slope": "calibration slope", "ece": "ECE"}
@@ -110,8 +114,19 @@ def _calibrated(frame: pl.DataFrame, level: float) -> pl.DataFrame:
     """Where rates of bins of this size lie if scores are the true rates; of weighted rows it is not known."""
     known = frame.filter(pl.col("n").is_not_null(), pl.col("n") > 0)
     rows, rate = known["n"].to_numpy(), known["x"].clip(0, 1).to_numpy()
-    low, high = (binom.ppf(share, rows, rate) for share in ((1 - level) / 2, (1 + level) / 2))
+    low, high = (_binomial_quantile(share, rows, rate) for share in ((1 - level) / 2, (1 + level) / 2))
     return known.select("x", lo=pl.Series(low / rows), hi=pl.Series(high / rows))
+
+
+def _binomial_quantile(share: float, rows: Array, rate: Array) -> Array:
+    """The least number of events that a binomial variable is at most with this chance, by bisection."""
+    low, high = np.full(len(rows), -1.0), rows.astype(np.float64)
+    for _ in range(int(np.log2(rows.max(initial=1))) + 2):
+        middle = np.floor((low + high) / 2)
+        inside = np.clip(middle, 0, rows - 1)
+        enough = (middle >= 0) & (special.betainc(rows - inside, inside + 1, 1 - rate) >= share)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high
 
 
 def _histogram(selection: Selection, series: Series) -> alt.LayerChart | None:
