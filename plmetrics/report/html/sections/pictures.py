@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault
@@ -14,6 +16,7 @@ from plmetrics.report.html.blocks import Picture, Section, Words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from plmetrics.report.charts.figure import Figure
     from plmetrics.report.html.blocks import Block
     from plmetrics.report.summary import Summary
 
@@ -27,15 +30,31 @@ PLACES: dict[str, tuple[str, ...]] = {
 """The charts of sections that other modules have no part in."""
 
 
+TABLES = frozenset({"heatmap", "confusion"})
+"""Charts that the page has as tables; of very many classes there is a chart after all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A chart whose image is on its way, or the words in its place; neither where there is nothing to draw."""
+
+    figure: Figure | None = None
+    image: Future[bytes] | None = None
+    words: Words | None = None
+
+
 class Gallery:
-    """Draws charts of one result."""
+    """Draws charts of one result: while one is rendered, the next is drawn."""
 
     def __init__(self, summary: Summary) -> None:
         self._summary = summary
-        self._drawable = set(drawable(summary))
+        self._drawable = drawable(summary)
         self._complete = installed()
+        self._drafts: dict[str, Draft] = {}
         if self._complete and self._drawable:
             RENDERER.start()
+            self._pool = ThreadPoolExecutor(max_workers=1)
+            self._drafts = {name: self._draft(name) for name in self._drawable if name not in TABLES}
 
     def section(self, title: str, blocks: Sequence[Block] = ()) -> Section:
         """A section of charts, behind blocks of other kinds."""
@@ -49,18 +68,28 @@ class Gallery:
             return [Words([f"Not drawn: {missing}. Charts need: pip install 'plmetrics[report]'"], "note")]
         return [block for name in there if (block := self._picture(name)) is not None]
 
-    def _picture(self, name: str) -> Block | None:
-        """One chart, in colours that follow the page."""
+    def _draft(self, name: str) -> Draft:
+        """The chart, in colours that follow the page, handed to the renderer."""
         try:
             figure = draw(name, Selection(summary=self._summary))
-            svg = RENDERER.render(figure.specification(background="transparent"), "svg").decode()
+            specification = figure.specification(background="transparent")
         except ConfigError:
-            return None
-        except EnvironmentFault as fault:
-            return Words([f"The chart {name} is missing: {fault.problems[0].message}"], "note")
+            return Draft()
         except Exception as error:
             # A fault of a chart costs the chart, never the report.
-            return Words([f"The chart {name} is missing, which is a fault of plmetrics: {error!r}"], "note")
-        return Picture(
-            with_variables(named(svg, figure.title, figure.description)), figure.title, figure.description
-        )
+            return Draft(words=_missing(name, f", which is a fault of plmetrics: {error!r}"))
+        return Draft(figure, self._pool.submit(RENDERER.render, specification, "svg"))
+
+    def _picture(self, name: str) -> Block | None:
+        draft = self._drafts.get(name) or self._draft(name)
+        if draft.figure is None or draft.image is None:
+            return draft.words
+        try:
+            svg = named(draft.image.result().decode(), draft.figure.title, draft.figure.description)
+        except EnvironmentFault as fault:
+            return _missing(name, f": {fault.problems[0].message}")
+        return Picture(with_variables(svg), draft.figure.title, draft.figure.description)
+
+
+def _missing(name: str, reason: str) -> Words:
+    return Words([f"The chart {name} is missing{reason}"], "note")

@@ -187,7 +187,8 @@ def test_without_a_reference_yet_the_table_is_empty_and_without_drift_there_is_n
 def test_shares_do_not_depend_on_the_order_of_rows() -> None:
     """Weights of floats add up to the same bits where a run is to be reproducible."""
     before, now = (
-        window(seed, 40_000, shift).with_columns(w=pl.col("income") / 7) for seed, shift in ((1, 0.0), (2, 0.4))
+        window(seed, 40_000, shift).with_columns(w=pl.col("income") / 7)
+        for seed, shift in ((1, 0.0), (2, 0.4))
     )
     tables = []
     for seed in (None, 1, 2):
