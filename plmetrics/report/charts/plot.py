@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from plmetrics.core.names import did_you_mean
@@ -9,7 +10,7 @@ from plmetrics.report.charts.index import charts, draw, drawable
 from plmetrics.report.charts.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from plmetrics.report.charts.figure import Figure
     from plmetrics.report.summary import Summary
@@ -43,8 +44,8 @@ class Plot:
         iso_f1: bool = False,
     ) -> Figure:
         """Precision against recall with average precision and prevalence, from the curve `pr`; with lines of one F1."""
-        chosen = {"models": models, "slice_set": slice_set, "slices": slices}
-        return draw("pr", Selection(summary=self._summary, **chosen), iso_f1=iso_f1)  # type: ignore[arg-type]
+        options = {"iso_f1": iso_f1}
+        return self._draw("pr", options, models=models, slice_set=slice_set, slices=slices)
 
     def gain(
         self,
@@ -291,8 +292,10 @@ class Plot:
         """Slices that a search found, by how much worse they are, from the table `found_slices`."""
         return self._draw("found_slices", models=models)
 
-    def _draw(self, name: str, **chosen: object) -> Figure:
-        return draw(name, Selection(summary=self._summary, **chosen))  # type: ignore[arg-type]
+    def _draw(
+        self, name: str, options: Mapping[str, object] = MappingProxyType({}), **chosen: object
+    ) -> Figure:
+        return draw(name, Selection(summary=self._summary, **chosen), **options)  # type: ignore[arg-type]
 
     def __dir__(self) -> list[str]:
         return drawable(self._summary)

@@ -81,9 +81,6 @@ DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2])
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 
-WORSE, NEUTRAL, BETTER = "#d55e00", "#f7f7f7", "#0072b2"
-"""Ends and middle of diverging shades."""
-
 
 def configuration() -> dict[str, Any]:
     """The Vega-Lite configuration of every chart, in light colours, to register as a theme of one's own.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from plmetrics.report.html.blocks import Cell, Footnotes, Section, Table, value_cell, words
+from plmetrics.report.leaderboard import leaderboard
 from plmetrics.report.numbers import plural
-from plmetrics.report.sections.overall import metric_label
+from plmetrics.report.sections.overall import MOST_MODELS, metric_label
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
 
-MOST_MODELS = 8
 _ARROWS = {"higher": "↑", "lower": "↓", "zero": "→0"}
 
 
@@ -33,7 +33,7 @@ def models(summary: Summary) -> Section:
         ]
         columns = ["metric", *map(_name, names)]
         return Section("Models", [Table(caption, columns, rows, footnotes.lines, first=40)])
-    ranked, notes = _ranked(summary, names, metrics, values)
+    ranked, notes = _ranked(summary, names, metrics)
     rows = [[words(name), *(_cell(values, metric, name, footnotes) for metric in metrics)] for name in ranked]
     return Section("Models", [Table(caption, ["model", *metrics], rows, [*notes, *footnotes.lines])])
 
@@ -73,17 +73,10 @@ def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str
     return words(f"{label} {_ARROWS.get(summary.directions.get(str(metric), ''), '')}".strip())
 
 
-def _ranked(
-    summary: Summary, names: list[str], metrics: list[str], values: dict[tuple[str, str], dict[str, Any]]
-) -> tuple[list[str], list[str]]:
+def _ranked(summary: Summary, names: list[str], metrics: list[str]) -> tuple[list[str], list[str]]:
     """The models by the first metric that has a better side, and the words that say so."""
     metric = next((text for text in metrics if summary.directions.get(text) in {"higher", "lower"}), None)
     if metric is None:
         return names, []
-    sign = -1.0 if summary.directions[metric] == "higher" else 1.0
-
-    def place(name: str) -> float:
-        value = values.get((metric, name), {}).get("value")
-        return float("inf") if value is None else sign * float(value)
-
-    return sorted(names, key=place), [f"{plural(len(names), 'model')}, the best by {metric} first"]
+    board = leaderboard(summary, metric, summary.directions[metric])
+    return board["model"].to_list(), [f"{plural(len(names), 'model')}, the best by {metric} first"]
