@@ -219,9 +219,12 @@ def run(
         loaded = load_suite(Path(path), set or {})
         directory = output_directory(loaded, output)
     except PlmetricsError as error:
+        from plmetrics.runs.failure import attach_folder
         from plmetrics.runs.refusal import record_refusal
 
-        record_refusal(Path(path), error, output, set)
+        refusal = record_refusal(Path(path), error, output, set)
+        if refusal is not None:
+            attach_folder(error, refusal)
         raise
     with without_values(loaded):
         folder = RunFolder.start(directory, loaded.suite.name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from plmetrics import __version__
 from plmetrics.cli.diff import diff
@@ -22,9 +24,15 @@ from plmetrics.cli.state import state
 from plmetrics.cli.suggest import suggest
 from plmetrics.cli.terminal.bus_error import explain_bus_errors
 from plmetrics.cli.terminal.console import open_streams, say, write_result
+from plmetrics.cli.terminal.guard import UsageError
+from plmetrics.cli.terminal.json_outcome import failure_json, wants_json
 from plmetrics.cli.validate import validate
+from plmetrics.core.errors import Problem
 from plmetrics.core.process import take_over
-from plmetrics.runs.failure import INTERRUPTED
+from plmetrics.runs.failure import INTERRUPTED, failure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -37,8 +45,37 @@ Exit codes:
   130 interrupted
 """
 
+
+class _Commands(TyperGroup):
+    """The commands; where one is called wrongly, `--format json` has its object as well."""
+
+    def main(self, args: Sequence[str] | None = None, *others: Any, **options: Any) -> Any:
+        self._arguments = list(sys.argv[1:] if args is None else args)
+        return super().main(args, *others, **options)
+
+    def make_context(self, *others: Any, **options: Any) -> Any:
+        with self._usage_error():
+            return super().make_context(*others, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with self._usage_error():
+            return super().invoke(ctx)
+
+    @contextmanager
+    def _usage_error(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            message = getattr(error, "format_message", None)  # of click, whichever Typer brings
+            if message is not None and wants_json(self._arguments):
+                problem = Problem(message())
+                write_result(failure_json(failure_of(UsageError(problem))))
+            raise
+
+
 app = typer.Typer(
     name="plmetrics",
+    cls=_Commands,
     help="Trustworthy evaluation of prediction tables: every metric, every model, every segment.",
     epilog=_EXIT_CODES,
     no_args_is_help=True,

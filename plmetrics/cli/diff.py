@@ -62,17 +62,17 @@ def diff(
     the half width is the root of the summed squares of the two runs' half widths. Without intervals, a value has
     changed if it differs by more than 1e-9 of its size.
     """
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.api import inspection
-        from plmetrics.runs.failure import GATE_FAILED
+        from plmetrics.runs.failure import GATE_FAILED, OK
 
         changes = inspection.diff(before, after)
-        if html is None:
-            write_result(_text(changes, form))
-        else:
+        exit_code = GATE_FAILED if fail_on is FailOn.change and changes.changed else OK
+        if html is not None:
             _write(changes, html)
-        if fail_on is FailOn.change and changes.changed:
-            raise typer.Exit(GATE_FAILED)
+        if html is None or form is Format.json:
+            write_result(_text(changes, form, exit_code))
+        raise typer.Exit(exit_code)
 
 
 def _write(changes: Diff, path: Path) -> None:
@@ -83,12 +83,12 @@ def _write(changes: Diff, path: Path) -> None:
     say(f"written: {shown_path(path)}")
 
 
-def _text(changes: Diff, form: Format) -> str:
+def _text(changes: Diff, form: Format, exit_code: int) -> str:
     from plmetrics.report.diff import diff_csv, diff_json, diff_text
 
     match form:
         case Format.json:
-            return diff_json(changes)
+            return diff_json(changes, exit_code)
         case Format.csv:
             return diff_csv(changes)
     return diff_text(changes, width(), color=wants_color(sys.stdout))

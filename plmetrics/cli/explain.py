@@ -34,7 +34,7 @@ def explain(
 
     The first stage of a run is done, as it finds the slices and units; nothing is evaluated or written.
     """
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.api.inspection import bound_suite
         from plmetrics.features.explain import explanation
         from plmetrics.features.explain.explain_report import explain_json, explain_text

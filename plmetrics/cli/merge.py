@@ -48,7 +48,7 @@ def merge(
 
     States must be of one suite and have the same constants; states that share a file or a query are refused.
     """
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.api import merging
 
         with Progress(sys.stderr, quiet=quiet) as progress:

@@ -50,7 +50,7 @@ def metrics(
     debug: Debug = False,
 ) -> None:
     """List the metrics, or show all that is known of one."""
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.catalogue import registry
 
         if task is not None and task not in registry.tasks():

@@ -58,6 +58,16 @@ class ReportFormat(StrEnum):
     markdown = "markdown"
 
 
+class OutcomeFormat(StrEnum):
+    """How the outcome of a command without a table is printed."""
+
+    text = "text"
+    json = "json"
+
+
+Outcome: TypeAlias = Annotated[
+    OutcomeFormat, typer.Option("--format", help="text for people, json for programs.")
+]
 ResultFormat: TypeAlias = Annotated[
     ReportFormat,
     typer.Option(

@@ -107,7 +107,7 @@ def readout(
     For every outcome, overall and by slice: sizes, means, the difference with its interval and p value, the lift, and
     how many units each arm needs for the effect. A sample ratio that differs from the plan is said first.
     """
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.features.experiment import readout as experiment
         from plmetrics.report.layout import printable
 

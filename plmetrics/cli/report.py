@@ -43,20 +43,20 @@ def report(
     A run is its folder, its run.json, or the folder of a suite's runs: then the last complete one. The verdict of the
     gates is shown, not enforced: the exit code is 0 also where a gate failed.
     """
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.api import inspection
         from plmetrics.report.layout import printable
 
         if show and html is None:
             raise UsageError(Problem("--open opens the file of --html", hint="--html report.html --open"))
         result = inspection.load_result(run)
-        if html is None:
-            sets = check_slice_sets(slices, result.metrics["slice_set"].unique(maintain_order=True).to_list())
-            write_result(_text(result, form, quiet=quiet, slices=sets))
-        else:
+        if html is not None:
             _write(result, html)
             if show:
                 typer.launch(html.resolve().as_uri())
+        if html is None or form is ReportFormat.json:
+            sets = check_slice_sets(slices, result.metrics["slice_set"].unique(maintain_order=True).to_list())
+            write_result(_text(result, form, quiet=quiet, slices=sets))
         for note in (*result.notes, *result.record.get("warnings", ())):
             say(printable(f"warning: {note}"))
 

@@ -50,7 +50,7 @@ def run(
 
     The run folder holds run.json and the tables metrics, comparisons, gates and curves as parquet files.
     """
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.api import evaluation
 
         changes = overrides(settings)
@@ -76,20 +76,23 @@ def show_and_exit(result: Result, form: ReportFormat, *, quiet: bool, slices: Se
     from plmetrics.api.evaluation import REPORT
     from plmetrics.runs.failure import verdict_exit_code
 
-    write_result(result_text(result, form, quiet=quiet, slices=slices))
+    exit_code = verdict_exit_code(result.verdict)
+    write_result(result_text(result, form, exit_code, quiet=quiet, slices=slices))
     warn(result, form)
     if result.folder is not None and (result.folder / REPORT).is_file():
         say(f"report: {shown_path(result.folder / REPORT)}")
-    raise typer.Exit(verdict_exit_code(result.verdict))
+    raise typer.Exit(exit_code)
 
 
-def result_text(result: Result, form: ReportFormat, *, quiet: bool, slices: Sequence[str] = ()) -> str:
+def result_text(
+    result: Result, form: ReportFormat, exit_code: int = 0, *, quiet: bool, slices: Sequence[str] = ()
+) -> str:
     """A result as it is printed."""
     match form:
         case ReportFormat.json:
             from plmetrics.report.export import to_json
 
-            return to_json(result, result.folder)
+            return to_json(result, result.folder, exit_code)
         case ReportFormat.csv:
             from plmetrics.report.export import to_csv
             from plmetrics.report.layout import printable

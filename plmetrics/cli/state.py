@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.options import Debug, Outcome, OutcomeFormat, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say, shown_path, write_result
 from plmetrics.cli.terminal.guard import guard
 from plmetrics.cli.terminal.progress import Progress
@@ -33,6 +33,7 @@ def state(
             help="Take the constants of an earlier state: edges of quantiles, centres, thresholds, the grid of scores.",
         ),
     ] = None,
+    form: Outcome = OutcomeFormat.text,
     debug: Debug = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -42,8 +43,9 @@ def state(
     rows. States add where their constants are equal, so give later ones the constants of an earlier one that many rows
     stand behind. Metrics of scores are counted on a grid and have a bound; what needs the rows is refused by name.
     """
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.api import states
+        from plmetrics.report.export import json_text
         from plmetrics.report.layout import printable
 
         with Progress(sys.stderr, quiet=quiet) as progress:
@@ -51,6 +53,10 @@ def state(
                 suite, output, set=overrides(settings), constants=constants, progress=progress
             )
         assert result.path is not None
-        write_result(f"{shown_path(result.path)}\n")
+        if form is OutcomeFormat.json:
+            head = {"status": "complete", "exit_code": 0, "folder": None, "state": str(result.path)}
+            write_result(json_text(head | {"warnings": list(result.warnings)}))
+        else:
+            write_result(f"{shown_path(result.path)}\n")
         for warning in result.warnings:
             say(printable(f"warning: {warning}"))

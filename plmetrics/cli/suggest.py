@@ -45,7 +45,7 @@ def suggest(
     Prints a suite that runs as it is: each metric with the reason why, and which ones mislead on this table. Label,
     scores and slices are guessed as by init; paths are as seen from here.
     """
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.features.advice import suggestion
 
         with Progress(sys.stderr) as progress:

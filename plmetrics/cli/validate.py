@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plmetrics.cli.options import Debug, Settings, SuiteFile, overrides
+from plmetrics.cli.options import Debug, Outcome, OutcomeFormat, Settings, SuiteFile, overrides
 from plmetrics.cli.terminal.console import say, write_result
 from plmetrics.cli.terminal.guard import guard
 
@@ -12,17 +12,27 @@ if TYPE_CHECKING:
     from plmetrics.suite.model import Suite
 
 
-def validate(suite: SuiteFile, settings: Settings = None, debug: Debug = False) -> None:
+def validate(
+    suite: SuiteFile,
+    settings: Settings = None,
+    form: Outcome = OutcomeFormat.text,
+    debug: Debug = False,
+) -> None:
     """Check a suite and its columns on zero rows.
 
     A sample of the rows tells which of its metrics may mislead.
     """
-    with guard(debug=debug):
+    with guard(debug=debug, json=form == "json"):
         from plmetrics.api import inspection
+        from plmetrics.report.export import json_text
         from plmetrics.report.layout import printable
 
         report = inspection.validate(suite, set=overrides(settings))
-        write_result(_text(report.suite, len(report.schema)))
+        if form is OutcomeFormat.json:
+            head = {"status": "complete", "exit_code": 0, "name": report.suite.name, "folder": None}
+            write_result(json_text(head | {"warnings": list(report.warnings)}))
+        else:
+            write_result(_text(report.suite, len(report.schema)))
         for warning in report.warnings:
             say(printable(f"warning: {warning}"))
 

@@ -48,11 +48,14 @@ def diff_text(diff: Diff, width: int = 100, *, color: bool = False) -> str:
     return to_text(join_blocks([*sections, _remaining_changes(diff, width)]), width, color=color)
 
 
-def diff_json(diff: Diff) -> str:
-    """One JSON object: the runs, whether anything changed, notes, and the tables `metrics` and `gates`."""
+def diff_json(diff: Diff, exit_code: int = 0) -> str:
+    """One JSON object: exit code, the runs, whether anything changed, notes, and the tables `metrics` and `gates`."""
     floats = pl.col(pl.Float64)
     finite = pl.when(floats.is_finite()).then(floats)
     content = {
+        "status": "complete",
+        "exit_code": exit_code,
+        "folder": None,
         "before": diff.before,
         "after": diff.after,
         "changed": diff.changed,

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from plmetrics.runs.outcome import Outcome
 
 
-def to_json(result: Outcome, folder: Path | None = None) -> str:
-    """One JSON object: name, verdict, run id, folder, and the tables as lists of records.
+def to_json(result: Outcome, folder: Path | None = None, exit_code: int = 0) -> str:
+    """One JSON object: exit code, name, verdict, run id, folder, and the tables as lists of records.
 
     What is undefined is null; there is no NaN and no infinity. Characters that are not printable are escaped.
     """
     head = {
+        "status": "complete",
+        "exit_code": exit_code,
         "name": result.suite.name,
         "verdict": result.verdict,
         "run_id": result.record.get("run_id"),
@@ -27,7 +30,12 @@ def to_json(result: Outcome, folder: Path | None = None) -> str:
     floats = pl.col(pl.Float64)
     finite = pl.when(floats.is_finite()).then(floats)
     tables = {name: table.with_columns(finite).to_dicts() for name, table in result.tables.items()}
-    text = json.dumps(head | tables, ensure_ascii=False, allow_nan=False, indent=2)
+    return json_text(head | tables)
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """A JSON object for programs; characters that are not printable are escaped."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2)
     return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text) + "\n"
 
 

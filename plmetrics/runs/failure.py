@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plmetrics.core.errors import EnvironmentFault, PlmetricsError, Problem
 from plmetrics.core.redaction import mask_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 OK = 0
 BUG = 1
@@ -21,6 +22,7 @@ GATE_FAILED = 3
 INTERRUPTED = 130
 
 _LONGEST = 600
+_FOLDER = "_plmetrics_run_folder"
 _REFUSALS = frozenset(
     {
         errno.EACCES,
@@ -37,12 +39,16 @@ _REFUSALS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An exception in words. `error` is the name of its kind, `problems` are what to fix."""
+    """An exception in words. `error` is the name of its kind, `problems` are what to fix.
+
+    `folder` is the run folder that records it, where there is one.
+    """
 
     exit_code: int
     error: str
     title: str
     problems: tuple[Problem, ...]
+    folder: Path | None = None
 
     @property
     def message(self) -> str:
@@ -69,6 +75,21 @@ def failure_of(error: BaseException) -> Failure:
     >>> failure_of(KeyboardInterrupt()).exit_code
     130
     """
+    return replace(_read(error), folder=vars(error).get(_FOLDER))
+
+
+def attach_folder(error: BaseException, folder: Path) -> None:
+    """Let an exception name the run folder that records it."""
+    vars(error)[_FOLDER] = folder
+
+
+def problem_entry(problem: Problem) -> dict[str, Any]:
+    """A problem as run.json stores it."""
+    where = str(problem.where) if problem.where else None
+    return {"message": problem.message, "path": list(problem.path), "where": where, "hint": problem.hint}
+
+
+def _read(error: BaseException) -> Failure:
     if type(error) is not PlmetricsError and isinstance(error, PlmetricsError):
         return Failure(error.exit_code, type(error).__name__, error.title, tuple(map(_mask, error.problems)))
     if isinstance(error, KeyboardInterrupt):

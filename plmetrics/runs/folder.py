@@ -23,7 +23,13 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from plmetrics.core.errors import ConfigError, EnvironmentFault, Problem
 from plmetrics.core.names import is_path
-from plmetrics.runs.failure import failure_of, os_message, verdict_exit_code
+from plmetrics.runs.failure import (
+    attach_folder,
+    failure_of,
+    os_message,
+    problem_entry,
+    verdict_exit_code,
+)
 from plmetrics.runs.files import (
     environment_faults,
     is_old,
@@ -134,7 +140,7 @@ class RunFolder:
                 if file.name != RECORD:
                     file.unlink()
             outcome = {"status": "failed", "exit_code": exit_code, "error": error, "message": message}
-            entries = [_problem(problem) for problem in problems]
+            entries = [problem_entry(problem) for problem in problems]
             self._write_record(
                 {"name": self._home.name, **outcome, "problems": entries, "versions": versions()}
             )
@@ -158,7 +164,9 @@ class RunFolder:
         failure = failure_of(error or RuntimeError("the run ended without results"))
         # The error on its way out matters more than one of the record about it.
         with suppress(EnvironmentFault):
-            self.fail(failure.exit_code, failure.message, failure.problems, failure.error)
+            folder = self.fail(failure.exit_code, failure.message, failure.problems, failure.error)
+            if error is not None:
+                attach_folder(error, folder)
 
     def _write_table(self, name: str, frame: pl.DataFrame) -> dict[str, int | str]:
         buffer = io.BytesIO()
@@ -314,8 +322,3 @@ def _process() -> dict[str, Any]:
 
 def _stamp(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    where = str(problem.where) if problem.where else None
-    return {"message": problem.message, "path": list(problem.path), "where": where, "hint": problem.hint}

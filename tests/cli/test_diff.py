@@ -131,7 +131,7 @@ def test_the_report_is_that_of_the_run(invoke: Any, made: Path, tmp_path: Path, 
     run = invoke("run", str(tmp_path / "nightly.yaml"), "--format", form)
     again = invoke("report", str(tmp_path / "runs" / "nightly"), "--format", form)
     assert (run.code, again.code) == (3, 0)
-    assert again.out == run.out
+    assert again.out == run.out.replace('"exit_code": 3', '"exit_code": 0')  # the verdict is not enforced
 
 
 def test_a_quiet_report(invoke: Any, made: Path) -> None:

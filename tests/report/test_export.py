@@ -22,7 +22,7 @@ def refuse(text: str) -> None:
 
 def test_json_holds_all_tables(result: SimpleNamespace) -> None:
     content = json.loads(to_json(result, Path("runs/x")), parse_constant=refuse)
-    assert list(content) == ["name", "verdict", "run_id", "folder", *TABLES]
+    assert list(content) == ["status", "exit_code", "name", "verdict", "run_id", "folder", *TABLES]
     assert (content["name"], content["verdict"], content["folder"]) == ("credit-risk", "fail", "runs/x")
     assert content["run_id"] == "20261120T020000Z-4fa1c2"
     for name, schema in TABLES.items():

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from plmetrics.cli.terminal.console import say, wants_color
+from plmetrics.cli.terminal.console import say, wants_color, write_result
+from plmetrics.cli.terminal.json_outcome import failure_json
 from plmetrics.cli.terminal.native_words import native_words
 from plmetrics.core.errors import ConfigError, PlmetricsWarning, Problem
 from plmetrics.core.names import did_you_mean
@@ -43,8 +44,10 @@ def usage() -> Iterator[None]:
 
 
 @contextmanager
-def guard(*, debug: bool = False) -> Iterator[None]:
+def guard(*, debug: bool = False, json: bool = False) -> Iterator[None]:
     """Turn whatever is raised into an exit code, and say what is wrong; `debug` adds the traceback.
+
+    With `json` a JSON object on stdout says so, too.
 
     Panics of the engine and interrupts do not derive from Exception, so everything is caught.
     """
@@ -61,6 +64,8 @@ def guard(*, debug: bool = False) -> Iterator[None]:
             if debug:
                 say("".join(traceback.format_exception(error)).rstrip())
             say(block(failure, color=wants_color(sys.stderr)))
+            if json:
+                write_result(failure_json(failure))
             raise typer.Exit(failure.exit_code) from None
 
 
