@@ -25,12 +25,16 @@ class SuiteMentions:
 
 def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, (list, tuple)):
-        return tuple(
-            "_".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item) for item in value
-        )
+        return tuple(name for item in value for name in _item_names(item))
     return (
         (value,) if isinstance(value, str) else tuple(map(str, value if isinstance(value, Mapping) else ()))
     )
+
+
+def _item_names(item: Any) -> tuple[str, ...]:
+    if isinstance(item, Mapping):
+        return tuple(map(str, item))
+    return ("_".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item),)
 
 
 def _model_additions(raw: Mapping[str, Any], models: tuple[str, ...]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -193,3 +194,19 @@ def test_metrics_within_metrics_are_of_the_same_task() -> None:
     for metric in (error, within, {"disparity": {"metric": error, "by": "r"}}):
         (problem,) = problems(metrics=[metric], slices={"r": "r"})
         assert problem.message == "'mae' is a metric of task 'regression', not of 'binary'"
+
+
+def test_arrays_in_place_of_columns_are_told_where_they_belong() -> None:
+    for models in ({"A": np.zeros(2)}, [np.zeros(2), np.ones(2)]):
+        assert all("a dict of arrays" in (problem.hint or "") for problem in problems(models=models))
+
+
+def test_every_model_that_stands_twice_is_told() -> None:
+    found = problems(models=["p", "q", "p", "q", "p"])
+    assert [problem.path for problem in found] == [("models", 2), ("models", 3), ("models", 4)]
+
+
+def test_a_list_of_mappings_of_models_is_told_its_form_once() -> None:
+    first, second = problems(models=[{"a": "p"}, {"b": "q"}], compare="a", uncertainty=True)
+    assert (first.path, second.path) == (("models", 0), ("models", 1))
+    assert first.hint == 'write models={"name": "score column"}, without a list'

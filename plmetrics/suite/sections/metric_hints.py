@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plmetrics.catalogue import registry
 from plmetrics.catalogue.parameters import ParameterError, normalise, parameters
-from plmetrics.core.text import Call, parse_call
+from plmetrics.core.text import Call, TextError, parse_call
 
 if TYPE_CHECKING:
     import dataclasses
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from plmetrics.core.text import Value
 
@@ -37,6 +38,24 @@ def unnamed_hint(task: str, text: str) -> str:
             return _parameters_of(call.name, fields)
         named[name] = value
     return f"write {Call(call.name, named)}{', with a decimal point' if decimal else ''}"
+
+
+def parts_hint(task: str, name: Any, values: Sequence[Any]) -> str | None:
+    """What to write in place of a name with values behind it; None where it is no such metric.
+
+    >>> parts_hint("binary", "recall", [0.3]), parts_hint("binary", "fbeta", [{"beta": 2}])
+    ('write recall(threshold=0.3)', 'write fbeta(beta=2)')
+    """
+    parts = [part for value in values for part in _argument_texts(value)]
+    try:
+        return unnamed_hint(task, f"{name}({', '.join(parts)})") if parts else None
+    except (ParameterError, TextError, registry.UnknownMetricError):
+        return None
+
+
+def _argument_texts(value: Any) -> list[str]:
+    named = value.items() if isinstance(value, Mapping) else [("", value)]
+    return [f"{key}={item}" if key else str(item) for key, item in named]
 
 
 def decimal_text(text: str) -> str | None:

@@ -144,9 +144,7 @@ class MetricReader:
                 return self._known(call.name, self._named(call, value), path)
             if isinstance(value, Mapping):
                 return self._from_mapping(value, path)
-            self._found.add(
-                f"a metric is a text such as precision(threshold=0.3), not {message_text(value)}", path
-            )
+            self._say_no_metric(value, path)
         except (TextError, RuleError, registry.UnknownMetricError) as error:
             self._found.add(str(error), path, error.hint)
         except ParameterError as error:
@@ -160,7 +158,7 @@ class MetricReader:
         ((name, parameters),) = value.items()
         if parameters is not None and not isinstance(parameters, Mapping):
             msg = f"the parameters of '{name}' must be a mapping, not {message_text(parameters)}"
-            self._found.add(msg, (*path, name))
+            self._found.add(msg, (*path, name), self._text_hint(name, [parameters]))
             return None
         remaining = dict(parameters or {})
         condition = remaining.pop("select_on", None)
@@ -180,6 +178,18 @@ class MetricReader:
             self._found.add("a metric as a mapping has one key, its name", path, hint)
             return
         self._found.unknown_keys(value, known, path)
+
+    def _say_no_metric(self, value: Any, path: SuitePath) -> None:
+        """Note what is no metric; a name with parameters behind it is written as a text."""
+        listed = isinstance(value, (list, tuple)) and len(value) > 0
+        hint = self._text_hint(value[0], value[1:]) if listed else None
+        msg = f"a metric is a text such as precision(threshold=0.3), not {message_text(value)}"
+        self._found.add(msg, path, hint)
+
+    def _text_hint(self, name: Any, values: Sequence[Any]) -> str | None:
+        from plmetrics.suite.sections.metric_hints import parts_hint
+
+        return parts_hint(self._task, name, values)
 
     def _known(self, name: str, parameters: dict[str, Any], path: SuitePath) -> Metric | None:
         """A metric; where the task itself is wrong, the name is looked up in all tasks."""

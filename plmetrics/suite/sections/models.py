@@ -11,8 +11,12 @@ from plmetrics.suite.sections.basics import ModelColumns
 from plmetrics.suite.tasks import PREDICTION_KINDS, PREDICTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plmetrics.core.names import SuitePath
     from plmetrics.suite.problems import Findings
+
+_ARRAYS = "give the array a name in the table, a dict of arrays, and write that name here"
 
 
 def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[str, ModelColumns] | None:
@@ -21,11 +25,7 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
     if isinstance(value, str):
         value = [value]
     if isinstance(value, (list, tuple)):
-        twice = next((name for place, name in enumerate(value) if name in value[:place]), None)
-        if twice is not None:
-            findings.add(
-                f"{message_text(twice)} stands in models twice", ("models",), "leave one of them out"
-            )
+        if not _is_list_of_columns(value, findings):
             return None
         value = {str(column): column for column in value}
     if not isinstance(value, Mapping) or not value:
@@ -44,14 +44,28 @@ def read_models(raw: Mapping[str, Any], task: str, findings: Findings) -> dict[s
             continue
         fields = {_only_column(task): spec} if isinstance(spec, str) else spec
         if not isinstance(fields, Mapping):
-            findings.add(
-                f"a model is a column or a mapping such as {{score: p}}, not {message_text(spec)}", path
-            )
+            msg = f"a model is a column or a mapping such as {{score: p}}, not {message_text(spec)}"
+            findings.add(msg, path, _ARRAYS if hasattr(spec, "__array__") else None)
             continue
         model = findings.model(ModelColumns, _with_plain_keys(fields), path)
         if model is not None and _one_kind(model, task, path, findings):
             out[name] = model
     return out if len(out) == len(value) else None
+
+
+def _is_list_of_columns(value: Sequence[Any], findings: Findings) -> bool:
+    """Whether a list of models has names of columns alone, each once; problems are noted if not."""
+    before = len(findings.problems)
+    for place, name in enumerate(value):
+        path: SuitePath = ("models", place)
+        if isinstance(name, Mapping):
+            hint = "write models: {name: score column}, without a list"
+            findings.add(f"a list of models has columns, not {message_text(name)}", path, hint)
+        elif hasattr(name, "__array__"):
+            findings.add("a list of models has columns, not arrays", path, _ARRAYS)
+        elif name in value[:place]:
+            findings.add(f"{message_text(name)} stands in models twice", path, "leave one of them out")
+    return len(findings.problems) == before
 
 
 def class_name(value: Any) -> str:

@@ -51,3 +51,29 @@ def test_a_value_without_a_name_is_told_its_name(task: str, text: str, hint: str
 def test_in_yaml_a_decimal_comma_is_told_from_a_comma(refuse: Any, entry: str, words: str) -> None:
     problems = refuse(f"metrics: [{entry}]\n")
     assert [words in str(problem) for problem in problems] == [True]
+
+
+@pytest.mark.parametrize(
+    ("entry", "hint"),
+    [
+        (("recall", 0.3), "write recall(threshold=0.3)"),
+        (["fbeta", 2, {"threshold": 0.3}], "write fbeta(threshold=0.3, beta=2)"),
+        (("recall", "max(f1)"), "write recall(threshold=max(f1))"),
+        ({"recall": 0.3}, "write recall(threshold=0.3)"),
+    ],
+)
+def test_a_name_with_values_behind_it_is_written_as_a_text(entry: Any, hint: str) -> None:
+    with pytest.raises(plm.ConfigError) as caught:
+        plm.evaluate({"y": [0, 1], "p": [0.2, 0.9]}, label="y", models="p", metrics=[entry])
+    (problem,) = caught.value.problems
+    assert problem.hint == hint
+    plm.metric(hint.removeprefix("write "), "binary")
+
+
+@pytest.mark.parametrize(
+    "entry", [("nonsense", 0.3), ("recall", [0.3, 0.5]), (), (0.3, "recall"), ("roc_auc",)]
+)
+def test_what_is_no_metric_has_no_suggestion(entry: Any) -> None:
+    with pytest.raises(plm.ConfigError) as caught:
+        plm.evaluate({"y": [0, 1], "p": [0.2, 0.9]}, label="y", models="p", metrics=[entry])
+    assert [problem.hint for problem in caught.value.problems] == [None]
