@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from plmetrics.report.leaderboard import leaderboard
+from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard
 from plmetrics.report.numbers import count, p_value, plural, row_estimate
 from plmetrics.report.sections.differences import usual_tests
 from plmetrics.report.sections.gates import gate_checks, observed_text, place_text
@@ -29,12 +29,16 @@ _ARROWS = {"better": "▲ better", "worse": "▼ worse"}
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A titled table of texts; `remark` says what it is about, or what it leaves out."""
+    """A titled table of texts; `remark` says what it is about, or what it leaves out.
+
+    `strong` are the places of cells to set in bold, by row and column.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     remark: str = ""
+    strong: frozenset[tuple[int, int]] = frozenset()
 
 
 def digest(summary: Summary) -> list[Grid]:
@@ -109,9 +113,24 @@ def _models(summary: Summary) -> Grid:
     metrics = list(dict.fromkeys(label for label, _ in values))
     if len(models) > MOST_MODELS:
         return _board(summary, values, metrics)
-    grid = [[label, *(values.get((label, model), "") for model in models)] for label in metrics]
-    remark = _left_out(len(metrics), MOST_METRICS, "metric", "metrics")
-    return Grid("Models", ["metric", *models], grid[:MOST_METRICS], remark)
+    shown = metrics[:MOST_METRICS]
+    grid = [[label, *(values.get((label, model), "") for model in models)] for label in shown]
+    strong = _strong(summary, [[(label, model) for model in models] for label in shown], first=1)
+    remarks = [BEST if strong else "", _left_out(len(metrics), MOST_METRICS, "metric", "metrics")]
+    return Grid("Models", ["metric", *models], grid, "; ".join(filter(None, remarks)), strong)
+
+
+def _strong(
+    summary: Summary, places: Sequence[Sequence[tuple[str, str]]], first: int
+) -> frozenset[tuple[int, int]]:
+    """The cells of clear bests; `places` are the metric and model of each cell from the column `first` on."""
+    bests = clear_bests(summary)
+    return frozenset(
+        (row, column)
+        for row, cells in enumerate(places)
+        for column, place in enumerate(cells, first)
+        if place in bests
+    )
 
 
 def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[str]) -> Grid:
@@ -119,15 +138,19 @@ def _board(summary: Summary, values: dict[tuple[str, str], str], metrics: list[s
     metric = first_judged(summary) or metrics[0]
     board = leaderboard(summary, metric, summary.directions.get(metric, "none"))
     shown = [metric, *(label for label in metrics if label != metric)][:RANKED_METRICS]
+    ranks = board.select("rank", "model").head(MOST_CHANGES).rows()
     rows = [
         ["" if rank is None else str(rank), model, *(values.get((label, model), "") for label in shown)]
-        for rank, model in board.select("rank", "model").head(MOST_CHANGES).rows()
+        for rank, model in ranks
     ]
-    left_out = [
+    strong = _strong(summary, [[(label, model) for label in shown] for _, model in ranks], first=2)
+    remarks = [
+        BEST if strong else "",
         _left_out(board.height, MOST_CHANGES, "model", "metrics"),
         _left_out(len(metrics), RANKED_METRICS, "metric", "metrics"),
     ]
-    return Grid(f"Models by {metric}", ["rank", "model", *shown], rows, "; ".join(filter(None, left_out)))
+    remark = "; ".join(filter(None, remarks))
+    return Grid(f"Models by {metric}", ["rank", "model", *shown], rows, remark, strong)
 
 
 def _worst(summary: Summary) -> Grid:

@@ -22,6 +22,9 @@ COLUMNS = [
     *("difference", "difference_lower", "difference_upper", "reading", "status"),
 ]
 
+BEST = "bold: read as better than every other model"
+"""What reports say where they set values of `clear_bests` in bold."""
+
 _OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 _PLACE = ["slice_set", "slice"]
 
@@ -63,6 +66,25 @@ def leaderboard(
         )
     )
     return _with_differences(ordered, tables.comparisons, metric).select(COLUMNS)
+
+
+def clear_bests(tables: ResultTables) -> frozenset[tuple[str, str]]:
+    """Metrics with the model that is read as better than every other one, on all rows.
+
+    A model is the clear best where each of the others was compared with it; values alone say nothing of noise.
+    """
+    others = tables.metrics["model"].n_unique() - 1
+    if others < 1:
+        return frozenset()
+    compared = usual_tests(tables.comparisons).filter(
+        pl.col("class").is_null(),
+        contrast="model",
+        scale="difference",
+        slice_set=OVERALL,
+    )
+    both = pl.concat([compared, _reversed(compared).select(compared.columns)])
+    beaten = both.filter(reading="better").group_by("metric", "model").agg(pl.col("baseline").n_unique())
+    return frozenset(beaten.filter(pl.col("baseline") == others).select("metric", "model").rows())
 
 
 def _with_differences(ordered: pl.DataFrame, comparisons: pl.DataFrame, metric: str) -> pl.DataFrame:

@@ -66,8 +66,13 @@ def _harmless(match: re.Match[str]) -> str:
 
 
 def _table(grid: Grid) -> str:
-    lines = [grid.columns, ["---"] * len(grid.columns), *grid.rows]
-    return "\n".join(
-        f"| {' | '.join(cell if number == 1 else escape(cell) for cell in line)} |"
-        for number, line in enumerate(lines)
-    )
+    head = [" | ".join(map(escape, grid.columns)), " | ".join("---" for _ in grid.columns)]
+    rows = [
+        " | ".join(_cell(text, strong=(line, place) in grid.strong) for place, text in enumerate(row))
+        for line, row in enumerate(grid.rows)
+    ]
+    return "\n".join(f"| {line} |" for line in head + rows)
+
+
+def _cell(text: str, *, strong: bool) -> str:
+    return f"**{escape(text)}**" if strong else escape(text)

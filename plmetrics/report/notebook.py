@@ -39,7 +39,11 @@ _TEMPLATE = """\
 <table style="border-collapse:collapse;color:inherit;background:none;margin:.2em 0">
 <tr>{% for name in grid.columns %}<th style="{{ cell }};opacity:.7">{{ name }}</th>{% endfor %}</tr>
 {% for row in grid.rows %}
-<tr style="background:none">{% for text in row %}<td style="{{ cell }}">{{ text }}</td>{% endfor %}</tr>
+<tr style="background:none">
+{%- for text, strong in row -%}
+<td style="{{ cell }}{% if strong %};font-weight:600{% endif %}">{{ text }}</td>
+{%- endfor -%}
+</tr>
 {% endfor %}
 </table>
 {% if grid.remark %}<div style="opacity:.7">{{ grid.remark }}</div>{% endif %}
@@ -93,7 +97,10 @@ def _cut(grid: Grid, rows: int) -> dict[str, object]:
     return {
         "title": _short(grid.title),
         "columns": [_short(name) for name in grid.columns[:columns]],
-        "rows": [[_short(text) for text in row[:columns]] for row in grid.rows[:rows]],
+        "rows": [
+            [(_short(text), (line, place) in grid.strong) for place, text in enumerate(row[:columns])]
+            for line, row in enumerate(grid.rows[:rows])
+        ],
         "remark": "; ".join(remarks),
     }
 

@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 import plmetrics as plm
+from plmetrics.report.leaderboard import clear_bests
+from plmetrics.report.summary import summarise
 
 MODELS = ["worst", "good", "best", "twin"]
 
@@ -127,3 +129,32 @@ def test_values_of_classes_are_no_board() -> None:
     assert result.leaderboard("accuracy")["value"].item() == pytest.approx(2 / 3)
     with pytest.raises(plm.ConfigError, match="a value for each class"):
         result.leaderboard("recall(average=none)")
+
+
+def test_a_clear_best_is_read_as_better_than_every_other(result: plm.Result) -> None:
+    assert clear_bests(summarise(result)) == frozenset(), "twins, and models that were not compared"
+    noise = np.random.default_rng(5).normal(size=(5, 3000))
+    scores = {
+        f"m{place}": noise[0] + size * noise[place + 1] for place, size in enumerate((0.5, 0.52, 2.0, 4.0))
+    }
+    frame = pl.DataFrame(
+        {"y": noise[0] > 0} | {name: 1 / (1 + np.exp(-part)) for name, part in scores.items()}
+    )
+    asked = {"label": "y", "metrics": ["roc_auc", "log_loss", "tp"], "uncertainty": {"replicates": 100}}
+    for names, compare in [
+        (["m0", "m2", "m3"], {"pairs": "all"}),
+        (["m3", "m2", "m0"], "m0"),
+        (["m3", "m2", "m0"], "m2"),
+        (["m0", "m1"], {"pairs": "all"}),
+        (["m2"], None),
+    ]:
+        compared = plm.evaluate(frame, models=names, compare=compare, **asked)
+        beaten: dict[tuple[str, str], set[str]] = {}
+        for row in compared.comparisons.rows(named=True):
+            sides = [row["model"], row["baseline"]]
+            if row["reading"] in ("better", "worse"):
+                winner, loser = sides if row["reading"] == "better" else sides[::-1]
+                beaten.setdefault((row["metric"], winner), set()).add(loser)
+        expected = {place for place, losers in beaten.items() if losers == {*names} - {place[1]}}
+        assert clear_bests(summarise(compared)) == expected
+        assert (("roc_auc", "m0") in expected) is ("m0" in names and "m1" not in names and compare != "m2")

@@ -9,7 +9,10 @@ import plmetrics as plm
 from plmetrics.report.charts import rendering
 from plmetrics.report.html.blocks import MINUS
 from plmetrics.report.html.page import html_text
+from plmetrics.report.leaderboard import clear_bests
+from plmetrics.report.numbers import row_estimate
 from plmetrics.report.summary import summarise
+from plmetrics.report.terminal import render
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
@@ -180,3 +183,44 @@ def test_result_writes_the_page(result: plm.Result, text: str, tmp_path) -> None
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
     with pytest.raises(plm.EnvironmentFault, match="cannot be written"):
         result.report(tmp_path / "absent" / "page.html")
+
+
+def test_bold_is_what_was_read_as_better_than_every_other_model(result: plm.Result) -> None:
+    summary = summarise(result)
+    page = Page(html_text(summary))
+    bests = clear_bests(summary)
+    assert ("roc_auc", "good") in bests
+    head, *rows = page.tables["All rows, with intervals"]
+    bold = {
+        (row[0][0].split(" ")[0], head[place][0])
+        for row in rows
+        for place, (_, attributes) in enumerate(row)
+        if "best" in (attributes.get("class") or "").split()
+    }
+    assert bold == bests
+    notebook, markdown = result._repr_html_(), result.to_markdown()
+    for text, pattern in (
+        (notebook, r"font-weight:600\">([^<]*)<"),
+        (markdown, r"\*\*([^*]*)\*\*"),
+    ):
+        shown = [cell.replace("\\", "") for cell in re.findall(pattern, text)]
+        rows_of_bests = [result.metrics.filter(slice_set="overall", metric=m, model=n) for m, n in bests]
+        assert sorted(shown) == sorted(str(row_estimate(row.row(0, named=True))) for row in rows_of_bests)
+        assert "bold: read as better than every other model" in text
+
+
+def test_pages_rank_models_as_the_terminal_does() -> None:
+    frame = table(300)
+    models = {f"m{index:02d}": "good" if index % 2 else "poor" for index in range(9)}
+    many = plm.evaluate(frame, label="y", models=models, metrics=["tp", "fn", "brier", "roc_auc"])
+    summary = summarise(many)
+    order = summary.metrics.filter(metric="brier", slice_set="overall").sort("value", maintain_order=True)[
+        "model"
+    ]
+    page = Page(html_text(summary))
+    assert [row[0][0] for row in page.tables["All rows"][1:]] == order.to_list()
+    assert any("the best by brier first" in text for text in page.texts)
+    terminal = render(summary, 100)
+    assert "Models by brier" in terminal
+    assert re.findall(r"^ +(m\d\d) ", terminal, re.MULTILINE) == order.to_list()
+    assert re.findall(r"\| (m\d\d) \|", many.to_markdown()) == order.to_list()

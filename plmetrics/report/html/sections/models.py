@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from plmetrics.report.html.blocks import Cell, Footnotes, Section, Table, value_cell, words
-from plmetrics.report.leaderboard import leaderboard
+from plmetrics.report.leaderboard import BEST, clear_bests, leaderboard
 from plmetrics.report.numbers import plural
 from plmetrics.report.sections.overall import MOST_MODELS, metric_label
+from plmetrics.report.sections.worst import first_judged
 
 if TYPE_CHECKING:
     from plmetrics.report.summary import Summary
@@ -24,24 +26,25 @@ def models(summary: Summary) -> Section:
         return Section("Models")
     values = {(metric_label(row), row["model"]): row for row in frame.iter_rows(named=True)}
     metrics, names = _distinct(key[0] for key in values), _distinct(key[1] for key in values)
-    footnotes = Footnotes()
+    footnotes, bests = Footnotes(), clear_bests(summary)
+
+    def cell(metric: str, name: str) -> Cell:
+        made = value_cell(values.get((metric, name)), footnotes=footnotes)
+        return replace(made, kind="best") if (metric, name) in bests else made
+
     caption = "All rows" + (", with intervals" if summary.level is not None else "")
+    marked = [BEST] if bests else []
     if len(names) <= MOST_MODELS:
         rows = [
-            [_metric(summary, metric, values), *(_cell(values, metric, name, footnotes) for name in names)]
-            for metric in metrics
+            [_metric(summary, metric, values), *(cell(metric, name) for name in names)] for metric in metrics
         ]
         columns = ["metric", *map(_name, names)]
-        return Section("Models", [Table(caption, columns, rows, footnotes.lines, first=40)])
-    ranked, notes = _ranked(summary, names, metrics)
-    rows = [[words(name), *(_cell(values, metric, name, footnotes) for metric in metrics)] for name in ranked]
-    return Section("Models", [Table(caption, ["model", *metrics], rows, [*notes, *footnotes.lines])])
-
-
-def _cell(
-    values: dict[tuple[str, str], dict[str, Any]], metric: str, name: str, footnotes: Footnotes
-) -> Cell:
-    return value_cell(values.get((metric, name)), footnotes=footnotes)
+        notes = [*marked, *footnotes.lines]
+        return Section("Models", [Table(caption, columns, rows, notes, first=40)])
+    ranked, notes = _ranked(summary, names)
+    rows = [[words(name), *(cell(metric, name) for metric in metrics)] for name in ranked]
+    notes += [*marked, *footnotes.lines]
+    return Section("Models", [Table(caption, ["model", *metrics], rows, notes)])
 
 
 def class_values(summary: Summary) -> Section:
@@ -73,9 +76,9 @@ def _metric(summary: Summary, label: str, values: dict[tuple[str, str], dict[str
     return words(f"{label} {_ARROWS.get(summary.directions.get(str(metric), ''), '')}".strip())
 
 
-def _ranked(summary: Summary, names: list[str], metrics: list[str]) -> tuple[list[str], list[str]]:
-    """The models by the first metric that has a better side, and the words that say so."""
-    metric = next((text for text in metrics if summary.directions.get(text) in {"higher", "lower"}), None)
+def _ranked(summary: Summary, names: list[str]) -> tuple[list[str], list[str]]:
+    """The models by the first metric that has a better side and is no total, and the words that say so."""
+    metric = first_judged(summary)
     if metric is None:
         return names, []
     board = leaderboard(summary, metric, summary.directions[metric])
